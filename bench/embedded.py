@@ -22,7 +22,7 @@ from kubectl_eksdoc.embedded.serving.access import ADMIN, TokenUsers
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.kubernetes.evictions import EvictionRequest
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator.workloads.everything import every_controller
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)

@@ -20,7 +20,7 @@ from typing import Any
 from bench import dump
 from bench.cluster import PODS_PER_NODE
 from bench.world import Shape, make
-from kubectl_eksdoc.aws.believing import VerifiedCluster, believed
+from kubectl_eksdoc.aws.asking import VerifiedCluster, believed
 from kubectl_eksdoc.aws.recorded import RecordedOf, Recorder
 from kubectl_eksdoc.host.archives.snapshot import STEM, SnapshotReader
 from kubectl_eksdoc.imds_probe.fixes.chooser import offered

@@ -17,9 +17,8 @@ from bench.world_facts import NOW, budgets, claims, pod_of, volumes, workloads
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Namespace, NodePool, Source
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
-from kubectl_eksdoc.model.nodes import MANAGED_GROUP, NODE_POOL, Node
+from kubectl_eksdoc.model.nodes import MANAGED_GROUP, NODE_POOL, Node, Pod
 from kubectl_eksdoc.model.placing import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Requests
-from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.model.storage import StorageClass
 

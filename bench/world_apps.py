@@ -7,8 +7,8 @@ import random
 from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.model.budgets import Amount
+from kubectl_eksdoc.model.nodes import ControllerOwner
 from kubectl_eksdoc.model.placing import Placement, Requests
-from kubectl_eksdoc.model.pods import ControllerOwner
 from kubectl_eksdoc.model.selectors import Labels
 
 SINGLETONS = 0.3

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from fnmatch import fnmatchcase
 
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.fleet import JudgedMember, Member, MemberFinding, Outcome, UnjudgedMember
@@ -166,7 +166,7 @@ _GATES = {"before-control-plane": 0, "before-nodes": 1, "after": 2}
 _NO_GATE = len(_GATES)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Row:
     """A member, and what came of asking it. `least`: what is less severe does not count (``--fail-on``)."""
 
@@ -216,7 +216,7 @@ be, what one cluster would not take of the command line; and only when all were 
 _RIGHT = re.compile(r"(?:(?:get|list|watch) \S+|[a-z0-9-]+:[A-Z]\w+)\Z")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SharedFinding:
     """A code that several clusters have, with its worst severity; `members`: their names, sorted."""
 
@@ -227,7 +227,7 @@ class SharedFinding:
     members: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MissingRight:
     """A right of RBAC (``list leases.coordination.k8s.io``) or an action of IAM (``eks:ListInsights``) without which
     something is unknown; `members`: where, their names, sorted."""
@@ -236,7 +236,7 @@ class MissingRight:
     members: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FleetPlan:
     """`rows`: the worst first; `shared` and `lacking`: what most have first; `notes`: sentences."""
 

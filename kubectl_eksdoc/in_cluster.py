@@ -7,8 +7,9 @@ Never here: which rights a command has, a request, a format of output.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.guards import rules
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.documents import (
@@ -33,7 +34,7 @@ FOLDER = "/etc/eksdoc"
 """Where the files of an errand are mounted."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fleet:
     """Other clusters: each has its kubeconfig under one of the `keys` of a Secret in the errand's namespace."""
 
@@ -41,7 +42,7 @@ class Fleet:
     keys: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InClusterCommand:
     """`args`: of the command line, without the program. `files`: contents in base64 by their names. `final`: exit codes
     after which it is not tried again. `role`: the ARN of an IAM role (IRSA), "" for none. `fleet`: None where it is
@@ -134,7 +135,7 @@ _OS = "kubernetes.io/os"
 _KEEPS_AWAY = ("NoSchedule", "NoExecute")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AvoidedNodes:
     """`hosts`: by the label `HOSTNAME`, and by their names those `bare` of it. `groups`: names of node groups by the
     label that carries them: those of which every node goes, for what joins such a group may go soon, too."""
@@ -330,7 +331,7 @@ LONGEST_CRON_NAME = 52
 """The controller adds eleven characters to it for the name of a Job, which has 63 (validateCronJob)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CronSchedule:
     """`zone`: a name of the IANA list, "" for that of the controller, which on EKS is UTC."""
 

@@ -7,10 +7,11 @@ Never here: which rights a command has (that is beside its parser, in `cli.right
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubectl_eksdoc.amazon import iam
 from kubectl_eksdoc.amazon.iam import IamPlace
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.guards import rules
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.documents import COMPONENT, MANAGED_BY, MANAGER, NAME, PROGRAM, VERSION
@@ -26,7 +27,7 @@ KINDS = ("User", "Group", "ServiceAccount")
 _COMPONENT = "permissions"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RbacSubject:
     """Who is given rights; `namespace` of a ServiceAccount alone."""
 
@@ -41,7 +42,7 @@ class RbacSubject:
         return {"kind": self.kind, "name": self.name, "apiGroup": RBAC}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ObjectNames:
     """How the objects are called, and by which version of the tool they were printed."""
 
@@ -153,7 +154,7 @@ def _short_enough(statement: Doc, longest: int) -> list[Doc]:
 # The rights of one command, and those of several put together: each once, with all that rests on it.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NeededRight:
     """A right in the cluster. `required`: of these commands one cannot answer at all without it. `lost`: what is not
     known, or not done, without it, each said once."""
@@ -164,7 +165,7 @@ class NeededRight:
     commands: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IamAction:
     """An action of IAM, as `NeededRight`."""
 
@@ -173,7 +174,7 @@ class IamAction:
     commands: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WantedPermissions:
     """`commands` as they are typed, without the program. Rights and actions are sorted, and none is there twice."""
 
@@ -261,7 +262,7 @@ def _order(each: NeededRight) -> tuple[bool, str, bool, str, str, str]:
 # Which of the rights that are wanted somebody has.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HeldRight:
     """`held` None: the cluster does not say, and `why` not."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.placing import PodStand
-from kubectl_eksdoc.model.pods import Pod
 
 
 def left_finding(code: Code, owner: str, namespace: str, left: Sequence[str], not_removed: str) -> Finding:
@@ -45,7 +45,7 @@ def left_finding(code: Code, owner: str, namespace: str, left: Sequence[str], no
 NOBODY = 65534
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProbePurpose:
     """What pods are made for: `name` in names and labels, the label that carries its id, where, and for how long at
     most (the kubelet ends a pod after `deadline_s` of which nobody took care)."""

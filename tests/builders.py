@@ -19,8 +19,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Amount, Budget, BudgetStatus
 from kubectl_eksdoc.model.cluster import Cluster, Identity, NodeClass, Source
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
-from kubectl_eksdoc.model.nodes import MANAGED_GROUP, Node
-from kubectl_eksdoc.model.pods import ControllerOwner, Pod, Toleration, Volume, VolumeKind
+from kubectl_eksdoc.model.nodes import MANAGED_GROUP, ControllerOwner, Node, Pod, Toleration, Volume, VolumeKind
 from kubectl_eksdoc.model.quantities import parse as parse_version
 from kubectl_eksdoc.model.selectors import Selector, from_parts, parse
 from kubectl_eksdoc.model.workloads import Job, Workload

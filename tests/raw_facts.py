@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kubectl_eksdoc.model.budgets import Amount, Budget, BudgetStatus
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import ControllerOwner, Pod, Toleration, Volume, VolumeKind
+from kubectl_eksdoc.model.nodes import ControllerOwner, Node, Pod, Toleration, Volume, VolumeKind
 from kubectl_eksdoc.model.selectors import NOTHING, Requirement, Selector, from_parts
 from kubectl_eksdoc.model.workloads import Workload
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from kubectl_eksdoc.kubernetes.replacement import Scales
 from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.workloads import Workload
 from tests import raw_facts
 

@@ -21,7 +21,7 @@ from kubectl_eksdoc.flows.rehearse import pace_of
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.objects.raw_objects import RawObjects
+from kubectl_eksdoc.objects.single import RawObjects
 
 LOOK_S = 2.0
 """So often at least it is kept where it stands."""

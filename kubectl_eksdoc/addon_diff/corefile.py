@@ -10,9 +10,9 @@ from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.kubernetes.corefile.plugins import JudgedCorefile, judged
 from kubectl_eksdoc.kubernetes.keeping import is_digest
 from kubectl_eksdoc.model.api_objects import Doc, named
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.coredns import NAME, SYSTEM
 from kubectl_eksdoc.model.findings import Finding, Subject
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.quantities import parse as version_of
 
 _EKS_WRITES = (Fate.RESET, Fate.REMOVED, Fate.FOLLOWS)

@@ -7,7 +7,7 @@ chart of the target version renders, and paths of the target's schema (field.md 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import lru_cache
 
@@ -26,6 +26,7 @@ from kubectl_eksdoc.addon_diff.manifests import (
 )
 from kubectl_eksdoc.addon_diff.merging import MISSING
 from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.ownership.applying import BEFORE_FIRST_APPLY, kept, merged, removed
 from kubectl_eksdoc.kubernetes.api.ownership.comparing import (
     NONE,
@@ -66,7 +67,7 @@ class Witness(Enum):
     CHART = "the chart of the target version renders it, and its schema is not known"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExpectedApply:
     """What an update says of the add-on, by what the chart renders for it (`rendering.rendered`).
 
@@ -101,7 +102,7 @@ class ExpectedApply:
         return (now, target) if now and target else ({}, {})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExpectedConfig:
     """`config` is what EKS applies. `why` and `paths`: of each field that something is known of. `doubted` are fields
     that the chart renders though neither schema nor ownership says that EKS applies them; `unsure` are fields that EKS
@@ -345,7 +346,7 @@ def _stems(addon: str, of: ObjectName, schema: Schema) -> tuple[tuple[ConfigPath
     return tuple((at, leaves_of(part, schema)[0], each) for at, part, each in stems(addon, of))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Rules:
     """Where the values of the add-on end in one object; `whole`: its chart is known, so what it does not make there is
     nothing of EKS's."""

@@ -14,10 +14,10 @@ from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest,
 from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries
 from kubectl_eksdoc.model.api_objects import at, named
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import SchemaViolation, shown
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject
-from kubectl_eksdoc.model.pods import Asks, Pod
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.nodes import Asks, Pod
 from kubectl_eksdoc.model.quantities import parse
 
 _WORDS = {

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 from kubectl_eksdoc.addon_diff.merging import MISSING
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.ownership.comparing import Path, step_of
 from kubectl_eksdoc.kubernetes.api.ownership.steps import field_step, keys_of, shown
 from kubectl_eksdoc.kubernetes.api.types import SchemaPlace
@@ -112,7 +113,7 @@ class Users(Enum):
     NODES = "nodes that come afterwards"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FieldEffect:
     """`fields`: names of variables, kinds with the last step of a path (``Deployment f:replicas``), or steps of any.
     `does`: what follows when their value is lost, a clause. `worst`: how bad that is where somebody uses it.

@@ -13,10 +13,10 @@ from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest,
 from kubectl_eksdoc.addon_diff.standing import standing
 from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries
 from kubectl_eksdoc.model.api_objects import ObjectName, at, named
-from kubectl_eksdoc.model.asked import Confidence, Unknown, missing_rights
 from kubectl_eksdoc.model.connection import named as words
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.kinds import Confidence, Unknown, missing_rights
 
 Unread = tuple[ObjectName, Unknown]
 

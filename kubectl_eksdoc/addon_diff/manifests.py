@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from kubectl_eksdoc.addon_diff.fields import value_at
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.ownership.comparing import Path, fields_of, names_item
 from kubectl_eksdoc.kubernetes.api.ownership.steps import keys_of, value_of
 from kubectl_eksdoc.kubernetes.api.types import SchemaPlace, schema_of
@@ -25,7 +26,7 @@ Values = Mapping[Path, Any]
 """Leaves of an object; an item that has nothing but its keys is one itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddonManifest:
     """`changes`: by object (``DaemonSet aws-node``) and path, what is other than in the version before; null: gone."""
 
@@ -35,7 +36,7 @@ class AddonManifest:
     source: KnowledgeSource
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NearestManifest:
     """The manifest of `version`; not `exact`: it is the nearest to the one that is meant; `far`: of a version more than
     one minor away from that. `names`: its objects, of a manifest that a user gives. `known`: whose manifest it is."""
@@ -72,7 +73,7 @@ class NearestManifest:
         return NearestManifest(version, named, self.exact)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddonManifests:
     """Of today's version and of the target."""
 
@@ -264,7 +265,7 @@ def registry_of(doc: Doc, mine: object, values: Values, place: SchemaPlace) -> s
 # What is not listed in knowledge/software.json is not known to be rendered anywhere.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rendered:
     """One value of the chart, and the part of the object `of` that it makes; `plain` is the part that a plain value
     would make in its place. `config` is () for what no configuration value makes: the role."""
@@ -275,7 +276,7 @@ class Rendered:
     plain: Doc
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Rule:
     """The `field` of the object `of` (``ConfigMap coredns``) that is made of what stands at `value`; where that ends
     with ``*``, of every key below it by itself. In a field ``containers[coredns]`` is the item of that name, and
@@ -302,7 +303,7 @@ class _Rule:
         return made  # type: ignore[no-any-return]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RenderedAddon:
     """What EKS applies for the add-on `name`: `objects`, or some of them where they are not `complete`. `role_account`:
     the service account whose pods call AWS with the add-on's role, "" for none."""

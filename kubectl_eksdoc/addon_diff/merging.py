@@ -7,14 +7,14 @@ there, null is a value here, as EKS's schemas allow it for some keys.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.aws.addons import Path
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MissingValue:
     """Nothing stands there, which is not null."""
 
@@ -22,7 +22,7 @@ class MissingValue:
 MISSING = MissingValue()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Leaf:
     """A value that is no object, or an empty one; a list is one as a whole."""
 
@@ -30,7 +30,7 @@ class Leaf:
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Merged:
     """`changed`: the paths at which `values` differ from what they were before, sorted; of what is new or taken away as
     a whole object, its leaves."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubectl_eksdoc.addon_diff.corefile import corefile
 from kubectl_eksdoc.addon_diff.expected import ExpectedApply
@@ -17,18 +17,19 @@ from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths
 from kubectl_eksdoc.baseline.changes import ResultComparison, outline_of
 from kubectl_eksdoc.baseline.side import Scope, Side, SnapshotOrigin, made_earlier, needs_of, read_of
 from kubectl_eksdoc.baseline.side import since as comparing_since
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries
 from kubectl_eksdoc.kubernetes.keeping import has_digest
 from kubectl_eksdoc.model.api_objects import Doc, at, named
-from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws.addons import Path as ConfigPath
 from kubectl_eksdoc.model.aws.addons import SchemaViolation
 from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Finding, Subject, in_order
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WayOut:
     """`values`, given in the call that updates, keep the fields `keeps` as they are; to those of `cannot` no value
     leads. `broken`: what of it the target's schema does not allow. `offered`: not known to be refused by EKS."""
@@ -46,7 +47,7 @@ class WayOut:
         return bool(self.keeps) and not refused and self.offered
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddonPlan:
     """`findings` are of the mode that was asked for, worst first. `way_out` is None where nothing is at risk."""
 
@@ -285,7 +286,7 @@ SchemaOf = Callable[[str], "SchemaPaths | Unknown"]
 """Of a version; asked for once each."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SchemaSince:
     """`has` is the first version known to have the path in its schema, `lacks` the last one before it known not to, ""
     if there is none. `exact`: no version in between is unknown."""

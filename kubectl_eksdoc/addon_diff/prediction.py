@@ -7,7 +7,7 @@ the recorded applies of a real server, field.md 11b.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any
 
@@ -18,6 +18,7 @@ from kubectl_eksdoc.addon_diff.merging import MissingValue
 from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths
 from kubectl_eksdoc.addon_diff.standing import ObjectSearch, missing
 from kubectl_eksdoc.addon_diff.usage import Usage
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.defaults import with_defaults
 from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, ApplyRefused, Conflicts, apply, removed
 from kubectl_eksdoc.kubernetes.api.ownership.comparing import (
@@ -34,10 +35,10 @@ from kubectl_eksdoc.kubernetes.api.ownership.steps import field_step
 from kubectl_eksdoc.kubernetes.api.types import Schema, SchemaPlace, schema_of
 from kubectl_eksdoc.kubernetes.api.workload_validation import template_problems as problems
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
-from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon
 from kubectl_eksdoc.model.aws.addons import Path as ConfigPath
 from kubectl_eksdoc.model.aws.clusters import EksCluster
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
 
 # Which fields of an object with a value of their own are others in one document of it than in another.
 
@@ -80,7 +81,7 @@ _NOW = "2000-01-01T00:00:00Z"
 """Entries get a time, which nobody looks at here."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FieldPrediction:
     """A field in one mode; `value` is what stands there afterwards, `MISSING` for nothing, and None if unknown."""
 
@@ -88,7 +89,7 @@ class FieldPrediction:
     value: Any = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FieldChange:
     """A field that an update may change. `owners` are who has it today, `config` where it stands in configuration
     values, () if nothing there leads to it. `expands`: EKS takes over what it has not had so far."""
@@ -134,7 +135,7 @@ class FieldChange:
         return Confidence.HIGH if self.witness is Witness.VALUES else Confidence.MEDIUM
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Prediction:
     """Of one object, sorted by field. `conflict`: the message by which NONE fails, "" where it does not. `shared`: what
     EKS and somebody else have alike: where the version changes it, it is in conflict, too. `may_return`: what a
@@ -335,7 +336,7 @@ def _message(of: ObjectName, conflicts: tuple[Path, ...]) -> str:
 # What an update of an add-on is judged by, and what was asked for.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OfVersion:
     """A version of the add-on: what its chart sets by default, and what its schema allows."""
 
@@ -344,7 +345,7 @@ class OfVersion:
     schema: SchemaPaths | Unknown
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddonFacts:
     """`values`: the configuration values of today. `objects` are live, with their managedFields; `unread` are those
     that could not be read, and why. `steps`: the version of each minor on the way, the target last; several where the
@@ -370,7 +371,7 @@ class AddonFacts:
     profile: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddonUpdateRequest:
     """`values`: those that the call gives, None where it gives none and EKS keeps today's. `manifest`: what the target
     version applies, as a user has rendered it; None where nobody gives one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubectl_eksdoc.addon_diff.aftermath.facts import PastFacts, UpdateReview
 from kubectl_eksdoc.addon_diff.aftermath.looking import look_back
@@ -30,13 +30,14 @@ from kubectl_eksdoc.addon_diff.usage import USED_BY, usage
 from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.addon_side import addon_past, addon_side, chart_defaults, creation_side, version_side
 from kubectl_eksdoc.aws.asking import at_once
-from kubectl_eksdoc.aws.values import values_of
+from kubectl_eksdoc.aws.eks import values_of
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, AwsNoSuchName, UsageError, ValuesError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import HELM_TEMPLATE, Doc, ObjectName, at, named
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonPast, AddonSide, VersionSide
 from kubectl_eksdoc.model.findings import Finding, Remedy
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.spelling import maybe
 from kubectl_eksdoc.model.terraform import TerraformPlan
 from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, ClusterSession
@@ -247,7 +248,7 @@ def _applied(live: Doc) -> Doc | None:
 # What an update would send.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PreparedAddonUpdate:
     """`plan` is of what is sent, which is what was asked for or what `run.guards.Sending` has `asked`; `guards`:
     why it must not be."""

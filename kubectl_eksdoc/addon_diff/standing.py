@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kubectl_eksdoc.addon_diff.expected import (
     EKS,
@@ -39,13 +39,14 @@ from kubectl_eksdoc.addon_diff.manifests import (
     objects_of,
 )
 from kubectl_eksdoc.addon_diff.merging import MISSING, MissingValue
-from kubectl_eksdoc.amazon.upgrades.software import KNOWN
+from kubectl_eksdoc.amazon.upgrades.addon_needs import KNOWN
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.ownership.applying import merged
 from kubectl_eksdoc.kubernetes.api.ownership.comparing import NONE, FieldSet, Path
 from kubectl_eksdoc.kubernetes.api.ownership.steps import field_step
 from kubectl_eksdoc.kubernetes.api.types import Schema, schema_of
 from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, ObjectName
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.quantities import Version, parse
 
 
@@ -322,7 +323,7 @@ _STANDING: Mapping[ObjectName, _Parts] = {
 """Each part with the version since when it is known to be there, None for ever."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ObjectSearch:
     """What a search over all kinds has found. `more`: objects of the add-on that no manifest known here has. `whose`:
     objects that EKS has applied, and nothing tells for which add-on. `unlisted`: by resource or group, as RBAC names

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.kinds import Resource, Unknown
+from kubectl_eksdoc.model.nodes import Pod
 
 BEHIND_BALANCERS = (kinds.SERVICES, kinds.TARGET_GROUP_BINDINGS)
 USED_BY = (kinds.NODES, kinds.PODS, *BEHIND_BALANCERS, kinds.SECURITY_GROUP_POLICIES, kinds.ENI_CONFIGS)
 """What of a cluster is read as a whole, to tell it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FullestNode:
     """The node with the most pods of its own address; `room` is its allocatable number of pods."""
 
@@ -25,7 +24,7 @@ class FullestNode:
     room: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Usage:
     """`branched`: pods with a branch interface of their own that have not ended, sorted. `target_groups`: the bindings,
     by ``namespace/name``, of Services that select one of them. `policies`: SecurityGroupPolicies by

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.aws.clusters import partition_of
 
@@ -34,7 +35,7 @@ class IamMatch(Enum):
     MAYBE = "maybe"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IamRequest:
     """A request. `principals`: every name by which policies may mean who asks, as (``Service``,
     ``events.amazonaws.com``); () where the policies are its own and name nobody. `context`: what its condition keys
@@ -46,12 +47,16 @@ class IamRequest:
     context: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ruling:
     """`why` in a clause: which statement decides."""
 
     says: PolicyDecision
     why: str = ""
+
+
+_EFFECTS = (("Deny", PolicyDecision.DENIED, "denies"), ("Allow", PolicyDecision.ALLOWED, "allows"))
+"""What forbids goes before what allows."""
 
 
 def judged(documents: Iterable[Doc], asked: IamRequest) -> Ruling:
@@ -63,14 +68,12 @@ def judged(documents: Iterable[Doc], asked: IamRequest) -> Ruling:
             effect = statement.get("Effect") if isinstance(statement, dict) else None
             known = effect if effect in ("Allow", "Deny") else "Deny"  # whatever it is, it may forbid
             found.setdefault((str(known), fits if effect == known else IamMatch.MAYBE), _named(statement, number))
-    if (by := found.get(("Deny", IamMatch.YES))) is not None:
-        return Ruling(PolicyDecision.DENIED, f"{by} denies it")
-    if (by := found.get(("Deny", IamMatch.MAYBE))) is not None:
-        return Ruling(PolicyDecision.UNKNOWN, f"{by} may deny it: what it says is not understood here")
-    if (by := found.get(("Allow", IamMatch.YES))) is not None:
-        return Ruling(PolicyDecision.ALLOWED, f"{by} allows it")
-    if (by := found.get(("Allow", IamMatch.MAYBE))) is not None:
-        return Ruling(PolicyDecision.UNKNOWN, f"{by} may allow it: what it says is not understood here")
+    for effect, decision, does in _EFFECTS:
+        if (by := found.get((effect, IamMatch.YES))) is not None:
+            return Ruling(decision, f"{by} {does} it")
+        if (by := found.get((effect, IamMatch.MAYBE))) is not None:
+            may = f"{by} may {effect.lower()} it: what it says is not understood here"
+            return Ruling(PolicyDecision.UNKNOWN, may)
     return Ruling(PolicyDecision.NOTHING, "no statement allows it")
 
 
@@ -329,7 +332,7 @@ BY_ACTION: Mapping[str, _Types] = {
 """Each type with its ARN behind ``arn:partition:``."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IamPlace:
     """Where the cluster is; "" for what is not known."""
 

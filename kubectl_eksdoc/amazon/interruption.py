@@ -5,10 +5,10 @@ field of a pattern must fit, by any of its values; a field that the pattern does
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kubectl_eksdoc.amazon.iam import IamMatch
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.quantities import Version
 
@@ -69,7 +69,7 @@ CONFIG_MAP, CONFIG_KEY = "karpenter-global-settings", "aws.interruptionQueueName
 VARIABLE, ARGUMENT = "INTERRUPTION_QUEUE", "--interruption-queue"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EventKind:
     """One kind of event that Karpenter reads from the queue. `name` as its documentation calls the rule. `only_logged`:
     it drains nothing for it; `of_capacity`: it concerns nodes of that capacity type alone."""

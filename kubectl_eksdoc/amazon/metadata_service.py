@@ -8,11 +8,11 @@ the EKS user guide and issues named below on what EKS itself puts into its templ
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.aws.machines import Image, MetadataOptions, SaidOptions
+from kubectl_eksdoc.model.kinds import Unknown
 
 REQUIRED, OPTIONAL = "required", "optional"
 HOST, POD, NESTED = 1, 2, 3
@@ -28,7 +28,7 @@ class Reach(str, Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ImdsVerdict:
     """`why` in a clause."""
 
@@ -62,7 +62,7 @@ class OptionsOrigin(str, Enum):
     EC2 = "EC2's own default"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Said:
     """A value, and whose; `origin` is None where the value is not known."""
 
@@ -70,7 +70,7 @@ class _Said:
     origin: OptionsOrigin | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Launch:
     """What an instance gets that is launched now."""
 

@@ -11,12 +11,10 @@ from typing import Any
 
 from kubectl_eksdoc.amazon import addon_versions
 from kubectl_eksdoc.aws import eks
-from kubectl_eksdoc.aws.asking import at_once
-from kubectl_eksdoc.aws.believing import VerifiedCluster
-from kubectl_eksdoc.aws.values import kept_values
+from kubectl_eksdoc.aws.asking import VerifiedCluster, at_once
+from kubectl_eksdoc.aws.eks import kept_values
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import (
     Addon,
     AddonPast,
@@ -26,6 +24,7 @@ from kubectl_eksdoc.model.aws.addons import (
     UpdateHistory,
     VersionSide,
 )
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.quantities import Version, parse
 
 # What the charts of EKS's add-ons set where nobody configures it, by version: tables of this package, for vpc-cni.
@@ -135,20 +134,15 @@ def addon_side(of: VerifiedCluster, name: str, wish: str | None) -> AddonSide:
     assert isinstance(offered, (AddonVersions, Unknown)), "as they were asked"
     target = addon.version if wish is None else _target(of, offered, name, wish)
     versions = dict(at_once(dict.fromkeys((addon.version, target)), lambda version: version_side(of, name, version)))
+    sides = addon, versions[addon.version], versions[target], values_now(addon)
+    if isinstance(offered, Unknown):
+        return AddonSide(*sides, offered, (target,), ())
+    kubernetes = of.cluster.version
     return AddonSide(
-        addon,
-        versions[addon.version],
-        versions[target],
-        values_now(addon),
-        addon_versions.is_offered(offered, of.cluster.version, target)
-        if isinstance(offered, AddonVersions)
-        else offered,
-        addon_versions.steps(name, offered, of.cluster.version, addon.version, target)
-        if isinstance(offered, AddonVersions)
-        else (target,),
-        addon_versions.on_the_way(offered, of.cluster.version, addon.version, target)
-        if isinstance(offered, AddonVersions)
-        else (),
+        *sides,
+        addon_versions.is_offered(offered, kubernetes, target),
+        addon_versions.steps(name, offered, kubernetes, addon.version, target),
+        addon_versions.on_the_way(offered, kubernetes, addon.version, target),
     )
 
 

@@ -1,15 +1,25 @@
-"""How AWS is asked, whoever answers, and many questions at once."""
+"""How AWS is asked, whoever answers, many questions at once, and whether the answers are of this cluster."""
 
 from __future__ import annotations
 
+import base64
+import binascii
+import re
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import field
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
+from urllib.parse import urlsplit
 
-from kubectl_eksdoc.errors import AwsDenied, AwsMissing, AwsRefused, AwsThrottled
-from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.errors import AwsDenied, AwsMissing, AwsOtherCluster, AwsRefused, AwsThrottled, UsageError
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.kubernetes.keeping import hidden
+from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model.aws.addons import Issue
+from kubectl_eksdoc.model.aws.clusters import AwsAccess, Caller, EksCluster
 from kubectl_eksdoc.model.aws.questions import AwsOperation
+from kubectl_eksdoc.model.kinds import Absent, Unknown, known_or_unknown
 
 Json = dict[str, Any]
 T = TypeVar("T")
@@ -79,8 +89,14 @@ def there(
     aws: AwsClient, question: AwsOperation, parameters: Mapping[str, Any], made: Callable[[Json], T]
 ) -> T | Unknown:
     """As `known`, of what is nothing by itself: where there is no such thing, that is why it is unknown."""
-    told = found(aws, question, parameters, made)
-    return Unknown(told.said) if isinstance(told, Absent) else told
+    return known_or_unknown(found(aws, question, parameters, made))
+
+
+def _checked(said: Mapping[str, Any], name: str, right: Callable[[Any], bool], what: str) -> Any:
+    value = said.get(name)
+    if value is not None and not right(value):
+        raise TypeError(f"{name} is {what}, and there is {value!r}")
+    return value
 
 
 def text(said: Mapping[str, Any], name: str) -> str:
@@ -89,34 +105,29 @@ def text(said: Mapping[str, Any], name: str) -> str:
     Raises:
         TypeError: it is none, as in a snapshot that somebody has edited.
     """
-    value = said.get(name)
-    if value is not None and not isinstance(value, str):
-        raise TypeError(f"{name} is a text, and there is {value!r}")
-    return value or ""
+    return _checked(said, name, lambda value: isinstance(value, str), "a text") or ""
 
 
 def texts(said: Mapping[str, Any], name: str) -> tuple[str, ...]:
     """As `text`, of a list of them."""
-    values = said.get(name)
-    if values is not None and not (isinstance(values, list) and all(isinstance(each, str) for each in values)):
-        raise TypeError(f"{name} is a list of texts, and there is {values!r}")
-    return tuple(values or ())
+    return tuple(_checked(said, name, lambda value: _all_are(str, value), "a list of texts") or ())
 
 
 def moment(said: Mapping[str, Any], name: str) -> datetime | None:
     """As `text`; None where it is not said. Times of AWS have a time zone."""
-    value = said.get(name)
-    if value is not None and not (isinstance(value, datetime) and value.tzinfo is not None):
-        raise TypeError(f"{name} is a time, and there is {value!r}")
-    return value
+    found: datetime | None = _checked(
+        said, name, lambda value: isinstance(value, datetime) and value.tzinfo is not None, "a time"
+    )
+    return found
 
 
 def parts(said: Mapping[str, Any], name: str) -> tuple[Json, ...]:
     """As `texts`, of a list of structures."""
-    values = said.get(name)
-    if values is not None and not (isinstance(values, list) and all(isinstance(each, dict) for each in values)):
-        raise TypeError(f"{name} is a list of structures, and there is {values!r}")
-    return tuple(values or ())
+    return tuple(_checked(said, name, lambda value: _all_are(dict, value), "a list of structures") or ())
+
+
+def _all_are(kind: type, value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, kind) for each in value)
 
 
 def name_of(said: Mapping[str, Any], name: str) -> str:
@@ -133,10 +144,8 @@ def name_of(said: Mapping[str, Any], name: str) -> str:
 
 def number(said: Mapping[str, Any], name: str) -> int | None:
     """As `text`; None where it is not said."""
-    value = said.get(name)
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
-        raise TypeError(f"{name} is a whole number, and there is {value!r}")
-    return value
+    found: int | None = _checked(said, name, lambda value: type(value) is int, "a whole number")
+    return found
 
 
 def at_once(keys: Iterable[K], ask: Callable[[K], T]) -> list[tuple[K, T]]:
@@ -150,3 +159,179 @@ def at_once(keys: Iterable[K], ask: Callable[[K], T]) -> list[tuple[K, T]]:
         return [(key, ask(key)) for key in wanted]
     with ThreadPoolExecutor(min(AT_ONCE, len(wanted)), thread_name_prefix="aws") as pool:
         return list(zip(wanted, pool.map(ask, wanted), strict=True))
+
+
+# Nothing that AWS says is believed before it is known to be about the cluster that kubectl talks to.
+#
+# A context may name a cluster of one account while the credentials at hand are of another one, where there may be a
+# cluster of the same name.
+
+
+# What EKS calls unhealthy in a cluster, a node group or an add-on. Source of the shapes: botocore 1.44.5,
+# eks/2017-11-01.
+
+
+def issues(said: Json) -> tuple[Issue, ...]:
+    """Of what was described.
+
+    Raises:
+        TypeError: they are none.
+    """
+    found = parts(said.get("health") or {}, "issues")
+    return tuple(issue(each, "code", "message") for each in found)
+
+
+def issue(said: Json, code: str, message: str) -> Issue:
+    """By the names of its fields. EKS repeats what an API server said, and that repeats values: none that looks like a
+    secret is taken."""
+    return Issue(text(said, code), hidden(text(said, message)), texts(said, "resourceIds"))
+
+
+# Whose credentials are used, and which cluster they see: all that may be asked before anything is believed.
+
+
+def caller_of(aws: AwsClient) -> Caller:
+    """
+    Raises:
+        AwsError: as `AwsClient.ask`.
+    """
+    return answered(aws, questions.CALLER, {}, lambda said: Caller(text(said, "Account"), text(said, "Arn")))
+
+
+def cluster_named(aws: AwsClient, name: str) -> EksCluster:
+    """
+    Raises:
+        AwsMissing: there is none of that name in the account and region.
+        AwsError: as `AwsClient.ask`.
+    """
+    return answered(aws, questions.CLUSTER, {"name": name}, lambda said: _cluster(said["cluster"]))
+
+
+def _cluster(said: Json) -> EksCluster:
+    network = said.get("resourcesVpcConfig") or {}
+    return EksCluster(
+        name=name_of(said, "name"),
+        arn=text(said, "arn"),
+        version=name_of(said, "version"),
+        platform_version=text(said, "platformVersion"),
+        status=text(said, "status"),
+        endpoint=text(said, "endpoint"),
+        ca=text(said.get("certificateAuthority") or {}, "data"),
+        support=text(said.get("upgradePolicy") or {}, "supportType"),
+        auto_mode=bool((said.get("computeConfig") or {}).get("enabled", False)),
+        vpc=text(network, "vpcId"),
+        created=moment(said, "createdAt"),
+        issues=issues(said),
+        subnets=texts(network, "subnetIds"),
+        tags=tuple(sorted((str(key), str(value)) for key, value in (said.get("tags") or {}).items())),
+    )
+
+
+_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
+
+_EKS_HOST = re.compile(r"\.eks\.amazonaws\.com(?:\.cn)?\.?\Z|\.eks\.[a-z0-9-]+\.api\.|\.api\.aws\.?\Z")
+"""Addresses that EKS gives to clusters: with one address family, and with both."""
+
+_NOT_BELIEVED = (
+    "Nothing of AWS was believed. Give --cluster-name, --region and --profile of the cluster of this context."
+)
+
+
+@frozen
+class VerifiedCluster:
+    """The cluster, and whose credentials see it: what any other question needs. `by`: how it was recognised, a
+    clause."""
+
+    aws: AwsClient = field(repr=False, compare=False)
+    cluster: EksCluster
+    caller: Caller
+    by: str
+
+
+def believed(aws: AwsClient, access: AwsAccess) -> VerifiedCluster:
+    """
+    Raises:
+        UsageError: nothing says which cluster is meant.
+        AwsOtherCluster: it is another account, or another cluster.
+        AwsMissing: there is no cluster of that name.
+        AwsError: as `AwsClient.ask`.
+    """
+    if not access.cluster:
+        raise UsageError(
+            "nothing says which EKS cluster this is: not the kubeconfig's exec entry, not its names",
+            "Give --cluster-name, or update the kubeconfig: aws eks update-kubeconfig --name CLUSTER.",
+        )
+    caller = caller_of(aws)
+    if access.account and caller.account and caller.account != access.account:
+        raise AwsOtherCluster(
+            f"the context is of a cluster in account {access.account}, and the credentials are of account "
+            f"{caller.account} ({caller.arn})",
+            "Nothing of that account was believed. Give the profile of the right account with --profile.",
+        )
+    try:
+        cluster = cluster_named(aws, access.cluster)
+    except AwsMissing as error:
+        raise AwsMissing(
+            f"there is no EKS cluster {access.cluster!r} in account {caller.account}, region {access.region}",
+            "Are --cluster-name, --region and --profile those of the context?",
+            error.code,
+        ) from error
+    _check_arn(cluster, caller, access)
+    return VerifiedCluster(aws, cluster, caller, _recognised(cluster, access))
+
+
+def _check_arn(cluster: EksCluster, caller: Caller, access: AwsAccess) -> None:
+    """Account and region of what is described are those that were asked; what is not said is not believed."""
+    accounts = {cluster.account, caller.account, *filter(None, (access.account,))}
+    if len(accounts) == 1 and cluster.account and cluster.region == access.region:
+        return
+    raise AwsOtherCluster(
+        f"asked was account {access.account or caller.account or 'unknown'}, region {access.region}, and what is "
+        f"described is {cluster.arn or 'a cluster without an ARN'}",
+        _NOT_BELIEVED,
+    )
+
+
+def _recognised(cluster: EksCluster, access: AwsAccess) -> str:
+    """How. An address of EKS decides alone, be it of the URL or the name that TLS expects; only behind a tunnel or a
+    proxy, where there is none, the certificate authority does, which no two clusters share."""
+    if not access.server:
+        raise AwsOtherCluster(
+            f"cannot tell whether {cluster.arn} is the cluster that is read: its server is not known",
+            "Read it through a kubeconfig.",
+        )
+    described, name = _host(cluster.endpoint), access.server_name.lower()
+    if _host(access.server) == described != "" and name in ("", described):
+        return "by its endpoint"
+    if name == described != "" and not _EKS_HOST.search(_host(access.server)):
+        return "by the name that TLS expects"
+    certificates = _certificates(access.ca)
+    behind = not any(_EKS_HOST.search(each) for each in (_host(access.server), name))
+    if behind and certificates and certificates <= _certificates(_decoded(cluster.ca)):
+        return "by its certificate authority"
+    raise AwsOtherCluster(
+        f"the context talks to {_host(access.server) or access.server}, and EKS cluster {cluster.name!r} of account "
+        f"{cluster.account}, region {access.region} is at {_host(cluster.endpoint) or 'no address'}",
+        _NOT_BELIEVED,
+    )
+
+
+def _certificates(pem: str) -> set[str]:
+    """Each without its line ends; while authorities are changed there are two."""
+    return {"".join(each.split()) for each in _CERTIFICATE.findall(pem)}
+
+
+def _decoded(text: str) -> str:
+    """Of base64, "" where it is none."""
+    try:
+        return base64.b64decode(text).decode("ascii")
+    except (binascii.Error, UnicodeDecodeError):
+        return ""
+
+
+def _host(url: str) -> str:
+    """In lower case, without a port: ``https://ABC.gr7.eu-west-1.eks.amazonaws.com:443/`` has one, too."""
+    try:
+        return (urlsplit(url).hostname or "").lower().rstrip(".")
+    except ValueError:
+        return ""

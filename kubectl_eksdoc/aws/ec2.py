@@ -6,12 +6,10 @@ Everything is asked for by filters, not by ids: EC2 refuses a whole request for 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
-from kubectl_eksdoc.aws.asking import Json, at_once, found, known, name_of, number, text
-from kubectl_eksdoc.aws.believing import VerifiedCluster
-from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.aws.asking import Json, VerifiedCluster, at_once, found, known, name_of, number, text, there
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.machines import (
     Image,
@@ -23,36 +21,35 @@ from kubectl_eksdoc.model.aws.machines import (
     TemplateVersion,
 )
 from kubectl_eksdoc.model.aws.questions import AwsOperation
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 
 T = TypeVar("T")
-
-_GONE = Absent("EC2 knows no such instance (any more)")
 
 
 def instances(of: VerifiedCluster, ids: Iterable[str]) -> Mapping[str, Instance | Absent | Unknown]:
     """By id. Those of EKS Auto Mode are asked for by name, as an account may hide them (IncludeManagedResources)."""
-
-    def made(said: Json) -> tuple[Instance, ...]:
-        return tuple(_instance(each) for reservation in said["Reservations"] for each in reservation["Instances"])
-
-    def asked(part: Sequence[str]) -> tuple[Instance, ...] | Unknown:
-        filters = [{"Name": "instance-id", "Values": list(part)}]
-        return known(of.aws, questions.INSTANCES, {"Filters": filters, "IncludeManagedResources": True}, made)
-
-    return by_key(questions.INSTANCES, ids, asked, lambda each: each.id, _GONE)
+    return by_key(
+        of,
+        questions.INSTANCES,
+        ids,
+        lambda part: {"Filters": [{"Name": "instance-id", "Values": part}], "IncludeManagedResources": True},
+        lambda said: (_instance(each) for reservation in said["Reservations"] for each in reservation["Instances"]),
+        lambda each: each.id,
+        "EC2 knows no such instance",
+    )
 
 
 def images(of: VerifiedCluster, ids: Iterable[str]) -> Mapping[str, Image | Absent | Unknown]:
     """By id. One that its owner has taken back is absent."""
-
-    def made(said: Json) -> tuple[Image, ...]:
-        return tuple(map(_image, said["Images"]))
-
-    def asked(part: Sequence[str]) -> tuple[Image, ...] | Unknown:
-        filters = [{"Name": "image-id", "Values": list(part)}]
-        return known(of.aws, questions.IMAGES, {"Filters": filters, "IncludeDeprecated": True}, made)
-
-    return by_key(questions.IMAGES, ids, asked, lambda each: each.id, Absent("EC2 knows no such image (any more)"))
+    return by_key(
+        of,
+        questions.IMAGES,
+        ids,
+        lambda part: {"Filters": [{"Name": "image-id", "Values": part}], "IncludeDeprecated": True},
+        lambda said: map(_image, said["Images"]),
+        lambda each: each.id,
+        "EC2 knows no such image",
+    )
 
 
 def template_version(of: VerifiedCluster, ref: TemplateRef) -> TemplateVersion | Absent | Unknown:
@@ -76,30 +73,30 @@ def account_defaults(of: VerifiedCluster) -> SaidOptions | Unknown:
 
 def scaling_groups(of: VerifiedCluster, names: Iterable[str]) -> Mapping[str, ScalingGroup | Absent | Unknown]:
     """By name."""
-
-    def made(said: Json) -> tuple[ScalingGroup, ...]:
-        return tuple(_scaling_group(each) for each in said["AutoScalingGroups"])
-
-    def asked(part: Sequence[str]) -> tuple[ScalingGroup, ...] | Unknown:
-        return known(of.aws, questions.SCALING_GROUPS, {"AutoScalingGroupNames": list(part)}, made)
-
-    gone = Absent("there is no such auto scaling group (any more)")
-    return by_key(questions.SCALING_GROUPS, names, asked, lambda each: each.name, gone)
+    return by_key(
+        of,
+        questions.SCALING_GROUPS,
+        names,
+        lambda part: {"AutoScalingGroupNames": part},
+        lambda said: map(_scaling_group, said["AutoScalingGroups"]),
+        lambda each: each.name,
+        "there is no such auto scaling group",
+    )
 
 
 def launch_configurations(
     of: VerifiedCluster, names: Iterable[str]
 ) -> Mapping[str, TemplateVersion | Absent | Unknown]:
     """By name."""
-
-    def made(said: Json) -> tuple[TemplateVersion, ...]:
-        return tuple(map(_configuration, said["LaunchConfigurations"]))
-
-    def asked(part: Sequence[str]) -> tuple[TemplateVersion, ...] | Unknown:
-        return known(of.aws, questions.LAUNCH_CONFIGURATIONS, {"LaunchConfigurationNames": list(part)}, made)
-
-    gone = Absent("there is no such launch configuration (any more)")
-    return by_key(questions.LAUNCH_CONFIGURATIONS, names, asked, lambda each: each.name, gone)
+    return by_key(
+        of,
+        questions.LAUNCH_CONFIGURATIONS,
+        names,
+        lambda part: {"LaunchConfigurationNames": part},
+        lambda said: map(_configuration, said["LaunchConfigurations"]),
+        lambda each: each.name,
+        "there is no such launch configuration",
+    )
 
 
 def _configuration(said: Json) -> TemplateVersion:
@@ -108,18 +105,25 @@ def _configuration(said: Json) -> TemplateVersion:
 
 
 def by_key(
+    of: VerifiedCluster,
     question: AwsOperation,
     keys: Iterable[str],
-    asked: Callable[[Sequence[str]], tuple[T, ...] | Unknown],
+    wanted: Callable[[list[str]], Json],
+    made: Callable[[Json], Iterable[T]],
     key_of: Callable[[T], str],
-    gone: Absent,
+    gone: str,
 ) -> dict[str, T | Absent | Unknown]:
-    """Asked for `AwsOperation.at_once` at a time; a part that is not answered leaves the others as they are."""
-    wanted = list(dict.fromkeys(keys))
-    parts = [tuple(wanted[at : at + question.at_once]) for at in range(0, len(wanted), question.at_once)]
+    """Asked for `AwsOperation.at_once` at a time; a part that is not answered leaves the others as they are. `wanted`:
+    the parameters for a part; `gone`: what is said of a key without an answer."""
+
+    def asked(part: list[str]) -> tuple[T, ...] | Unknown:
+        return there(of.aws, question, wanted(part), lambda said: tuple(made(said)))
+
+    all_keys = list(dict.fromkeys(keys))
+    parts = [all_keys[at : at + question.at_once] for at in range(0, len(all_keys), question.at_once)]
     whole: dict[str, T | Absent | Unknown] = {}
     for part, answer in at_once(parts, asked):
-        whole |= dict.fromkeys(part, answer if isinstance(answer, Unknown) else gone)
+        whole |= dict.fromkeys(part, answer if isinstance(answer, Unknown) else Absent(f"{gone} (any more)"))
         if not isinstance(answer, Unknown):
             whole |= {key_of(each): each for each in answer if key_of(each) in whole}
     return whole

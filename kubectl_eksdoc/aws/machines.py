@@ -6,14 +6,27 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from kubectl_eksdoc.aws import ec2, eks
-from kubectl_eksdoc.aws.asking import Json, answered, at_once, found, known, name_of, number, parts, text, texts, there
-from kubectl_eksdoc.aws.believing import VerifiedCluster, issues
+from kubectl_eksdoc.aws.asking import (
+    Json,
+    VerifiedCluster,
+    answered,
+    at_once,
+    found,
+    issues,
+    known,
+    name_of,
+    number,
+    parts,
+    text,
+    texts,
+    there,
+)
 from kubectl_eksdoc.aws.ec2 import by_key, template_ref
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsRefused
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate
 from kubectl_eksdoc.model.aws.machines import (
@@ -32,6 +45,7 @@ from kubectl_eksdoc.model.aws.machines import (
     V1Calls,
 )
 from kubectl_eksdoc.model.aws.questions import AwsOperation
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.metadata import OnTemplate, SetOptions
 
 # What EKS says of managed node groups, and of roles that pods have by EKS Pod Identity. Source of the shapes: botocore
@@ -105,23 +119,23 @@ def machines_told(of: VerifiedCluster, keys: MachineKeys) -> MachineFacts:
     Raises:
         AwsError: nothing can be asked at all.
     """
-    asked: dict[str, Callable[[], Any]] = {}
-    if keys.instances:
-        asked["instances"] = lambda: ec2.instances(of, keys.instances)
-    if keys.node_groups:
-        asked["node_groups"] = lambda: node_groups(of, keys.node_groups)
-    if keys.scaling_groups:
-        asked["scaling_groups"] = lambda: ec2.scaling_groups(of, keys.scaling_groups)
-    if keys.templates:
-        asked["templates"] = lambda: ec2.template_versions(of, keys.templates)
-    if keys.images:
-        asked["images"] = lambda: ec2.images(of, keys.images)
-    if keys.configurations:
-        asked["configurations"] = lambda: ec2.launch_configurations(of, keys.configurations)
+    asked: dict[str, Callable[[], Any]] = {
+        name: partial(ask, of, getattr(keys, name)) for name, ask in _BY_KEY.items() if getattr(keys, name)
+    }
     if keys.account:
-        asked["account"] = lambda: ec2.account_defaults(of)
-        asked["identities"] = lambda: _identities(of)
+        asked |= {"account": partial(ec2.account_defaults, of), "identities": partial(_identities, of)}
     return MachineFacts(**dict(at_once(asked, lambda name: asked[name]())))
+
+
+_BY_KEY: Mapping[str, Callable[..., Any]] = {
+    "instances": ec2.instances,
+    "node_groups": node_groups,
+    "scaling_groups": ec2.scaling_groups,
+    "templates": ec2.template_versions,
+    "images": ec2.images,
+    "configurations": ec2.launch_configurations,
+}
+"""What asks for each of `MachineKeys`."""
 
 
 def _identities(of: VerifiedCluster) -> object:
@@ -131,16 +145,8 @@ def _identities(of: VerifiedCluster) -> object:
 
 def nothing_told(why: Unknown, keys: MachineKeys) -> MachineFacts:
     """Where AWS is not asked at all."""
-    return MachineFacts(
-        dict.fromkeys(keys.instances, why),
-        dict.fromkeys(keys.node_groups, why),
-        dict.fromkeys(keys.scaling_groups, why),
-        dict.fromkeys(keys.templates, why),
-        dict.fromkeys(keys.images, why),
-        why,
-        why,
-        dict.fromkeys(keys.configurations, why),
-    )
+    by_key: dict[str, Any] = {name: dict.fromkeys(getattr(keys, name), why) for name in _BY_KEY}
+    return MachineFacts(**by_key, account=why, identities=why)
 
 
 # How much room there is: free addresses of subnets, quotas of the account and what of them is in use.
@@ -148,20 +154,17 @@ def nothing_told(why: Unknown, keys: MachineKeys) -> MachineFacts:
 # Source of the shapes: botocore 1.44.5, ec2/2016-11-15, service-quotas/2019-06-24, monitoring/2010-08-01.
 
 
-_GONE = Absent("EC2 knows no such subnet (any more)")
-
-
 def subnets(of: VerifiedCluster, ids: Iterable[str]) -> Mapping[str, Subnet | Absent | Unknown]:
     """By id; asked for by a filter, as EC2 refuses a whole request for one id that is gone."""
-
-    def made(said: Json) -> tuple[Subnet, ...]:
-        return tuple(_subnet(each) for each in parts(said, "Subnets"))
-
-    def asked(part: Sequence[str]) -> tuple[Subnet, ...] | Unknown:
-        filters = [{"Name": "subnet-id", "Values": list(part)}]
-        return there(of.aws, questions.SUBNETS, {"Filters": filters}, made)
-
-    return by_key(questions.SUBNETS, sorted(ids), asked, lambda each: each.id, _GONE)
+    return by_key(
+        of,
+        questions.SUBNETS,
+        sorted(ids),
+        lambda part: {"Filters": [{"Name": "subnet-id", "Values": part}]},
+        lambda said: map(_subnet, parts(said, "Subnets")),
+        lambda each: each.id,
+        "EC2 knows no such subnet",
+    )
 
 
 def _subnet(said: Json) -> Subnet:

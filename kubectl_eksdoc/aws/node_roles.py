@@ -15,13 +15,12 @@ from datetime import datetime, timedelta
 from time import sleep
 from typing import TypeVar
 
-from kubectl_eksdoc.aws.asking import Json, at_once, moment, name_of, parts, text, there
-from kubectl_eksdoc.aws.believing import VerifiedCluster
+from kubectl_eksdoc.aws.asking import Json, VerifiedCluster, at_once, moment, name_of, parts, text, there
 from kubectl_eksdoc.errors import AwsError
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.machines import RoleUse, RoleUses
 from kubectl_eksdoc.model.aws.questions import AwsOperation
+from kubectl_eksdoc.model.kinds import Unknown
 
 T = TypeVar("T")
 Wait = Callable[[float], object]

@@ -7,17 +7,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import unquote
 
-from kubectl_eksdoc.aws.asking import Json, at_once, found, known, name_of, text
-from kubectl_eksdoc.aws.believing import VerifiedCluster
-from kubectl_eksdoc.aws.values import document_of
+from kubectl_eksdoc.aws.asking import Json, VerifiedCluster, at_once, found, known, name_of, text, there
+from kubectl_eksdoc.aws.eks import document_of
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.clusters import part_of
-from kubectl_eksdoc.model.aws.questions import AwsOperation
 from kubectl_eksdoc.model.aws.queues import (
     EventRule,
     Figures,
@@ -30,6 +27,7 @@ from kubectl_eksdoc.model.aws.queues import (
     RolePolicies,
     RuleTarget,
 )
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 
 _TOLD = ("ApproximateNumberOfMessages", "KmsMasterKeyId", "MessageRetentionPeriod", "Policy", "QueueArn")
 
@@ -78,11 +76,9 @@ def key(of: VerifiedCluster, ident: str) -> KmsKey | Absent | Unknown:
 
 
 def _key_policy(of: VerifiedCluster, asked: Json) -> Doc | Unknown:
-    def made(said: Json) -> Doc:
-        return policy_in(name_of(said, "Policy"), "the policy of the key")
-
-    told = found(of.aws, questions.KEY_POLICY, asked, made)
-    return Unknown(told.said) if isinstance(told, Absent) else told
+    return there(
+        of.aws, questions.KEY_POLICY, asked, lambda said: policy_in(name_of(said, "Policy"), "the policy of the key")
+    )
 
 
 def policy_in(written: str, what: str) -> Doc:
@@ -190,9 +186,6 @@ def _sum(said: Json) -> int | None:
 # statement decides, a dump of its answer tells nothing of a request that was not made then, and the queue's own policy
 # would have to be handed to it. What an organization's policies (SCP) forbid is not seen this way.
 
-
-T = TypeVar("T")
-
 _NO_ASSOCIATION = Absent("EKS Pod Identity gives its service account no role")
 
 
@@ -254,38 +247,36 @@ def _bounded(of: VerifiedCluster, arn: str | Unknown) -> Doc | Unknown | None:
 
 
 def _names(of: VerifiedCluster, role: str) -> tuple[str, ...] | Unknown:
-    return _told(of, questions.ROLE_POLICIES, {"RoleName": role}, lambda said: tuple(sorted(said["PolicyNames"])))
+    return there(of.aws, questions.ROLE_POLICIES, {"RoleName": role}, lambda said: tuple(sorted(said["PolicyNames"])))
 
 
 def _attached(of: VerifiedCluster, role: str) -> tuple[str, ...] | Unknown:
     def made(said: Json) -> tuple[str, ...]:
         return tuple(sorted(name_of(each, "PolicyArn") for each in said["AttachedPolicies"]))
 
-    return _told(of, questions.ATTACHED_POLICIES, {"RoleName": role}, made)
+    return there(of.aws, questions.ATTACHED_POLICIES, {"RoleName": role}, made)
 
 
 def _inline(of: VerifiedCluster, role: str, name: str) -> Doc | Unknown:
     asked = {"RoleName": role, "PolicyName": name}
-    return _told(of, questions.ROLE_POLICY, asked, lambda said: _document(said["PolicyDocument"], name))
+    return there(of.aws, questions.ROLE_POLICY, asked, lambda said: _document(said["PolicyDocument"], name))
 
 
 def _managed(of: VerifiedCluster, arn: str) -> Doc | Unknown:
-    version = _told(of, questions.POLICY, {"PolicyArn": arn}, lambda said: name_of(said["Policy"], "DefaultVersionId"))
+    version = there(
+        of.aws, questions.POLICY, {"PolicyArn": arn}, lambda said: name_of(said["Policy"], "DefaultVersionId")
+    )
     if isinstance(version, Unknown):
         return version
     asked = {"PolicyArn": arn, "VersionId": version}
-    return _told(of, questions.POLICY_VERSION, asked, lambda said: _document(said["PolicyVersion"]["Document"], arn))
+    return there(
+        of.aws, questions.POLICY_VERSION, asked, lambda said: _document(said["PolicyVersion"]["Document"], arn)
+    )
 
 
 def _document(said: Doc | str, name: str) -> Doc:
     """botocore decodes it; a dump may hold the text."""
     return said if isinstance(said, dict) else policy_in(said, f"policy {name}")
-
-
-def _told(of: VerifiedCluster, question: AwsOperation, asked: Json, made: Callable[[Json], T]) -> T | Unknown:
-    """That it is gone meanwhile is not known to mean anything."""
-    answer = found(of.aws, question, asked, made)
-    return Unknown(answer.said) if isinstance(answer, Absent) else answer
 
 
 # What AWS tells of how interruptions reach the cluster, many questions at once.
@@ -297,24 +288,18 @@ def interruption_told(of: VerifiedCluster, keys: InterruptionKeys) -> Interrupti
     Raises:
         AwsError: nothing can be asked at all.
     """
-    asked: dict[str, Callable[[], Any]] = {}
-    if keys.queue:
-        asked["queue"] = lambda: queue(of, keys.queue)
-    if keys.rules:
-        asked["rules"] = lambda: rules(of)
-    if keys.targets:
-        asked["targets"] = lambda: targets(of, keys.targets)
-    if keys.key:
-        asked["key"] = lambda: key(of, keys.key)
-    if (account := keys.account) is not None:
-        asked["identity"] = lambda: identity(of, *account)
-    if keys.role:
-        asked["policies"] = lambda: role_policies(of, keys.role)
-    if (wanted := keys.figures) is not None:
-        asked["figures"] = lambda: figures(of, wanted)
-    if keys.instances:
-        asked["notices"] = lambda: notices(of, keys.instances)
-    return InterruptionAnswers(**dict(at_once(asked, lambda name: asked[name]())))
+    asked: dict[str, Callable[[], Any]] = {
+        "queue": lambda: queue(of, keys.queue),
+        "rules": lambda: rules(of),
+        "targets": lambda: targets(of, keys.targets),
+        "key": lambda: key(of, keys.key),
+        "identity": lambda: identity(of, *(keys.identity or ())),
+        "policies": lambda: role_policies(of, keys.policies),
+        "figures": lambda: keys.figures and figures(of, keys.figures),
+        "notices": lambda: notices(of, keys.notices),
+    }
+    wanted = [name for name in asked if getattr(keys, name)]
+    return InterruptionAnswers(**dict(at_once(wanted, lambda name: asked[name]())))
 
 
 def nothing_told(why: Unknown, keys: InterruptionKeys) -> InterruptionAnswers:

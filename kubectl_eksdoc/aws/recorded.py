@@ -8,13 +8,14 @@ import re
 import threading
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import Any
 
 from kubectl_eksdoc.aws.asking import AwsClient, Json
-from kubectl_eksdoc.aws.values import values_of
+from kubectl_eksdoc.aws.eks import values_of
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused, AwsThrottled, SnapshotError, ValuesError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.keeping import KeptAnnotations
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.clusters import AwsAccess
@@ -24,7 +25,7 @@ KIND, VERSION = "AwsAnswers", 1
 _TIME, _BYTES, _MARK = "$time", "$bytes", "$"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordedOf:
     """Of which cluster answers are, by which address it was known, who asked, and when the first answer came."""
 

@@ -10,10 +10,21 @@ from dataclasses import replace
 from typing import Any
 
 from kubectl_eksdoc.aws import eks, machines
-from kubectl_eksdoc.aws.asking import Json, answered, at_once, found, moment, name_of, number, parts, text, texts, there
-from kubectl_eksdoc.aws.believing import VerifiedCluster
+from kubectl_eksdoc.aws.asking import (
+    Json,
+    VerifiedCluster,
+    answered,
+    at_once,
+    found,
+    moment,
+    name_of,
+    number,
+    parts,
+    text,
+    texts,
+    there,
+)
 from kubectl_eksdoc.aws.ec2 import a_template_version, template_version
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.addons import Addon, AddonVersions, UpdateHistory
 from kubectl_eksdoc.model.aws.clusters import (
@@ -32,6 +43,7 @@ from kubectl_eksdoc.model.aws.clusters import (
 )
 from kubectl_eksdoc.model.aws.machines import NodeGroup, TemplateRef, TemplateVersion
 from kubectl_eksdoc.model.check_needs import CheckNeed, WantedVersions
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 
 _BOTH = ["$Latest", "$Default"]
 

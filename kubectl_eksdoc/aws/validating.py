@@ -23,8 +23,8 @@ from typing import Any
 import fastjsonschema
 
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Path, SchemaViolation, item, referred, shown
+from kubectl_eksdoc.model.kinds import Unknown
 
 # Which configuration schemas are judged here: those of whose every keyword it is known what it means, and that it is
 # harmless to make code of it. Source: JSON Schema draft 6 (draft-wright-json-schema-validation-01).

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult
 from kubectl_eksdoc.model.findings import Finding, Subject, text_of
 
@@ -22,7 +22,7 @@ JUDGED_ALIKE = frozenset({"accept-unknown", "fail-on", "strict", "suppressions",
 """Options that change which findings count, or what is told besides, and not what is found."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChangedOption:
     """An option that was given differently, as JSON values; None where it was not given."""
 
@@ -60,7 +60,7 @@ class FindingChangeKind(str, Enum):
     KNOWN = "known-now"  # it was unknown then, and passes or is gone now
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FindingSince:
     """One finding of either answer or of both. `before` or `now` is None where that answer does not say it.
 
@@ -90,7 +90,7 @@ class FindingSince:
         return rank(self.now) < rank(self.before)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ResultComparison:
     """This answer against `earlier`. `doubt` says why it may be of another cluster, "" when it is of this one.
 
@@ -138,7 +138,7 @@ _SOURCE = re.compile(r"the snapshot \S+|the demo\b")
 """As what is not in it is said of it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ResultFinding:
     """`hidden`: somebody has decided that it does not count."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Protocol, TypeAlias
 
@@ -24,6 +24,7 @@ from kubectl_eksdoc.baseline.changes import (
     rank,
 )
 from kubectl_eksdoc.errors import BaselineError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.findings import Code, Finding, Status, Subject
@@ -44,7 +45,7 @@ _WHOLES = frozenset({CLUSTER, "Command", "Addon", "Node", "Nodes", "NodeGroup", 
 """Kinds of subjects of which others are parts: what is unknown of one may hide other codes on its parts."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Side:
     """One of the two answers.
 
@@ -202,7 +203,7 @@ class SameClusterAnswer(str, Enum):
     UNKNOWN = "unknown"  # what is known of both does not decide it
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SameClusterVerdict:
     """`why` is a clause without its full stop, "" for the same cluster."""
 
@@ -258,7 +259,7 @@ def _named(who: Identity) -> str:
 # An answer that was just made of what was read earlier, reduced to what a saved one is read as.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SnapshotOrigin:
     """Of which `file` with a snapshot in it, by which version of this tool, and asked for with which `options` (JSON
     values by flag)."""

@@ -6,7 +6,6 @@ EKS does it, not this process: who stops following it, or loses the connection, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from kubectl_eksdoc.addon_diff.run import outcome
@@ -16,13 +15,14 @@ from kubectl_eksdoc.changes.engine import Sent, Step, World
 from kubectl_eksdoc.drain.run.waves import Stage, stage_by_addon, stage_of
 from kubectl_eksdoc.errors import AwsError, ClusterError
 from kubectl_eksdoc.flows.ports import AddonEks
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, Issue, UpdateCall
 from kubectl_eksdoc.model.aws.clusters import TargetGroup
 from kubectl_eksdoc.model.change_journal import Became, Part
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.network import TargetGroupBinding
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.session.ports import ObjectReader
 
 SETTLE_S = 60.0
@@ -35,7 +35,7 @@ UPDATE = "update"
 """Its one step."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ports:
     """`pods`: those of the cluster, now. `group`: the targets of a group by its ARN."""
 
@@ -45,7 +45,7 @@ class Ports:
     group: Callable[[str], TargetGroup | Unknown]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Following:
     """What is followed. `bindings`: of whose targets the health is watched, or why of none."""
 
@@ -134,7 +134,7 @@ class AddonUpdate:
             told = self._ports.eks.update(self.id)
             stage = stage_of(told)
             if not isinstance(told, EksAddonUpdate):
-                self._tell("update", f"{_why(told)}; the add-on itself is checked instead")
+                self._tell("update", f"{told.why}; the add-on itself is checked instead")
                 expected = self.following.expected
                 stage = stage_by_addon(self._ports.eks.addon(), expected.target, expected.was, self.stage)
         except AwsError as error:
@@ -236,7 +236,3 @@ class AddonUpdate:
         if self.said.get(about) != line:
             self.said[about] = line
             self.world.tell(line)
-
-
-def _why(told: Unknown | Absent) -> str:
-    return told.said if isinstance(told, Absent) else told.why

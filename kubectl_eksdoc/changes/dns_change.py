@@ -4,7 +4,6 @@ its ConfigMap; and which of its pods have taken it up."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from kubectl_eksdoc.addon_diff.judging import calls
@@ -24,17 +23,18 @@ from kubectl_eksdoc.coredns_lameduck.read import VerificationEdges, verified
 from kubectl_eksdoc.coredns_lameduck.run import ExpectedReload, Verified, judged
 from kubectl_eksdoc.coredns_lameduck.shutdown import DEFAULT_GRACE_S
 from kubectl_eksdoc.errors import Drifted
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.ownership.applying import Conflicts, apply
 from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG, sums
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.kubernetes.keeping import printed_corefile
 from kubectl_eksdoc.model.api_objects import AppliedObject, Conflict, Conflicting, Doc, at, with_value
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonSide
 from kubectl_eksdoc.model.change_journal import Became, Part
 from kubectl_eksdoc.model.coredns import COREFILE, Corefile
 from kubectl_eksdoc.model.findings import Finding
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.session.session import ClusterSession
 
 MANAGER = "eksdoc"
@@ -43,7 +43,7 @@ _NOW = "2000-01-01T00:00:00Z"
 """Entries get a time, which nobody looks at here."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ready:
     """`update`: as it would be sent, None where nothing is to be asked of EKS. `config`: what would be applied, None
     where nothing is. `guards`: why it must not be."""
@@ -217,7 +217,7 @@ def config_map(text: str) -> Doc:
 # What is written down of the new Corefile, and how it is applied.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class After:
     """The new Corefile as a journal has it: `text` as it may be printed, "" for none, and the `sums` by which CoreDNS
     calls the whole one."""
@@ -247,7 +247,7 @@ CONFIG_MAP = "ConfigMap coredns"
 """The one step of a CoreDNS that EKS does not manage."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MapApply:
     """The step of a `DnsChange` that EKS does not do. `config` None: it was sent before."""
 
@@ -277,7 +277,7 @@ class MapApply:
 # Which pods have taken it up, after it was sent.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DnsDone:
     """`ended`: the update of the add-on, None where its ConfigMap was applied. `verified`: which pods have taken it up,
     None where nobody looked; `findings` of that."""
@@ -297,7 +297,7 @@ class DnsDone:
         return (self.ended is None or self.ended.whole) and not self.left
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Looking:
     """How pods are looked at: for the Corefile `after`, with the reloads that had `failed` in each pod before, for
     `verify_s` since `begun_s`. `reloads`: CoreDNS takes it up by itself; `rolled`: its pods are made again."""
@@ -321,7 +321,7 @@ class Looking:
         return DnsDone(ended, found, judged(found, self.reloads or not self.after.text, self.rolled))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DnsChange:
     """A `changes.engine.Kind`: what changes CoreDNS, and then a look at its pods."""
 

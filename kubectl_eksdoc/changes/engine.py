@@ -27,6 +27,7 @@ from kubectl_eksdoc.errors import (
     Stopped,
     Unauthorized,
 )
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.change_journal import Became, Part, Past
 
@@ -51,7 +52,7 @@ class _Clock(Protocol):
     def now(self) -> datetime: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class World:
     """What every change needs. `told`: how often the process was told to end. `tell` hears what happens, a line each.
     `watch_s`: so long it is followed at most."""
@@ -71,7 +72,7 @@ class World:
             self.tell(f"the journal lacks what came then: {error.message}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """`what` it changes, by the name that the journal uses. `now`: how it stands. `send` returns what the answer says.
     `apart`: where it is refused or no longer as it was, the others are sent all the same. `tried`: what the server is

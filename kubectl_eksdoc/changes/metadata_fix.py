@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from kubectl_eksdoc.amazon.metadata_service import Reach
@@ -13,13 +13,14 @@ from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused, C
 from kubectl_eksdoc.flows.metadata_probe import ImdsProbeClock as ProbeClock
 from kubectl_eksdoc.flows.metadata_probe import prepared, probed
 from kubectl_eksdoc.flows.ports import ProbeNamespace
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.probing.result import ProbedNode, ProbeSettings
 from kubectl_eksdoc.imds_probe.run import FixDone, class_patch, of_class, of_group, of_instance, of_node, stage_by_group
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, Issue
 from kubectl_eksdoc.model.aws.machines import Instance, NodeGroup
 from kubectl_eksdoc.model.change_journal import Became, Part
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
 from kubectl_eksdoc.model.nodes import Node
 
@@ -87,7 +88,7 @@ class NodeClasses(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ports:
     """`members`: the nodes of a group as they are now, by name, each with its instance. `prove`: asks from pods on
     nodes, by their names; None: nobody asks from a pod."""
@@ -301,7 +302,7 @@ class _OnTemplate(_Fix):
                 self._stage, self._errors, more = stage_of(told), told.errors, ""
             else:
                 self._stage = stage_by_group(self._aws.group(self._act.group), self._number, self._stage)
-                more = f" (by the node group itself: {told.said if isinstance(told, Absent) else told.why})"
+                more = f" (by the node group itself: {told.why})"
             line = f"update {self._update}: {self._stage.value}{more}"
         except AwsError as error:
             line = f"AWS does not answer; the update continues in EKS: {error.message}"
@@ -384,7 +385,7 @@ def _class(act: OnClass, classes: NodeClasses) -> tuple[bool, str]:
     what = f"EC2NodeClass {act.name}"
     now = classes.one(act.name)
     if isinstance(now, (Absent, Unknown)):
-        return False, f"{what}: {now.said if isinstance(now, Absent) else now.why}"
+        return False, f"{what}: {now.why}"
     try:
         classes.patch(act.name, class_patch(act, now), dry=True)
     except ClusterError as error:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from kubectl_eksdoc.changes.engine import Kind, Sent, Step
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.change_journal import Became, Part
 
@@ -24,7 +24,7 @@ class Cleaned(Protocol):
 F = TypeVar("F", bound=Cleaned)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PodsDone(Generic[F]):
     found: F
 

@@ -6,16 +6,16 @@ What is there already is never written over. Where it breaks off half-way, it is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
 from kubectl_eksdoc.changes.engine import Kind, Sent, Step
 from kubectl_eksdoc.errors import ClusterError, ClusterRefused, Drifted, EksdocError, Forbidden, UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.change_journal import Became, Part
 from kubectl_eksdoc.model.connection import shell
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.placing import NotPlaced, called
 
 
@@ -62,7 +62,7 @@ def tried(docs: Sequence[Doc], ground: PlacingGround, ours: Callable[[Doc], bool
     _refuse(f"the API server would not take {said}", "Nothing was created.", refused[0][1])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Placed:
     """`left`: why not all of it was done, a clause; `there`: what is there by now, a sentence."""
 

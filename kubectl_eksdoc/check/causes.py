@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 from kubectl_eksdoc.check.checking import Gate
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.connection import CommandTarget, shell
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, in_order
 
@@ -35,7 +36,7 @@ _RIGHT = re.compile(r"((list|get|watch|create) \S+|[a-z0-9-]+:[A-Z]\w+)(, |\Z)")
 _GATES = (*Gate, None)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RootCause:
     """`gate`: the first step that waits for one of its `findings`, None where none does. `findings`: those of that gate
     first, the worst of them first, at least one. `do`: what to do about the first of them, with a command."""

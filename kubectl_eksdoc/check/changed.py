@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from kubectl_eksdoc.check.checking import cluster_of
@@ -16,13 +15,13 @@ from kubectl_eksdoc.check.checks.noted import groups, named
 from kubectl_eksdoc.check.checks.running import maker
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import number
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.findings import Subject
 from kubectl_eksdoc.model.interruption import ReportedEvent
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.nodes import Node, Pod
 
 EVENTS_KEPT = timedelta(hours=1)
 """--event-ttl of the API server, which EKS does not let one change."""
@@ -31,7 +30,7 @@ _MASS = 3
 _ABOUT_NODES = ("Node", "NodeClaim", "NodePool", "EC2NodeClass")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Change:
     """`source`: who tells it."""
 
@@ -41,7 +40,7 @@ class _Change:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecentChanges:
     """`changes`: the newest first; `unread`: clauses about what nobody looked at, or could."""
 

@@ -6,14 +6,14 @@ The areas that checks are about, and the gates of an upgrade at which they count
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
 from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Severity, Status, Subject
-from kubectl_eksdoc.model.kinds import ReadState, Resource
+from kubectl_eksdoc.model.kinds import ReadState, Resource, Unknown
 from kubectl_eksdoc.model.missing_rights import allow, learned
 
 
@@ -88,7 +88,7 @@ def _siblings(check: UpgradeCheck) -> frozenset[str]:
 Judge = Callable[[CheckFacts], Iterable[Finding]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UpgradeCheck:
     """Of one code, or of those of another command. `gate` is None where nothing has to wait for it. Nothing is found
     where nothing is wrong. `kinds`: the lists of the cluster that it judges by; `needs`: what else. `part`: another

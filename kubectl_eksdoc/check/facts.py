@@ -6,17 +6,18 @@ From which version to which: where the control plane is, how that is known, and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.amazon.upgrades.removed_apis import Tables
 from kubectl_eksdoc.amazon.upgrades.skew import NoPath, path
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import ApiUsage, Doc
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.cluster import Cluster, no_changes
 from kubectl_eksdoc.model.findings import Finding
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.quantities import Version, parse
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.nodes import Node
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UpgradePath:
     """`now` and `target` without patches; `steps` are the versions that the control plane goes through, none where it
     is at the target. `told_by`: who says where it is, a clause; `assumed`: nobody does, and it is taken from the nodes.
@@ -49,7 +50,7 @@ class UpgradePath:
         return version > self.now and version != self.steps[0]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CurrentVersion:
     """Where the control plane is; as in `UpgradePath`."""
 
@@ -90,7 +91,7 @@ def _nothing_of_aws() -> UpgradeFacts:
     return UpgradeFacts()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckFacts:
     """`eks` is Unknown where nothing of AWS could be believed, and why. `summed`: by `CheckNeed`, the findings of other
     commands as they are. `drain`: the plan of which `summed` has the findings, None where none was made or no node has

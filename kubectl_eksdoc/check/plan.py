@@ -6,7 +6,7 @@ Which findings somebody has decided to live with, for how long, and which of the
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date, datetime, timezone
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
@@ -16,9 +16,10 @@ from kubectl_eksdoc.check.causes import AWS, RootCause, among, root_causes
 from kubectl_eksdoc.check.checking import Area, Gate, UpgradeCheck, asked_of, is_told
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import number
-from kubectl_eksdoc.model.asked import NoAws, NotHeld, Unknown
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject, Suppression, in_order, reached
+from kubectl_eksdoc.model.kinds import NoAws, NotHeld, Unknown
 from kubectl_eksdoc.model.knowledge import file
 from kubectl_eksdoc.model.missing_rights import as_read
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.check.symptoms import Symptom, SymptomDiagnosis
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Suppressed:
     """A finding that does not count, and by which decision."""
 
@@ -36,7 +37,7 @@ class Suppressed:
     by: Suppression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sorted:
     """`kept` are those that count."""
 
@@ -102,7 +103,7 @@ def _called(rule: Suppression) -> str:
     return f"the suppression {rule.where}" if rule.where else f"the suppression of {rule.code}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckWish:
     """`only`: finding codes, none for all, with those of `areas` as --area names them; `gate`: of one step, or of all.
     `fail_on`: what is less severe blocks nothing, and may be unknown. `symptom`: only what may cause that, likeliest
@@ -130,7 +131,7 @@ class CheckWish:
         return not self.only and self.gate is None and self.symptom is None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JudgedFindings:
     """`findings`: in order; none where all is well."""
 
@@ -143,7 +144,7 @@ class JudgedFindings:
         return Status.worst(each.status for each in self.findings)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Outcome:
     """What counts, worst first; `accepted`: what may be unknown (--accept-unknown)."""
 
@@ -156,7 +157,7 @@ class _Outcome:
         return Status.FAIL if self.fails else Status.UNKNOWN if self.unknown else Status.PASS
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckPlan:
     """`judged` without what is `suppressed`; `notes`: sentences about suppressions that are out of date. `checklist`:
     where all of the way is asked for. `diagnosis`: where a symptom was named; `changes`: where a time was. `causes`: of
@@ -325,10 +326,11 @@ SUBJECTS = (
     "node_role_calls",
     "coredns_log_lines",
     "addon_manifests",
+    "cordon_marks",
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Row:
     """`name` tells it from the others of its table; `promise`: what its makers say, "" where that is no matter."""
 
@@ -339,7 +341,7 @@ class _Row:
     promise: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableOutline:
     """`read_to`: the last Kubernetes version whose documents were read for it, "" where that is no matter. A section of
     a table, as the compatibility of software, is a table of its own."""
@@ -403,6 +405,7 @@ _KEYS = (
     ("fields",),
     ("text",),
     ("parts",),
+    ("mark", "key"),
 )
 
 

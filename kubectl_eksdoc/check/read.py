@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import cache
 from typing import TypeVar
@@ -33,6 +33,7 @@ from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.errors import AwsError, ClusterError, EksdocError, Forbidden, UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.host.manifest_files import read_manifests
 from kubectl_eksdoc.imds_probe import read as imds_reads
 from kubectl_eksdoc.interruption import read as interruption_reads
@@ -41,7 +42,6 @@ from kubectl_eksdoc.interruption.plan import InterruptionPlan
 from kubectl_eksdoc.kubernetes import guards
 from kubectl_eksdoc.model import coredns, kinds
 from kubectl_eksdoc.model.api_objects import ApiUsage
-from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, AddonVersions
 from kubectl_eksdoc.model.aws.clusters import Refresh, UpgradeFacts
 from kubectl_eksdoc.model.check_needs import CheckNeed, WantedVersions
@@ -49,13 +49,13 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import CommandTarget, shell
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Subject
 from kubectl_eksdoc.model.interruption import ReportedChanges
-from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, Resource, Unknown
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.quantities import Version, parse
 from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, ClusterSession
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckInput:
     """What is judged besides the cluster and AWS, and how. `files`: of manifests; `measured`: as of
     `coredns_lameduck.read.dns_facts`; `proxied` False: no pod is asked for what it counts."""
@@ -205,7 +205,7 @@ Sum = tuple[Finding, ...] | Unknown
 Made = TypeVar("Made")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OtherFindings:
     """`drain`: the plan behind the findings of ``drain plan``, None where none was made or nothing is to be drained.
     `notes`: what could not be read, and is no finding."""

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
 from kubectl_eksdoc.check.undoing import UNDO, way_back
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import CommandTarget, shell
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When
@@ -27,7 +28,7 @@ class Symptom(str, Enum):
     DRAIN_STUCK = "drain-stuck"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Cause:
     """Of findings with the `codes`. `what` ends the sentence "Most likely: …". `now`: the finding itself is seen to
     hurt, not to be able to. `about`: names of subjects, none for any. `warned`: it counts even where it stops no
@@ -41,7 +42,7 @@ class _Cause:
     look: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Suspect:
     """`do` is None where nothing is proposed; `undo` is the way back of it. `now` as of its `_Cause`."""
 
@@ -57,7 +58,7 @@ class Suspect:
     now: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SymptomDiagnosis:
     """`suspects`: the likeliest first, none where nothing was found; `unknown`: what could not be looked at;
     `elsewhere`: where to look next, each a sentence with its command."""
@@ -68,7 +69,7 @@ class SymptomDiagnosis:
     elsewhere: tuple[Remedy, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Causes:
     """Of a symptom; the first that fits a finding tells what it means. `elsewhere`: where to look next, each a sentence
     with its command."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -17,6 +17,7 @@ from kubectl_eksdoc.cli import exits, opening
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Drifted, LocalJournalError, UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
 from kubectl_eksdoc.model.connection import IN_CLUSTER
 from kubectl_eksdoc.render.text import rfc3339
@@ -54,7 +55,7 @@ def applying_to(request: opening.ClusterOptions, session: ClusterSession) -> tup
     return ("--demo", "--dry-run") if request.source.demo else opening.reached_by(request, session)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Proposal:
     """A change as one observation of the cluster shows it. `same`: what must not be another when it is sent. `refused`:
     why nothing is done, a clause, and the exit code then. `confirm` raises unless it is wanted."""
@@ -247,7 +248,7 @@ def code(ended: _Ended) -> int:
     return exits.UNKNOWN if ended.lacks else exits.CLEAN
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Again:
     """A change that was begun before, to be continued or reverted."""
 

@@ -7,10 +7,10 @@ stands for both only together with the expectation, so that a script that was wr
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from kubectl_eksdoc.errors import Drifted, UsageError
+from kubectl_eksdoc.frozen import frozen
 
 if TYPE_CHECKING:  # the first paint must not pay for facts
     from kubectl_eksdoc.model.cluster import Identity
@@ -44,7 +44,7 @@ Ask = Callable[[str], str]
 """Asks whoever sits at the terminal and gives what was typed. Raises UsageError: nobody sits there."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConfirmationFlags:
     """What the command line says in place of what is typed; `expect` None: nothing."""
 
@@ -57,7 +57,7 @@ def name_of(who: Identity) -> str:
     return who.cluster or who.context.rpartition("/")[2]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CountedThing:
     """What is counted and typed back, and the flag that expects a number of it; `expected`: as that is called."""
 

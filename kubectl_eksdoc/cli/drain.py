@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc import __version__
@@ -28,6 +28,7 @@ from kubectl_eksdoc.drain.policy import (
     Targeting,
 )
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.host.order_file import read_order
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.options import options_of
@@ -223,7 +224,7 @@ def add_plan(commands: Commands) -> None:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanRequest:
     """All that was asked for; `notes` say which flags change nothing, `baseline` and `order_file` are paths or ""."""
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_eksdoc.cli.parser import Commands
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
+from kubectl_eksdoc.frozen import frozen
 
 OUTPUTS = ("table", "wide", "json", "yaml", "markdown", "html", "name", "junit", "sarif")
 
@@ -27,7 +27,7 @@ class FlagValueKind(str, Enum):
     OUTPUT = "output"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Flag:
     """`spelled`: its names with a space between them, the long one last. `field`: what it fills, of `Connection` where
     that has one and of `GlobalOptions` otherwise, "" where that is called as the flag. Without a `metavar` it is a

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from kubectl_eksdoc.cli.parser import add_flag, flag_of
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.render.text import cut, listing, shown
 from kubectl_eksdoc.session.sources import SourceChoice
 
@@ -50,7 +51,7 @@ _OF_ONE = (
 reach another."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FleetChoice:
     """`text`: which clusters, as it was given."""
 
@@ -132,7 +133,7 @@ def fleet_from(args: argparse.Namespace, beside: Iterable[str] = ()) -> FleetCho
 # What each cluster of a fleet is asked: the words of the same command for one of them.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MemberFlags:
     """`given`: to the command, by the names of its flags. `named`: those of them that are words without a flag;
     `joined`: flags that take several values with commas between them."""

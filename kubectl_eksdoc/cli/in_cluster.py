@@ -10,7 +10,6 @@ import argparse
 import re
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,7 @@ from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.parser import add_flag, add_switch
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import LocalJournalError, UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.change_journal import PLACEMENT
 from kubectl_eksdoc.model.documents import PROGRAM
 
@@ -58,7 +58,7 @@ _IMAGE = re.compile(
 pod waits for ever (InvalidImageName)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InClusterOptions:
     """`apply`: the objects are created, and not only shown."""
 
@@ -122,7 +122,7 @@ _OWN_IMAGE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InClusterReady:
     """`command`: by whose rights it is created. `confirm` raises unless it is wanted. `dry`: ``client``, ``server`` or
     ""; `context` of the cluster, `reached_by`: the words by which kubectl finds the cluster."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, opening, values
@@ -18,6 +17,7 @@ from kubectl_eksdoc.cli.options import GlobalOptions, add_command, add_source, n
 from kubectl_eksdoc.cli.parser import Commands, add_flag
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.session.sources import SourceChoice
 
@@ -35,7 +35,7 @@ _KARPENTERS = "karpenter-"
 """What Karpenter's documentation calls its own stack begins so, whatever the case: ``Karpenter-my-cluster``."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Request:
     """`printed`: the document that is asked for, "" for the answer itself. `queue` and `stack` are "" for the names
     that follow from what is there. `accepted`: finding codes that may be unknown; `without`: opt-ins left out."""

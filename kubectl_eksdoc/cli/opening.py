@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from kubectl_eksdoc.cli import exits
@@ -14,6 +13,7 @@ from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.streams import ProgressLine, say
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.connection import IN_CLUSTER, CommandTarget, Connection
 from kubectl_eksdoc.render.text import Look
 from kubectl_eksdoc.session.sources import SourceChoice
@@ -134,7 +134,7 @@ def _with(flag: str, value: str) -> tuple[str, ...]:
 # What every command that reads a cluster and AWS says of them, and what it exits with.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WasRead:
     """A cluster without a session; of `calls` and `denied` as of one: what AWS was asked, "" where nothing was, and the
     actions of IAM that it refused."""

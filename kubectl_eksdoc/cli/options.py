@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kubectl_eksdoc.cli import values
@@ -12,6 +12,7 @@ from kubectl_eksdoc.cli.confirming import ConfirmationFlags, CountedThing
 from kubectl_eksdoc.cli.flags import HONOURED, OUTPUTS, REFUSED, Flag, FlagValueKind
 from kubectl_eksdoc.cli.parser import Commands, Parser, RefusedFlag, add_flag, add_switch
 from kubectl_eksdoc.errors import BaselineError, EksdocError, UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.render.text import Look, rfc3339, wrap
@@ -31,17 +32,17 @@ LEVELS = 3
 _OUTPUT_HINTS = ("jsonpath", "custom-columns", "go-template", "template")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GlobalOptions:
     """kubectl's global flags and ours. `connection` holds those that decide how a cluster is reached."""
 
     connection: Connection = Connection()
     namespace: str = ""
-    all_namespaces: bool = False
     region: str = ""
     cluster_name: str = ""
     profile: str = ""
     output: str = "table"
+    all_namespaces: bool = False
     no_headers: bool = False
     no_color: bool = False
     ascii: bool = False
@@ -336,7 +337,7 @@ def listed(look: Look) -> str:
     """Each fault as it is typed, what it does, what holds unless said otherwise, and of what a share is."""
     from kubectl_eksdoc.embedded.faults.of_clusters import ONCE_AT_S
     from kubectl_eksdoc.embedded.faults.of_requests import ALL
-    from kubectl_eksdoc.render.tables import Column, plain
+    from kubectl_eksdoc.render.text import Column, plain
 
     columns = [
         Column("FAULT"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from kubectl_eksdoc.changes.owned_pods import F, OwnedPods
 from kubectl_eksdoc.cli import applying, exits, rights
@@ -14,13 +13,14 @@ from kubectl_eksdoc.cli.rights import Right
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Drifted, Forbidden, LocalJournalError
 from kubectl_eksdoc.flows.metadata_probe import removed, still_there
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import coredns, metadata
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.change_journal import TEST_PODS
 from kubectl_eksdoc.model.placing import ProbeLabels, ProbeOwner
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ClockAround:
     """Time as the command's surroundings have it."""
 

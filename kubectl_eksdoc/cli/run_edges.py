@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Protocol
 
 from kubectl_eksdoc.cli.called import late
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.wiring.changes import (
     identity_of,
     new_probe_id,
@@ -62,7 +62,7 @@ class WallClock:
         return datetime.now(timezone.utc)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DrainRunEdges:
     """`told_to_stop` gives how often the process was told to end while it is open."""
 

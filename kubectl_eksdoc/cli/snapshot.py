@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
@@ -20,6 +19,7 @@ from kubectl_eksdoc.cli.parser import Commands, add_switch
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.session.sources import SourceChoice
 
@@ -69,7 +69,7 @@ def add_to(commands: Commands) -> None:
     opt_in_options.add_without(parser.add_argument_group("What is in it"), *permissions.SKIPPABLE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Request:
     options: GlobalOptions
     source: SourceChoice

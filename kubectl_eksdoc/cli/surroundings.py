@@ -6,13 +6,14 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from kubectl_eksdoc.cli.called import late
 from kubectl_eksdoc.cli.streams import deliver, say
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.session.sources import Progress, SourceChoice, open_reader, read_baseline
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def read_values(path: str) -> Doc:
     Raises:
         UsageError: it cannot be read, or holds no such values.
     """
-    from kubectl_eksdoc.aws.values import values_of
+    from kubectl_eksdoc.aws.eks import values_of
     from kubectl_eksdoc.host.documents import read_text
 
     wanted = "Give a file with JSON or YAML, as aws eks update-addon takes it."
@@ -106,7 +107,7 @@ def _now() -> datetime:
     return datetime.now(timezone.utc)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommandContext:
     """Commands write notes and progress to `stderr`; their answer they return. `run_edges` None: those of the world."""
 
@@ -168,7 +169,7 @@ class CommandContext:
         say(self.stderr, f"{clean(text)}\n")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommandAnswer:
     """What a command says on stdout, and its exit code; `text` ends with a line end or is ""."""
 

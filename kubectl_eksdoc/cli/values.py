@@ -8,9 +8,9 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.spelling import maybe
 
 if TYPE_CHECKING:  # what a plan is asked for is loaded with the commands that plan, not with every flag
@@ -46,7 +46,7 @@ def seconds(text: str) -> float:
     return sum(float(number) * _UNIT_SECONDS[unit] for number, unit in parts)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Codes:
     """A type for finding codes, or other words, behind commas. `known` is asked where the flag is given, or completed;
     `of` says whose they are, for the error, which lists them if `listed`. `none`: the error where no code is named, ""
@@ -74,7 +74,7 @@ class Codes:
         return names
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Matching(Generic[T]):
     """A type for a text that `pattern` matches as a whole, and that is `read`. `otherwise`: what is said of another."""
 
@@ -210,7 +210,7 @@ code_names = Codes(_every_code, none="names no finding code", listed=True)
 """Finding codes of any command, separated by commas."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OneOf:
     """A type for one of `known`; `what` names it in the error. `alone`: what the flag means without a value, "" where
     it needs one. `unoffered`: those that completion keeps to itself. `upper`: small letters are taken for capitals."""

@@ -6,7 +6,7 @@ Sources: core/v1 PodSpec, apps/v1 Deployment; the manifests of EKS 1.23 to 1.36 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -21,6 +21,7 @@ from kubectl_eksdoc.coredns_lameduck.shutdown import (
     symptoms,
     together,
 )
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.interruption.installs import Link
 from kubectl_eksdoc.interruption.plan import InterruptionPlan
 from kubectl_eksdoc.kubernetes import guards
@@ -28,17 +29,16 @@ from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries, re
 from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG, EKS, owners_of, text_of
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.kubernetes.corefile.plugins import JudgedCorefile, judged, lameduck_s
+from kubectl_eksdoc.kubernetes.evictions import pre_stop_s
 from kubectl_eksdoc.model import quantities
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at
-from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonSide
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.coredns import COREFILE, NAME, SYSTEM, Corefile, CorefileRefusal, Propagation, is_coredns
 from kubectl_eksdoc.model.findings import Code, Remedy, Status
 from kubectl_eksdoc.model.interruption import KarpenterInstall
-from kubectl_eksdoc.model.kinds import NODES
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Container, LogOf, Pod
+from kubectl_eksdoc.model.kinds import NODES, NOT_ASKED, Absent, Unknown
+from kubectl_eksdoc.model.nodes import Container, LogOf, Node, Pod
 
 DEPLOYMENT = ObjectName("apps/v1", "Deployment", SYSTEM, NAME)
 KUBE_PROXY = guards.CONFIG
@@ -53,7 +53,7 @@ dns-horizontal-autoscaler; the charts of it)."""
 OBJECTS = (DEPLOYMENT, CONFIG, KUBE_PROXY, *PROPORTIONAL)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Probe:
     """An HTTP probe; `period_s` times `failures` until its word counts."""
 
@@ -63,7 +63,7 @@ class _Probe:
     failures: int = 3
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Deployed:
     """`pre_stop_s` is Unknown where the hook is not a plain sleep. `readiness` is None for no HTTP probe; `memory` is
     the limit as written, "" for none. `spread_over`: topology keys that the scheduler is asked to spread over;
@@ -173,15 +173,9 @@ def _container(pod: Doc) -> Doc:
 
 
 def _pre_stop(hook: Any) -> int | Unknown:
-    if not isinstance(hook, dict) or not hook:
-        return 0
-    seconds = at(hook, "sleep", "seconds")
-    if isinstance(seconds, int):
+    seconds = pre_stop_s(hook)
+    if seconds is not None:
         return seconds
-    command = at(hook, "exec", "command")
-    words = " ".join(map(str, command)).split() if isinstance(command, list) else []
-    if len(words) >= 2 and words[-2].rpartition("/")[2] == "sleep" and words[-1].isdigit():
-        return int(words[-1])
     return Unknown(f"how long the preStop hook takes is not told by its spec ({', '.join(sorted(hook))})")
 
 
@@ -240,7 +234,7 @@ BEGINS_S = 3
 """A pod may begin to end so long after it was told to; moments of a measurement are not more exact either."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CorednsPodLogs:
     """Of one of CoreDNS' pods: its container, and what its logs tell; `unread` is what of them was not had."""
 
@@ -249,7 +243,7 @@ class CorednsPodLogs:
     unread: tuple[Unknown, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InterruptionNotices:
     """Whether somebody drains Spot nodes when EC2 takes them back: `heard`, and why or why not in a clause; `mend`:
     what is to be done about the first broken link, None where nothing is proposed; `moves`: what it moves or restarts.
@@ -261,7 +255,7 @@ class InterruptionNotices:
     moves: str = "no node"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DnsFacts:
     """`objects`: the documents of `deployed.OBJECTS`. `addon`: what EKS says of the add-on coredns, Absent where it is
     not managed by EKS. `inside`: by the pod's ``namespace/name``. `auto_mode`: EKS makes nodes itself, and answers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts, InterruptionNotices
 from kubectl_eksdoc.coredns_lameduck.judging import configured, failing, placed
@@ -21,14 +21,13 @@ from kubectl_eksdoc.coredns_lameduck.judging.configured import (
 from kubectl_eksdoc.coredns_lameduck.judging.failing import ShutdownEnding, ending
 from kubectl_eksdoc.coredns_lameduck.judging.placed import on_spot
 from kubectl_eksdoc.coredns_lameduck.shutdown import CLIENT_S
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.cordon import not_ready_after_s
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, in_order, reached
-from kubectl_eksdoc.model.kinds import NODES
+from kubectl_eksdoc.model.kinds import NODES, Absent, Unknown
 from kubectl_eksdoc.model.missing_rights import as_read
-from kubectl_eksdoc.model.nodes import Node, NodeOwner
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod
 
 # In which order CoreDNS is mended: what moves nothing comes first, and makes safe what moves something.
 #
@@ -36,7 +35,7 @@ from kubectl_eksdoc.model.pods import Pod
 # old pod leaves with the lameduck that it has; the queue is for the nodes' next notice.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CorednsStep:
     """`what` is a sentence; `moves`: what it moves or restarts, "" for nothing; `command` is "" where a person must
     decide."""
@@ -195,7 +194,7 @@ def _or(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CorednsZone:
     """`nodes` that a pod could be on are counted, cordoned ones too; `serving` is None where that is not known."""
 
@@ -206,7 +205,7 @@ class CorednsZone:
     serving: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DnsPlan:
     """`outlook`: what will happen, a sentence each; `steps`: in which order to mend it."""
 

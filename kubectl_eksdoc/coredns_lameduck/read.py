@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from kubectl_eksdoc.aws.addon_side import installed_side
@@ -19,16 +19,16 @@ from kubectl_eksdoc.coredns_lameduck.deployed import (
 from kubectl_eksdoc.coredns_lameduck.judging.placed import on_spot
 from kubectl_eksdoc.coredns_lameduck.run import ExpectedReload, PodReload, PodVerification, Verified, metrics_of, stand
 from kubectl_eksdoc.errors import ClusterError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.interruption.plan import InterruptionOptions, InterruptionPlan, noted
 from kubectl_eksdoc.interruption.read import NEEDS as INTERRUPTION
 from kubectl_eksdoc.interruption.read import look_at_interruption
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import text_at
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.coredns import NAME, Propagation
-from kubectl_eksdoc.model.nodes import NodeOwner
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.nodes import NodeOwner, Pod
 from kubectl_eksdoc.session.ports import PodReader
 from kubectl_eksdoc.session.session import ClusterNeeds, ClusterSession
 
@@ -139,7 +139,7 @@ class _Clock(Protocol):
     def monotonic(self) -> float: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class VerificationEdges:
     """What looking needs of the world. `port` of the metrics, None where none is asked, and `unasked`: why not. `told`:
     how often the process was told to end."""

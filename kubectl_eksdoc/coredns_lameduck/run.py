@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.coredns import CorefileRefusal, Directive
 from kubectl_eksdoc.model.findings import Finding, Subject, in_order
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.missing_rights import allow
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.permissions import opt_in_of
-from kubectl_eksdoc.model.pods import Pod
 
 # What CoreDNS tells of the Corefile that it runs, in its metrics and in its log.
 #
@@ -41,7 +41,7 @@ _LONGEST = 240
 _OWN_HOST = ("", "0.0.0.0", "::", "[::]")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Metrics:
     """`digest`: of the Corefile that it read last, "" before any reload. `failed`: reloads that failed since it
     started."""
@@ -50,7 +50,7 @@ class Metrics:
     failed: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Logged:
     """By the last line that says anything: `digest` of what runs, or why the new one does not (`refused`)."""
 
@@ -108,7 +108,7 @@ class Taken(str, Enum):
         return self in (Taken.VERIFIED, Taken.REFUSED)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExpectedReload:
     """`sums` by which CoreDNS calls the Corefile, () where its text does not tell them. `failed`: reloads that had
     failed in each pod (``namespace/name``) before, None where that is not known; a pod that is not in there has come
@@ -118,7 +118,7 @@ class ExpectedReload:
     failed: Mapping[str, float | None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PodReload:
     """Of one pod: its metrics, and what its log says since the change."""
 
@@ -126,7 +126,7 @@ class PodReload:
     log: str | Absent | Unknown
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PodVerification:
     """`by`: who says so, "" for nobody; `why` is a clause, "" where nothing is to be explained. `missing`: the rights
     without which it is not known."""
@@ -199,7 +199,7 @@ def _doubt(what: str, found: Absent | Unknown) -> tuple[str, str]:
     return f"{what}: {found.why}", found.missing
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Verified:
     """Of every pod, by name. `unread`: why the pods themselves are not known, a clause; `left`: why it was not looked
     at any longer though something may still come."""

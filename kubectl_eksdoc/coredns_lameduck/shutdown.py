@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.kubernetes.corefile.plugins import JudgedCorefile, addresses, judged, lameduck_s
 from kubectl_eksdoc.model.coredns import Corefile, CorefileRefusal, Propagation
@@ -39,7 +39,7 @@ FASTEST_S, SLOWEST_S, SLOWEST_NODES = 1, 10, 1000
 with the number of nodes up to a thousand is an inference (confidence: low)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shutdown:
     """Of CoreDNS' pods; seconds. `lameduck_s` is that of all its health plugins together
     (`kubernetes.corefile.plugins.lameduck_s`)."""
@@ -49,7 +49,7 @@ class Shutdown:
     lameduck_s: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ShutdownBudget:
     """`least_s`: propagation and the margin. `most_s`: with more, it may be killed before it has closed; may be
     negative. `advised_s`: with the margin, 0 at least."""
@@ -116,7 +116,7 @@ def arithmetic(lameduck_s: float, shutdown: Shutdown) -> str:
 # What CoreDNS prints when something is wrong (knowledge/coredns_log_lines.json).
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DnsLogSymptom:
     """`parts` are all in such a line; `means` is a clause, `source` the part of CoreDNS that prints it. `fatal`:
     CoreDNS ends with it."""
@@ -133,7 +133,7 @@ SYMPTOMS = records(DnsLogSymptom, "coredns_log_lines")
 LONGEST = 240
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogSymptom:
     """`times` lines of a log say so; `line` is the last of them."""
 
@@ -172,7 +172,7 @@ def together(seen: Iterable[LogSymptom]) -> tuple[LogSymptom, ...]:
 FILE = "File"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CorefileRead:
     """`health` and `ready`: addresses, one for each block that has the plugin. `lameduck_s` is None where the text does
     not tell it."""

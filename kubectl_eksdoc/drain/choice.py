@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import inf
 from typing import NamedTuple
@@ -28,12 +28,13 @@ from kubectl_eksdoc.drain.outcome import PodVerdict
 from kubectl_eksdoc.drain.policy import AUTO, Means
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.drain.verdicts.judging import Judgement, used_up
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.placing import CPU, MEMORY
 
 # What comes of one order, whole: who is drained in which turn, what lands where, and the run of exactly that.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TriedOrder:
     """One order that was tried: seconds until it is through, and how many nodes it could not drain."""
 
@@ -53,7 +54,7 @@ class Score(NamedTuple):
     peak_away: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OrderedPlan:
     """The plan for one order, the verdicts after landing included. `name` is that of the order. `activation` is the
     order in which nodes are begun, `begun_s` when in the run that found their places; `usual` is the run of exactly
@@ -105,7 +106,7 @@ class OrderedPlan:
 # One order tried whole: places reserved as nodes are drained in virtual time, and what that comes to.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OrderTrial:
     """`order` is what was tried: `nodes` are those of it that were drained, `refused` the others, for whose pods there
     was no room. `gates` by node, from 1, empty where nodes do not wait for waves."""
@@ -128,7 +129,14 @@ class Trials:
     def __init__(self, world: DrainContext, work: NodeTasks, clock: EvictionTimes) -> None:
         self._world = world
         self.work = work
-        self.ground = PlacementReservations(world, adds(world), work.partly)
+        adds_one_more = adds(world)
+        self.ground = PlacementReservations(world, adds_one_more, work.partly)
+        policy = world.policy
+        self._leaves_out = not (
+            (policy.surge is not None or policy.partial or policy.surge_singles)
+            or any(each.late or each.for_good for on_node in work.tasks.values() for each in on_node)
+            or any(adds_one_more(node, {}) for node in world.cluster.nodes)
+        )
         self.moves: dict[str, list[Move]] = {}
         crowded = work.crowded
         for node, tasks in work.tasks.items():
@@ -142,6 +150,21 @@ class Trials:
         self.latest = trial = self._with_room_as_it_is(name, order) if surge is None else self._renewing(name, order)
         return trial
 
+    def reserve(self, trial: OrderTrial) -> None:
+        """Have the ground hold what it held after that trial."""
+        if self.latest is not trial:
+            self._admitted(trial.order) if self._world.policy.surge is None else self.run(trial.name, trial.order)
+            self.latest = trial
+
+    def score(self, trial: OrderTrial) -> Score | None:
+        """What the plan for it will come to, where that is clear by now: some nodes have no room, and are left out, for
+        no node joins; the run of exactly that is the one of the trial."""
+        if not (self._leaves_out and trial.refused):
+            return None
+        evictions, timeline = sum([len(self.work.tasks[node]) for node in trial.nodes]), trial.timeline
+        makespan_s = inf if timeline.stuck else timeline.makespan_s
+        return Score(len(trial.refused), -evictions, makespan_s, 0, timeline.peak_away)
+
     def landing(self) -> ReplacementPlaces:
         """Where everything lands in the latest trial, or why it does not."""
         assert self.latest is not None, "nothing was tried"
@@ -149,18 +172,21 @@ class Trials:
 
     def _with_room_as_it_is(self, name: str, order: Sequence[str]) -> OrderTrial:
         """No node joins, so that it is clear from the beginning for which nodes there is room."""
-        self.ground.begin()
-        there = {node for node in order if self.ground.admit(node, thorough=False)}
-        # A node that is drained may let others go: its pods are in nobody's way any more.
-        while more := {node for node in order if node not in there and self.ground.admit(node, thorough=True)}:
-            there |= more
-        there |= {node for node in order if node not in there and self.ground.admit(node, thorough=True, partly=True)}
+        there = self._admitted(order)
         admitted = [node for node in order if node in there]
         waves = gates(self._world, admitted)
         timeline = simulate(self._of(admitted), terms_of(self._world, self.work.per_round, waves))
         return OrderTrial(
             name, tuple(order), tuple(admitted), tuple(n for n in order if n not in there), waves, timeline
         )
+
+    def _admitted(self, order: Sequence[str]) -> set[str]:
+        self.ground.begin()
+        there = {node for node in order if self.ground.admit(node, thorough=False)}
+        # A node that is drained may let others go: its pods are in nobody's way any more.
+        while more := {node for node in order if node not in there and self.ground.admit(node, thorough=True)}:
+            there |= more
+        return there | {n for n in order if n not in there and self.ground.admit(n, thorough=True, partly=True)}
 
     def _renewing(self, name: str, order: Sequence[str]) -> OrderTrial:
         """Nodes that find no room when all of the waves before are renewed are left out, and all begins anew."""
@@ -208,22 +234,27 @@ def best_of(
     `in_vain`: the best so far shows already that everything has to be chosen again.
     """
     search = _Search(world, trials)
-    made: list[tuple[Score, int, OrderedPlan, OrderTrial]] = []
+    made: list[tuple[Score, int, OrderTrial]] = []
+    plans: dict[int, OrderedPlan] = {}  # where the score of a trial is not clear without its plan
     evictions, spent, cut = max(trials.work.evictions, 1), 0, False
-    for name, order in search.orders():
+    for number, (name, order) in enumerate(search.orders()):
         trial = trials.run(name, order)
-        found = finish(trial)
-        made.append((found.score(len(trials.work.tasks)), len(made), found, trial))
+        score = trials.score(trial)
+        if score is None:
+            plans[number] = finish(trial)
+            score = plans[number].score(len(trials.work.tasks))
+        made.append((score, number, trial))
         made.sort(key=lambda each: each[:2])  # of equal ones the first tried stays first
-        search.best = made[0][3]
+        search.best = made[0][2]
+        best = plans.get(made[0][1])
         spent += evictions
         cut = not search.forced and spent + evictions > world.policy.effort
-        if cut or search.good_enough(made[0][2]) or (made[0][2] is found and in_vain(found)):
+        if cut or (best is not None and (search.good_enough(best) or (search.best is trial and in_vain(best)))):
             break
-    _, _, best, trial = made[0]
-    if trials.latest is not trial:
-        trials.run(trial.name, trial.order)
-    told = tuple(TriedOrder(found.name, score.makespan_s, score.not_drained) for score, _, found, _ in made)
+    _, number, trial = made[0]
+    trials.reserve(trial)
+    best = plans.get(number) or finish(trial)
+    told = tuple(TriedOrder(trial.name, score.makespan_s, score.not_drained) for score, _, trial in made)
     return replace(best, cut=cut), told
 
 
@@ -338,7 +369,7 @@ def choose(world: DrainContext, judgement: Judgement) -> OrderedPlan:
         best, tried = best_of(
             world,
             trials,
-            partial(_finished, world, judgement, trials, clock),
+            partial(finished, world, judgement, trials, clock),
             lambda found: world.policy.surge_singles and bool(without_a_second(before, found.judgement)),
         )
         if not best.order.refused:
@@ -347,7 +378,7 @@ def choose(world: DrainContext, judgement: Judgement) -> OrderedPlan:
         judgement = _used_up(judgement, best.order)
 
 
-def _finished(
+def finished(
     world: DrainContext, judgement: Judgement, trials: Trials, clock: EvictionTimes, trial: OrderTrial
 ) -> OrderedPlan:
     """All that comes of a trial: who stays after all, the rounds, and the run of exactly that."""

@@ -5,15 +5,16 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import inf
 from typing import NamedTuple, Protocol
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.budgets import Computed, disruptions_allowed, expected_and_desired
 from kubectl_eksdoc.kubernetes.evictions import uses_up
 from kubectl_eksdoc.kubernetes.replacement import Replacement, replacement
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 
 made = tuple.__new__
 """``made(Kind, fields)``: a NamedTuple of all its fields in half the time, for what there is one of for every pod."""
@@ -53,7 +54,7 @@ class Move(NamedTuple):
         return Move(uid, limits, stop, start, after, critical, late, turn, waits_for, stop, start, waits, kin)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DrainTerms:
     """How the drain is run.
 
@@ -114,7 +115,7 @@ class Span(NamedTuple):
     done_s: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Timeline:
     """`moves` in the order of eviction, `nodes` in the order of activation. `peak_away` is the most pods of
     all together that were evicted and not yet replaced by a Ready one. `stuck` are never evicted: a limit was
@@ -287,7 +288,7 @@ class NodeActivation:
 # (trySync, updatePdbStatus), Kubernetes v1.36.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BudgetCourse:
     """A budget when the drain begins: the pods it selects, and what the controller computes for them."""
 

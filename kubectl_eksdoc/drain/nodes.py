@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from functools import lru_cache
 
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.cordon import TERMINATION_TAINTS, ForeignDrain, by_locks, foreign_drain
 from kubectl_eksdoc.kubernetes.guards import PodBudgets, matching
 from kubectl_eksdoc.kubernetes.replacement import Backends, Scales, needed_backends
@@ -20,8 +21,7 @@ from kubectl_eksdoc.model.cluster import Cluster, LeftOut
 from kubectl_eksdoc.model.connection import kubectl, shell
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Subject
 from kubectl_eksdoc.model.kinds import PODS
-from kubectl_eksdoc.model.nodes import Node, NodeOwner
-from kubectl_eksdoc.model.pods import ControllerOwner, Pod
+from kubectl_eksdoc.model.nodes import ControllerOwner, Node, NodeOwner, Pod
 from kubectl_eksdoc.model.quantities import Version, parse
 from kubectl_eksdoc.model.selectors import Selector, from_parts
 from kubectl_eksdoc.model.storage import Claim, PersistentVolume
@@ -234,7 +234,7 @@ MAX_OWNER_DEPTH = 8
 """Deeper chains of owners than this do not exist; a cycle in a broken dump must not hang us."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Balanced:
     """A Service that a load balancer sends traffic to; `ip_targets`: straight to the pods."""
 
@@ -243,7 +243,7 @@ class Balanced:
     ip_targets: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DrainContext:
     """One drain's view of a cluster. Mappings are read-only by convention."""
 

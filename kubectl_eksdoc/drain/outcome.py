@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
 from kubectl_eksdoc.amazon.group_updates import PATIENCE
 from kubectl_eksdoc.drain.policy import EVICTED, EvictionMode
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.findings import Remedy
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.quantities import in_words
 
 
@@ -80,7 +79,7 @@ class NotEvictedPod(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DrainTarget:
     """A node to drain. `finish_round` is the round after which it is empty (0: there is nothing to evict).
     `cordon_only`: it is not drained, and a run cordons it all the same."""
@@ -98,7 +97,7 @@ class DrainTarget:
     needs: tuple[str, ...] = ()  # drained nodes in whose place new ones must have joined before this one is begun
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SlowNode:
     """A node of a managed group that takes longer by itself than the group's own update waits for its pods.
 

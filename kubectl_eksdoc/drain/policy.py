@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from math import cos, log, pi, sin, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.options import (
     CODES,
     EFFORT,
@@ -31,12 +31,12 @@ from kubectl_eksdoc.model.workloads import Workload
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.model.budgets import Amount
-    from kubectl_eksdoc.model.pods import Pod
+    from kubectl_eksdoc.model.nodes import Pod
     from kubectl_eksdoc.model.quantities import Version
     from kubectl_eksdoc.model.selectors import Selector
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Targeting:
     """Nodes by name, or by filters that must all hold; `nodegroups` match if any of them does."""
 
@@ -92,7 +92,7 @@ AT_ONCE = OptionKind(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DrainPolicy:
     """What a drain may do: kubectl drain's flags with their meaning, and ours. Each is declared here, and only here."""
 

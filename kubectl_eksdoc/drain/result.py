@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kubectl_eksdoc.drain.choice import TriedOrder
 from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.drain.handoff.offers import HandOff
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, DrainTarget, Eviction, NotEvictedPod
 from kubectl_eksdoc.drain.policy import DrainPolicy, Means
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.findings import Finding, Status, Subject
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Headroom:
     """One budget against this drain. `per_round` is how many of its pods may go at once.
 
@@ -49,7 +50,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DrainPlan:
     """`left` and `evictions` together hold every pod on every target exactly once."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
 from kubectl_eksdoc.drain.choice import GIVEN, timed, waves_of, without_a_second, without_homeless
 from kubectl_eksdoc.drain.landing import places, preempting
@@ -22,10 +22,10 @@ from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.verdicts.judging import JudgedPod, Judgement, judge_again
 from kubectl_eksdoc.drain.verdicts.said import assumed, assumption_notes, check_assumed, merged, with_assumed_budgets
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Finding, Status, in_order
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Node, Pod
 
 QUICK = frozenset(
     {"assume_budgets", "assume_fixed", "max_unavailable", "pins", "evictions_per_second", "grace_seconds"}
@@ -33,7 +33,7 @@ QUICK = frozenset(
 """The parts of a policy that may differ without everything being decided again."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Preview:
     """What a look at a change tells at once. `waves`: (nodes, rounds) of each wave, in order."""
 
@@ -44,7 +44,7 @@ class Preview:
     blockers: tuple[Finding, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Changed:
     world: DrainContext
     judgement: Judgement

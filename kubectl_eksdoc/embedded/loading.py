@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -12,21 +11,17 @@ from kubectl_eksdoc.embedded.api import catalogue
 from kubectl_eksdoc.embedded.api.catalogue import DEFINITION, DEFINITIONS, Catalogue, known, missing
 from kubectl_eksdoc.embedded.serving.validation import lacking, problems
 from kubectl_eksdoc.errors import SnapshotError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.defaults import begun
 from kubectl_eksdoc.kubernetes.api.shapes import misfits, of_resource
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
-from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.cluster import Cluster, LeftOut
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Pod
-from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
-from kubectl_eksdoc.model.workloads import Workload
 from kubectl_eksdoc.objects.collector import identity_of
-from kubectl_eksdoc.objects.raw_objects import RawObjects
-from kubectl_eksdoc.objects.single import FactDecoder, NoJson, encode
+from kubectl_eksdoc.objects.single import FactDecoder, NoJson, RawObjects, encode
 from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.scheduling import SCALED
 from kubectl_eksdoc.simulator.store import Key, StoredItem
 
 # Documents of a dump that has lost its uids, each with one again, and their references with those they mean.
@@ -91,51 +86,32 @@ def _name_of(doc: Doc) -> _Name:
 # The facts of stored objects, decoded once for each version: the `FactDecoder` of the simulated cluster.
 
 
-_WORKLOADS = {
-    resource.full_name: resource
-    for resource in (
-        kinds.DEPLOYMENTS,
-        kinds.REPLICA_SETS,
-        kinds.STATEFUL_SETS,
-        kinds.DAEMON_SETS,
-        kinds.REPLICATION_CONTROLLERS,
-    )
-}
+_WORKLOADS = {resource.full_name: resource for resource in SCALED}
+
+
+def _facts_of(resource: Resource) -> Any:
+    """A method of `StoredFacts`, typed by `FactSource`."""
+    return lambda self, item: self._of(resource, item)
 
 
 class StoredFacts:
-    """Keeps the facts of the latest version of every object that anybody asked about."""
+    """A `FactSource`: keeps the facts of the latest version of every object that anybody asked about."""
 
     def __init__(self) -> None:
         self._facts = FactDecoder()
         self._known: dict[tuple[str, Key], tuple[StoredItem, Any]] = {}
 
-    def pod(self, item: StoredItem) -> Pod:
-        return self._of(kinds.PODS, item)  # type: ignore[no-any-return]
+    pod = _facts_of(kinds.PODS)
+    node = _facts_of(kinds.NODES)
+    budget = _facts_of(kinds.BUDGETS)
+    claim = _facts_of(kinds.CLAIMS)
+    volume = _facts_of(kinds.VOLUMES)
+    storage_class = _facts_of(kinds.STORAGE_CLASSES)
+    csi_node = _facts_of(kinds.CSI_NODES)
+    attachment = _facts_of(kinds.VOLUME_ATTACHMENTS)
 
-    def node(self, item: StoredItem) -> Node:
-        return self._of(kinds.NODES, item)  # type: ignore[no-any-return]
-
-    def budget(self, item: StoredItem) -> Budget:
-        return self._of(kinds.BUDGETS, item)  # type: ignore[no-any-return]
-
-    def workload(self, item: StoredItem) -> Workload:
-        return self._of(_WORKLOADS[item.resource], item)  # type: ignore[no-any-return]
-
-    def claim(self, item: StoredItem) -> Claim:
-        return self._of(kinds.CLAIMS, item)  # type: ignore[no-any-return]
-
-    def volume(self, item: StoredItem) -> PersistentVolume:
-        return self._of(kinds.VOLUMES, item)  # type: ignore[no-any-return]
-
-    def storage_class(self, item: StoredItem) -> StorageClass:
-        return self._of(kinds.STORAGE_CLASSES, item)  # type: ignore[no-any-return]
-
-    def csi_node(self, item: StoredItem) -> CSINode:
-        return self._of(kinds.CSI_NODES, item)  # type: ignore[no-any-return]
-
-    def attachment(self, item: StoredItem) -> VolumeAttachment:
-        return self._of(kinds.VOLUME_ATTACHMENTS, item)  # type: ignore[no-any-return]
+    def workload(self, item: StoredItem) -> Any:
+        return self._of(_WORKLOADS[item.resource], item)
 
     def _of(self, resource: Resource, item: StoredItem) -> Any:
         name = item.resource, item.key
@@ -148,7 +124,7 @@ class StoredFacts:
         return fact
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Loaded:
     """How many objects of each kind (``apiVersion Kind``) were not taken: `left_out`, since nothing declares the kind;
     `misshapen`, since a server could not have stored them; `doubled`, of a name that was there already. `invalid` are

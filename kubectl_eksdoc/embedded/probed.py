@@ -16,6 +16,7 @@ from typing import Any
 
 from kubectl_eksdoc.amazon.metadata_service import HOST, POD, REQUIRED
 from kubectl_eksdoc.embedded.serving.targets import Reply
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.corefile.edits import sums
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.kubernetes.corefile.plugins import lameduck_s, refusals
@@ -34,7 +35,7 @@ from kubectl_eksdoc.model.coredns import (
     is_coredns,
 )
 from kubectl_eksdoc.model.metadata import PROBE_LABEL, Ask, FamilyAnswer, ProbeReport, ProbeStep, log_of
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.objects.structs import moment
 from kubectl_eksdoc.simulator.kubelets import NEVER, KubeletTimes
 from kubectl_eksdoc.simulator.plane import ControlPlane
@@ -191,7 +192,7 @@ _TIMEOUT = 28
 _CONNECT_MS, _ANSWER_MS = 2000.0, 3000.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MetadataServices:
     """`options` of the nodes by their names: a node without any has no service. `blocked`: nodes on which a policy
     drops what pods on a network of their own send there; `hops`: how far away those are. `instances`: ids by the names
@@ -234,7 +235,7 @@ def _an_id(node: str) -> str:
 RUN_S = 8.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WithProbes:
     """A `KubeletTimes`: as `pace`, but that the pods of probes end by themselves, those that measure DNS do not, and
     those of CoreDNS stop as `dns` says."""

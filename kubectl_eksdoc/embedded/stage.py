@@ -54,11 +54,9 @@ from kubectl_eksdoc.model.acts import (
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.kinds import ReadState, Resource
-from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS, Pod
 from kubectl_eksdoc.objects.collector import Collector
-from kubectl_eksdoc.objects.raw_objects import RawObjects
-from kubectl_eksdoc.objects.single import encode
+from kubectl_eksdoc.objects.single import RawObjects, encode
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.simulator.kubelets import KubeletTimes
 from kubectl_eksdoc.simulator.mishaps import FaultyControlPlane, InjectedMishap, TimedMishap

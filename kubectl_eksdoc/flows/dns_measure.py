@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any, Protocol
 
@@ -38,7 +37,7 @@ from kubectl_eksdoc.coredns_lameduck.measuring.plan import (
 from kubectl_eksdoc.errors import ClusterError, Forbidden
 from kubectl_eksdoc.flows.metadata_probe import LOOK_S, ImdsProbeClock, owning
 from kubectl_eksdoc.flows.ports import ProbeNamespace
-from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.coredns import (
     KEPT,
     TRANSPORTS,
@@ -51,6 +50,7 @@ from kubectl_eksdoc.model.coredns import (
     MeasuredSecond,
     MeasuredStream,
 )
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner
 from kubectl_eksdoc.probes import ProbeStage, stand_of, too_late
@@ -275,7 +275,7 @@ def _seconds(lines: Iterable[dict[str, Any]]) -> dict[MeasuredStream, dict[int, 
 _LOG_TRIES = 3
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MeasurementEdges:
     """What a measurement needs of the world. `told`: how often the process was told to end; `tell` hears how far it is,
     a line each."""

@@ -6,11 +6,11 @@ What it makes belongs to one object (`flows.metadata_probe`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from kubectl_eksdoc.errors import ClusterError, Forbidden
 from kubectl_eksdoc.flows.ports import ProbeNamespace
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.probing.diagnosis import Answers
 from kubectl_eksdoc.imds_probe.probing.result import (
     INTERRUPTED,
@@ -24,8 +24,8 @@ from kubectl_eksdoc.imds_probe.probing.result import (
     probed_nodes,
 )
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.metadata import report_in
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner
@@ -49,7 +49,7 @@ class ImdsProbeClock(Protocol):
     def sleep(self, seconds: float) -> object: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cleared:
     """How it went to remove `owner`: names of pods that are still `left`, and why it is `not_removed`, "" if it was."""
 

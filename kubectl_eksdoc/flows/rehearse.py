@@ -8,7 +8,7 @@ they would look at is not there.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from kubectl_eksdoc.drain.duration.generations import NEW_NODE_S, EvictionTimes, Time
@@ -24,9 +24,10 @@ from kubectl_eksdoc.drain.run.others import Replanning
 from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.flows.drain import Stops, no_stops, plan_drain
 from kubectl_eksdoc.flows.ports import SimulatedCluster
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.acts import Hook
 from kubectl_eksdoc.model.cluster import Cluster, Identity
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator.kubelets import KubeletTimes
 
 GIVE_UP_S = 3600.0
@@ -37,7 +38,7 @@ LOOK_S = 60.0
 """So often it is looked whether there is still something to wait for."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlannedPace:
     """As long as the plan's p50 has them take, with its `level`."""
 

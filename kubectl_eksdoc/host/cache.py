@@ -14,11 +14,11 @@ import re
 import secrets
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
 from kubectl_eksdoc.errors import LocalJournalError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.host.documents import DocumentFields, Unfit
 from kubectl_eksdoc.host.journals import state_folder
 from kubectl_eksdoc.model.cluster import Identity
@@ -118,7 +118,7 @@ LONGEST_S = 86_400.0
 """So long names are offered if nobody answers."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CachedNames:
     """`asked` is when they were asked for last, `seen` when there was an answer; seconds since 1970."""
 

@@ -11,9 +11,10 @@ import re
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+
+from kubectl_eksdoc.frozen import frozen
 
 PROGRAM = "kubectl-eksdoc"
 _NAME = re.compile(r"kubectl-(eksdoc(?:_[a-z0-9_]+)?)(\.exe)?\Z")
@@ -31,7 +32,7 @@ class CompleterState(Enum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Completer:
     """`plugin` as in the names of files: ``eksdoc_drain``; `target` is its program, "" where that is gone. `other`: the
     path of another completer of that name that comes earlier on PATH, "" for none."""
@@ -43,7 +44,7 @@ class Completer:
     other: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Installed:
     """`on_path`: kubectl finds what lies in `folder`."""
 
@@ -137,7 +138,7 @@ class EntryPointState(Enum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EntryPoint:
     command: str
     path: Path

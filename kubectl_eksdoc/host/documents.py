@@ -12,13 +12,13 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from enum import Enum
 from typing import TYPE_CHECKING, NoReturn, TypeAlias, TypeVar
 
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.files import opened
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.host.archives.archive import standard_input
 from kubectl_eksdoc.yaml_events import events_of, reason
 
@@ -334,7 +334,7 @@ LARGEST = 256 << 20
 """Bytes. A plan of 30,000 pods has some 15 MB, one of Terraform some 20 MB; what is no file may never end."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JsonFile:
     """`name` with its article, ``the baseline``; `no` what it is not where it cannot be decoded, ``no plan``. `make`
     says how one is made; `empty` why it may be empty, "" for `make`. `flag`: "" where ``-`` is standard input.

@@ -14,12 +14,12 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import IO, Any, NoReturn
 
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.host import endings
 from kubectl_eksdoc.host.documents import hand_written, read_text
 from kubectl_eksdoc.model.api_objects import Doc, at, text_at
@@ -259,7 +259,7 @@ def own_program() -> tuple[str, ...]:
     return (sys.executable, "-c", begin)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MemberProcess:
     """What the processes are begun with: `program`, and behind it the words for a member; the environment of each.
     `kind`: of the document that is expected."""

@@ -7,11 +7,12 @@ import os
 import re
 import stat
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.files import opened
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.host.archives.archive import standard_input
 from kubectl_eksdoc.host.documents import read_text, yaml_as_go_reads_it
 from kubectl_eksdoc.model.api_objects import HELM_TEMPLATE, Doc, ManifestText, Unread
@@ -24,7 +25,7 @@ _TEMPLATED = re.compile(r"\.(?:ya?ml|json)(?:\.(?:gotmpl|tmpl|tpl|j2|jinja2?|erb
 """The same, and templates of them, as Helmfile, Ansible and others name theirs."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ManifestLimits:
     """Bytes of one file, and how many files."""
 

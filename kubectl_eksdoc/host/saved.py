@@ -10,7 +10,7 @@ import gzip
 import os
 import zlib
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.files import opened
@@ -190,21 +190,28 @@ def read_earlier(path: str, kind: str, command: str) -> SavedResult:
 def _earlier(document: Mapping[str, object], path: str) -> SavedResult:
     """What an older version does not write yet is left open."""
     answer = DocumentFields(document)
-    metadata = answer.inside("metadata")
     return SavedResult(
-        file=path,
-        identity=identity(metadata.inside("cluster")),
-        source=source(metadata),
-        observed_at=metadata.moment("observedAt"),
-        tool_version=metadata.text("toolVersion"),
-        options=options(metadata.inside("options")),
-        read=frozenset(each.text("resource") for each in metadata.each("kindsRead") if known(each)),
+        **_head(answer, path),
+        options=options(answer.inside("metadata").inside("options")),
         findings=tuple(map(finding, answer.each("findings"))),
         suppressed=tuple(finding(each.inside("finding")) for each in _if_there(answer, "suppressed")),
         codes=_codes(answer),
         addons={each.text("name"): each.text("target") for each in _if_there(answer, "addons")},
         way=_way(answer),
     )
+
+
+def _head(result: DocumentFields, file: str) -> dict[str, Any]:
+    """What every saved result tells of itself."""
+    metadata = result.inside("metadata")
+    return {
+        "file": file,
+        "identity": identity(metadata.inside("cluster")),
+        "source": source(metadata),
+        "observed_at": metadata.moment("observedAt"),
+        "tool_version": metadata.text("toolVersion"),
+        "read": frozenset(each.text("resource") for each in metadata.each("kindsRead") if known(each)),
+    }
 
 
 def _if_there(answer: DocumentFields, key: str) -> tuple[DocumentFields, ...]:
@@ -241,16 +248,10 @@ def baseline_of(document: Mapping[str, object], file: str) -> Baseline:
         Unfit: the document is not as its schema says.
     """
     plan = DocumentFields(document)
-    metadata = plan.inside("metadata")
     return Baseline(
-        file=file,
-        identity=identity(metadata.inside("cluster")),
-        source=source(metadata),
-        observed_at=metadata.moment("observedAt"),
-        tool_version=metadata.text("toolVersion"),
-        options=options(metadata.inside("options")) | _ordered(plan),
+        **_head(plan, file),
+        options=options(plan.inside("metadata").inside("options")) | _ordered(plan),
         outline=_outline(plan),
-        read=frozenset(each.text("resource") for each in metadata.each("kindsRead") if known(each)),
         promise=_promise(plan),
         uids=frozenset(each.text_or_empty("uid") for key in ("targets", "budgets") for each in plan.each(key)) - {""},
     )

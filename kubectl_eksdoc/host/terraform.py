@@ -12,7 +12,7 @@ from typing import Any
 
 from kubectl_eksdoc.errors import TerraformError
 from kubectl_eksdoc.host.documents import JsonFile, Unfit, short
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.terraform import (
     AddonResource,
     AddonSettings,

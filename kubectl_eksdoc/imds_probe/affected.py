@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import Enum
 from itertools import islice
 
 from kubectl_eksdoc.amazon.metadata_service import OPTIONAL, REQUIRED, ImdsVerdict, Reach
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.programs import (
     ContainerCommand,
     ImdsNeed,
@@ -30,9 +31,9 @@ from kubectl_eksdoc.imds_probe.programs import (
     programs_of,
     read,
 )
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.machines import Image, MetadataOptions, PodIdentity
-from kubectl_eksdoc.model.pods import Container, ContainerRunState, LogOf, Pod, RoleBy
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.nodes import Container, ContainerRunState, LogOf, Pod, RoleBy
 
 # Into which pods it is worth looking, since reading their logs is a request each, and what is found there.
 
@@ -42,7 +43,7 @@ _STEADY = timedelta(minutes=15)
 """The longest pause between two starts of a crashing container is 5 minutes (kubelet, MaxContainerBackOff)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Chosen:
     """The pods to look into, and how many more would be worth it."""
 
@@ -50,7 +51,7 @@ class _Chosen:
     left: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PodEvidence:
     """`started` is None where that is not known; `seen`: the line of its log that tells that it lacks something;
     `unknown`: what could not be read; `another`: the line that names another cause; `weak`: one after which programs
@@ -167,7 +168,8 @@ def inside(
         if isinstance(text, str) and (found := read(text))
     ]
     first = {
-        name: next(filter(None, (getattr(each, name) for each in logs_read)), None) for name in LogReading.__slots__
+        name: next(filter(None, (getattr(each, name) for each in logs_read)), None)
+        for name in ("symptom", "weak", "another")
     }
     untold = () if first["symptom"] is not None else tuple(_unknown(each) for each in told if not isinstance(each, str))
     known = [each for each in containers if not each.init and program_of_image(each.image) is not None]
@@ -191,7 +193,7 @@ class Effect(Enum):
 WORST_FIRST = {effect: rank for rank, effect in enumerate(Effect)}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AffectedPod:
     """`why` it needs the service, `where` it has it not and `way_out` are clauses; `source` of what is known of the
     program, "" where it is not known. `line`: of its log, that says so. `asks`: whether it is taken to ask the service
@@ -225,7 +227,7 @@ def cut_off(*verdicts: ImdsVerdict) -> bool:
     return any(each.reach in (Reach.CUT_OFF, Reach.V1_ONLY) for each in verdicts)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JudgedPods:
     """Of pods on a node where the service is as `here`, and on the next node as `later`. `identities`: who has a role
     by EKS Pod Identity. `at_host`: for pods with the network of their host, others are not affected alike."""
@@ -378,7 +380,7 @@ def settings(text: str, names: Collection[str]) -> dict[str, str] | None:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IntendedOptions:
     """The options that are meant: `hops` at most, None and "" where anything is. `tag`: that one of the cluster says
     it, "" where it is known."""
@@ -412,7 +414,7 @@ class IntendedOptions:
         return isinstance(options, MetadataOptions) and options.endpoint and not self.missed_by(options)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Assumed:
     """`hops` and `tokens` of every next instance, None and "" where they stay; `image`: `AL2023`, or "" for none."""
 

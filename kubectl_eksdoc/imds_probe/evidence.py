@@ -4,17 +4,18 @@ says whether there are any, not whose they are."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from functools import cache
 
 from kubectl_eksdoc.amazon.metadata_service import Reach
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.affected import AffectedPod, Effect, has_role
 from kubectl_eksdoc.imds_probe.sources import EvidenceSource, MetadataFacts, NodesAlike
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import V1_DAYS, RoleUse, RoleUses, V1Calls
 from kubectl_eksdoc.model.findings import Finding, Remedy, Subject
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.missing_rights import allow
 from kubectl_eksdoc.probes import owner_of
@@ -128,7 +129,7 @@ _LIMITS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodeRoleCalls:
     """Requests that `programs` of a node itself make with its role; `actions`: patterns."""
 

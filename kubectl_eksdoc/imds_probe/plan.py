@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from kubectl_eksdoc.amazon.metadata_service import HOST, ImdsVerdict, Reach, of_group_by_eks, verdict
 from kubectl_eksdoc.amazon.metadata_service import Reach as Reached
 from kubectl_eksdoc.baseline.changes import ResultComparison, outline_of
 from kubectl_eksdoc.baseline.side import Scope, Side, SnapshotOrigin, made_earlier, needs_of, read_of, since
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.affected import (
     AL2023,
     WORST_FIRST,
@@ -25,15 +26,14 @@ from kubectl_eksdoc.imds_probe.evidence import role_clauses, role_used, tells, w
 from kubectl_eksdoc.imds_probe.judging import judged, judged_whole, reasons, some, whose
 from kubectl_eksdoc.imds_probe.programs import program_of
 from kubectl_eksdoc.imds_probe.sources import MetadataFacts, MetadataService, NodesAlike, counted_of, nodes_alike
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions, NodeGroup, PodIdentity, SaidOptions
 from kubectl_eksdoc.model.baseline import SavedResult
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import CommandTarget, shell
 from kubectl_eksdoc.model.findings import Code, Finding, Subject, in_order, reached
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.missing_rights import as_read
-from kubectl_eksdoc.model.nodes import NodeOwner
-from kubectl_eksdoc.model.pods import Pod, RoleBy
+from kubectl_eksdoc.model.nodes import NodeOwner, Pod, RoleBy
 
 # The AL2023 node group that comes after a managed one of AL2, and whom it cuts off.
 
@@ -68,7 +68,7 @@ def judged_successor(group: GroupPlan) -> Iterator[Finding]:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GroupPlan:
     """Nodes with one cause, and the pods on them that suffer, the broken ones first."""
 
@@ -79,7 +79,7 @@ class GroupPlan:
         return tuple(each for each in self.affected if each.effect is effect)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MetadataPlan:
     """`groups`: those that suffer first; `successors`: of those that AL2023 is known to come after, with what pods find
     there as `later`. `hops` away are the pods that are judged."""
@@ -265,7 +265,7 @@ def _many(value: object) -> list[str]:
 # What is said of one pod: whether it reaches the metadata service, and whether that matters to it.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OnePod:
     """`hops` to the service; `affected_pod` is None where nothing says that it is. `sentence` says all."""
 

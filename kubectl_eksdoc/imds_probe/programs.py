@@ -8,13 +8,13 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
-from kubectl_eksdoc.amazon.upgrades.software import by_image, tag_of
+from kubectl_eksdoc.amazon.upgrades.addon_needs import by_image, tag_of
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.keeping import MARK, hidden
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records, sections
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.quantities import parse
 
 
@@ -36,7 +36,7 @@ def _words(arguments: Sequence[str]) -> list[str]:
     return [word for each in arguments for word in (each.split() if any(map(str.isspace, each)) else [each])]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ContainerCommand:
     """With what a container of the pod was started: its arguments, and the names of its variables. `more_variables`:
     there are others, from a ConfigMap or a Secret (envFrom), whose names are not known. `values`: of the variables in
@@ -88,7 +88,7 @@ class ContainerCommand:
         return None if value is None and self.more_variables else bool(value)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProgramSettings:
     """Flags and variables that tell a program what it would ask the service for."""
 
@@ -102,7 +102,7 @@ class ProgramSettings:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Mode:
     """`when`: conditions that all hold, as ``--provider=aws|aws-sd``, ``!NAME``, ``kind=DaemonSet``,
     ``version<1.4.0``. `note`: why it needs little, a clause."""
@@ -112,7 +112,7 @@ class _Mode:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Program:
     """`images`: ends of its images' repositories. `asks`: whether it calls AWS at all as it is shipped. The first of
     its `modes` whose conditions hold counts. `on_host`: it comes with the network of its host, where the hop limit does
@@ -169,7 +169,7 @@ def program_of_image(image: str) -> Program | None:
     return known if known is not None and known.asks else None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProgramNeeds:
     """What a program asks the service for and has not been given otherwise: `surely`, and what it `may` besides, where
     that hangs on what is not known."""
@@ -286,7 +286,7 @@ NOTHING = "nothing"
 """What is lacking by a line that names another cause."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogLine:
     """`text` is part of a line, as printed; `lacks` what was not had, `NOTHING` where the line names another cause of a
     failure; `weak`: programs may go on after it. `asks`: it would have asked the service. `beside`: what the line has
@@ -301,7 +301,7 @@ class LogLine:
     beside: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MatchedLogLine:
     """`line` is the last one that says so, without what surrounds it, and without credentials that a program prints.
     `after`: so many lines were printed after it."""
@@ -319,7 +319,7 @@ class MatchedLogLine:
 _CLAUSES = {need.name.lower(): need.value for need in ImdsNeed}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogReading:
     """What a log tells: the last line that is a `symptom`, one that is a `weak` one, and one that names `another`
     cause after it."""

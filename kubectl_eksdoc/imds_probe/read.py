@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from kubectl_eksdoc.amazon.metadata_service import POD
 from kubectl_eksdoc.aws.machines import machines_told, nothing_told, v1_calls
 from kubectl_eksdoc.aws.node_roles import last_accessed, no_wait, role_events
 from kubectl_eksdoc.errors import AwsDenied, AwsError, UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.affected import Assumed, IntendedOptions, choose, inside, logs_of
 from kubectl_eksdoc.imds_probe.evidence import may_use_role, worth_asking
 from kubectl_eksdoc.imds_probe.plan import MetadataPlan, plan_metadata, worth_a_look
 from kubectl_eksdoc.imds_probe.sources import BY_PARAMETER, EvidenceSource, MetadataFacts, instance_of
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.machines import (
     Instance,
     MachineFacts,
@@ -29,8 +29,8 @@ from kubectl_eksdoc.model.aws.machines import (
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.findings import Subject
-from kubectl_eksdoc.model.nodes import NodeOwner
-from kubectl_eksdoc.model.pods import Container, LogOf, Pod
+from kubectl_eksdoc.model.kinds import Absent, Unknown, with_later
+from kubectl_eksdoc.model.nodes import Container, LogOf, NodeOwner, Pod
 from kubectl_eksdoc.model.spelling import maybe
 from kubectl_eksdoc.probes import owner_of
 from kubectl_eksdoc.session.ports import PodReader
@@ -42,7 +42,7 @@ KINDS = (kinds.NODES, kinds.PODS, kinds.NODE_POOLS, kinds.NODE_CLASSES)
 NEEDS = ClusterNeeds("imds-probe", KINDS, aws=AwsUse.WITHOUT_LOGIN)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProbeScope:
     """What is asked about: one pod, the pods of one workload (its kind and name), or some nodes, or all."""
 
@@ -218,7 +218,7 @@ def metadata_facts(session: ClusterSession, cluster: Cluster) -> MetadataFacts:
     told = _tell(session, asked)
     scaled = {instance_of(node) for node in nodes if node.owner in _BY_SCALING_GROUP}
     while (more := _named(told, scaled).without(asked)).any:
-        told, asked = told.and_also(_tell(session, more)), asked.and_also(more)
+        told, asked = with_later(told, _tell(session, more)), asked.and_also(more)
     return MetadataFacts(cluster, told)
 
 

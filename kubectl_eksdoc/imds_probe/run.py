@@ -7,14 +7,15 @@ Never here: which fixes exist (that is `imds_probe.fixes`), a request, a clock, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubectl_eksdoc.drain.run.waves import Stage
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Issue
 from kubectl_eksdoc.model.aws.machines import Instance, MetadataOptions, NodeGroup
 from kubectl_eksdoc.model.change_journal import Became, Part
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.knowledge import made, told_of
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
 
@@ -24,7 +25,7 @@ from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate,
 HOP_LIMIT = ("spec", "metadataOptions", "httpPutResponseHopLimit")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FixDone:
     """`left`: why nothing more was done though there is something left, a clause, "" where it came to its end.
     `update`: EKS's own id of the update of a node group, "" where there is none; `stage` and `errors` are of it, and
@@ -74,16 +75,20 @@ class FixDone:
 
 def of_instance(act: SetOptions, now: Instance | Absent | Unknown) -> Part:
     what = f"{act.instance} ({act.node})"
-    if isinstance(now, Absent):
-        return Part(what, Became.GONE, now.said)
-    if isinstance(now, Unknown):
-        return Part(what, Became.UNKNOWN, now.why)
+    if isinstance(now, (Absent, Unknown)):
+        return _not_read(what, now)
     if now.state in ("shutting-down", "terminated"):
         return Part(what, Became.GONE, f"it is {now.state}")
     options = now.options
     if options is None:
         return Part(what, Became.UNKNOWN, "EC2 does not tell its options")
     return _held_against(what, options, act.before, act.after)
+
+
+def _not_read(what: str, now: Absent | Unknown) -> Part:
+    if isinstance(now, Absent):
+        return Part(what, Became.GONE, now.said)
+    return Part(what, Became.UNKNOWN, now.why)
 
 
 def _held_against(what: str, now: MetadataOptions, before: MetadataOptions, after: MetadataOptions) -> Part:
@@ -104,10 +109,8 @@ def words(options: MetadataOptions) -> str:
 def of_group(act: OnTemplate, number: int, now: NodeGroup | Absent | Unknown) -> Part:
     """Which version of its template it is at."""
     what = f"node group {act.group}"
-    if isinstance(now, Absent):
-        return Part(what, Became.GONE, now.said)
-    if isinstance(now, Unknown):
-        return Part(what, Became.UNKNOWN, now.why)
+    if isinstance(now, (Absent, Unknown)):
+        return _not_read(what, now)
     if now.template is None:
         return Part(what, Became.OTHER, "it has no launch template of its own")
     told = f"version {now.template.version} of launch template {now.template.id or now.template.name}, {now.release}"
@@ -142,10 +145,8 @@ def of_node(node: str, hop_limit: int, now: Instance | Absent | Unknown) -> Part
 
 def of_class(act: OnClass, now: Doc | Absent | Unknown) -> Part:
     what = f"EC2NodeClass {act.name}"
-    if isinstance(now, Absent):
-        return Part(what, Became.GONE, now.said)
-    if isinstance(now, Unknown):
-        return Part(what, Became.UNKNOWN, now.why)
+    if isinstance(now, (Absent, Unknown)):
+        return _not_read(what, now)
     limit = at(now, *HOP_LIMIT)
     off = at(now, *HOP_LIMIT[:-1], "httpEndpoint") == "disabled"
     told = f"hop limit {'not said' if limit is None else limit}{', endpoint disabled' if off else ''}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from typing import TypeVar
 
@@ -25,9 +25,9 @@ from kubectl_eksdoc.amazon.metadata_service import (
     of_group_by_eks,
     verdict,
 )
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.affected import Assumed, IntendedOptions, PodEvidence
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.machines import (
     Image,
     Instance,
@@ -41,7 +41,7 @@ from kubectl_eksdoc.model.aws.machines import (
     V1Calls,
 )
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.kinds import Absent, Resource, Unknown
 from kubectl_eksdoc.model.nodes import NODE_POOL, Node, NodeOwner
 
 # What the metadata service of nodes is judged by.
@@ -55,7 +55,7 @@ class EvidenceSource(str, Enum):
     IAM = "iam"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MetadataFacts:
     """`inside`: what was found in pods that were looked into, by ``namespace/name``; so many more were worth it that
     were `not_looked_into`. `assumed`: what the next nodes have, whatever makes them. `intent`: which options are
@@ -83,7 +83,7 @@ NODE_CLASS = "karpenter.k8s.aws/ec2nodeclass"
 _INSTANCE = re.compile(r"\Aaws:///[^/]*/(i-[0-9a-f]{8,17})\Z")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MetadataService:
     """The metadata service as one kind of node has it; `options` is None where there is none at all. `by` says whose
     decision that is, a clause. `refused`: EC2 would not launch such an instance, as the account enforces IMDSv2."""
@@ -334,7 +334,7 @@ def _of(held: Mapping[K, T | Absent | Unknown], key: K, what: str) -> T | Unknow
 # Nodes that have the same metadata service for the same reason: one line per cause, whatever their number.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodesAlike:
     """`name` of their node group or NodePool, "" where they have none. `here` and `later`: for a pod on a network of
     its own, so many hops away as was asked for; `now` and `next` are whence that comes. `scaling_group`: the auto

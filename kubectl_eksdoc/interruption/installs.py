@@ -7,26 +7,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from kubectl_eksdoc.amazon import interruption
 from kubectl_eksdoc.amazon.interruption import ARGUMENT, CONFIG_KEY, CONFIG_MAP, VARIABLE
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.queues import InterruptionAnswers
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.interruption import EVENTS, AwsPlace, KarpenterInstall, Setting, SpotEvent
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.missing_rights import learned
-from kubectl_eksdoc.model.pods import Pod, RoleBy
+from kubectl_eksdoc.model.nodes import Pod, RoleBy
 from kubectl_eksdoc.model.quantities import Version, parse
 
 # The chain from EventBridge to Karpenter: each link with what is there, and the finding that it makes.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Link:
     """`status` None: nothing is wrong or right with it, as `what` says: it cannot be judged before another one is
     mended, or has no effect. `vital`: no notice of a Spot
@@ -270,7 +271,7 @@ def _role_by(pods: Iterable[Pod]) -> RoleBy:
 _NO_KARPENTER = Absent("there is no Karpenter in this cluster")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InterruptionFacts:
     """`queue`: the name that is asked for: what Karpenter is configured with, or what it is to be; "" where it is
     configured, and nobody knows with what. `others`: further
@@ -303,7 +304,7 @@ class InterruptionFacts:
 Said = Setting | Absent | Unknown
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EffectiveSetting:
     """`used`: what this version goes by; `ignored`: what is written where this version does not look."""
 

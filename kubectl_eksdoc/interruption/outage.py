@@ -8,18 +8,18 @@ dead node is removed once the node is NotReady (kubernetes.cordon; confidence: m
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
 from datetime import timedelta
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.interruption.installs import InterruptionFacts
 from kubectl_eksdoc.interruption.spot import NOTICE_S, AtRisk, SpotNode, at_risk, instance_of, is_spot, spot_nodes
 from kubectl_eksdoc.kubernetes.cordon import not_ready_after_s
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import is_coredns
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.interruption import EVENTS
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.missing_rights import learned
 from kubectl_eksdoc.model.nodes import NodeOwner
 
@@ -27,7 +27,7 @@ _MEDIUM = "confidence: medium"
 KARPENTER = "Karpenter"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InterruptionOutage:
     """`handled`: whether somebody drains a Spot node of Karpenter that has its notice; None where it is not known.
     `by`: who does."""

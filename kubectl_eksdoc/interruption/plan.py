@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from kubectl_eksdoc.amazon.interruption import SPOT
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.interruption import delivery, outage, rights
 from kubectl_eksdoc.interruption import spot as signs
 from kubectl_eksdoc.interruption.installs import InterruptionFacts, Link, handled, setting_link
@@ -17,17 +18,17 @@ from kubectl_eksdoc.interruption.repair import missing as missing_missing
 from kubectl_eksdoc.interruption.rights import Handler, handler_findings, handlers
 from kubectl_eksdoc.interruption.spot import spot_nodes
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import in_turn, shell
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.interruption import KarpenterInstall
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.missing_rights import as_read, learned
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.permissions import how_to
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InterruptionOptions:
     """`queue`: the name that was asked for, "" for what is set; `stack`: the name of the stack that is printed.
     `again`: the words that lead to the same cluster once more."""
@@ -47,7 +48,7 @@ class InterruptionOptions:
         return next((value for flag, value in pairwise(self.again) if flag == "--profile"), "")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InterruptionPlan:
     """`missing` is None where there is no Karpenter for which anything could be made."""
 

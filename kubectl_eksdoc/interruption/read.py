@@ -14,12 +14,12 @@ from kubectl_eksdoc.interruption.rights import Role, role_of
 from kubectl_eksdoc.interruption.spot import instance_of, is_spot
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import ObjectName
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.clusters import part_of, partition_of
 from kubectl_eksdoc.model.aws.queues import FiguresOf, InterruptionAnswers, InterruptionKeys, Queue
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.interruption import AwsPlace, KarpenterInstall
-from kubectl_eksdoc.model.pods import LogOf
+from kubectl_eksdoc.model.kinds import Absent, Unknown, known_or_unknown, with_later
+from kubectl_eksdoc.model.nodes import LogOf
 from kubectl_eksdoc.session.ports import ObjectReader, PodReader, Signs
 from kubectl_eksdoc.session.session import ClusterNeeds, ClusterSession
 
@@ -54,8 +54,8 @@ def interruption_facts(session: ClusterSession, queue: str = "", proxied: bool =
     )
     if not isinstance(install, KarpenterInstall):
         if install is not None:
-            facts = replace(facts, install=Unknown(install.said) if isinstance(install, Absent) else install)
-        return replace(facts, told=_tell(session, InterruptionKeys(instances=spot)))
+            facts = replace(facts, install=known_or_unknown(install))
+        return replace(facts, told=_tell(session, InterruptionKeys(notices=spot)))
     said = effective(install)
     proposed = "" if isinstance(said.used, Unknown) else install.cluster_name or place.cluster
     facts = replace(facts, install=install, queue=queue or said.queue or proposed, logs=_logs(install, session.inside))
@@ -119,7 +119,7 @@ def _told(
 ) -> InterruptionFacts:
     """First whatever has a name, then what these answers name: targets of rules, the key, the role's policies."""
     account = (install.namespace, install.service_account)
-    told = _tell(session, InterruptionKeys(queue=facts.queue, rules=True, account=account, instances=spot))
+    told = _tell(session, InterruptionKeys(queue=facts.queue, rules=True, identity=account, notices=spot))
     facts = replace(facts, told=told)
     role, rules = role_of(install, told.identity), candidates(facts, install.version)
     queue = told.queue if isinstance(told.queue, Queue) else None
@@ -127,7 +127,7 @@ def _told(
     more = InterruptionKeys(
         targets=rules,
         key=queue.key if queue is not None else "",
-        role=role.arn if isinstance(role, Role) else "",
+        policies=role.arn if isinstance(role, Role) else "",
         figures=FiguresOf(known, rules, facts.cluster.observed_at) if known or rules else None,
     )
-    return replace(facts, told=told.and_also(_tell(session, more)))
+    return replace(facts, told=with_later(told, _tell(session, more)))

@@ -7,21 +7,21 @@ Never here: how a document is written down as JSON or YAML, how a command is quo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from kubectl_eksdoc.amazon import interruption
 from kubectl_eksdoc.amazon.iam import IamMatch, merged
 from kubectl_eksdoc.amazon.interruption import EventKind, matches
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.interruption.delivery import EVENTS, KEY_ACTIONS, NO_RULE, known_of, takes_new_rules
 from kubectl_eksdoc.interruption.installs import InterruptionFacts, Link
 from kubectl_eksdoc.interruption.rights import DECRYPT, Role, lacking_of, role_of
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.clusters import part_of
 from kubectl_eksdoc.model.aws.queues import EventRule, KmsKey, Queue, RolePolicies
 from kubectl_eksdoc.model.connection import in_turn, shell
 from kubectl_eksdoc.model.findings import Code, Status
 from kubectl_eksdoc.model.interruption import KarpenterInstall
+from kubectl_eksdoc.model.kinds import Unknown
 
 # What has to be made or changed, by what was found: nothing that is in order is in it, and nothing that is not
 # known.
@@ -31,7 +31,7 @@ TARGET_ID = "KarpenterInterruptionQueueTarget"
 RETENTION_S = 300
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MissingRule:
     """`there`: a rule of that kind that is to be mended, None where one is to be made; `enable`: it is disabled,
     `target`: it lacks the queue as its target, or gives it something else than the event."""
@@ -42,7 +42,7 @@ class MissingRule:
     target: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MissingLinks:
     """`policy`: the whole policy the queue is to have, None where its own will do; `key_policy`: of the key `key`;
     `rights`: actions that `role` (a name) lacks, on the queue and `key`. `not_known`: what may be missing as well;
@@ -287,7 +287,7 @@ def template(missing: MissingLinks, install: KarpenterInstall) -> Doc:
 # change.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AsJson:
     """A document that is one word of a command, or a text within another document."""
 
@@ -297,7 +297,7 @@ class AsJson:
 Words = tuple[str | AsJson, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Step:
     """`about` in a sentence; `words` are those of one command."""
 

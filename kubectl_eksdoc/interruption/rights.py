@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubectl_eksdoc.amazon.iam import IamRequest, PolicyDecision, Ruling, judged
 from kubectl_eksdoc.amazon.interruption import ACTIONS
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.interruption.delivery import NAMELESS, NOWHERE
 from kubectl_eksdoc.interruption.installs import NAME_LABEL, InterruptionFacts, Link, unknown
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.queues import KmsKey, Queue, RolePolicies
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import kubectl
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Subject
 from kubectl_eksdoc.model.interruption import KarpenterInstall
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.missing_rights import allow
-from kubectl_eksdoc.model.nodes import NodeOwner
-from kubectl_eksdoc.model.pods import RoleBy
+from kubectl_eksdoc.model.nodes import NodeOwner, RoleBy
 
 DECRYPT = "kms:Decrypt"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Role:
     """Its ARN, and by whom Karpenter has it."""
 
@@ -189,7 +189,7 @@ def _bounded(ruling: Ruling, policies: RolePolicies, asked: IamRequest) -> Rulin
 HANDLER = "aws-node-termination-handler"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Handler:
     """`on`: Spot nodes of Karpenter on which it runs as a DaemonSet, `ready`: all nodes on which it is Ready as one; a
     Deployment reads a queue of its own."""

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from kubectl_eksdoc.amazon import interruption
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.interruption.installs import InterruptionFacts, Link, unknown
 from kubectl_eksdoc.kubernetes.guards import matching
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.queues import Queue
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import is_coredns
 from kubectl_eksdoc.model.findings import Code, Remedy, Subject
 from kubectl_eksdoc.model.interruption import KarpenterInstall
-from kubectl_eksdoc.model.nodes import Node, NodeOwner
-from kubectl_eksdoc.model.pods import Pod, pod_count
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod, pod_count
 from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.probes import owner_of
 
@@ -34,7 +34,7 @@ _NOTICES = ("SpotInterrupted", "TerminatingOnInterruption")
 _HANDLER_TAINT = "aws-node-termination-handler/spot-itn"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SpotNode:
     """`pods`: what runs there, DaemonSets' included. `heard`: who says that it has its notice now, () if nobody does.
     `before_s`: so many seconds at most pass before the turn of system-critical pods comes in a drain by Karpenter;
@@ -136,7 +136,7 @@ def _heard(facts: InterruptionFacts, node: Node, now: datetime) -> Iterator[str]
         yield f"taint {_HANDLER_TAINT}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AtRisk:
     """A workload with pods on Spot nodes. `ready` of all its replicas, `on_spot` of these; `at_once`: so many are on
     one `node`."""
@@ -210,7 +210,7 @@ _COUNTED = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogSigns:
     """Lines of one log, the last of each; "" where there is none. `failed` only where nothing after it shows that it
     works."""

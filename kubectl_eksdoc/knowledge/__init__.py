@@ -1,7 +1,7 @@
 """What is known and not observed: records of software, versions, dates and removed APIs, each with source and date.
 
 Belongs here: JSON files, one for each kind of subject, one record for each subject. CONTRIBUTING.md says how to add
-one.
+one. And the words of what a user chooses from: the keys of the screens, the faults of a rehearsal.
 Never here: code but the function that reads a file. `model.knowledge` makes frozen dataclasses of the records.
 """
 

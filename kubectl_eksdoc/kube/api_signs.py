@@ -6,24 +6,21 @@ Each is asked for by itself, and what RBAC forbids is unknown, with the right th
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from urllib.parse import quote
 
 from kubectl_eksdoc.amazon.upgrades.removed_apis import METRIC
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.kube.answers import ContinueTokenExpired, Incomplete, NotServed, RequestRefused
-from kubectl_eksdoc.kube.answers import ObjectNotFound as NotThere
-from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
-from kubectl_eksdoc.kube.single_objects import EVERY, NamespaceLists, listed
-from kubectl_eksdoc.kube.single_objects import LIST_METADATA_VERB as VERB
-from kubectl_eksdoc.kube.target import CredentialContext, of_this_process
-from kubectl_eksdoc.kube.transport import Transport, in_order
+from kubectl_eksdoc.kube.single_objects import EVERY, LIST_VERB, NamespaceLists, listed
+from kubectl_eksdoc.kube.target import CredentialContext
+from kubectl_eksdoc.kube.transport import HASTY, ClusterReads, answer_of, in_order, pod_path
 from kubectl_eksdoc.model.api_objects import HelmRelease, KindUsage, ObjectName, WrittenObject, named
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.interruption import ReportedChanges, Revision, SpotEvent
-from kubectl_eksdoc.model.kinds import EVENTS, HISTORY_OF, Resource
+from kubectl_eksdoc.model.kinds import EVENTS, HISTORY_OF, Absent, Resource, Unknown, known_or_unknown
 from kubectl_eksdoc.objects import manifests
 from kubectl_eksdoc.objects.held import event, revision
 from kubectl_eksdoc.objects.karpenter import spot_event
@@ -37,15 +34,14 @@ _AHEAD = 4  # questions asked at once
 _WHEN_ASKED = (RequestRefused, Incomplete, ContinueTokenExpired)
 
 
-class ApiSigns:
+class ApiSigns(ClusterReads):
     """Mutable: it holds a connection, and the lists that it has read."""
 
     def __init__(
         self, connection: Connection, around: CredentialContext | None = None, patience: RetryPolicy | None = None
     ) -> None:
-        """Raises ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used."""
-        self._transport = Transport(connect(connection, around or of_this_process()), patience)
-        self._page = connection.page_size
+        """Raises: as `ClusterReads`."""
+        super().__init__(connection, around, patience)
         self._read: dict[Resource, KindUsage] = {}
 
     def requested(self) -> tuple[str, ...] | Unknown:
@@ -54,14 +50,10 @@ class ApiSigns:
         Raises:
             Unauthorized, Unreachable: nothing more can be asked.
         """
-        try:
-            body = self._transport.get(METRICS, right=GET_METRICS, of_text=True).body
-        except Forbidden as error:
-            return Unknown(error.message, GET_METRICS)
-        except (NotServed, *_WHEN_ASKED) as error:
-            return Unknown(error.message)
-        found = (line for line in body.split(b"\n") if METRIC.encode() in line)
-        return tuple(line.decode("utf-8", "replace") for line in found if not line.startswith(b"#"))
+        text = known_or_unknown(self._text(METRICS, GET_METRICS))
+        if isinstance(text, Unknown):
+            return text
+        return tuple(line for line in text.split("\n") if METRIC in line and not line.startswith("#"))
 
     def written(self, resources: Sequence[Resource]) -> tuple[KindUsage, ...]:
         """Of each of them. Raises: as `requested`."""
@@ -71,19 +63,16 @@ class ApiSigns:
         return tuple(self._read[each] for each in resources)
 
     def _written(self, resource: Resource) -> KindUsage:
-        found: dict[ObjectName, WrittenObject] = {}
-        try:
-            for doc in listed(self._transport, resource, self._page):
-                signs = written_object(doc, resource.kind, doc["apiVersion"])
-                if signs is not None:
-                    found[named(doc)] = signs
-        except Forbidden as error:
-            return KindUsage(resource, Unknown(error.message, f"{VERB} {resource.full_name}"))
-        except NotServed:
-            pass  # no version of it is there, and no object
-        except _WHEN_ASKED as error:
-            return KindUsage(resource, Unknown(error.message))
-        return KindUsage(resource, tuple(found.values()))
+        def read() -> tuple[WrittenObject, ...]:
+            found: dict[ObjectName, WrittenObject] = {}
+            with suppress(NotServed):  # no version of it is there, and no object
+                for doc in listed(self._transport, resource, self._page_size):
+                    signs = written_object(doc, resource.kind, doc["apiVersion"])
+                    if signs is not None:
+                        found[named(doc)] = signs
+            return tuple(found.values())
+
+        return KindUsage(resource, known_or_unknown(answer_of(read, f"{LIST_VERB} {resource.full_name}")))
 
     def releases(self) -> tuple[HelmRelease, ...] | Unknown:
         """Of Helm, each in the revision that counts; only the Secrets of those are read, one by one.
@@ -91,16 +80,14 @@ class ApiSigns:
         Raises: as `requested`.
         """
         query = {"labelSelector": manifests.SELECTOR}
-        try:
-            revisions = {
-                kept: None
-                for doc in listed(self._transport, SECRETS, self._page, query)
-                if (kept := manifests.kept(doc)) is not None
-            }
-        except Forbidden as error:
-            return Unknown(error.message, f"{VERB} {SECRETS.full_name}")
-        except (NotServed, *_WHEN_ASKED) as error:
-            return Unknown(error.message)
+
+        def read() -> Mapping[HelmRevision, None]:
+            secrets = map(manifests.kept, listed(self._transport, SECRETS, self._page_size, query))
+            return {kept: None for kept in secrets if kept is not None}
+
+        revisions = known_or_unknown(answer_of(read, f"{LIST_VERB} {SECRETS.full_name}"))
+        if isinstance(revisions, Unknown):
+            return revisions
         asked = in_order(self._release, manifests.latest(revisions), _AHEAD)
         return tuple(each for told in asked if (each := told()) is not None)
 
@@ -122,9 +109,6 @@ class ApiSigns:
                 return manifests.release(of, secret) if secret.get("type") == manifests.TYPE else None
         return HelmRelease(of.namespace, of.name, of.revision, of.status, why)
 
-    def close(self) -> None:
-        self._transport.close()
-
 
 # What a live cluster says of interruptions besides its objects: Events of its nodes, and what Karpenter counts.
 #
@@ -136,50 +120,32 @@ LIST_EVENTS, GET_PROXY = "list events", "get pods/proxy"
 _REASONS = ("SpotInterrupted", "TerminatingOnInterruption")
 """Which tell that a notice is there; one question each: a namespace may hold very many Events."""
 
-_HASTY = RetryPolicy(tries=2, tries_to_connect=2)
 
+class KarpenterSigns(ClusterReads):
+    """A `session.ports.Signs`."""
 
-class KarpenterSigns:
-    """A `session.ports.Signs`. Mutable: it holds a connection."""
-
-    def __init__(
-        self, connection: Connection, around: CredentialContext | None = None, patience: RetryPolicy = _HASTY
-    ) -> None:
-        """Raises ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used."""
-        self._transport = Transport(connect(connection, around or of_this_process()), patience)
+    patience = HASTY
 
     def events(self) -> tuple[SpotEvent, ...] | Unknown:
         """As `session.ports.Signs.events`."""
-        found: list[SpotEvent] = []
-        for reason in _REASONS:
-            query = {"fieldSelector": f"reason={reason},involvedObject.kind=Node", "limit": "500"}
-            try:
-                body = self._transport.get("/api/v1/namespaces/default/events", query, right=LIST_EVENTS).body
-                items = json.loads(body)["items"] or []
+        path = "/api/v1/namespaces/default/events"
+
+        def read() -> tuple[SpotEvent, ...]:
+            found: list[SpotEvent] = []
+            for reason in _REASONS:
+                query = {"fieldSelector": f"reason={reason},involvedObject.kind=Node", "limit": "500"}
+                items = json.loads(self._transport.get(path, query, right=LIST_EVENTS).body)["items"] or []
                 found += [event for each in items if (event := spot_event(each)) is not None]
-            except Forbidden as error:
-                return Unknown(error.message, LIST_EVENTS)
-            except (NotServed, RequestRefused, Incomplete) as error:
-                return Unknown(error.message)
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-                return Unknown(f"the answer to {LIST_EVENTS} is no list: {error!r}")
-        return tuple(found)
+            return tuple(found)
+
+        try:
+            return known_or_unknown(answer_of(read, LIST_EVENTS))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            return Unknown(f"the answer to {LIST_EVENTS} is no list: {error!r}")
 
     def metrics(self, pod: str, port: int) -> str | Absent | Unknown:
         """As `session.ports.Signs.metrics`."""
-        namespace, _, name = pod.partition("/")
-        path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(name, safe='')}:{port}/proxy/metrics"
-        try:
-            return self._transport.get(path, right=GET_PROXY, of_text=True).body.decode("utf-8", "replace")
-        except Forbidden as error:
-            return Unknown(error.message, GET_PROXY)
-        except NotThere as error:
-            return Absent(error.message)
-        except (NotServed, RequestRefused, Incomplete) as error:
-            return Unknown(error.message)
-
-    def close(self) -> None:
-        self._transport.close()
+        return self._text(f"{pod_path(pod)}:{port}/proxy/metrics", GET_PROXY)
 
 
 # What a live cluster tells of its past: revisions of pod templates, and Events.

@@ -15,8 +15,7 @@ from kubectl_eksdoc.kube.answers import ContinueTokenExpired, NotServed, Request
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
 from kubectl_eksdoc.kube.transport import Transport, in_order
 from kubectl_eksdoc.model.api_objects import NAMING_LABELS, AppliedObjects, Doc, ObjectName, at, named
-from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.kinds import NEVER_APPLIED, SEARCHED, Resource
+from kubectl_eksdoc.model.kinds import NEVER_APPLIED, SEARCHED, Resource, Unknown
 from kubectl_eksdoc.objects.single import NoJson, decode
 
 Listed = Callable[[Transport, Resource, int], Iterator[Doc]]

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.bounds import ReadTime
 from kubectl_eksdoc.errors import ConfigError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.held_secrets import hold, hold_environment, hold_login
 from kubectl_eksdoc.kube import exec_plugin
 from kubectl_eksdoc.kube import target as credentials
@@ -116,7 +117,7 @@ def _names(entry: str, host: str, port: int, address: ipaddress.IPv4Address | ip
     return host == entry or host.endswith(f".{entry}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ApiAccess:
     """All that a request needs. `headers` may repeat a name; `proxy` is for messages, without its password. Of
     `read_time` reads may take `read_timeout` together, 0: any."""

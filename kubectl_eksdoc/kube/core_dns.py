@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any
-from urllib.parse import quote
 
-from kubectl_eksdoc.errors import Forbidden
-from kubectl_eksdoc.kube.answers import Incomplete, NotServed, RequestRefused
-from kubectl_eksdoc.kube.answers import ObjectNotFound as NotThere
-from kubectl_eksdoc.kube.config import ApiAccess, connect
+from kubectl_eksdoc.kube.config import ApiAccess
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
 from kubectl_eksdoc.kube.sent import JSON, MERGE_PATCH, Cautious, Clock, RetryLimits, SentRequest
-from kubectl_eksdoc.kube.target import CredentialContext, of_this_process, utc_now
-from kubectl_eksdoc.kube.transport import Transport, in_order
+from kubectl_eksdoc.kube.target import CredentialContext, utc_now
+from kubectl_eksdoc.kube.transport import HASTY, ClusterReads, in_order, pod_path
 from kubectl_eksdoc.model.acts import RESTARTED_AT
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.coredns import NAME, SELECTOR, SERVICE, SYSTEM, DnsPod, DnsService, DnsStand, DnsWorkload
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.nodes import ENDED, Pod
 from kubectl_eksdoc.model.placing import NotMade
-from kubectl_eksdoc.model.pods import ENDED, Pod
 
 _CORE, _APPS = f"/api/v1/namespaces/{SYSTEM}", f"/apis/apps/v1/namespaces/{SYSTEM}"
 _SLICES = f"/apis/discovery.k8s.io/v1/namespaces/{SYSTEM}/endpointslices"
@@ -138,24 +134,24 @@ CONTAINER = "coredns"
 MOST_BYTES = 1 << 20
 """Of a log. One that is longer is cut off at its end, so that what came last is not in it: nothing follows from it."""
 _AT_ONCE = 8
-_HASTY = RetryPolicy(tries=2, tries_to_connect=2)
 
 
-class ResolverPods:
-    """A `coredns_lameduck.read._Resolvers`. Mutable: it holds a connection."""
+class ResolverPods(ClusterReads):
+    """A `coredns_lameduck.read._Resolvers`."""
+
+    patience = HASTY
 
     def __init__(
         self,
         connection: Connection,
         listed: Callable[[], tuple[Pod, ...] | Unknown],
         around: CredentialContext | None = None,
-        patience: RetryPolicy = _HASTY,
         most_bytes: int = MOST_BYTES,
     ) -> None:
-        """`listed`: the pods, now. Raises ConfigError: the kubeconfig cannot be used."""
+        """`listed`: the pods, now. Raises: as `ClusterReads`."""
+        super().__init__(connection, around)
         self._listed = listed
         self._most_bytes = most_bytes
-        self._transport = Transport(connect(connection, around or of_this_process()), patience)
 
     def pods(self) -> tuple[Pod, ...] | Unknown:
         """As `coredns_lameduck.read._Resolvers.pods`."""
@@ -174,26 +170,11 @@ class ResolverPods:
         whole = {pod: not isinstance(text, str) or len(text.encode()) < most for pod, text in found.items()}
         return {pod: text if whole[pod] else cut for pod, text in found.items()}
 
-    def close(self) -> None:
-        self._transport.close()
-
     def _each(
         self, pods: Collection[str], way: Callable[[str], tuple[str, Mapping[str, str]]], right: str
     ) -> Mapping[str, str | Absent | Unknown]:
         def asked(pod: str) -> str | Absent | Unknown:
-            path, query = way(_path(pod))
-            try:
-                return self._transport.get(path, query, right=right, of_text=True).body.decode("utf-8", "replace")
-            except NotThere as error:
-                return Absent(error.message)
-            except Forbidden as error:
-                return Unknown(error.message, right)
-            except (NotServed, RequestRefused, Incomplete) as error:
-                return Unknown(error.message)
+            path, query = way(pod_path(pod))
+            return self._text(path, right, query)
 
         return {pod: found() for pod, found in zip(pods, in_order(asked, pods, _AT_ONCE), strict=True)}
-
-
-def _path(pod: str) -> str:
-    namespace, _, name = pod.partition("/")
-    return f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(name, safe='')}"

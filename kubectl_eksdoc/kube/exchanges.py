@@ -9,7 +9,6 @@ import io
 import random
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol, TypeVar
@@ -17,6 +16,7 @@ from urllib.parse import urlencode
 
 from kubectl_eksdoc.bounds import AnswerLimits, TooLarge, within
 from kubectl_eksdoc.errors import ClusterError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kube.answers import NO_API, HttpAnswer, Incomplete, RequestRefused, breakdown, never_sent, shown
 from kubectl_eksdoc.kube.config import ApiAccess
 from kubectl_eksdoc.kube.target import Credential
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # How long a request is waited for, how often it is made again and how much is taken; time and chance as ports.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RetryPolicy:
     """Times in seconds. `silence` bounds each wait for bytes when the user sets no --request-timeout.
 
@@ -54,7 +54,7 @@ class RetryPolicy:
         return pause * (0.5 + chance / 2)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Timing:
     """`sleep` takes seconds, `monotonic` gives them, `chance` is in [0, 1)."""
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from kubectl_eksdoc.errors import ConfigError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kube.exec_plugin import program_of, unwrapped
 from kubectl_eksdoc.kube.kubeconfig import choose
 from kubectl_eksdoc.kube.target import CredentialContext, ExecPlugin, KubeTarget, ServerEntry
@@ -45,7 +45,7 @@ _EKSCTL_FLAGS = {**_REGION_FLAGS, "-r": "region", "--profile": "profile", "-p": 
 Sources: ``--help`` of aws-cli 2, of aws-iam-authenticator 0.7 (and what it binds to its environment), of eksctl."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EksIdentity:
     """`profile` and `region` are what AWS calls for this cluster should use; "" means AWS's own defaults.
 
@@ -155,7 +155,7 @@ _NOT_FOLLOWED = frozenset(
 not it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AwsRequest:
     """What the command line says of it, "" for nothing: it wins over the kubeconfig."""
 

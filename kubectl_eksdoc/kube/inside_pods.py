@@ -13,19 +13,16 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from kubectl_eksdoc.errors import Forbidden, Unreachable
-from kubectl_eksdoc.kube.answers import Incomplete, NotServed, RequestRefused
-from kubectl_eksdoc.kube.answers import ObjectNotFound as NotThere
-from kubectl_eksdoc.kube.config import ApiAccess, connect
+from kubectl_eksdoc.kube.answers import NotServed, RequestRefused
+from kubectl_eksdoc.kube.config import ApiAccess
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
 from kubectl_eksdoc.kube.sent import Cautious, Clock, RetryLimits
-from kubectl_eksdoc.kube.target import CredentialContext, of_this_process
-from kubectl_eksdoc.kube.transport import Transport, in_order
+from kubectl_eksdoc.kube.transport import HASTY, ClusterReads, Transport, answer_of, in_order, pod_path
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.interruption import PodReport, ReportedEvent
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.nodes import Container, LogOf
 from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeLabels, ProbeOwner
-from kubectl_eksdoc.model.pods import Container, LogOf
 from kubectl_eksdoc.objects.containers import containers_of
 from kubectl_eksdoc.objects.held import event
 from kubectl_eksdoc.objects.single import NoSuchObject, document
@@ -38,20 +35,13 @@ GET_POD, GET_LOG, LIST_EVENTS = "get pods", "get pods/log", "list events"
 LINES, FEWER_LINES, MOST_BYTES = 100, 5, 64 << 10
 MOST_EVENTS = "500"
 _AT_ONCE = 8
-_HASTY = RetryPolicy(tries=2, tries_to_connect=2)
-"""A kubelet that does not answer its API server is no reason to wait: the others' logs tell as much."""
 
 
-class LivePodReader:
-    """A `session.ports.PodReader`. Mutable: it holds a connection."""
+class LivePodReader(ClusterReads):
+    """A `session.ports.PodReader`."""
 
     has_logs = True
-
-    def __init__(
-        self, connection: Connection, around: CredentialContext | None = None, patience: RetryPolicy = _HASTY
-    ) -> None:
-        """Raises ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used."""
-        self._transport = Transport(connect(connection, around or of_this_process()), patience)
+    patience = HASTY
 
     def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
         """As `session.ports.PodReader.containers`."""
@@ -72,9 +62,6 @@ class LivePodReader:
         ]
         return PodReport(pod, containers, self._events(namespace, name), self.logs(asked))
 
-    def close(self) -> None:
-        self._transport.close()
-
     def _events(self, namespace: str, name: str) -> tuple[ReportedEvent, ...] | Absent | Unknown:
         query = {"fieldSelector": f"involvedObject.kind=Pod,involvedObject.name={name}", "limit": MOST_EVENTS}
 
@@ -89,12 +76,7 @@ class LivePodReader:
         return _had(read, LIST_EVENTS)
 
     def _pod(self, pod: str) -> tuple[Container, ...] | Absent | Unknown:
-        namespace, _, name = pod.partition("/")
-
-        def read() -> tuple[Container, ...]:
-            return containers_of(self._transport.get(_path(namespace, name), right=GET_POD).body)
-
-        return _had(read, GET_POD)
+        return _had(lambda: containers_of(self._transport.get(pod_path(pod), right=GET_POD).body), GET_POD)
 
     def _log(self, log: LogOf) -> str | Absent | Unknown:
         def read() -> str:
@@ -109,23 +91,13 @@ class LivePodReader:
         query = {"container": log.container, "tailLines": str(lines), "limitBytes": str(MOST_BYTES)}
         if log.previous:
             query["previous"] = "true"
-        path = f"{_path(log.namespace, log.pod)}/log"
+        path = f"{pod_path(f'{log.namespace}/{log.pod}')}/log"
         return self._transport.get(path, query, right=GET_LOG, of_text=True).body
-
-
-def _path(namespace: str, name: str) -> str:
-    return f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(name, safe='')}"
 
 
 def _had(read: Callable[[], T], right: str) -> T | Absent | Unknown:
     try:
-        return read()
-    except NotThere as error:
-        return Absent(error.message)
-    except Forbidden as error:
-        return Unknown(error.message, right)
-    except (NotServed, RequestRefused, Incomplete) as error:
-        return Unknown(error.message)
+        return answer_of(read, right)
     except NoSuchObject as error:
         return Unknown(f"the answer to {right} is no pod: {error}" if right == GET_POD else f"{right}: {error}")
 

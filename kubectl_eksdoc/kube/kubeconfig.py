@@ -14,12 +14,13 @@ import io
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.files import opened
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kube.target import CredentialContext, ExecPlugin, Impersonation, KubeTarget, ServerEntry, UserEntry
 from kubectl_eksdoc.kubernetes.guards import address
 from kubectl_eksdoc.model.connection import IN_CLUSTER, Connection
@@ -28,7 +29,7 @@ from kubectl_eksdoc.yaml_events import DEEPEST, events_of, reason
 _KINDS = {"clusters": "cluster", "contexts": "context", "users": "user"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Entry:
     """One named cluster, context or user as its file has it; `folder` is where relative paths start."""
 
@@ -43,7 +44,7 @@ _SHORT = 10_000
 _FAR_IN = re.compile(r"^[ ?:-]{100}", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Kubeconfig:
     """`files` are those that were read; `sought` those that were looked for."""
 

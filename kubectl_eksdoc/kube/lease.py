@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
 from kubectl_eksdoc.errors import LockInDoubt, LockLost, Unreachable, UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kube.sent import JSON, MANAGER, UNASKED, Clock, RequestSender, RetryLimits, SentRequest, refused
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.objects.structs import moment
@@ -19,7 +19,7 @@ CLOCK, SERVERS = "eksdoc.io/renew-time-by", "server"
 """The annotation that a renewTime is by the API server's clock: only then may that clock say that it is over."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LeaseSeen:
     """`holder` "": it is free. `duration_s` 0 and the times None: they are missing, or of no form that we know.
     `spec` is whole: it changes whenever its holder renews it."""

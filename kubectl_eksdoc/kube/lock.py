@@ -18,11 +18,12 @@ everything anew, and says so (`go_on`).
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from types import TracebackType
 
 from kubectl_eksdoc.errors import ClusterError, Locked, LockInDoubt, LockLost, Unreachable
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kube import lease
 from kubectl_eksdoc.kube.lease import CREATE, GET, UPDATE, LeaseGaps, LeaseSeen, LeaseThere, said
 from kubectl_eksdoc.kube.sent import UNASKED, Clock, RequestSender, RetryLimits, SentRequest, refused
@@ -37,7 +38,7 @@ RENEWALS = 3
 _PATIENCE = RetryLimits(patience_s=15.0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Hold:
     """`since_s`: sent at that time, by the monotonic clock."""
 
@@ -365,11 +366,13 @@ class Lock:
 
     def _locked(self, other: LeaseSeen) -> Locked:
         since = f" since {other.taken:%Y-%m-%d %H:%M:%SZ}" if other.taken is not None else ""
-        again_s = other.duration_s or self.duration_s
+        free = f"is free {other.duration_s or self.duration_s} s after it was renewed last: try again then."
+        if not other.by_server:
+            namespace, _, name = self._there.where.partition("/")
+            free = f"has no time by the API server's clock and stays: kubectl delete lease {name} -n {namespace}"
         hint = (
             "kubectl eksdoc drain status shows what it does; pause or abort it from here. If no process "
-            f"runs it any more, its lock (lease {self._there.where}) is free {again_s} s after it was renewed last: "
-            "try again then."
+            f"runs it any more, its lock (lease {self._there.where}) {free}"
         )
         return Locked(f"another drain is under way: {other.holder} holds the lock{since}", hint, other.holder)
 

@@ -21,7 +21,7 @@ from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.connection import Connection, OutageLimits
 from kubectl_eksdoc.model.kinds import ReadState, Resource
 from kubectl_eksdoc.objects.collector import BadObject, Collector
-from kubectl_eksdoc.objects.raw_objects import RawObjects
+from kubectl_eksdoc.objects.single import RawObjects
 
 VERB = "list"
 """The RBAC verb used on every resource that is asked for, in all namespaces."""

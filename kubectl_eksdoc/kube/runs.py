@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import TracebackType
 from typing import TypeVar
 
 from kubectl_eksdoc.errors import EksdocError, JournalError, JournalGone, Unreachable, UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kube.lock import Lock
 from kubectl_eksdoc.kube.sent import (
     JSON,
@@ -34,7 +35,7 @@ from kubectl_eksdoc.objects.journal_lines import read_lines
 # ConfigMaps of one namespace: reads that are tried again until they are answered, and writes that are sent once.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConfigMap:
     """`version` is its resourceVersion."""
 
@@ -174,7 +175,7 @@ _CHUNK = re.compile(r"-([0-9]{3,9})")
 _BATCH = re.compile(r"([0-9]{6,12})\..*")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredRun:
     """`chunks` in their order; `entries` of all of them, the head's first."""
 

@@ -6,11 +6,11 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from kubectl_eksdoc.errors import ClusterError, ClusterRefused, Drifted, Forbidden, Unauthorized
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kube.answers import HttpAnswer, status_of
 from kubectl_eksdoc.kube.config import ApiAccess
 from kubectl_eksdoc.kube.exchanges import ExchangeFailed, Exchanges, RetryPolicy, real_timing
@@ -18,7 +18,7 @@ from kubectl_eksdoc.kube.pools import asked_before_each_byte
 from kubectl_eksdoc.kube.target import Credential, utc_now
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.model.api_objects import AppliedObject, Conflict, Conflicting, Doc, at, text_at
-from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.permissions import opt_ins_of
 from kubectl_eksdoc.model.placing import OF_KIND, NotMade, NotPlaced
 
@@ -77,7 +77,7 @@ class RequestSender(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Clock:
     """Time as a port. `monotonic`: seconds that never go back and go on while this machine sleeps; `now`: this
     machine's wall clock, to be shown and never compared with another's."""
@@ -178,7 +178,7 @@ class ApiWriter:
 # How long one write is tried again, and what it waits between: for whoever must know how it ended.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RetryLimits:
     """Times in seconds. `patience_s`: after so long no further try is begun; a server that is replaced is away for some
     30 s."""

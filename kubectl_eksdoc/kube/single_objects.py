@@ -16,14 +16,13 @@ from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
 from kubectl_eksdoc.kube.runs import HEAD, PART_LABEL, RUN_LABEL
 from kubectl_eksdoc.kube.sent import MANAGER, MERGE_PATCH, ApiWriter, refused
-from kubectl_eksdoc.kube.target import CredentialContext, of_this_process
-from kubectl_eksdoc.kube.transport import Paging, Transport
+from kubectl_eksdoc.kube.target import CredentialContext
+from kubectl_eksdoc.kube.transport import ClusterReads, Paging, Transport
 from kubectl_eksdoc.model import kinds, names
 from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, ObjectName, at
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.coredns import SYSTEM
-from kubectl_eksdoc.model.kinds import NODE_CLASSES, Resource
+from kubectl_eksdoc.model.kinds import NODE_CLASSES, Absent, Resource, Unknown
 from kubectl_eksdoc.model.names import Name, NameKind
 from kubectl_eksdoc.objects.single import NoJson, decode
 
@@ -33,13 +32,12 @@ READ = {resource.kind: resource for resource in kinds.SINGLE}
 _APPLIED = {resource.kind: resource for resource in kinds.APPLIED}
 
 
-class SingleObjects:
+class SingleObjects(ClusterReads):
     """A `session.ports.ObjectReader` and an `AppliedReader`. Mutable: a connection, and which kinds a search found."""
 
     def __init__(self, connection: Connection, around: CredentialContext | None = None) -> None:
-        """Raises ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used."""
-        self._transport = Transport(connect(connection, around or of_this_process()))
-        self._page_size = connection.page_size
+        """Raises: as `ClusterReads`."""
+        super().__init__(connection, around)
         self._found: dict[ObjectName, Resource] = {}
 
     def applied_by(self, manager: str, others: bool = False) -> AppliedObjects | Unknown:
@@ -73,11 +71,8 @@ class SingleObjects:
             meta.setdefault("managedFields", [])  # the server has none, which is not the same as not to have been shown
         return found
 
-    def close(self) -> None:
-        self._transport.close()
 
-
-def _doc(body: bytes, of: ObjectName) -> Doc:
+def _doc(body: bytes, of: ObjectName | str) -> Doc:
     try:
         doc = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -95,13 +90,12 @@ EVERY = ""
 """Of all namespaces."""
 
 
-class NamespaceLists:
+class NamespaceLists(ClusterReads):
     """A `session.ports.Histories`. Mutable: it holds a connection, and what it has read once."""
 
     def __init__(self, connection: Connection, around: CredentialContext | None = None) -> None:
-        """Raises ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used."""
-        self._transport = Transport(connect(connection, around or of_this_process()))
-        self._page_size = connection.page_size
+        """Raises: as `ClusterReads`."""
+        super().__init__(connection, around)
         self._read: dict[tuple[Resource, str], tuple[Doc, ...] | Unknown] = {}
 
     def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
@@ -140,9 +134,6 @@ class NamespaceLists:
                 return
             query = {**query, "continue": token}
 
-    def close(self) -> None:
-        self._transport.close()
-
 
 def _page(body: bytes, resource: Resource) -> tuple[list[Doc], str]:
     try:
@@ -161,7 +152,6 @@ def _page(body: bytes, resource: Resource) -> tuple[list[Doc], str]:
 # has it, and no right is needed but that to list.
 
 
-LIST_METADATA_VERB = "list"
 ACCEPT = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 _KIND = "PartialObjectMetadataList"
 
@@ -207,7 +197,7 @@ def _metadata_lists_page(
     transport: Transport, form: Resource, query: Mapping[str, str], namespace: str
 ) -> tuple[list[Doc], str, int]:
     """Its objects, the token of the next one, and its bytes."""
-    right = f"{LIST_METADATA_VERB} {form.full_name}"
+    right = f"{LIST_VERB} {form.full_name}"
     body = transport.get(form.path_in(namespace), query, right, accept=ACCEPT).body
     try:
         page = decode(body)
@@ -253,7 +243,7 @@ class LiveNodeClasses:
             except Forbidden as error:
                 return Unknown(error.message, right)
             self._resource = resource
-            return _node_classes_doc(answer.body, name)
+            return _doc(answer.body, f"EC2NodeClass {name}")
         return Absent(said)
 
     def patch(self, name: str, body: Doc, dry: bool = False) -> Doc:
@@ -279,17 +269,6 @@ class LiveNodeClasses:
 
     def close(self) -> None:
         self._transport.close()
-
-
-def _node_classes_doc(body: bytes, name: str) -> Doc:
-    hint = "Is this the address of a Kubernetes API?"
-    try:
-        doc = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise RequestRefused(f"the answer to get EC2NodeClass {name} is no JSON: {error}", hint) from error
-    if not isinstance(doc, dict):
-        raise RequestRefused(f"the answer to get EC2NodeClass {name} is no object", hint)
-    return doc
 
 
 # Names of what a live cluster has, for completion: one short question each, whose answer has metadata alone.

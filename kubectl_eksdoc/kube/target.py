@@ -12,13 +12,14 @@ import sys
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta, timezone
 from typing import Any, TextIO
 
 from kubectl_eksdoc.bounds import ReadTime
 from kubectl_eksdoc.errors import ClusterError, ConfigError
 from kubectl_eksdoc.files import opened
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.held_secrets import hold
 from kubectl_eksdoc.kubernetes.guards import address
 
@@ -33,7 +34,7 @@ TOKEN_FILE_AGE = timedelta(minutes=1)
 _LARGEST = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Credential:
     """`authorization` is the header's value ("" for none); certificate and key are PEM texts of a plugin."""
 
@@ -151,7 +152,7 @@ def from_file(path: str, now: Callable[[], datetime]) -> Source:
     return read
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerEntry:
     """`ca_data` is PEM; it wins over `ca_file`. No CA at all means the roots of this machine."""
 
@@ -195,7 +196,7 @@ _SHORTEST = 4
 """Shorter values are words that messages have as well."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExecPlugin:
     """The `exec` part of a kubeconfig user, e.g. ``aws eks get-token``."""
 
@@ -234,7 +235,7 @@ class ExecPlugin:
             before = word
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Impersonation:
     """Whom to act as; `extra` holds (key, value) pairs."""
 
@@ -244,7 +245,7 @@ class Impersonation:
     extra: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UserEntry:
     """How to prove who we are. Certificate and key data are PEM and win over the files."""
 
@@ -265,7 +266,7 @@ class UserEntry:
         return bool(self.certificate_file or self.certificate_data)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KubeTarget:
     """The names are those of the kubeconfig entries; "" when there is none (in-cluster, --server alone). `namespace`
     is the context's own, for what is named without one."""
@@ -294,7 +295,7 @@ def _silent(_text: str) -> None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CredentialContext:
     """`interactive`: stdin is a terminal on which somebody can answer. `say` shows what a credential plugin asks its
     user, as it comes. `logins`: what plugins gave already. `read_time`: how long the cluster has been read."""

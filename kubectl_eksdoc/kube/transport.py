@@ -10,14 +10,17 @@ from contextlib import AbstractContextManager
 from math import inf
 from time import monotonic
 from typing import TypeVar
+from urllib.parse import quote
 
 from kubectl_eksdoc.bounds import AnswerLimits, DeadlineExceeded, in_time
+from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.kube import answers
 from kubectl_eksdoc.kube.answers import HttpAnswer, ReadTimeout, RequestRefused
-from kubectl_eksdoc.kube.config import ApiAccess
+from kubectl_eksdoc.kube.config import ApiAccess, connect
 from kubectl_eksdoc.kube.exchanges import ExchangeFailed, Exchanges, RetryPolicy, Timing, real_timing
-from kubectl_eksdoc.kube.target import utc_now
-from kubectl_eksdoc.model.connection import OutageLimits
+from kubectl_eksdoc.kube.target import CredentialContext, of_this_process, utc_now
+from kubectl_eksdoc.model.connection import Connection, OutageLimits
+from kubectl_eksdoc.model.kinds import PODS, Absent, Unknown
 from kubectl_eksdoc.model.quantities import in_words
 
 TELL_S = 60.0
@@ -251,3 +254,54 @@ class Paging:
             )
         if token:
             self._tokens.add(token)
+
+
+# What reads a cluster over a connection of its own, and takes what it may not read for unknown.
+
+
+class ClusterReads:
+    """Mutable: it holds a connection. `patience`: where it waits less than others do."""
+
+    patience = RetryPolicy()
+
+    def __init__(
+        self, connection: Connection, around: CredentialContext | None = None, patience: RetryPolicy | None = None
+    ) -> None:
+        """Raises ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used."""
+        self._transport = Transport(connect(connection, around or of_this_process()), patience or self.patience)
+        self._page_size = connection.page_size
+
+    def close(self) -> None:
+        self._transport.close()
+
+    def _text(self, path: str, right: str, query: Mapping[str, str] | None = None) -> str | Absent | Unknown:
+        def read() -> str:
+            return self._transport.get(path, query, right, of_text=True).body.decode("utf-8", "replace")
+
+        return answer_of(read, right)
+
+
+HASTY = RetryPolicy(tries=2, tries_to_connect=2)
+"""A kubelet that does not answer its API server is no reason to wait: others tell as much."""
+
+
+def answer_of(read: Callable[[], Result], right: str) -> Result | Absent | Unknown:
+    """What is `read`, which needs that right.
+
+    Raises:
+        Unauthorized, Unreachable: nothing more can be asked.
+    """
+    try:
+        return read()
+    except answers.ObjectNotFound as error:
+        return Absent(error.message)
+    except Forbidden as error:
+        return Unknown(error.message, right)
+    except (answers.NotServed, RequestRefused, answers.Incomplete, answers.ContinueTokenExpired) as error:
+        return Unknown(error.message)
+
+
+def pod_path(pod: str) -> str:
+    """Of ``namespace/name``."""
+    namespace, _, name = pod.partition("/")
+    return f"{PODS.path_in(quote(namespace, safe=''))}/{quote(name, safe='')}"

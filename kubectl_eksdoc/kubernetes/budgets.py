@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.replacement import NoScale, ScaledController, ScaleNotRead, Scales
 from kubectl_eksdoc.model.budgets import ALWAYS_ALLOW, IF_HEALTHY, Amount, Budget, BudgetStatus
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.selectors import EVERYTHING, Selector
 
 DELETION_TIMEOUT = timedelta(minutes=2)
@@ -25,7 +26,7 @@ SUFFICIENT_PODS = "SufficientPods"
 INSUFFICIENT_PODS = "InsufficientPods"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Computed:
     """The numbers the controller would write. `unmanaged` pods (no controller) count as healthy, never as expected.
 
@@ -39,14 +40,14 @@ class Computed:
     controllers: tuple[ScaledController, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SyncFailed:
     """The controller cannot compute it: it writes allowed 0 and the condition SyncFailed with `error`."""
 
     error: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CannotTell:
     """We cannot compute it, because `missing` (a resource) was not read; the controller may well can."""
 
@@ -298,7 +299,7 @@ BAD_SELECTOR = "is not a label selector"  # our words: the server names the part
 _BUDGET_VALIDATION_PERCENT = re.compile(r"0*([0-9]+)%\Z")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BudgetSpec:
     """A spec as somebody wrote it, before anybody judged it; None is a field that is absent."""
 
@@ -308,7 +309,7 @@ class BudgetSpec:
     selector: Selector | None = EVERYTHING
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FieldError:
     """One cause of a 422: `field` is a path such as ``spec.minAvailable``, `value` what was found there.
 

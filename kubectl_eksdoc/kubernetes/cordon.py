@@ -11,8 +11,10 @@ from dataclasses import replace
 from enum import Enum
 from typing import NamedTuple
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.nodes import REBOOT_IN_PROGRESS, Node
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
+from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.quantities import Version, parse
 from kubectl_eksdoc.model.workloads import REBOOT_LOCK
 
@@ -25,58 +27,19 @@ class Mark(str, Enum):
     ANNOTATION = "annotation"
 
 
-class CordonMark(NamedTuple):
+@frozen
+class CordonMark:
     """A taint's or annotation's key: whose it is, what its owner does, and why if that is known."""
 
     mark: Mark
     key: str
     who: str
+    source: KnowledgeSource
     does: str = "is draining it"
     why: str = ""
 
 
-_HANDLER = "the AWS Node Termination Handler"
-
-SIGNS = (
-    # kubernetes-sigs/karpenter pkg/apis/v1/taints.go; the second is its name before v1
-    CordonMark(Mark.TAINT, "karpenter.sh/disrupted", "Karpenter"),
-    CordonMark(Mark.TAINT, "karpenter.sh/disruption", "Karpenter"),
-    # kubernetes/autoscaler cluster-autoscaler/utils/taints/taints.go (ToBeDeletedTaint)
-    CordonMark(Mark.TAINT, "ToBeDeletedByClusterAutoscaler", "the Cluster Autoscaler"),
-    # aws/aws-node-termination-handler pkg/node/node.go: put on right before it cordons and drains the node
-    CordonMark(
-        Mark.TAINT,
-        f"{TERMINATION_TAINTS}spot-itn",
-        _HANDLER,
-        why="a Spot interruption, two minutes after its notice",
-    ),
-    CordonMark(
-        Mark.TAINT,
-        f"{TERMINATION_TAINTS}asg-lifecycle-termination",
-        _HANDLER,
-        why="its Auto Scaling group ends it",
-    ),
-    CordonMark(
-        Mark.TAINT,
-        f"{TERMINATION_TAINTS}rebalance-recommendation",
-        _HANDLER,
-        does="is cordoning it, and drains it if configured to",
-        why="a rebalance recommendation: a Spot interruption is likely",
-    ),
-    CordonMark(
-        Mark.TAINT,
-        f"{TERMINATION_TAINTS}scheduled-maintenance",
-        _HANDLER,
-        why="scheduled maintenance of its instance",
-    ),
-    # kubereboot/kured cmd/kured/main.go (rebootAsRequired): put on before it waits for its lock, away after the reboot
-    CordonMark(
-        Mark.ANNOTATION,
-        REBOOT_IN_PROGRESS,
-        "kured",
-        does="is about to drain and reboot it, or is at it",
-    ),
-)
+SIGNS = records(CordonMark, "cordon_marks")
 
 _BY_TAINT = {sign.key: sign for sign in SIGNS if sign.mark is Mark.TAINT}
 _BY_ANNOTATION = {sign.key: sign for sign in SIGNS if sign.mark is Mark.ANNOTATION}

@@ -7,11 +7,11 @@ first filter that keeps a pod and shows one warning only; here every filter is a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 
-from kubectl_eksdoc.model.pods import Pod, VolumeKind
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.nodes import Pod, VolumeKind
 from kubectl_eksdoc.model.selectors import Selector
 
 DAEMONSET_FATAL = "DaemonSet-managed Pods (use --ignore-daemonsets to ignore)"
@@ -48,7 +48,7 @@ class DaemonSetPresence(str, Enum):
     UNKNOWN = "unknown"  # DaemonSets were not read
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FilterOptions:
     """kubectl drain's flags. `skip_deleting_after` is --skip-wait-for-delete-timeout in seconds, 0 is off."""
 
@@ -59,7 +59,7 @@ class FilterOptions:
     pod_selector: Selector | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DrainFilterInput:
     """All a filter may look at besides the pod. `daemon_set` matters only for a DaemonSet's pod."""
 
@@ -68,7 +68,7 @@ class DrainFilterInput:
     daemon_set: DaemonSetPresence = DaemonSetPresence.UNKNOWN
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FilterResult:
     """What one filter said; a DELETE is a warning. `message` is kubectl's, "" where it skips silently."""
 
@@ -77,7 +77,7 @@ class FilterResult:
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Decision:
     """Everything said of one pod, in the order of the filters; those that had nothing to say are not in it."""
 

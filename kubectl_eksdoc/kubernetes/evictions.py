@@ -13,16 +13,17 @@ It decides nothing about evictions: a budget counts its pods by readiness and `s
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import Enum
-from typing import Protocol
+from typing import Any, Protocol
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.budgets import SYNC_FAILED, with_allowed
+from kubectl_eksdoc.model.api_objects import at
 from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.placing import CPU, MEMORY, PODS
-from kubectl_eksdoc.model.pods import Pod
 
 MAX_DISRUPTED = 2000
 """MaxDisruptedPodSize: more granted evictions the controller has not seen, and none is granted."""
@@ -53,7 +54,7 @@ class EvictionCause(str, Enum):
     REQUEST = "request"  # the request or the pod's state, not a budget
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EvictionAnswer:
     """An answer of the endpoint and its effect.
 
@@ -197,7 +198,7 @@ VERSIONS = ("policy/v1", "policy/v1beta1")
 """The apiVersions of an Eviction that are accepted; the second one is no longer served otherwise."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EvictionRequest:
     """`name` is the body's, `url_name` the path's. None is "not given" for the two preconditions.
 
@@ -222,7 +223,7 @@ class EvictionRequest:
         return bool(self.body_dry_run or self.dry_run)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stored:
     pod: Pod
     resource_version: str
@@ -366,7 +367,7 @@ BY_KUBELET = "TerminationByKubelet"
 EVICTING = "Eviction API: evicting"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DisruptionTarget:
     """The condition. `since` is its lastTransitionTime; without one it counts as set long ago."""
 
@@ -415,7 +416,7 @@ def after_sync(
 # pkg/scheduler/framework/plugins/noderesources/fit.go (the order of resources).
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rejected:
     """As the status of the pod has it, whose phase is Failed."""
 
@@ -443,3 +444,24 @@ def rejected(pod: Pod, node: Node, there: Iterable[Pod]) -> Rejected | None:
 def _of(resource: str, asked: int, used: int, room: int) -> Rejected:
     text = f"Node didn't have enough resource: {resource}, requested: {asked}, used: {used}, capacity: {room}"
     return Rejected(f"OutOf{resource}", f"Pod was rejected: {text}")
+
+
+# How long a container is kept from its end by its preStop hook, as far as its spec tells.
+#
+# Source: pkg/kubelet/kuberuntime/kuberuntime_container.go (killContainer: the hook first, then SIGTERM, both within the
+# grace period), pkg/kubelet/lifecycle/handlers.go (runSleepHandler).
+
+
+def pre_stop_s(hook: Any) -> int | None:
+    """Seconds of a hook that only sleeps, by the action or a command; 0 without a hook; None where the spec does not
+    tell."""
+    if not isinstance(hook, dict) or not hook:
+        return 0
+    seconds = at(hook, "sleep", "seconds")
+    if isinstance(seconds, int):
+        return seconds
+    command = at(hook, "exec", "command")
+    words = " ".join(map(str, command)).split() if isinstance(command, list) else []
+    if len(words) >= 2 and words[-2].rpartition("/")[2] == "sleep" and words[-1].isdigit():
+        return int(words[-1])
+    return None

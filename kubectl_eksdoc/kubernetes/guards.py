@@ -9,16 +9,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at
 from kubectl_eksdoc.model.budgets import Budget
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.permissions import Permission
-from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.model.selectors import Requirement
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Namespace:
     """Budgets of one namespace: those found by one label's value, and those that must be tried on every pod."""
 
@@ -37,7 +38,7 @@ _Likeness = tuple[str, int]
 """What pods have in common that the same budgets select: their namespace, and their labels, which replicas share."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PodBudgets:
     """Build it with `matching`."""
 

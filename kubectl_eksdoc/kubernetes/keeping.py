@@ -10,17 +10,16 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeVar, cast
 
 from kubectl_eksdoc.amazon.interruption import ARGUMENT, CONFIG_KEY, VARIABLE
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.corefile.parser import without_comments
 from kubectl_eksdoc.kubernetes.guards import address, addresses_in
 from kubectl_eksdoc.model.coredns import COREFILE
 from kubectl_eksdoc.model.journal import PRIOR, RUN
-from kubectl_eksdoc.model.nodes import REBOOT_IN_PROGRESS
-from kubectl_eksdoc.model.pods import JUDGED_ANNOTATIONS, POD_ENI, TOLD_VARIABLES
+from kubectl_eksdoc.model.nodes import JUDGED_ANNOTATIONS, POD_ENI, REBOOT_IN_PROGRESS, TOLD_VARIABLES
 from kubectl_eksdoc.model.workloads import REBOOT_LOCK
 
 # A value that is not kept, as something that tells equal ones apart from others, and nothing else.
@@ -288,7 +287,7 @@ _SECONDS = re.compile(r"\d{1,6}")
 _PLAIN_PATH = re.compile(r"(?:/(?:[A-Za-z._-]{0,20}|v\d{1,2}(?:(?:alpha|beta)\d{1,2})?))*")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeptAnnotations:
     """The lists that are in force: more than the ones above, where more is judged."""
 

@@ -7,8 +7,7 @@ from typing import NamedTuple
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.model.acts import Act, Hook, ListAttachments
 from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Node, Pod
 
 
 class PodIs(NamedTuple):

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
-from kubectl_eksdoc.amazon.upgrades.software import KNOWN, SoftwareRole
+from kubectl_eksdoc.amazon.upgrades.addon_needs import KNOWN, SoftwareRole
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Severity
 from kubectl_eksdoc.model.kinds import KindRead
 from kubectl_eksdoc.model.network import Webhook
-from kubectl_eksdoc.model.nodes import UNSCHEDULABLE_TAINT
-from kubectl_eksdoc.model.pods import ENDED, ControllerOwner, Pod, Toleration
+from kubectl_eksdoc.model.nodes import ENDED, UNSCHEDULABLE_TAINT, ControllerOwner, Pod, Toleration
 from kubectl_eksdoc.model.selectors import Labels, from_parts
 from kubectl_eksdoc.model.workloads import Workload
 
@@ -121,7 +120,7 @@ NAMESPACE_NAME = "kubernetes.io/metadata.name"
 _NAME_LABELS = ("app.kubernetes.io/name", "k8s-app", "app")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Backends:
     """`pods` serve `what` and are Ready; `why` says what stops without them, `severity` how bad that is."""
 
@@ -238,7 +237,7 @@ _WITH_SCALE = frozenset({("apps", "ReplicaSet"), ("apps", "Deployment"), ("apps"
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScaledController:
     """A controller that counts (`uid`: a Deployment counts once for all its ReplicaSets) and what it wants."""
 
@@ -248,14 +247,14 @@ class ScaledController:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NoScale:
     """The controller answers with this error, and fails to sync the budget."""
 
     error: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScaleNotRead:
     """The facts do not tell: `missing` is the resource that was not read or a kind that is never read."""
 
@@ -266,7 +265,7 @@ class ScaleNotRead:
 Found = ScaledController | NoScale | ScaleNotRead
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scales:
     """An index of workloads by what an owner reference says. Build it with `Scales.of`.
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from kubectl_eksdoc.frozen import frozen
 
 _SHORT = {
     "@yearly": "0 0 1 1 *",
@@ -37,7 +38,7 @@ class InvalidSchedule(ValueError):
     """The text is no schedule; the message quotes it, and says what is wrong where."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Field:
     """`names` stand for numbers there, in any case of letters."""
 
@@ -60,7 +61,7 @@ _FIELDS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Schedule:
     """The values at which each field matches; `any_day` of month or week where that field is a star."""
 
@@ -92,7 +93,7 @@ class Schedule:
         return (day and weekday) if self.any_day or self.any_weekday else (day or weekday)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EverySeconds:
     """Again and again after so many whole seconds."""
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from kubectl_eksdoc.model.asked import NOT_ASKED, Unknown
-from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.kinds import NOT_ASKED, Resource, Unknown
 
 Doc = dict[str, Any]
 """A JSON object: a Kubernetes object, or a part of one. Never changed in place once it was handed on."""
@@ -68,14 +68,14 @@ class Conflict:
     owner: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AppliedObject:
     """The object as it is then, or would be."""
 
     doc: Doc
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Conflicting:
     """Nothing was changed: others have these fields, with other values. Sorted."""
 
@@ -119,7 +119,7 @@ class WrittenBy(str, Enum):
     MANAGED_FIELDS = "managedFields"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Written:
     """That somebody wrote the object as `kind` in `api_version`. `manager`, `operation` (Apply or Update) and `time`
     (RFC 3339, "" if not told) are those of its entry, "" for the annotation. `subresource`: it wrote only that."""
@@ -133,7 +133,7 @@ class Written:
     subresource: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WrittenObject:
     """`signs`: all of them. `kept_by_server`: the API server brings it and keeps it as it should be."""
 
@@ -142,7 +142,7 @@ class WrittenObject:
     kept_by_server: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KindUsage:
     """Those objects of a resource of which at least one sign is of a version that is removed at some time; Unknown
     where they could not be listed. `lacking`: what else could not be seen of them."""
@@ -164,7 +164,7 @@ NAMING_LABELS = (
 """By which software names its objects."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AppliedObjects:
     """Objects that a field manager has applied, and those without managedFields (`stripped`), of all kinds, with their
     `NAMING_LABELS`. `unlisted`: of which resources they are unknown, ``roles.rbac.authorization.k8s.io``, or of which
@@ -175,7 +175,7 @@ class AppliedObjects:
     unlisted: Mapping[str, Unknown] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Document:
     """An object of a manifest. `line`: its first, from 1."""
 
@@ -183,7 +183,7 @@ class Document:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unread:
     """A part of a manifest that could not be read, from `line` on (0: all of it); `why` in a clause. `template`: it is
     to be made YAML first."""
@@ -193,7 +193,7 @@ class Unread:
     template: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ManifestText:
     """What is in a text of one or more documents. `path` is "" where it is no file, "-" standard input. `template`: a
     part of it is one of Helm, so that kubectl does not read the file."""
@@ -204,7 +204,7 @@ class ManifestText:
     template: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HelmRelease:
     """A release of Helm in the revision that counts. `manifest` is Unknown where its Secret could not be read, and
     nothing is known of its `hooks` then."""
@@ -217,7 +217,7 @@ class HelmRelease:
     hooks: ManifestText = ManifestText("")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ApiUsage:
     """Each answer, or why there is none. `requested`: the lines of ``/metrics`` about deprecated APIs, as they are.
     `manifests`: of the files that the user names."""
@@ -231,7 +231,7 @@ class ApiUsage:
 # What extends the API: groups that other servers answer for, and custom resources with their versions.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Callee:
     """Whom the API server calls: a Service, or what is at `url` ("" for a Service)."""
 
@@ -240,7 +240,7 @@ class Callee:
     url: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ApiService:
     """A group version. `service` is None where the API server answers itself. `available` is the status of its
     condition of that name, "" without one; `reason` and `message` are the condition's."""
@@ -254,14 +254,14 @@ class ApiService:
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DefinedVersion:
     name: str
     served: bool = False
     deprecated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Definition:
     """A CustomResourceDefinition. `converter` is None where nobody is called to convert its objects; `stored` are the
     versions in which some of them may lie in etcd (status.storedVersions)."""

@@ -8,14 +8,15 @@ An answer of a command that was saved earlier, reduced to what another one is co
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Identity, Source
 from kubectl_eksdoc.model.findings import Severity, Status, Subject
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FindingOutline:
     code: str
     subject: Subject
@@ -24,7 +25,7 @@ class FindingOutline:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SavedResult:
     """`file` is the path as given; `options` are JSON values by the names of the flags, as it was asked for.
 
@@ -49,7 +50,7 @@ class SavedResult:
     uids: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TargetOutline:
     """`why` is what keeps it from being drained, one clause each."""
 
@@ -58,7 +59,7 @@ class TargetOutline:
     why: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BudgetOutline:
     """`key` is namespace/name, `per_round` how many of its pods may go at once."""
 
@@ -67,7 +68,7 @@ class BudgetOutline:
     per_round: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TimesOutline:
     """Seconds, to the millisecond. `bound_s` and `gap` (0.03 is 3 %) are None and `binds` is "" without a bound.
 
@@ -82,7 +83,7 @@ class TimesOutline:
     gap: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanOutline:
     """`times` is None where the plan has no estimate: it drains nothing, or does not come to its end.
 
@@ -100,7 +101,7 @@ class PlanOutline:
     stops: frozenset[tuple[str, str]] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReadPlan:
     """What somebody has read of a plan about what will be done.
 
@@ -115,7 +116,7 @@ class ReadPlan:
     unknown: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Baseline:
     """A saved plan: what it was made of and by, and its outline.
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.selectors import Selector
 
 ALWAYS_ALLOW = "AlwaysAllow"
 IF_HEALTHY = "IfHealthyBudget"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Amount:
     """An IntOrString: `percent` says which; `value` is never negative in a budget the API accepted."""
 
@@ -23,7 +24,7 @@ class Amount:
         return f"{self.value}%" if self.percent else str(self.value)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BudgetStatus:
     """The numbers the disruption controller writes."""
 
@@ -33,7 +34,7 @@ class BudgetStatus:
     expected: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Budget:
     """One budget. Exactly one of `min_available`, `max_unavailable` is set in what the API accepts.
 

@@ -7,10 +7,11 @@ sent and `asked`, `refused` or `in-doubt` behind it, and `ended` each time it wa
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from itertools import takewhile
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc
 
 ADDON_UPDATE, DNS_CHANGE, METADATA_FIX = "addon-update", "dns-change", "metadata-fix"
@@ -29,7 +30,7 @@ class Became(str, Enum):
     UNKNOWN = "not known"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Part:
     """`what` it is, as people name it; `why` in a clause."""
 
@@ -41,7 +42,7 @@ class Part:
         return f"{self.what}: {self.became.value}{f' ({self.why})' if self.why else ''}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Past:
     """What is known to have been done before. `taken`: steps that were accepted; `tried`: with those that may have
     been, too. `answers`: what came back, by step."""
@@ -81,7 +82,7 @@ class State(str, Enum):
     UNKNOWN = "not known"  # its journal cannot be read, or is not of this version
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SavedChange:
     """A change by its journal. `what` as people name it; `at` as it was written down. `unread`: why nothing of it could
     be read, a message."""

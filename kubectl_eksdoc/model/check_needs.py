@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
+
+from kubectl_eksdoc.frozen import frozen
 
 FURTHER = 4
 """So many versions an upgrade may go at once, for which a snapshot holds all that is asked."""
@@ -36,7 +37,7 @@ class CheckNeed(str, Enum):
     PLAN_INTERRUPTION = "interruption"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WantedVersions:
     """`now` and `target`: Kubernetes versions as EKS writes them (``1.33``); `steps`: those that the control plane goes
     through. `at`: the moment of which figures are wanted, None for none."""

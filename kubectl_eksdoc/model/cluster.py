@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timezone
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
-from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, KindRead, ReadState, Resource, Unknown
 
 if TYPE_CHECKING:  # whoever reads manifests alone makes none of these
     from kubectl_eksdoc.model.api_objects import (
@@ -25,8 +26,7 @@ if TYPE_CHECKING:  # whoever reads manifests alone makes none of these
     from kubectl_eksdoc.model.budgets import Budget
     from kubectl_eksdoc.model.interruption import ReportedChanges, SpotEvent
     from kubectl_eksdoc.model.network import EndpointSlice, Service, TargetGroupBinding, Webhook
-    from kubectl_eksdoc.model.nodes import Node
-    from kubectl_eksdoc.model.pods import LogOf, Pod
+    from kubectl_eksdoc.model.nodes import LogOf, Node, Pod
     from kubectl_eksdoc.model.selectors import Labels
     from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
     from kubectl_eksdoc.model.workloads import Autoscaler, CronJob, Job, Workload
@@ -59,7 +59,15 @@ class Source(str, Enum):
     FILE = "file"
 
 
-@dataclass(frozen=True, slots=True)
+_PLAYED = re.compile(r"\+rehearsal\.x(\d{1,9}(?:\.\d{1,9})?)\Z")
+
+
+def played(version: str, speed: float) -> str:
+    """As the version of a simulated cluster tells, in its build metadata, how fast its time passes."""
+    return version if speed == 1.0 else f"{version}+rehearsal.x{f'{speed:.9f}'.rstrip('0').rstrip('.')}"
+
+
+@frozen
 class Identity:
     """Which cluster this is; a field that could not be told is "" and is printed as unknown.
 
@@ -80,6 +88,12 @@ class Identity:
         return self.called("" if self.cluster else cluster, "" if self.region else region)
 
     @property
+    def speed(self) -> float:
+        """So many of its seconds pass in one: other than 1 only of a rehearsal that is served, whose version tells."""
+        played = _PLAYED.search(self.server_version)
+        return float(played[1]) if played is not None else 1.0
+
+    @property
     def name(self) -> str:
         """What findings call the cluster: by its own name, else by the context, else by that it has none here."""
         return self.cluster or self.context or "unnamed"
@@ -95,21 +109,21 @@ class Identity:
         return replace(self, cluster=cluster, account=account, region=region, unverified=())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Namespace:
     name: str
     labels: Labels = field(default_factory=dict)
     terminating: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PriorityClass:
     name: str
     value: int = 0
     preempts: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lease:
     """A lock of leader election or a node's heartbeat; `holder` is as its holder wrote it."""
 
@@ -119,7 +133,7 @@ class Lease:
     renewed_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodePool:
     """A Karpenter NodePool; `limits` are (resource, quantity) as written. `node_class` is the name of its EC2NodeClass,
     "" where its nodes are of another kind of class, as EKS Auto Mode's are."""
@@ -129,7 +143,7 @@ class NodePool:
     node_class: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodeClass:
     """An EC2NodeClass: what Karpenter launches nodes of it with. `amis` are the terms by which it chooses them, as
     written (``alias=al2023@latest``, ``id=ami-0…``); the API server fills in `metadata` as its CRD says."""
@@ -140,7 +154,7 @@ class NodeClass:
     amis: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SecurityGroupPolicy:
     """It gives the pods that it selects a branch interface of their own, with its security groups, as they start."""
 
@@ -148,14 +162,14 @@ class SecurityGroupPolicy:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EniConfig:
     """Subnet and security groups that pods of some nodes get with vpc-cni's custom networking."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LeftOut:
     """An object that is not valid. `node`: of a pod, the node it is bound to; None where that cannot be read."""
 
@@ -164,7 +178,7 @@ class LeftOut:
     node: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cluster:
     """Everything observed at `observed_at`. Tuples are sorted by namespace and name."""
 
@@ -240,7 +254,7 @@ def _told(left_out: Sequence[str]) -> str:
 # What a cluster answered besides its lists: single objects, logs, counters, signs and its past, as they were told.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ClusterAnswers:
     """`histories`: by the full name of a resource and a namespace; `metrics`: by pod (``namespace/name``) and port;
     `applied`: by field manager, and whether of other kinds.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
+
+from kubectl_eksdoc.frozen import frozen
 
 IN_CLUSTER = "in-cluster"
 """What stands for a context in a pod, where there is no kubeconfig: no flag leads there from anywhere else."""
@@ -18,7 +19,7 @@ is): an answer that is not there by then does not come. The rest is for the conn
 READ_TIMEOUT_S = 300.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Connection:
     """Empty means "as the kubeconfig says". `request_timeout` is for one answer, `read_timeout` for all that one
     observation of the cluster reads, in seconds; 0 means none.
@@ -46,7 +47,7 @@ class Connection:
     page_size: int = 2000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OutageLimits:
     """How long reads wait for a cluster that has answered before and does not answer now: `away_s`, in which `tell` is
     told every minute what is waited for. `answered`: it has answered already when the first of them is made."""
@@ -111,7 +112,7 @@ def resource_word(kind: str, group: str = "") -> str:
     return f"{word}.{group}" if "." in group else word
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommandTarget:
     """The words that lead to the same cluster: for ``kubectl eksdoc``, for any other kubectl command, and for one of
     ours that is of the live cluster alone (``--apply``, ``--active``). `aws`: for awscli and eksctl, which ask the
@@ -197,7 +198,7 @@ def _parts(command: str) -> Iterator[str]:
 # Which cluster is talked to, before anything was asked of it.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ClusterAddress:
     """By the kubeconfig and the flags: the context ("" for none) and the server's address. `key` is a digest in hex of
     what makes out the cluster and who looks at it; two contexts never share one."""

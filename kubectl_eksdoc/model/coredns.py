@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import datetime
 
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.placing import ProbeLabels
 from kubectl_eksdoc.model.selectors import Labels
 
@@ -29,7 +30,7 @@ def is_coredns(namespace: str, labels: Labels) -> bool:
 # The text is kept whole, so printing gives back what was parsed; an edit replaces a span of it and nothing else.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Token:
     """`text` without quotes and escapes, as CoreDNS takes it; ``source[start:end]`` is how it was written. `line` from
     1: where it begins."""
@@ -50,7 +51,7 @@ class Token:
         return "{$" in self.text or "{%" in self.text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Directive:
     """One use of a plugin in a block; the first of `tokens` is its name."""
 
@@ -65,7 +66,7 @@ class Directive:
         return self.tokens[0].line
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Import:
     """`target` names a snippet, or a file that this text does not hold; at the top `block` is not there."""
 
@@ -73,7 +74,7 @@ class Import:
     target: Token
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Block:
     """A server block, or a snippet if `snippet` names one. `keys` are its zones as written, without commas. `body` in
     its order; `opened` and `closed` are its braces, None where it has none (which is allowed for a single block)."""
@@ -93,7 +94,7 @@ class Block:
         return tuple(each for each in self.directives if each.name == name)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Corefile:
     """`blocks` and `imports` at the top, each in their order."""
 
@@ -150,7 +151,7 @@ class Corefile:
         return Directive(tuple(tokens))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CorefileRefusal:
     """What CoreDNS says to a Corefile that it does not take: `plugin` is "" for the grammar; `line` 0 where it names
     none. `said` are its words, without where."""
@@ -176,7 +177,7 @@ UDP, TCP, KEPT = "udp", "tcp", "udp-kept"
 TRANSPORTS = (UDP, TCP)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueryTarget:
     """An address that is asked. `pod` "": it is the service's; `name` is unlike any other's."""
 
@@ -194,7 +195,7 @@ class QueryTarget:
         return "v6" if ":" in self.address else "v4"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Counts:
     """Of questions. `sent` is the sum of what follows, but for `unsent`: due, and not sent as the asker was too busy.
     `late`: answered after more than a second; `lost`: not within the timeout; `refused`: told at once that nobody is
@@ -223,7 +224,7 @@ class Counts:
         return Counts(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(Counts)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MeasuredSecond:
     """Of one stream. `ms`: the median, the 99th percentile and the longest of what was answered, None without any;
     `why`: what was said with what failed or was refused."""
@@ -233,7 +234,7 @@ class MeasuredSecond:
     why: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MeasuredStream:
     """One target (by its name) over one transport."""
 
@@ -241,7 +242,7 @@ class MeasuredStream:
     transport: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoadReport:
     """What one asker printed: of each stream its seconds, counted from `began` by the clock of its node."""
 
@@ -257,7 +258,7 @@ class LoadReport:
         return 1 + max((number for of in self.seconds.values() for number in of), default=-1)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DnsPod:
     """One of CoreDNS's. `told_at`: when its deletion was asked for; `ended`: its containers have."""
 
@@ -270,7 +271,7 @@ class DnsPod:
     ended: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DnsStand:
     """How CoreDNS stands at one moment of the server's clock (a second fine). `serving`: addresses that are ready in
     the service's EndpointSlices, in which `port` is that of UDP."""
@@ -281,7 +282,7 @@ class DnsStand:
     port: int = 53
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DnsService:
     """`addresses`: its cluster IPs, one or two of different families; `port` is that of UDP."""
 
@@ -289,7 +290,7 @@ class DnsService:
     port: int = 53
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DnsWorkload:
     """The Deployment; `replicas` that are wanted."""
 
@@ -297,7 +298,7 @@ class DnsWorkload:
     replicas: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Propagation:
     """Seconds until every node sends elsewhere, on a cluster with so many `nodes`. `measured_at` None: an estimate.
     `lost`: answers were lost until then; else none was lost, and it is a bound from above."""

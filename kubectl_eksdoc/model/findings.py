@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from enum import Enum
 from functools import cache
 from string import Formatter
 from typing import Any
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.connection import CommandTarget
-from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.kinds import Resource, Unknown
 from kubectl_eksdoc.model.knowledge import file
 
 CodeName = str
@@ -23,7 +23,7 @@ CodeName = str
 # Finding codes: a record each in `knowledge/findings.json`, from which documentation and schemas are made.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Code:
     """A question that was judged; the finding's status says how it was answered.
 
@@ -118,7 +118,7 @@ class When(str, Enum):
     LATER = "later"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Subject:
     kind: str
     name: str
@@ -128,7 +128,7 @@ class Subject:
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Remedy:
     """One sentence, and the command or patch that does it ("" where a person must decide)."""
 
@@ -147,7 +147,7 @@ class Remedy:
         return self.text if self.when is When.NOW else f"{self.when.value}: {self.text}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     """`missing` names the permission, kind or fact an UNKNOWN lacks, `lacks` are the answers, as far as they are kept.
     `root_cause`: what it comes from, None where that is its subject."""
@@ -274,7 +274,7 @@ def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 ANY = "*"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Suppression:
     """Findings of `code` about subjects whose kind, namespace and name match these globs. `until`: the last day (UTC)
     on which it holds; `where` it stands, as in ``accepted.yaml, entry 2``."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.findings import Severity, Status
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Member:
     """One of them. `name`: of its row; what is "" is as the flags and the kubeconfig have it. With a `snapshot` (a
     path) no cluster is asked."""
@@ -24,7 +24,7 @@ class Member:
     snapshot: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MemberFinding:
     """A finding of a member, as its document has it. `subject`: ``Deployment shop/cart``; `gate`: the step of an
     upgrade that waits for it, "" for none; `missing`: what an unknown one lacks."""
@@ -39,7 +39,7 @@ class MemberFinding:
     missing: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FleetFigure:
     """What only one command tells of a cluster, as a cell of a table: its column, and its text."""
 
@@ -47,7 +47,7 @@ class FleetFigure:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JudgedMember:
     """It was judged. `exit_code`: 0, 1 or 5; `source`: live, snapshot or demo; `observed_at`: RFC 3339, UTC;
     `verdict`: a sentence, "" where its kind of document has none; `document`: all of it."""
@@ -62,7 +62,7 @@ class JudgedMember:
     document: Doc
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UnjudgedMember:
     """It could not be judged, and why, with what to try ("" where nobody says). `exit_code`: as the command alone would
     exit with; `who`: as far as that is known without asking."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
-from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.aws.addons import UpdateHistory
 from kubectl_eksdoc.model.findings import Subject
-from kubectl_eksdoc.model.pods import Container, LogOf, RoleBy
+from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, Unknown
+from kubectl_eksdoc.model.nodes import Container, LogOf, RoleBy
 from kubectl_eksdoc.model.quantities import Version
 
 EVENTS = Subject("Interruption", "events")
@@ -17,7 +18,7 @@ EVENTS = Subject("Interruption", "events")
 lose without them: one stack makes what is missing."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Setting:
     """The name of a queue, and where it is written. "" is what switches interruption handling off."""
 
@@ -25,7 +26,7 @@ class Setting:
     where: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KarpenterInstall:
     """A Deployment of Karpenter. `version` is None where neither its labels nor its image tell; `tag`: the version as
     its image writes it. The queue is set in `argument` (--interruption-queue), `variable` (INTERRUPTION_QUEUE), or in
@@ -54,7 +55,7 @@ class KarpenterInstall:
         return f"{self.namespace}/{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SpotEvent:
     """An Event of Kubernetes that Karpenter, or the node termination handler, has written of a node; `node` is "" where
     it is about a NodeClaim of which the node is not known."""
@@ -65,7 +66,7 @@ class SpotEvent:
     claim: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AwsPlace:
     """Of the cluster in AWS, "" for what is not known."""
 
@@ -87,7 +88,7 @@ class AwsPlace:
 # What has changed in a cluster and around it, as those tell it who keep a past: revisions, Events, updates of EKS.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Revision:
     """A pod template that a workload was given: a ReplicaSet, or a ControllerRevision. `number`: "" where none is
     told."""
@@ -97,7 +98,7 @@ class Revision:
     number: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReportedEvent:
     """An Event of Kubernetes, of the last hour as a rule. `at`: the last time; `count`: how often."""
 
@@ -109,7 +110,7 @@ class ReportedEvent:
     count: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PodReport:
     """What a cluster says of one pod (``namespace/name``) now. `logs`: the last lines of each container, and of the one
     before it where that ended."""
@@ -120,7 +121,7 @@ class PodReport:
     logs: Mapping[LogOf, str | Absent | Unknown] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OtherChange:
     """Anything else that has a time: what AWS did to node groups, templates or the cluster."""
 
@@ -130,7 +131,7 @@ class OtherChange:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReportedChanges:
     """Each answer, or why there is none. `revisions`: by the kind of what they are of (Deployment, DaemonSet);
     `addons`: updates by the name of the add-on; `others`: by what was asked, such as ``updates of node groups``."""

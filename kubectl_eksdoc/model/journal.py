@@ -7,9 +7,10 @@ What a journal means is in `drain.run.journal`; its text form is in `objects.jou
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
+
+from kubectl_eksdoc.frozen import frozen
 
 LONGEST_RUN_ID = 40
 
@@ -71,7 +72,7 @@ UNCORDONED = "it was uncordoned"
 """How the reason begins for which such a node was left alone."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JournaledNode:
     """A node that is drained; `wave` from 1, 0 where there are none."""
 
@@ -80,7 +81,7 @@ class JournaledNode:
     wave: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunStarted:
     """The first entry. `at` is in UTC by the clock of `host`, as every time of a journal: it is shown, and decides
     nothing.
@@ -108,7 +109,7 @@ class RunStarted:
     cluster: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JournalIntent:
     """Written before the act. `namespace` and `name` of the object (`kind`: ``Node``, ``Pod``, ``Deployment`` …) with
     exactly this UID; `node` is a pod's.
@@ -128,7 +129,7 @@ class JournalIntent:
     before: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Result:
     """The answer to the intent with the number `of`: HTTP `code`, 0 where none came; `trouble` in a word as users and
     programs are told; `said` by the server."""
@@ -142,7 +143,7 @@ class Result:
     said: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Note:
     """Something else that whoever goes on must know."""
 
@@ -164,7 +165,7 @@ class Cause(str, Enum):
     BUDGETS = "budgets"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Timed:
     """Seconds that a part of a run was planned to take, and took, pauses and soaks left out. `causes`: by how much each
     made it longer, or shorter (negative)."""
@@ -186,7 +187,7 @@ Entry = RunStarted | JournalIntent | Result | Note | Timed
 """`number` counts the entries of a run from 0, whoever writes them: so a copy, a gap and a mix-up are seen."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entries:
     """What could be read of a journal, in its order; `dropped` says of every line that could not what is wrong with
     it."""
@@ -204,7 +205,7 @@ class RunPhase(str, Enum):
     ENDED = "ended"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunSummary:
     """A run as it is listed. `begun` and `updated` as its machines wrote them, None where that cannot be read; `phase`
     a word of `RunPhase`, or one that a newer tool wrote; `said` by its leader on how far it is. `wanted`: what somebody
@@ -228,7 +229,7 @@ class RunSummary:
 # Who drains a cluster, as its lock says.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HeldLock:
     """`holder` "": nobody. `over`: by the server's clock its time has passed, so nobody leads any more. `renewed`: by
     that clock, None where it does not say."""
@@ -266,7 +267,7 @@ def is_namespace(text: object) -> bool:
     return isinstance(text, str) and _NAMESPACE.fullmatch(text) is not None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunNote:
     """`journal`: the namespace of the run's journal, "" where the note does not say. `drains`: the run cordoned the
     node or had load balancers leave it out; so it is where the note cannot be read. `protects`: it keeps autoscalers
@@ -285,7 +286,7 @@ class RunNote:
 # lines are in `objects.journal_lines`.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunEvent:
     """`at_s` from the begin of its part of the run, `at` by the clock of the machine that led it, in whole seconds;
     `what` is a word of `drain.run.moments.Happened`, or one that a newer version wrote."""
@@ -299,7 +300,7 @@ class RunEvent:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunStanding:
     """Where a run stood at `at`, as the fields of `drain.run.standing` have it: `waits` and `why` field by field,
     `budgets` as namespace, name, allowed, current, desired and expected."""
@@ -318,7 +319,7 @@ class RunStanding:
     paused: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunEnd:
     """The last line of a part of the run. `outcome` in a word, `stopped`: why, "" if it was not; `ended_s` from the
     begin of this part. `nodes` in their order, each with its wave (0: none); `left` are those that were not emptied.
@@ -341,7 +342,7 @@ class RunEnd:
     by: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunEvents:
     """In the order of their lines; `dropped` says of every line that is none of them what is wrong with it."""
 

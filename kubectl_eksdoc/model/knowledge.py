@@ -7,22 +7,23 @@ enum is its name in small letters.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, dataclass, is_dataclass
+from dataclasses import MISSING, is_dataclass
 from dataclasses import fields as fields_of
 from datetime import date
 from enum import Enum, EnumMeta
 from functools import cache
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.knowledge import read
-from kubectl_eksdoc.model.asked import Confidence
+from kubectl_eksdoc.model.kinds import Confidence
 from kubectl_eksdoc.model.quantities import Version, parse
 
 _T = TypeVar("_T")
 _Make = Callable[[Any], Any]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KnowledgeSource:
     """`document`: a page, a file of a repository, or an API's model. `read`: when, None for what stands in code."""
 

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.aws.machines import MetadataOptions, SaidOptions
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.placing import ProbeLabels
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SetOptions:
     """ModifyInstanceMetadataOptions of the running `instance` behind `node`: nothing is replaced or restarted.
     `endpoint`: whether it is enabled then."""
@@ -37,7 +38,7 @@ class SetOptions:
         return f"{self.instance} ({self.node}): {limits}{'' if self.endpoint is self.before.endpoint else switched}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OnInstances:
     """One call for each."""
 
@@ -48,7 +49,7 @@ class OnInstances:
         return tuple(one.node for one in self.each)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OnTemplate:
     """A new version of the launch template `id`, built on its version `source`, and the update of the managed node
     group `group` to it. `version` and `release` are those of today, so that the AMI stays, both "" where the template
@@ -74,7 +75,7 @@ class OnTemplate:
         return replace(self.before, hop_limit=self.hop_limit, endpoint=on)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OnClass:
     """A patch of the EC2NodeClass `name`; `before` or `hop_limit` None: it says nothing of it. `nodes` are those that
     drift then. `switch`: its endpoint is disabled, and becomes enabled; `off`: it is enabled, and becomes disabled."""
@@ -126,7 +127,7 @@ class Network(str, Enum):
     HOST = "host"  # of the node
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProbeStep:
     """One request. `exit`: curl's exit code; `code`: of the HTTP answer, 0 without one; times in milliseconds, `stood`
     is None where no connection came about."""
@@ -146,7 +147,7 @@ class ProbeStep:
         return self.stood is not None or self.answered
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FamilyAnswer:
     """What one family of addresses answered; `instance`: the id that came, "" without one."""
 
@@ -157,7 +158,7 @@ class FamilyAnswer:
         return next((step for step in self.steps if step.ask is ask), None)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProbeReport:
     """All that one probe printed."""
 

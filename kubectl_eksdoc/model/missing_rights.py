@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from kubectl_eksdoc.model.asked import LEFT_OUT, NoAws, NotHeld, Unknown
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Finding, Remedy
+from kubectl_eksdoc.model.kinds import LEFT_OUT, NoAws, NotHeld, Unknown
 from kubectl_eksdoc.model.permissions import how_to
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, MANAGED_GROUP, NODE_POOL, PROVISIONER
 
 _GROUPS = {
@@ -32,7 +32,7 @@ class NameKind(str, Enum):
     ADDONS = "add-ons that EKS manages"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Name:
     """`about` may be ""."""
 

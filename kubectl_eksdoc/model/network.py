@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.selectors import Labels, Selector
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Service:
     """`selector` is empty for a Service without one (its endpoints are somebody else's).
 
@@ -28,7 +29,7 @@ class Service:
         return f"{self.namespace}/{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Endpoint:
     """One address of a slice; `pod_uid` is "" when it is not a pod's."""
 
@@ -37,14 +38,14 @@ class Endpoint:
     ready: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EndpointSlice:
     namespace: str
     service: str
     endpoints: tuple[Endpoint, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TargetGroupBinding:
     """The AWS load balancer controller's link from a Service to a target group, called `arn` by AWS; `target_type` ip
     or instance."""
@@ -56,7 +57,7 @@ class TargetGroupBinding:
     arn: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WebhookRule:
     """What one webhook is called for; "*" stands for all, as in the API. `scope`: Cluster, Namespaced or "*"."""
 
@@ -66,7 +67,7 @@ class WebhookRule:
     scope: str = "*"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Webhook:
     """One webhook of one configuration. `service` is "" when it is called by `url`. `conditional`: its matchConditions,
     which are not read, may leave out some of what its rules name."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
 
 T = TypeVar("T")
 _OPTION = "option"
@@ -98,7 +99,7 @@ def pairs(parser: str, key: str, value: str) -> OptionKind:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Steps(Generic[T]):
     """The values that a screen's form goes through. `usual`: how the default is shown, if not as it is; `unit`: of the
     others, ``s`` or ``%``."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.kinds import Resource
 
 
@@ -66,7 +66,7 @@ class Review(NamedTuple):
 # checks); the ClusterRole `view` of Kubernetes has `pods/log` and none of these.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OptIn:
     """`rights` as they are printed; `risk`: what else they allow, a clause without a subject. `skippable`: a command
     that only reads can leave it out of its scope (``--without``)."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, text_at
 from kubectl_eksdoc.model.kinds import Resource
@@ -38,7 +39,7 @@ def called(doc: Doc) -> str:
     return f"{word}/{text_at(doc, 'metadata', 'name')}" + (f" in {where}" if where else "")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NotPlaced:
     """`why` in a clause; `missing`: the right without which it is not, "" if that is not why. `taken`: something of
     that name is there; `lacking`: something that it names is not. `maybe`: nobody knows, as no answer came."""
@@ -53,7 +54,7 @@ class NotPlaced:
 # Short-lived pods that ask something for us from where it matters, and the object that owns them.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProbeLabels:
     """By what pods of one errand are found: the label on all that is made, which carries the errand's id, and
     the container that is ours (others may be put beside it). `log_bytes`: so much of a log is read at most."""
@@ -63,7 +64,7 @@ class ProbeLabels:
     log_bytes: int = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PodStand:
     """How one of our pods stands, as the API tells it. `reason` and `message` of the pod itself; `waiting` and its
     words of the container that has not started, `running` once it has; `ended` is the container's exit code, None while
@@ -80,7 +81,7 @@ class PodStand:
     running: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProbeOwner:
     """What owns a probe's pods, as it is in the cluster; `age_s` by the server's own clock."""
 
@@ -90,7 +91,7 @@ class ProbeOwner:
     age_s: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NotMade:
     """Something was not created or done. `why` in a clause; `missing`: the right without which it is not, "" if that is
     not why. `maybe`: nobody knows, as no answer came; `later`: it may be taken in when it is asked again (429)."""
@@ -109,7 +110,7 @@ DEFAULT_SCHEDULER = "default-scheduler"
 NODE_NAME_FIELD = "metadata.name"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Requests:
     """What the scheduler takes off a node for the pod: cpu in millicores, memory and ephemeral storage in bytes.
 
@@ -122,7 +123,7 @@ class Requests:
     others: tuple[tuple[str, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodeTerm:
     """One nodeSelectorTerm: all its requirements must hold; without any it matches no node.
 
@@ -154,7 +155,7 @@ def any_matches(terms: Iterable[NodeTerm], name: str, labels: Labels) -> bool:
     return any(term.matches(name, labels) for term in terms)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodeDemand:
     """The nodes a pod asks for: every pair of `selector`, and one of `terms` (None: no required node affinity)."""
 
@@ -178,7 +179,7 @@ class NodeDemand:
         return any(term.fields for term in self.terms or ())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PodTerm:
     """One required term of pod affinity or anti-affinity, as the pod writes it.
 
@@ -195,7 +196,7 @@ class PodTerm:
     mismatch_keys: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spread:
     """One topology spread constraint with whenUnsatisfiable DoNotSchedule; the defaults are the API's.
 
@@ -211,7 +212,7 @@ class Spread:
     match_keys: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HostPort:
     """A port of the node itself that the pod takes; `address` 0.0.0.0 is every address."""
 
@@ -220,7 +221,7 @@ class HostPort:
     address: str = "0.0.0.0"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Placement:
     """All of a pod's spec that decides where it may run, volumes and tolerations aside; replicas share one object.
 

@@ -7,8 +7,9 @@ exact before they are rounded, so an amount is a count of billionths, the smalle
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import timedelta
+
+from kubectl_eksdoc.frozen import frozen
 
 NANOS = 10**9
 """Billionths in one."""
@@ -106,7 +107,7 @@ def in_words(seconds: float) -> str:
 _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?(?:[-+].*)?\Z")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Version:
     """`patch` is None where only a minor was named; it sorts before all versions of that minor."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from kubectl_eksdoc.frozen import frozen
 
 Labels = Mapping[str, str]
 
@@ -27,7 +28,7 @@ class InvalidSelector(ValueError):
         self.servers = servers or message
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Requirement:
     """One condition: `operator` is In, NotIn, Exists, DoesNotExist, Gt or Lt (the objects' names)."""
 
@@ -54,7 +55,7 @@ class Requirement:
         return False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Selector:
     """A conjunction of requirements; without any it matches everything.
 

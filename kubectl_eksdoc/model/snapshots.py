@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
-from kubectl_eksdoc.model.kinds import KindRead, Resource
+from kubectl_eksdoc.model.kinds import KindRead, Resource, Unknown
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, EKSCTL_GROUP, MANAGED_GROUP, NODE_POOL, PROVISIONER, Node
 
 FORMAT = 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scene:
     """One reading. `aws`: why nothing of AWS is in it, None where something is; `calls`: so many answers of AWS.
     `left_out`: what was not asked, by the command that would have, and what was refused, by the right that is missing,
@@ -33,7 +33,7 @@ class Scene:
         return next((each for each in self.reads if each.resource.full_name == resource.full_name), None)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Snapshot:
     """`scenes`: by the command that sees it, "" for all others. A cluster has one, that of all; the demo has one for
     each of its incidents."""
@@ -65,7 +65,7 @@ KEPT_LABELS = (
 """Of a node's labels these: which group it is of, and what machine."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LastView:
     """What was seen of a cluster at `observed_at`; `pods`: how many there were on each node, by its name. Nodes have
     `KEPT_LABELS`, and no annotations, taints or UIDs."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.placing import NodeTerm
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PersistentVolume:
     """`local`: its data lies on one node (a local or hostPath volume); `hostnames` are the nodes it names.
 
@@ -28,7 +27,7 @@ class PersistentVolume:
     handle: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Claim:
     """`volume` is "" while the claim is not bound. `shared`: more than one node may use it at a time (one of its access
     modes is ReadWriteMany or ReadOnlyMany)."""
@@ -44,14 +43,14 @@ class Claim:
         return f"{self.namespace}/{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StorageClass:
     name: str
     provisioner: str = ""
     binding_mode: str = "Immediate"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CSINode:
     """What the CSI drivers of a node say of it; it has the node's name.
 
@@ -62,7 +61,7 @@ class CSINode:
     limits: tuple[tuple[str, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class VolumeAttachment:
     """That a volume is to be on a node; it is there until the volume is detached.
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.kinds import Unknown
 
 Text = str | None | Unknown
 """None where the plan says null or nothing: it is not set. Unknown where it is known after apply only."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddonSettings:
     """Arguments of the resource, by the provider's names. `resolve_conflicts` is that of providers before 6,
     `on_create` and `on_update` are ``resolve_conflicts_on_create`` and ``…_on_update`` of 5 and later. `region` is an
@@ -30,7 +30,7 @@ class AddonSettings:
     region: Text = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddonResource:
     """A resource in a plan. `address` with its modules: ``module.eks.aws_eks_addon.this["vpc-cni"]``; `actions` as
     Terraform names them (``no-op``, ``create``, ``update``, ``delete``, ``read``), two for a replacement. `before` and
@@ -59,7 +59,7 @@ _INSTANCE = re.compile(r'\[(?:"(?:[^"\\]|\\.)*"|[^]"]*)\]')
 _CALL = re.compile(r"(?:^|\.)module\.([^.]+)")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProviderConstraint:
     """A provider as a module (its path) asks for it. `version` such as ``~> 5.0``, "" where none is asked for: a plan
     does not say which version made it."""
@@ -69,7 +69,7 @@ class ProviderConstraint:
     version: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModuleCall:
     """A module that is called: `path` as `AddonResource.module_path`, `source` such as
     ``terraform-aws-modules/eks/aws``, `version` as it is asked for, "" where it is not. `given`: the arguments that
@@ -81,7 +81,7 @@ class ModuleCall:
     given: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ClusterUpgrade:
     """A cluster whose version of Kubernetes the plan changes. `before` and `after` are the versions, `after` None where
     the plan does not say."""
@@ -92,7 +92,7 @@ class ClusterUpgrade:
     after: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TerraformPlan:
     """`addons` by address. `failed`: planning ended with errors. `deferred`: add-ons that this plan leaves to a later
     one, so that more may happen than it says. `unread`: changes of add-ons by resources of other kinds, of which

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import NamedTuple
 
-from kubectl_eksdoc.model.pods import ControllerOwner, Toleration, Volume
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.nodes import ControllerOwner, Toleration, Volume
 from kubectl_eksdoc.model.selectors import NOTHING, Labels, Selector
 
 PROGRESS_S = 600
@@ -23,7 +24,7 @@ class RebootLock(NamedTuple):
     until: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HostFiles:
     """What of its node's files a pod template mounts. `volumes` are its hostPaths, mounted or not; `socket_words` the
     arguments, and values of variables, of its containers that name a socket (``unix:///var/run/docker.sock``), looked
@@ -36,7 +37,7 @@ class HostFiles:
 NO_HOST_FILES = HostFiles()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PodTemplate:
     """How the pods of a template start, end and are spread. `probed`: containers with a readiness probe, or a readiness
     gate tells; `spread`: a constraint or an anti-affinity, even one that only prefers, keeps them apart."""
@@ -49,7 +50,7 @@ class PodTemplate:
 NO_TEMPLATE = PodTemplate()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Workload:
     """A Deployment, ReplicaSet, StatefulSet, DaemonSet or ReplicationController.
 
@@ -88,7 +89,7 @@ class Workload:
         return f"{self.namespace}/{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Job:
     """A Job. `ignores_disruption`: its podFailurePolicy does not count pods with DisruptionTarget.
 
@@ -116,7 +117,7 @@ class Job:
         return f"{self.namespace}/{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CronJob:
     """It makes Jobs. `host`: of the pod template of these."""
 
@@ -126,7 +127,7 @@ class CronJob:
     host: HostFiles = NO_HOST_FILES
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Autoscaler:
     """A HorizontalPodAutoscaler: it puts replicas back between `minimum` and `maximum`."""
 

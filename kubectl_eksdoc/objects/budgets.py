@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.objects.sharing import SharedTexts
 from kubectl_eksdoc.objects.structs import (
@@ -15,7 +13,6 @@ from kubectl_eksdoc.objects.structs import (
     Time,
     amount,
     condition,
-    newest_of,
     selector,
 )
 
@@ -47,8 +44,8 @@ class BudgetObject(Object):
     status: BudgetState | None = None
 
 
-def budget(given: BudgetObject, share: SharedTexts) -> tuple[Budget, datetime | None]:
-    """The fact, and the newest time the object tells. No selector matches nothing, ``{}`` everything (policy/v1).
+def budget(given: BudgetObject, share: SharedTexts) -> Budget:
+    """The fact. No selector matches nothing, ``{}`` everything (policy/v1).
 
     Raises:
         RawError: minAvailable or maxUnavailable is neither a number nor a percentage.
@@ -56,7 +53,7 @@ def budget(given: BudgetObject, share: SharedTexts) -> tuple[Budget, datetime | 
     meta, spec, state = given.metadata or BudgetMeta(), given.spec or _BudgetSpec(), given.status or BudgetState()
     allowed = condition(state.conditions, "DisruptionAllowed") or Condition()
     text = share.text
-    fact = Budget(
+    return Budget(
         namespace=text(meta.namespace),
         name=text(meta.name),
         uid=meta.uid or "",
@@ -77,4 +74,3 @@ def budget(given: BudgetObject, share: SharedTexts) -> tuple[Budget, datetime | 
         condition_message=text(allowed.message),
         disrupted=state.disrupted_pods or {},
     )
-    return fact, newest_of(state.conditions, meta.creation_timestamp)

@@ -5,23 +5,23 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
 import msgspec
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import NO_TIME, Cluster, Identity, LeftOut, Source
 from kubectl_eksdoc.model.kinds import NAMESPACES, PODS, KindRead, ReadState, Resource
 from kubectl_eksdoc.model.network import Endpoint, EndpointSlice
-from kubectl_eksdoc.model.pods import ControllerOwner, Pod
+from kubectl_eksdoc.model.nodes import ControllerOwner, Pod
 from kubectl_eksdoc.model.workloads import Job, Workload
 from kubectl_eksdoc.objects.karpenter import BY_RESOURCE, FIELDS
 from kubectl_eksdoc.objects.nodes import identity_from
-from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.objects.sharing import SharedTexts
-from kubectl_eksdoc.objects.single import document
+from kubectl_eksdoc.objects.single import RawObjects, document
 from kubectl_eksdoc.objects.structs import Lean, ListMeta, ListOf, Meta, Object, RawError
 
 # Who is who where a dump has lost its uids: identities made of names, and references that lead to them.
@@ -45,7 +45,7 @@ def note(counts: Mapping[str, int]) -> str:
     return f"without a uid, so known by kind, namespace and name: {', '.join(told)}" if told else ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class References:
     """Leads references to objects as they are known here. `uids` by (kind, group); `whole`: no uid is missing."""
 
@@ -115,7 +115,7 @@ class InvalidObject(BadObject):
     """One that no API server would have stored; the others of its list can still be read."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CollectedPage:
     """What a list answer says besides its items; `remaining` is None when the server does not tell."""
 
@@ -294,7 +294,7 @@ class Collector:
             if not uid:
                 meta.uid = identity_of(kind, *key)
             try:
-                fact, moment = project(item, share)
+                fact, moment = project(item, share), item.newest()
             except RawError as error:
                 raise InvalidObject(f"{origin}: {kind} {_full_name(*key)}: {error}") from error
             row = (fact, uid, meta.resource_version or "", origin)

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from kubectl_eksdoc.model.pods import TOLD_VARIABLES, Container, ContainerRunState
+from kubectl_eksdoc.model.nodes import TOLD_VARIABLES, Container, ContainerRunState
 from kubectl_eksdoc.objects.single import NoSuchObject
 from kubectl_eksdoc.objects.structs import NO_RAW, Lean
 

@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple
 
 import msgspec
 
 from kubectl_eksdoc.errors import SnapshotError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.keeping import hidden
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, named, text_at
-from kubectl_eksdoc.model.asked import Absent, NotHeld, Unknown
 from kubectl_eksdoc.model.findings import Subject
 from kubectl_eksdoc.model.interruption import ReportedChanges, ReportedEvent, Revision, SpotEvent
-from kubectl_eksdoc.model.kinds import CONTROLLER_REVISIONS, EVENTS, HISTORY_OF, REPLICA_SETS, Resource
-from kubectl_eksdoc.model.pods import Container, LogOf
+from kubectl_eksdoc.model.kinds import (
+    CONTROLLER_REVISIONS,
+    EVENTS,
+    HISTORY_OF,
+    REPLICA_SETS,
+    Absent,
+    NotHeld,
+    Resource,
+    Unknown,
+)
+from kubectl_eksdoc.model.nodes import Container, LogOf
 from kubectl_eksdoc.objects.collector import MALFORMED, BadObject, in_list, named_kind, who
 from kubectl_eksdoc.objects.containers import containers_of
 from kubectl_eksdoc.objects.karpenter import BY_RESOURCE, spot_event
-from kubectl_eksdoc.objects.raw_objects import Keeper, RawObjects
 from kubectl_eksdoc.objects.sharing import SharedTexts
-from kubectl_eksdoc.objects.single import NoSuchObject, document
+from kubectl_eksdoc.objects.single import Keeper, NoSuchObject, RawObjects, document
 from kubectl_eksdoc.objects.structs import Lean, ListMeta, ListOf, Meta, Object, RawError, moment
 
 # Objects of one resource while they change: pages of a list and lines of a watch, as facts with their versions.
@@ -49,7 +56,7 @@ class FactEvent(NamedTuple):
     said: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListPage:
     """`items` are facts with their versions; `version` is the list's."""
 
@@ -149,7 +156,7 @@ class Changing:
         if item.kind and item.kind != kind:
             raise BadObject(f"{origin}: {item.kind} {meta.name} among {self.resource.plural}")
         try:
-            fact, _ = self._project(item, self._share)
+            fact = self._project(item, self._share)
         except RawError as error:
             raise BadObject(f"{origin}: {_named(kind, meta)}: {error}") from error
         return fact, _number(meta.resource_version, origin, kind, meta)

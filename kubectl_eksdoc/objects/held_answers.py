@@ -17,15 +17,13 @@ from kubectl_eksdoc.model.api_objects import (
     ObjectName,
     WrittenObject,
 )
-from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, NotHeld, Unknown
 from kubectl_eksdoc.model.cluster import ClusterAnswers
 from kubectl_eksdoc.model.interruption import ReportedChanges, ReportedEvent, Revision, SpotEvent
-from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.pods import Container, LogOf
+from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, NotHeld, Resource, Unknown
+from kubectl_eksdoc.model.nodes import Container, LogOf
 from kubectl_eksdoc.objects import manifests
 from kubectl_eksdoc.objects.manifests import HelmRevision, has_managed_fields, written_object
-from kubectl_eksdoc.objects.raw_objects import Keeper
-from kubectl_eksdoc.objects.single import document
+from kubectl_eksdoc.objects.single import Keeper, document
 
 T = TypeVar("T")
 

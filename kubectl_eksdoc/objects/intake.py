@@ -12,7 +12,7 @@ from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.kinds import ReadState, Resource
 from kubectl_eksdoc.objects.collector import MALFORMED, BadObject, Collector, who
 from kubectl_eksdoc.objects.karpenter import BY_RESOURCE
-from kubectl_eksdoc.objects.raw_objects import RawObjects
+from kubectl_eksdoc.objects.single import RawObjects
 from kubectl_eksdoc.objects.stream import ListHeader, StreamItem
 from kubectl_eksdoc.objects.structs import Lean, Meta
 

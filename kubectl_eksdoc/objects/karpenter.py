@@ -7,13 +7,12 @@ read here). AWSNodeTemplate and Provisioner, which came before, are not read.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from typing import Any
 
 import msgspec
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.aws.machines import SaidOptions
@@ -73,11 +72,11 @@ class NodeClassObject(Object):
     spec: NodeClassSpec | None = None
 
 
-def node_pool(given: NodePoolObject, share: SharedTexts) -> tuple[NodePool, datetime | None]:
-    """The fact, and the newest time the object tells."""
+def node_pool(given: NodePoolObject, share: SharedTexts) -> NodePool:
+    """The fact."""
     meta, spec = given.metadata or Meta(), given.spec or NodePoolSpec()
     limits = tuple(sorted((share.text(k), share.text(str(v))) for k, v in (spec.limits or {}).items()))
-    return NodePool(share.text(meta.name), limits, _class_of(spec, share)), meta.creation_timestamp
+    return NodePool(share.text(meta.name), limits, _class_of(spec, share))
 
 
 def _class_of(spec: NodePoolSpec, share: SharedTexts) -> str:
@@ -87,12 +86,12 @@ def _class_of(spec: NodePoolSpec, share: SharedTexts) -> str:
     return share.text(ref.name) if ref.kind in (None, "", kinds.NODE_CLASSES.kind) else ""
 
 
-def node_class(given: NodeClassObject, share: SharedTexts) -> tuple[NodeClass, datetime | None]:
-    """The fact, and the newest time the object tells."""
+def node_class(given: NodeClassObject, share: SharedTexts) -> NodeClass:
+    """The fact."""
     meta, spec = given.metadata or Meta(), given.spec or NodeClassSpec()
     amis = tuple(filter(None, (_ami(term) for term in spec.ami_selector_terms or ())))
     said = _said(spec.metadata_options or MetadataForm(), share)
-    return NodeClass(share.text(meta.name), said, share.text(spec.ami_family), amis), meta.creation_timestamp
+    return NodeClass(share.text(meta.name), said, share.text(spec.ami_family), amis)
 
 
 def _said(form: MetadataForm, share: SharedTexts) -> SaidOptions:
@@ -151,11 +150,11 @@ def spot_event(doc: Doc) -> SpotEvent | None:
 # For every kind this tool reads: its struct, its projection, and the tuple of `Cluster` its facts go to.
 
 
-Projection = Callable[[Any, SharedTexts], tuple[Any, datetime | None]]
-"""A struct to its fact (for webhooks: a tuple of them) and the newest time it tells, deletion aside."""
+Projection = Callable[[Any, SharedTexts], Any]
+"""A struct to its fact (for webhooks: a tuple of them)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Kind:
     resource: Resource
     form: type[Object]

@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from kubectl_eksdoc.amazon.upgrades.written_kinds import KEPT_BY_SERVER, LAST_APPLIED, row_of, written
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import (
     Doc,
     Document,
@@ -29,7 +30,7 @@ from kubectl_eksdoc.model.api_objects import (
     at,
     text_at,
 )
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.objects.single import NoJson, decode
 from kubectl_eksdoc.objects.structs import Lean
 from kubectl_eksdoc.yaml_events import TooDeep, events_of
@@ -309,7 +310,7 @@ _LABELS = ("owner", "name", "status", "version")
 _DEPLOYED, _UNINSTALLED = "deployed", "uninstalled"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HelmRevision:
     """One revision, by the labels of its Secret, which is called `secret`."""
 

@@ -26,8 +26,6 @@ from kubectl_eksdoc.objects.structs import (
     Object,
     Time,
     condition,
-    newest,
-    newest_of,
     selector,
 )
 
@@ -121,12 +119,12 @@ class WebhooksObject(Object):
     webhooks: list[WebhookEntry] | None = None
 
 
-def service(given: ServiceObject, share: SharedTexts) -> tuple[Service, datetime | None]:
-    """The fact, and the newest time the object tells."""
+def service(given: ServiceObject, share: SharedTexts) -> Service:
+    """The fact."""
     meta, spec = given.metadata or ServiceMeta(), given.spec or ServiceSpec()
     notes = meta.annotations or ServiceAnnotations()
     kind = share.text(spec.type) or "ClusterIP"
-    fact = Service(
+    return Service(
         namespace=share.text(meta.namespace),
         name=share.text(meta.name),
         type=kind,
@@ -135,7 +133,6 @@ def service(given: ServiceObject, share: SharedTexts) -> tuple[Service, datetime
         local=spec.external_traffic_policy == "Local",
         external_ips=bool(spec.external_ips),
     )
-    return fact, meta.creation_timestamp
 
 
 def _ip_targets(notes: ServiceAnnotations) -> bool:
@@ -143,8 +140,8 @@ def _ip_targets(notes: ServiceAnnotations) -> bool:
     return notes.target_type == "ip" or notes.balancer_type == "nlb-ip"
 
 
-def endpoint_slice(given: SliceObject, share: SharedTexts) -> tuple[EndpointSlice, datetime | None]:
-    """The fact, and the newest time the object tells.
+def endpoint_slice(given: SliceObject, share: SharedTexts) -> EndpointSlice:
+    """The fact.
 
     An absent ready condition is to be taken as ready (discovery.k8s.io/v1 EndpointConditions).
 
@@ -152,12 +149,11 @@ def endpoint_slice(given: SliceObject, share: SharedTexts) -> tuple[EndpointSlic
         RawError: a part that is decoded late has a wrong type.
     """
     meta = given.metadata or Meta()
-    fact = EndpointSlice(
+    return EndpointSlice(
         namespace=share.text(meta.namespace),
         service=share.labels(meta.labels).get(SERVICE_OF_SLICE, ""),
         endpoints=tuple(_endpoint(e, share) for e in given.endpoints or ()),
     )
-    return fact, meta.creation_timestamp
 
 
 def _endpoint(given: EndpointEntry, share: SharedTexts) -> Endpoint:
@@ -168,21 +164,20 @@ def _endpoint(given: EndpointEntry, share: SharedTexts) -> Endpoint:
     return Endpoint(target.uid or "", target.name or "", ready)
 
 
-def target_group_binding(given: BindingObject, share: SharedTexts) -> tuple[TargetGroupBinding, datetime | None]:
-    """The fact, and the newest time the object tells."""
+def target_group_binding(given: BindingObject, share: SharedTexts) -> TargetGroupBinding:
+    """The fact."""
     meta, spec = given.metadata or Meta(), given.spec or BindingSpec()
-    fact = TargetGroupBinding(
+    return TargetGroupBinding(
         namespace=share.text(meta.namespace),
         name=share.text(meta.name),
         service=share.text(spec.service_ref.name if spec.service_ref else None),
         target_type=share.text(spec.target_type),
         arn=share.text(spec.target_group_arn),
     )
-    return fact, meta.creation_timestamp
 
 
-def webhooks(given: WebhooksObject, share: SharedTexts, kind: str) -> tuple[tuple[Webhook, ...], datetime | None]:
-    """One fact per webhook of the configuration, in its order, and the newest time the object tells.
+def webhooks(given: WebhooksObject, share: SharedTexts, kind: str) -> tuple[Webhook, ...]:
+    """One fact per webhook of the configuration, in its order.
 
     Absent failurePolicy means Fail and an absent selector everything (admissionregistration.k8s.io/v1).
     """
@@ -206,7 +201,7 @@ def webhooks(given: WebhooksObject, share: SharedTexts, kind: str) -> tuple[tupl
                 conditional=bool(hook.match_conditions),
             )
         )
-    return tuple(found), meta.creation_timestamp
+    return tuple(found)
 
 
 def _rule(given: RuleEntry, share: SharedTexts) -> WebhookRule:
@@ -238,43 +233,46 @@ class LeaseSpec(Lean):
 class LeaseObject(Object):
     spec: LeaseSpec | None = None
 
+    def newest(self) -> datetime | None:
+        times = super().newest(), self.spec.renew_time if self.spec else None
+        return max((each for each in times if each is not None), default=None)
 
-def namespace(given: NamespaceObject, share: SharedTexts) -> tuple[Namespace, datetime | None]:
-    """The fact, and the newest time the object tells.
+
+def namespace(given: NamespaceObject, share: SharedTexts) -> Namespace:
+    """The fact.
 
     Raises:
         RawError: a part that is decoded late has a wrong type.
     """
     meta, status = given.metadata or Meta(), given.status or NamespaceStatus()
     terminating = status.phase == "Terminating" or meta.deletion_timestamp is not None
-    return Namespace(share.text(meta.name), share.labels(meta.labels), terminating), meta.creation_timestamp
+    return Namespace(share.text(meta.name), share.labels(meta.labels), terminating)
 
 
-def priority_class(given: PriorityObject, share: SharedTexts) -> tuple[PriorityClass, datetime | None]:
-    """The fact, and the newest time the object tells."""
+def priority_class(given: PriorityObject, share: SharedTexts) -> PriorityClass:
+    """The fact."""
     meta = given.metadata or Meta()
     preempts = given.preemption_policy != "Never"
-    return PriorityClass(share.text(meta.name), given.value or 0, preempts), meta.creation_timestamp
+    return PriorityClass(share.text(meta.name), given.value or 0, preempts)
 
 
-def lease(given: LeaseObject, share: SharedTexts) -> tuple[Lease, datetime | None]:
-    """The fact, and the newest time the object tells."""
+def lease(given: LeaseObject, share: SharedTexts) -> Lease:
+    """The fact."""
     meta, spec = given.metadata or Meta(), given.spec or LeaseSpec()
     holder = share.text(spec.holder_identity)
-    fact = Lease(share.text(meta.namespace), share.text(meta.name), holder, spec.renew_time)
-    return fact, newest(meta.creation_timestamp, spec.renew_time)
+    return Lease(share.text(meta.namespace), share.text(meta.name), holder, spec.renew_time)
 
 
-def security_group_policy(given: Object, share: SharedTexts) -> tuple[SecurityGroupPolicy, datetime | None]:
-    """The fact, and the newest time the object tells."""
+def security_group_policy(given: Object, share: SharedTexts) -> SecurityGroupPolicy:
+    """The fact."""
     meta = given.metadata or Meta()
-    return SecurityGroupPolicy(share.text(meta.namespace), share.text(meta.name)), meta.creation_timestamp
+    return SecurityGroupPolicy(share.text(meta.namespace), share.text(meta.name))
 
 
-def eni_config(given: Object, share: SharedTexts) -> tuple[EniConfig, datetime | None]:
-    """The fact, and the newest time the object tells."""
+def eni_config(given: Object, share: SharedTexts) -> EniConfig:
+    """The fact."""
     meta = given.metadata or Meta()
-    return EniConfig(share.text(meta.name)), meta.creation_timestamp
+    return EniConfig(share.text(meta.name))
 
 
 # APIServices and CustomResourceDefinitions.
@@ -331,12 +329,12 @@ class DefinitionObject(Object):
     status: DefinitionStatus | None = None
 
 
-def api_service(given: ApiServiceObject, share: SharedTexts) -> tuple[ApiService, datetime | None]:
-    """The fact, and the newest time the object tells."""
+def api_service(given: ApiServiceObject, share: SharedTexts) -> ApiService:
+    """The fact."""
     meta, spec = given.metadata or Meta(), given.spec or ApiServiceSpec()
     conditions = given.status.conditions if given.status else None
     told, text = condition(conditions, "Available") or Condition(), share.text
-    fact = ApiService(
+    return ApiService(
         name=text(meta.name),
         group=text(spec.group),
         version=text(spec.version),
@@ -345,14 +343,13 @@ def api_service(given: ApiServiceObject, share: SharedTexts) -> tuple[ApiService
         reason=text(told.reason),
         message=text(told.message),
     )
-    return fact, newest_of(conditions, meta.creation_timestamp)
 
 
-def definition(given: DefinitionObject, share: SharedTexts) -> tuple[Definition, datetime | None]:
-    """The fact, and the newest time the object tells."""
+def definition(given: DefinitionObject, share: SharedTexts) -> Definition:
+    """The fact."""
     meta, spec, status = given.metadata or Meta(), given.spec or DefinitionSpec(), given.status or DefinitionStatus()
     text = share.text
-    fact = Definition(
+    return Definition(
         name=text(meta.name),
         kind=text((spec.names or _Names()).kind),
         versions=tuple(
@@ -361,7 +358,6 @@ def definition(given: DefinitionObject, share: SharedTexts) -> tuple[Definition,
         stored=share.texts(status.stored_versions),
         converter=_converter(spec.conversion, share),
     )
-    return fact, newest_of(status.conditions, meta.creation_timestamp)
 
 
 def _converter(given: Conversion | None, share: SharedTexts) -> Callee | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import msgspec
 
@@ -16,7 +16,7 @@ from kubectl_eksdoc.model.placing import PODS
 from kubectl_eksdoc.model.workloads import RebootLock
 from kubectl_eksdoc.objects.placement import Quantity, allocatable, amounts
 from kubectl_eksdoc.objects.sharing import SharedTexts
-from kubectl_eksdoc.objects.structs import Condition, Lean, Meta, Object, Time, condition, newest_of
+from kubectl_eksdoc.objects.structs import Condition, Lean, Meta, Object, Time, condition
 
 CLUSTER_LABEL = "alpha.eksctl.io/cluster-name"
 
@@ -63,8 +63,8 @@ class NodeObject(Object):
     status: NodeStatus | None = None
 
 
-def node(given: NodeObject, share: SharedTexts) -> tuple[Node, datetime | None]:
-    """The fact, and the newest time the object tells.
+def node(given: NodeObject, share: SharedTexts) -> Node:
+    """The fact.
 
     Raises:
         RawError: a part that is decoded late has a wrong type.
@@ -74,7 +74,7 @@ def node(given: NodeObject, share: SharedTexts) -> tuple[Node, datetime | None]:
     ready = condition(status.conditions, "Ready")
     kubelet = text(info.kubelet_version)
     room = allocatable(amounts(status.allocatable or {}, "$.status.allocatable"))
-    fact = Node(
+    return Node(
         name=text(meta.name),
         uid=meta.uid or "",
         labels=share.labels(meta.labels),
@@ -93,7 +93,6 @@ def node(given: NodeObject, share: SharedTexts) -> tuple[Node, datetime | None]:
         annotations=_judged(meta.annotations),
         note=_note(meta.annotations) if meta.annotations is not None else None,
     )
-    return fact, newest_of(status.conditions, meta.creation_timestamp)
 
 
 def _judged(noted: NodeNotes | None) -> dict[str, str]:

@@ -233,6 +233,7 @@ class ContainerEntry(Calling):
     ports: msgspec.Raw = NO_RAW
     security_context: msgspec.Raw = NO_RAW
     restart_policy: str | None = None
+    lifecycle: msgspec.Raw = NO_RAW
 
 
 class PlacingSpec(Lean):

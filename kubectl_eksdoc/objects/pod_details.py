@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from kubectl_eksdoc.model.pods import Asks, Branch, Calls, Probe, RoleBy, Volume, VolumeKind
+from kubectl_eksdoc.model.nodes import Asks, Branch, Calls, Probe, RoleBy, Volume, VolumeKind
 from kubectl_eksdoc.model.workloads import NO_HOST_FILES, HostFiles
 from kubectl_eksdoc.objects.structs import MOST, NO_RAW, InternedTexts, Lean, RawCache, RawError, placed
 

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
 
 import msgspec
 
-from kubectl_eksdoc.model import pods
-from kubectl_eksdoc.model.pods import POD_ENI, Branch, asks_for_branch
+from kubectl_eksdoc.model import nodes
+from kubectl_eksdoc.model.nodes import POD_ENI, Branch, asks_for_branch
 from kubectl_eksdoc.objects.placement import PlacingSpec
 from kubectl_eksdoc.objects.pod_details import HostPath, branch
 from kubectl_eksdoc.objects.sharing import SharedTexts
-from kubectl_eksdoc.objects.structs import NO_RAW, Lean, Meta, Object, RawError, Time, placed, quickly
+from kubectl_eksdoc.objects.structs import NO_RAW, Condition, Lean, Meta, Object, RawError, placed, quickly
 
 
 class _JudgedAnnotations(Lean):
-    """The annotations that are judged (`model.pods.JUDGED_ANNOTATIONS`), and what a branch interface is told by;
+    """The annotations that are judged (`model.nodes.JUDGED_ANNOTATIONS`), and what a branch interface is told by;
     the others are never decoded."""
 
-    mirror: str | None = msgspec.field(default=None, name=pods.MIRROR)
-    do_not_disrupt: str | None = msgspec.field(default=None, name=pods.DO_NOT_DISRUPT)
-    do_not_evict: str | None = msgspec.field(default=None, name=pods.DO_NOT_EVICT)
-    safe_to_evict: str | None = msgspec.field(default=None, name=pods.SAFE_TO_EVICT)
+    mirror: str | None = msgspec.field(default=None, name=nodes.MIRROR)
+    do_not_disrupt: str | None = msgspec.field(default=None, name=nodes.DO_NOT_DISRUPT)
+    do_not_evict: str | None = msgspec.field(default=None, name=nodes.DO_NOT_EVICT)
+    safe_to_evict: str | None = msgspec.field(default=None, name=nodes.SAFE_TO_EVICT)
     pod_eni: str | None = msgspec.field(default=None, name=POD_ENI)
 
 
@@ -82,20 +81,12 @@ class PodSpec(PlacingSpec):
     security_context: msgspec.Raw = NO_RAW
 
 
-class PodCondition(Lean):
-    type: str | None = None
-    status: str | None = None
-    last_transition_time: Time | None = None
-    reason: str | None = None
-    message: str | None = None
-
-
 class PodStatus(Lean):
     """Container statuses stay raw: they are looked at only when the pod is not Ready."""
 
     phase: str | None = None
     pod_ip: str | None = msgspec.field(default=None, name="podIP")
-    conditions: list[PodCondition] | None = None
+    conditions: list[Condition] | None = None
     init_container_statuses: msgspec.Raw = NO_RAW
     container_statuses: msgspec.Raw = NO_RAW
 
@@ -119,7 +110,7 @@ class ContainerStatus(Lean):
     state: ContainerState | None = None
 
 
-_make_pod = quickly(pods.Pod)
+_make_pod = quickly(nodes.Pod)
 _NO_META, _NO_SPEC, _NO_STATUS = PodMeta(), PodSpec(), PodStatus()
 _NO_ANNOTATIONS: dict[str, str] = {}
 _containers = msgspec.json.Decoder(list[ContainerStatus] | None)
@@ -131,8 +122,8 @@ _DUE_TO_ORDER = ("", "PodInitializing", "Completed")
 """Why an init container stands still without anything being wrong with it."""
 
 
-def pod(given: PodObject, share: SharedTexts) -> tuple[pods.Pod, datetime | None]:
-    """The fact, and the newest time the object tells.
+def pod(given: PodObject, share: SharedTexts) -> nodes.Pod:
+    """The fact.
 
     Raises:
         RawError: a part that is decoded late has a wrong type.
@@ -142,7 +133,6 @@ def pod(given: PodObject, share: SharedTexts) -> tuple[pods.Pod, datetime | None
     status = given.status or _NO_STATUS
     text = share.text
     name = meta.name or ""
-    newest = meta.creation_timestamp
     ready = False
     scheduled_at = ready_at = None
     conditions = status.conditions
@@ -154,11 +144,9 @@ def pod(given: PodObject, share: SharedTexts) -> tuple[pods.Pod, datetime | None
                 ready_at = moment if ready else None
             elif condition.type == "PodScheduled" and condition.status == "True":
                 scheduled_at = moment
-            if moment is not None and (newest is None or moment > newest):
-                newest = moment
     grace = spec.termination_grace_period_seconds
     placement = share.placing(spec)
-    fact = _make_pod(
+    return _make_pod(
         text(meta.namespace),
         name,
         meta.uid or "",
@@ -185,19 +173,19 @@ def pod(given: PodObject, share: SharedTexts) -> tuple[pods.Pod, datetime | None
         _branch(meta, spec, status) if asks_for_branch(placement.requests) else None,
         share.calls(spec.host_network, spec.service_account_name, spec.containers or ()),
         _noted(spec),
+        max([share.pre_stop(each.lifecycle) for each in spec.containers or ()], default=0),
     )
-    return fact, newest
 
 
 def _noted(spec: PodSpec) -> tuple[str, ...]:
-    """In the order of `pods.NOTED_FIELDS`."""
+    """In the order of `nodes.NOTED_FIELDS`."""
     found = {match.group(1).decode() for match in _SECURITY.finditer(spec.security_context)}
     for each in (*(spec.containers or ()), *(spec.init_containers or ())):
         if each.security_context is not NO_RAW:
             found.update(match.group(1).decode() for match in _SECURITY.finditer(each.security_context))
     if any(volume.git_repo is not None for volume in spec.volumes or ()):
         found.add("gitRepo")
-    return tuple(name for name in pods.NOTED_FIELDS if name in found) if found else ()
+    return tuple(name for name in nodes.NOTED_FIELDS if name in found) if found else ()
 
 
 def _branch(meta: PodMeta, spec: PodSpec, status: PodStatus) -> Branch:
@@ -213,28 +201,28 @@ def _annotations(given: _JudgedAnnotations | None, share: SharedTexts) -> dict[s
     return {key: share.text(value) for key, value in pairs if value is not None and key != POD_ENI}
 
 
-def _volumes(given: list[_VolumeEntry], pod_name: str, share: SharedTexts) -> tuple[pods.Volume, ...]:
-    found: list[pods.Volume] = []
+def _volumes(given: list[_VolumeEntry], pod_name: str, share: SharedTexts) -> tuple[nodes.Volume, ...]:
+    found: list[nodes.Volume] = []
     for volume in given:
         name = volume.name or ""
         if volume.empty_dir is not None:
             limit = volume.empty_dir.size_limit
             size = "" if limit is None else share.text(str(limit))
             medium = share.text(volume.empty_dir.medium)
-            found.append(pods.Volume(share.text(name), pods.VolumeKind.EMPTY_DIR, medium, size))
+            found.append(nodes.Volume(share.text(name), nodes.VolumeKind.EMPTY_DIR, medium, size))
         elif volume.host_path is not None:
             path, kind = share.text(volume.host_path.path), share.text(volume.host_path.type)
-            found.append(pods.Volume(share.text(name), pods.VolumeKind.HOST_PATH, path, path_type=kind))
+            found.append(nodes.Volume(share.text(name), nodes.VolumeKind.HOST_PATH, path, path_type=kind))
         elif volume.persistent_volume_claim is not None:
             claim = volume.persistent_volume_claim.claim_name or ""
-            found.append(pods.Volume(share.text(name), pods.VolumeKind.CLAIM, claim))
+            found.append(nodes.Volume(share.text(name), nodes.VolumeKind.CLAIM, claim))
         elif volume.ephemeral is not None:
             # The ephemeral volume controller names the claim so (k8s.io/component-helpers/storage/ephemeral).
             claim = f"{pod_name}-{name}"
-            found.append(pods.Volume(share.text(name), pods.VolumeKind.EPHEMERAL, claim))
+            found.append(nodes.Volume(share.text(name), nodes.VolumeKind.EPHEMERAL, claim))
         elif volume.aws_elastic_block_store is not None:
             disk = volume.aws_elastic_block_store.volume_id or ""
-            found.append(pods.Volume(share.text(name), pods.VolumeKind.AWS_EBS, disk))
+            found.append(nodes.Volume(share.text(name), nodes.VolumeKind.AWS_EBS, disk))
     return tuple(found)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.model.pods import ControllerOwner, Toleration
+from typing import Any
+
+from kubectl_eksdoc.kubernetes.evictions import pre_stop_s
+from kubectl_eksdoc.model.nodes import ControllerOwner, Toleration
 from kubectl_eksdoc.model.selectors import NOTHING, Labels, Selector
 from kubectl_eksdoc.objects.placement import PlacementDecoder
 from kubectl_eksdoc.objects.pod_details import Callers, HostPaths
@@ -25,6 +28,7 @@ class SharedTexts(InternedTexts):
         "labels",
         "owner",
         "placing",
+        "pre_stop",
         "selector",
         "template_labels",
         "template_tolerations",
@@ -44,6 +48,12 @@ class SharedTexts(InternedTexts):
         entries: object = list[TolerationEntry] | None
         self.tolerations: RawCache[list[TolerationEntry], tuple[Toleration, ...]] = RawCache(
             "$.spec.tolerations", entries, self._tolerations, ()
+        )
+        self.pre_stop: RawCache[dict[str, Any], int] = RawCache(
+            "$.spec.containers[...].lifecycle",
+            dict[str, Any] | None,
+            lambda given: pre_stop_s(given.get("preStop")) or 0,
+            0,
         )
         self.selector: RawCache[LabelSelector, Selector] = RawCache(
             "$.spec.selector", LabelSelector | None, selector, NOTHING

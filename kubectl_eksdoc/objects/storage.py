@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 import msgspec
 
 from kubectl_eksdoc.model.nodes import HOSTNAME
@@ -134,8 +132,8 @@ class AttachmentObject(Object):
     spec: AttachmentSpec | None = None
 
 
-def volume(given: VolumeObject, share: SharedTexts) -> tuple[PersistentVolume, datetime | None]:
-    """The fact, and the newest time the object tells.
+def volume(given: VolumeObject, share: SharedTexts) -> PersistentVolume:
+    """The fact.
 
     Local is also a volume whose every node selector term names hosts: topolvm and its kin are CSI drivers.
     """
@@ -145,7 +143,7 @@ def volume(given: VolumeObject, share: SharedTexts) -> tuple[PersistentVolume, d
     terms = (required.node_selector_terms if required else None) or []
     driver, handle = _driver_and_handle(spec)
     per_term = [_hostnames(t) for t in terms]
-    fact = PersistentVolume(
+    return PersistentVolume(
         name=share.text(meta.name),
         uid=meta.uid or "",
         local=spec.local is not None or spec.host_path is not None or (bool(terms) and all(per_term)),
@@ -159,7 +157,6 @@ def volume(given: VolumeObject, share: SharedTexts) -> tuple[PersistentVolume, d
         ),
         handle=handle or "",
     )
-    return fact, meta.creation_timestamp
 
 
 def _driver_and_handle(spec: VolumeSpec) -> tuple[str | None, str | None]:
@@ -186,41 +183,40 @@ def _united(per_term: list[list[str]], share: SharedTexts) -> tuple[str, ...]:
 _SHARED = frozenset(("ReadWriteMany", "ReadOnlyMany"))
 
 
-def claim(given: ClaimObject, share: SharedTexts) -> tuple[Claim, datetime | None]:
-    """The fact, and the newest time the object tells. A volumeName alone is a wish, the phase says Bound."""
+def claim(given: ClaimObject, share: SharedTexts) -> Claim:
+    """The fact. A volumeName alone is a wish, the phase says Bound."""
     meta, spec, status = given.metadata or ClaimMeta(), given.spec or _ClaimSpec(), given.status or ClaimStatus()
     legacy = meta.annotations.legacy_class if meta.annotations else None
-    fact = Claim(
+    return Claim(
         namespace=share.text(meta.namespace),
         name=share.text(meta.name),
         volume=share.text(spec.volume_name) if status.phase == "Bound" else "",
         storage_class=share.text(legacy if spec.storage_class_name is None else spec.storage_class_name),
         shared=not _SHARED.isdisjoint(spec.access_modes or ()),
     )
-    return fact, meta.creation_timestamp
 
 
-def storage_class(given: StorageClassObject, share: SharedTexts) -> tuple[StorageClass, datetime | None]:
-    """The fact, and the newest time the object tells. Absent volumeBindingMode means Immediate."""
+def storage_class(given: StorageClassObject, share: SharedTexts) -> StorageClass:
+    """The fact. Absent volumeBindingMode means Immediate."""
     meta = given.metadata or Meta()
     mode = share.text(given.volume_binding_mode) or "Immediate"
-    return StorageClass(share.text(meta.name), share.text(given.provisioner), mode), meta.creation_timestamp
+    return StorageClass(share.text(meta.name), share.text(given.provisioner), mode)
 
 
-def csi_node(given: CSINodeObject, share: SharedTexts) -> tuple[CSINode, datetime | None]:
-    """The fact, and the newest time the object tells. A driver without a count has no limit; 0 is one."""
+def csi_node(given: CSINodeObject, share: SharedTexts) -> CSINode:
+    """The fact. A driver without a count has no limit; 0 is one."""
     meta, spec = given.metadata or Meta(), given.spec or CSINodeSpec()
     limits = tuple(
         (share.text(driver.name), driver.allocatable.count)
         for driver in spec.drivers or ()
         if driver.allocatable is not None and driver.allocatable.count is not None
     )
-    return CSINode(share.text(meta.name), limits), meta.creation_timestamp
+    return CSINode(share.text(meta.name), limits)
 
 
-def volume_attachment(given: AttachmentObject, share: SharedTexts) -> tuple[VolumeAttachment, datetime | None]:
-    """The fact, and the newest time the object tells."""
+def volume_attachment(given: AttachmentObject, share: SharedTexts) -> VolumeAttachment:
+    """The fact."""
     meta, spec = given.metadata or Meta(), given.spec or AttachmentSpec()
     source = spec.source.persistent_volume_name if spec.source else None
     node, attacher, volume = share.text(spec.node_name), share.text(spec.attacher), share.text(source)
-    return VolumeAttachment(meta.name or "", node, attacher, volume), meta.creation_timestamp
+    return VolumeAttachment(meta.name or "", node, attacher, volume)

@@ -45,6 +45,15 @@ class Object(Lean):
     kind: str | None = None
     metadata: Meta | None = None
 
+    def newest(self) -> datetime | None:
+        """The newest time it tells, deletion aside."""
+        newest = self.metadata.creation_timestamp if self.metadata else None
+        for each in getattr(getattr(self, "status", None), "conditions", None) or ():
+            for time in (each.last_transition_time, each.last_heartbeat_time):
+                if time is not None and (newest is None or time > newest):
+                    newest = time
+        return newest
+
 
 class OwnerRef(Lean):
     api_version: str | None = None
@@ -201,7 +210,7 @@ def placed(error: Exception, path: str) -> str:
     return f"{text} - at `{path}{inner}" if mark else f"{text} - at `{path}`"
 
 
-# Projections that several kinds share: selectors, conditions, amounts, the newest time.
+# Projections that several kinds share: selectors, conditions, amounts.
 
 
 _AMOUNT = re.compile(r"(-?\d{1,18})(%?)\Z")
@@ -242,18 +251,6 @@ def condition(given: Iterable[Condition] | None, kind: str) -> Condition | None:
 
 def holds(given: Iterable[Condition] | None, *kinds: str) -> bool:
     return any(c.type in kinds and c.status == "True" for c in given or ())
-
-
-def newest(*moments: datetime | None) -> datetime | None:
-    return max((m for m in moments if m is not None), default=None)
-
-
-def newest_of(given: Iterable[Condition] | None, *others: datetime | None) -> datetime | None:
-    """The newest time among the conditions and `others`."""
-    found = newest(*others)
-    for each in given or ():
-        found = newest(found, each.last_transition_time, each.last_heartbeat_time)
-    return found
 
 
 def moment(text: object) -> datetime | None:

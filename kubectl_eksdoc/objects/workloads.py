@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
@@ -24,7 +23,7 @@ from kubectl_eksdoc.model.workloads import (
 from kubectl_eksdoc.objects.nodes import reboot_locks
 from kubectl_eksdoc.objects.pod_details import HostingSpec
 from kubectl_eksdoc.objects.sharing import SharedTexts
-from kubectl_eksdoc.objects.structs import NO_RAW, Condition, Lean, Meta, Object, holds, newest_of
+from kubectl_eksdoc.objects.structs import NO_RAW, Condition, Lean, Meta, Object, holds
 
 
 class TemplateMeta(Lean):
@@ -163,8 +162,8 @@ _AMOUNT = re.compile(r"(\d{1,9})(%?)\Z")
 _DEFAULT_AMOUNT = "25%"
 
 
-def workload(given: WorkloadObject, share: SharedTexts, kind: str) -> tuple[Workload, datetime | None]:
-    """The fact, and the newest time the object tells. Absent spec.replicas means 1, as the API defaults it.
+def workload(given: WorkloadObject, share: SharedTexts, kind: str) -> Workload:
+    """The fact. Absent spec.replicas means 1, as the API defaults it.
 
     Raises:
         RawError: a part that is decoded late has a wrong type.
@@ -175,7 +174,7 @@ def workload(given: WorkloadObject, share: SharedTexts, kind: str) -> tuple[Work
     template_meta, template_spec = template.metadata or TemplateMeta(), template.spec or TemplateSpec()
     replicas = 1 if spec.replicas is None else spec.replicas
     rolling = _rollout(spec.strategy, max(replicas, 1)) if kind == "Deployment" else NO_ROLLOUT
-    fact = Workload(
+    return Workload(
         kind=kind,
         namespace=share.text(meta.namespace),
         name=share.text(meta.name),
@@ -195,7 +194,6 @@ def workload(given: WorkloadObject, share: SharedTexts, kind: str) -> tuple[Work
         template=_template(template_spec) if kind in _TEMPLATES_READ else NO_TEMPLATE,
         min_ready_s=spec.min_ready_seconds or 0,
     )
-    return fact, newest_of(status.conditions, meta.creation_timestamp)
 
 
 # As names only: inside a value quotes are escaped, so nothing else matches.
@@ -250,15 +248,15 @@ def _on_disruption(policy: FailurePolicy | None) -> str:
     return ""
 
 
-def job(given: JobObject, share: SharedTexts) -> tuple[Job, datetime | None]:
-    """The fact, and the newest time the object tells. Absent backoffLimit means 6, as the API defaults it.
+def job(given: JobObject, share: SharedTexts) -> Job:
+    """The fact. Absent backoffLimit means 6, as the API defaults it.
 
     Raises:
         RawError: a part that is decoded late has a wrong type.
     """
     meta, spec, status = given.metadata or Meta(), given.spec or JobSpec(), given.status or JobStatus()
     on_disruption = _on_disruption(spec.pod_failure_policy)
-    fact = Job(
+    return Job(
         namespace=share.text(meta.namespace),
         name=share.text(meta.name),
         uid=share.text(meta.uid),
@@ -274,30 +272,28 @@ def job(given: JobObject, share: SharedTexts) -> tuple[Job, datetime | None]:
         owner=share.owner(meta.owner_references),
         host=_host(spec.template, share),
     )
-    return fact, newest_of(status.conditions, meta.creation_timestamp)
 
 
-def cron_job(given: CronJobObject, share: SharedTexts) -> tuple[CronJob, datetime | None]:
-    """The fact, and the newest time the object tells.
+def cron_job(given: CronJobObject, share: SharedTexts) -> CronJob:
+    """The fact.
 
     Raises:
         RawError: a part that is decoded late has a wrong type.
     """
     meta, spec, text = given.metadata or Meta(), given.spec or CronJobSpec(), share.text
     made = (spec.job_template or JobTemplate()).spec or JobSpec()
-    fact = CronJob(text(meta.namespace), text(meta.name), text(meta.uid), _host(made.template, share))
-    return fact, meta.creation_timestamp
+    return CronJob(text(meta.namespace), text(meta.name), text(meta.uid), _host(made.template, share))
 
 
 def _host(given: _Template | None, share: SharedTexts) -> HostFiles:
     return share.hosting(given.spec) if given and given.spec else NO_HOST_FILES
 
 
-def autoscaler(given: AutoscalerObject, share: SharedTexts) -> tuple[Autoscaler, datetime | None]:
-    """The fact, and the newest time the object tells. Absent minReplicas means 1, as the API defaults it."""
+def autoscaler(given: AutoscalerObject, share: SharedTexts) -> Autoscaler:
+    """The fact. Absent minReplicas means 1, as the API defaults it."""
     meta, spec = given.metadata or Meta(), given.spec or AutoscalerSpec()
     target = spec.scale_target_ref or ScaleTarget()
-    fact = Autoscaler(
+    return Autoscaler(
         namespace=share.text(meta.namespace),
         name=share.text(meta.name),
         target_kind=share.text(target.kind),
@@ -305,4 +301,3 @@ def autoscaler(given: AutoscalerObject, share: SharedTexts) -> tuple[Autoscaler,
         minimum=1 if spec.min_replicas is None else spec.min_replicas,
         maximum=spec.max_replicas or 0,
     )
-    return fact, meta.creation_timestamp

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from kubectl_eksdoc.addon_diff.fields import value_of
@@ -20,12 +19,13 @@ from kubectl_eksdoc.addon_diff.run import outcome as targets
 from kubectl_eksdoc.addon_diff.run.guards import Guard
 from kubectl_eksdoc.addon_diff.run.outcome import AddonRollback, AddonUpdateResult, FieldCheck, Verdict
 from kubectl_eksdoc.drain.run.waves import Stage
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.keeping import printed
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.findings import Finding
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.render.addon.update import BLANK, as_json, named, sections, update_addon, update_command, way_out
 from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import CommandReport, Head, Line, Section, Table, as_it_is, flush
@@ -42,11 +42,22 @@ from kubectl_eksdoc.render.result import (
     WholeSeconds,
 )
 from kubectl_eksdoc.render.result import Lines as OthersLines
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Title, columns_of, name_column, text_column
-from kubectl_eksdoc.render.text import Tone, counted, duration, joined
+from kubectl_eksdoc.render.text import (
+    Cell,
+    Column,
+    Drawn,
+    Title,
+    Tone,
+    columns_of,
+    counted,
+    duration,
+    joined,
+    name_column,
+    text_column,
+)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sent:
     """What UpdateAddon says. `values` None: it gives none, and EKS keeps what it has. `keeps`: the fields for whose
     sake there are values that nobody gave, in words."""
@@ -59,7 +70,7 @@ class Sent:
     keeps: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WayBackText:
     """`commands`: each a whole line for a shell; `caveats` are clauses, `by_hand` fields in words."""
 
@@ -268,7 +279,7 @@ _TONES = {
 _MOST = 5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UpdateReport(CommandReport):
     """`plan` is of what is sent, None where it is looked at later; `changes`: so many fields are predicted to become
     other than they are. `guards`: why it is not sent; `weighty`: what must be acknowledged. `back`: a text is why there

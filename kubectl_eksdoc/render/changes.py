@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.change_journal import TEST_PODS, SavedChange, State
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.render.report import Head, Lines, Points, Report, Section, Table, as_it_is
 from kubectl_eksdoc.render.result import KindResult, Printed, Text
-from kubectl_eksdoc.render.tables import Cell, Column, Row, Title, columns_of, name_column, text_column
-from kubectl_eksdoc.render.text import Tone, counted
+from kubectl_eksdoc.render.text import Cell, Column, Row, Title, Tone, columns_of, counted, name_column, text_column
 
 _TONES = {State.OPEN: Tone.WARN, State.FAILED: Tone.BAD, State.DONE: Tone.GOOD, State.UNKNOWN: Tone.UNKNOWN}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChangesReport(Report):
     """The latest first."""
 

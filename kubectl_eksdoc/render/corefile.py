@@ -7,11 +7,11 @@ Never here: what CoreDNS takes, and how bad it is.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from kubectl_eksdoc.coredns_lameduck.shutdown import CorefileRead
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.render.report import PLAIN, CommandReport, Findings, Head, Section
 from kubectl_eksdoc.render.result import FindingResult, KindResult, Meta, Positive, Printed, Text, Texts
@@ -19,7 +19,7 @@ from kubectl_eksdoc.render.sarif import Sarif, SarifDetails
 from kubectl_eksdoc.render.text import joined
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CorefileReport(CommandReport):
     of = "a Corefile"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from kubectl_eksdoc.coredns_lameduck import deployed as dns
@@ -11,10 +11,11 @@ from kubectl_eksdoc.coredns_lameduck.judging import failing as leaving
 from kubectl_eksdoc.coredns_lameduck.judging.failing import endpoints
 from kubectl_eksdoc.coredns_lameduck.plan import CorednsStep, CorednsZone, DnsPlan
 from kubectl_eksdoc.coredns_lameduck.shutdown import CLIENT_S, CLOSING_S, MARGIN_S, ShutdownBudget
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.keeping import printed_corefile
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import (
     CommandReport,
@@ -31,8 +32,21 @@ from kubectl_eksdoc.render.report import (
     flush,
 )
 from kubectl_eksdoc.render.result import LEFT_OUT, Count, FindingResult, Meta, Moment, Printed, Text, Texts, UnsetType
-from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Row, Title, columns_of, name_column, number_column
-from kubectl_eksdoc.render.text import Look, Tone, counted, shown, wrapped
+from kubectl_eksdoc.render.text import (
+    MARGIN,
+    Cell,
+    Column,
+    Look,
+    Row,
+    Title,
+    Tone,
+    columns_of,
+    counted,
+    name_column,
+    number_column,
+    shown,
+    wrapped,
+)
 
 # CoreDNS in a sentence.
 
@@ -72,7 +86,7 @@ def what(plan: DnsPlan) -> str:
     if elsewhere(plan):
         return f"{plan.findings[0].message[:1].upper()}{plan.findings[0].message[1:]}."
     if isinstance(of, (Absent, Unknown)):
-        return f"CoreDNS: {of.said if isinstance(of, Absent) else of.why}."
+        return f"CoreDNS: {of.why}."
     addon = facts.addon
     if isinstance(addon, Absent):
         whose = "self-managed"
@@ -150,7 +164,7 @@ _IN_STEPS = Code.each(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LameduckReport(CommandReport):
     of = "coredns-lameduck"
 
@@ -300,7 +314,7 @@ class _Coredns(Printed):
     def of(cls, facts: dns.DnsFacts) -> _Coredns:
         addon, text, deployed = facts.addon, facts.text, facts.deployed
         if isinstance(deployed, (Absent, Unknown)):
-            version, replicas, why = None, None, deployed.why if isinstance(deployed, Unknown) else deployed.said
+            version, replicas, why = None, None, deployed.why
         else:
             version, replicas, why = deployed.version, deployed.replicas, ""
         return cls.filled(

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from kubectl_eksdoc.fleet import FleetPlan, Row, SharedFinding, Standing
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.fleet import JudgedMember, UnjudgedMember
 from kubectl_eksdoc.render.command_result import ClusterResult
-from kubectl_eksdoc.render.report import CommandReport, Foot, Head, Line, Lines, Points, Section, Table
+from kubectl_eksdoc.render.report import SIGNS, CommandReport, Foot, Head, Line, Lines, Points, Section, Table
 from kubectl_eksdoc.render.result import Count, KindResult, Meta, Moment, Printed, Text, Texts, UnsetType
-from kubectl_eksdoc.render.tables import (
-    SIGNS,
+from kubectl_eksdoc.render.text import (
     Cell,
     Column,
     Drawn,
     Title,
+    Tone,
     columns_of,
+    counted,
     name_column,
     number_column,
     text_column,
 )
-from kubectl_eksdoc.render.tables import Row as Cells
-from kubectl_eksdoc.render.text import Tone, counted
+from kubectl_eksdoc.render.text import Row as Cells
 
 # A fleet in sentences.
 
@@ -163,7 +163,7 @@ def _where(members: Sequence[str], names: Mapping[str, str]) -> str:
 MOST_SHARED = 10
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FleetReport(CommandReport):
     """`command`: that judged each of them."""
 

@@ -11,8 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.render.identity import NO_CLUSTER, UNKNOWN, called, named
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, text_of
-from kubectl_eksdoc.render.text import Look, clean, rfc3339
+from kubectl_eksdoc.render.text import Cell, Column, Drawn, Look, Row, clean, rfc3339, text_of
 
 _ACTIVE = re.compile(r"[\\`*\[\]<>|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 _OPENING = re.compile(r"^(\s*)(?:([-+#=:])|(\d+)([.)])(?=\s|$))")

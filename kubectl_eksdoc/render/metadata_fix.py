@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from kubectl_eksdoc.drain.run.waves import Stage
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.fixes import fix
 from kubectl_eksdoc.imds_probe.fixes.fix import Fix
 from kubectl_eksdoc.imds_probe.run import FixDone
@@ -17,8 +17,17 @@ from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
 from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import CommandReport, Head, Line, Lines, Section, Table, as_it_is, flush
 from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text, Texts, WholeSeconds
-from kubectl_eksdoc.render.tables import Cell, Drawn, columns_of, name_column, text_column
-from kubectl_eksdoc.render.text import Tone, counted, duration, joined
+from kubectl_eksdoc.render.text import (
+    Cell,
+    Drawn,
+    Tone,
+    columns_of,
+    counted,
+    duration,
+    joined,
+    name_column,
+    text_column,
+)
 
 # A fix to choose, as ``-o json`` and ``-o yaml`` print it.
 
@@ -127,7 +136,7 @@ _TONES = {
 _MOST = 4
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FixReport(CommandReport):
     """`fixes`: () where one is looked at later. `back`: the commands of the rollback. `tried`: what a dry run said;
     `forbidden`: why it is not begun. `done` None: nothing was asked for. `journal`: where it is written down on this

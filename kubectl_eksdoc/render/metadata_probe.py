@@ -5,15 +5,16 @@ and what is found. A wide page has every request, too.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Literal
 
 from kubectl_eksdoc.amazon.metadata_service import Reach
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.probing.diagnosis import Answers, Cause, diagnosis
 from kubectl_eksdoc.imds_probe.probing.result import Probed, ProbedNode, ProbePlan, findings_of
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Finding
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.metadata import AddressFamily, Ask, FamilyAnswer, ProbeStep
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.placing import NotMade
@@ -21,8 +22,18 @@ from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.metadata.nodes import reached
 from kubectl_eksdoc.render.report import CommandReport, Findings, Head, Points, Section, Table
 from kubectl_eksdoc.render.result import FindingResult, Meta, Positive, Printed, Text, Texts, UnsetType
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title, columns_of, name_column, number_column
-from kubectl_eksdoc.render.text import Tone, counted
+from kubectl_eksdoc.render.text import (
+    Cell,
+    Column,
+    Drawn,
+    Row,
+    Title,
+    Tone,
+    columns_of,
+    counted,
+    name_column,
+    number_column,
+)
 
 # The active probe in sentences.
 
@@ -66,7 +77,7 @@ def about(plan: ProbePlan) -> list[str]:
     return list(filter(None, told))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ActiveReport(CommandReport):
     """`probed` None: nothing was made, yet or at all. `refused`: pods that the server would refuse, by their names,
     where it was asked."""

@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.render.identity import NO_CLUSTER, UNKNOWN, named
-from kubectl_eksdoc.render.tables import Cell, Column, Row, text_of
-from kubectl_eksdoc.render.text import Look, Tone, clean, counted, few, rfc3339
+from kubectl_eksdoc.render.text import Cell, Column, Look, Row, Tone, clean, counted, few, rfc3339, text_of
 
 # HTML by construction: what is not markup already is escaped, so that a cluster's text stays text.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from kubectl_eksdoc.amazon import iam
 from kubectl_eksdoc.amazon.iam import IamPlace
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.permissions import OptIn
@@ -39,8 +39,7 @@ from kubectl_eksdoc.render.report import (
 )
 from kubectl_eksdoc.render.result import Meta, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.roles import RoleManifests, RoleStep
-from kubectl_eksdoc.render.tables import Cell, Column, Row, Title, number_column, text_column
-from kubectl_eksdoc.render.text import Tone, counted, joined
+from kubectl_eksdoc.render.text import Cell, Column, Row, Title, Tone, counted, joined, number_column, text_column
 
 # The sentences that are said of rights.
 
@@ -217,7 +216,7 @@ def _notes(view: PermissionsReport) -> Iterator[str]:
         yield f"Without these all else is answered, and what rests on them is unknown: {'; '.join(optional)}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PermissionsReport(Report):
     """`name` of the role. `given`: the commands as they were named, none for all that read; `each`: every command that
     there is, where none was named. `doubts`: what an action may need besides, in sentences. `more`: the words by which
@@ -283,7 +282,7 @@ _COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HeldReport(CommandReport):
     of = "what you may"
 

@@ -26,17 +26,21 @@ from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.drain.signs import BAD, GOOD
 from kubectl_eksdoc.render.report import ReportFigure, Table
 from kubectl_eksdoc.render.result import Count, Difference, Positive, Printed, Seconds, Text, Texts
-from kubectl_eksdoc.render.tables import (
+from kubectl_eksdoc.render.text import (
     MARGIN,
     Cell,
+    Look,
     Row,
     Title,
     columns_of,
+    counted,
+    duration,
+    joined,
+    listing,
     name_column,
     number_column,
     text_column,
 )
-from kubectl_eksdoc.render.text import Look, counted, duration, joined, listing
 
 
 class NodeRun(NamedTuple):

@@ -29,8 +29,7 @@ from kubectl_eksdoc.render.record import (
 )
 from kubectl_eksdoc.render.report import Foot, Head, Points, Report, Section, Table
 from kubectl_eksdoc.render.result import Count, Difference, FindingResult, Printed, Seconds, Text, Texts
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.text import Look, counted, duration, joined, listing
+from kubectl_eksdoc.render.text import Look, Title, counted, duration, joined, listing
 
 # A rehearsal in sentences: its verdict, where it differs from the plan, and what it cannot show.
 
@@ -38,6 +37,7 @@ from kubectl_eksdoc.render.text import Look, counted, duration, joined, listing
 NOT_SHOWN = (
     "what is neither in the facts it was made from nor asked for by --fault: images that are slow to pull, webhooks, "
     "other people and programs that change the cluster meanwhile",
+    "operators: pods of a custom resource are taken to be created again at once",
     "Jobs that end: they do only where it is known when",
     "preemption: no pod pushes out another of lower priority",
 )

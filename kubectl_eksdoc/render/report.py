@@ -13,29 +13,74 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.model.findings import Finding, Severity
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, When
 from kubectl_eksdoc.render.encode import to_json, to_yaml
-from kubectl_eksdoc.render.tables import (
+from kubectl_eksdoc.render.text import (
     MARGIN,
     MOST_ROWS,
     Drawn,
-    Mark,
+    Look,
     Title,
-    finding_lines,
+    Tone,
+    cut,
+    few,
     more,
     plain,
+    shown,
     titled,
-    unmarked,
+    wrapped,
 )
-from kubectl_eksdoc.render.text import Look, Tone, cut, few, shown, wrapped
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.model.cluster import Cluster
 
+# Findings on a screen: each in a line or two, and below it what shows it and what to do.
+
+
+SIGNS = {Status.FAIL: ("✗", Tone.BAD), Status.UNKNOWN: ("?", Tone.UNKNOWN), Status.PASS: ("!", Tone.WARN)}
+
+
+Mark = Callable[[Finding], str]
+"""What is said of a finding behind its severity, ``" (new)"``; "" for nothing."""
+
+
+def unmarked(_: Finding) -> str:
+    return ""
+
+
+def finding_lines(found: Finding, look: Look, full: bool, named: bool, mark: Mark) -> list[str]:
+    """`named`: its subject is named."""
+    sign, tone = SIGNS[found.status]
+    what = f"{found.subject.kind} {found.subject}: {found.message}" if named else found.message
+    head = wrapped(f"{sign} {found.severity.value}{mark(found)}: {what}", look, MARGIN, MARGIN * 2)
+    lines = [look.paint(head[0], tone), *head[1:]]
+    evidence = found.evidence if full else found.evidence[:2]
+    for text in evidence:
+        lines += wrapped(f"- {text}", look, MARGIN * 2, MARGIN * 3)
+    if len(evidence) < len(found.evidence):
+        lines.append(f"{MARGIN * 2}{look.ellipsis} and {len(found.evidence) - len(evidence)} more")
+    if found.missing and found.missing not in found.evidence:
+        lines += wrapped(f"missing: {found.missing}", look, MARGIN * 2)
+    for each in found.remedy if full else _first(found.remedy, named):
+        lines += wrapped(f"→ {each.said}", look, MARGIN * 2, MARGIN * 3)
+        if each.command:
+            lines.append(f"{MARGIN * 3}{shown(each.command, look)}")
+    return lines
+
+
+def _first(remedies: Sequence[Remedy], named: bool) -> Sequence[Remedy]:
+    """What is done first; where it is a command for now, what is done later as well, so that it does not stay
+    the only thing."""
+    if not named or not remedies or remedies[0].when is When.LATER or not remedies[0].command:
+        return remedies[:1]
+    return (remedies[0], *[each for each in remedies if each.when is When.LATER][:1])
+
+
 # What a page is made of.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Head:
     """The verdict, and paragraphs below it. `ticket`: of what a ticket is, ``Drain of``; it then begins with that, the
     cluster's name and where its facts are from."""
@@ -45,7 +90,7 @@ class Head:
     ticket: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Table:
     """At most so many rows but on a wide page. `rows`: what they are of, a plural; `left_out`: how many there are
     besides; `above`: a paragraph of a terminal; `below`: what is to be known of the rows, or that there are none. In a
@@ -62,7 +107,7 @@ class Table:
     fold: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Points:
     """Sentences that have nothing to do with each other."""
 
@@ -91,7 +136,7 @@ def flush(text: str, indent: int = 2) -> Line:
     return Line(text, indent, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lines:
     """Of a text without a title, `title` is None; `language` of the lines that are whole; `left_out`: how many of what
     they tell there are besides."""
@@ -102,7 +147,7 @@ class Lines:
     left_out: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Findings:
     """`of`: what they are of, as ``" with NONE"``; `named`: they are of several subjects."""
 
@@ -112,7 +157,7 @@ class Findings:
     mark: Mark = unmarked
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReportFigure:
     """`draw` makes its lines for a look, whole or so that they fit; `below`: paragraphs. Without a title, these lines
     are all that a screen shows of it."""
@@ -122,7 +167,7 @@ class ReportFigure:
     below: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Written:
     """Of a ticket: lines that are Markdown already."""
 
@@ -130,7 +175,7 @@ class Written:
     lines: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Foot:
     """What a terminal says last: where more of it is."""
 
@@ -200,7 +245,7 @@ class Backend(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Screen:
     """A terminal. `full`: nothing is cut and no column dropped, so lines may be wider than it is."""
 
@@ -256,7 +301,7 @@ def _on_screen(line: Line | str, look: Look) -> list[str]:
     return [look.paint(first, tone), *others]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Document:
     """The result, by the encoder of its format."""
 
@@ -268,7 +313,7 @@ class _Document:
         return self.encode(plain(report.result()), look.ascii)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OwnFormat:
     """A format that only one command has."""
 

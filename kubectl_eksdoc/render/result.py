@@ -18,9 +18,9 @@ from msgspec import Struct, defstruct, structs, to_builtins
 from msgspec import UnsetType as UnsetType
 from msgspec import field as field
 
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.documents import API_VERSION
 from kubectl_eksdoc.model.findings import Severity, Status, When
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.render.encode import plain_value
 from kubectl_eksdoc.render.text import rfc3339
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.in_cluster import KINDS, InClusterCommand
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import shell
@@ -53,7 +53,7 @@ def _role(name: str, namespace: str, permissions: Iterable[Permission]) -> Json:
 # Kubernetes objects as they are given to kubectl, below what says in words what they do and how they go away.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RoleStep:
     """What may be done, in a few words, and the command that does it."""
 
@@ -61,7 +61,7 @@ class RoleStep:
     command: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RoleManifests(Report):
     """`docs` in the order in which they are created; `about`: sentences that say what this is."""
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from posixpath import normpath
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Suppression
 from kubectl_eksdoc.render.encode import Json, to_json
 from kubectl_eksdoc.render.text import Look
@@ -53,7 +53,7 @@ class SarifDetails(NamedTuple):
     properties: Fields | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sarif:
     """`details`: of a report."""
 

@@ -7,10 +7,10 @@ Never here: what may be written down, and how the file is made.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Protocol
 
 from kubectl_eksdoc import __version__
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.permissions import how_to
@@ -18,8 +18,7 @@ from kubectl_eksdoc.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import Head, Lines, Points, Report, Section, Table, as_it_is
 from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text
-from kubectl_eksdoc.render.tables import Row, number_column, text_column
-from kubectl_eksdoc.render.text import rfc3339
+from kubectl_eksdoc.render.text import Row, number_column, rfc3339, text_column
 
 # What is shown of a snapshot.
 
@@ -32,7 +31,7 @@ class _Taken(Protocol):
     def size(self) -> int: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SnapshotReport(Report):
     """`path`: the file. `without`: opt-ins that are left out. Of the demo, whose incidents each have a scene, the first
     is shown."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.kinds import Unknown
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.aws.believing import VerifiedCluster
+    from kubectl_eksdoc.aws.asking import VerifiedCluster
     from kubectl_eksdoc.aws.refusals import LiveAws
     from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.model.aws.clusters import AwsAccess
@@ -24,7 +24,7 @@ def believe_live(connection: Connection, wanted: AwsRequest) -> VerifiedCluster:
         UsageError: nothing says which region, or which cluster.
         AwsError: as `believing.believed`.
     """
-    from kubectl_eksdoc.aws.believing import believed
+    from kubectl_eksdoc.aws.asking import believed
 
     aws = open_live(connection, wanted)
     return believed(aws, aws.access)
@@ -69,7 +69,7 @@ def recorded(snapshot: str) -> VerifiedCluster | Unknown:
 
 def of_answers(answers: bytes | None, where: str) -> VerifiedCluster | Unknown:
     """What a recording says; None: there is none. Raises: as `recorded`."""
-    from kubectl_eksdoc.aws.believing import believed
+    from kubectl_eksdoc.aws.asking import believed
     from kubectl_eksdoc.aws.recorded import Recorded
 
     if answers is None:
@@ -80,7 +80,7 @@ def of_answers(answers: bytes | None, where: str) -> VerifiedCluster | Unknown:
 
 def demo(scene: str = "") -> VerifiedCluster:
     """As `DemoAnswers`."""
-    from kubectl_eksdoc.aws.believing import believed
+    from kubectl_eksdoc.aws.asking import believed
 
     aws = DemoAnswers(scene)
     return believed(aws, aws.access)

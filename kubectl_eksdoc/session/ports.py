@@ -6,11 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, HelmRelease, KindUsage, ObjectName
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.interruption import ReportedChanges, SpotEvent
-from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.pods import Container, LogOf
+from kubectl_eksdoc.model.kinds import Absent, Resource, Unknown
+from kubectl_eksdoc.model.nodes import Container, LogOf
 
 
 class ClusterReader(Protocol):

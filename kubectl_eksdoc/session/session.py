@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from kubectl_eksdoc.errors import AwsDenied, AwsLogin, SnapshotError, UsageError
-from kubectl_eksdoc.model.asked import LEFT_OUT, Absent, NoAws, Unknown, missing_rights
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.kinds import LEFT_OUT, Absent, NoAws, Unknown, missing_rights
 from kubectl_eksdoc.session.aws import believe_live, recorded
-from kubectl_eksdoc.session.kept import DemoSnapshot, SnapshotScene, kept
-from kubectl_eksdoc.session.sources import Progress, SourceChoice, open_reader
+from kubectl_eksdoc.session.sources import DemoSnapshot, Progress, SnapshotScene, SourceChoice, kept, open_reader
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.aws.believing import VerifiedCluster
+    from kubectl_eksdoc.aws.asking import VerifiedCluster
     from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.kube.single_objects import SingleObjects
     from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, ObjectName
@@ -49,7 +49,7 @@ class AwsUse(Enum):
     LEFT_OUT = "left out"  # it asks nothing
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ClusterNeeds:
     """What `command` needs of a cluster, declared before it is read: a dump is gone through once.
 
@@ -66,7 +66,7 @@ class ClusterNeeds:
     aws: AwsUse = AwsUse.OPTIONAL
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionRequest:
     """What a session is opened with. `wanted`: which cluster of AWS; `believe`: by whom AWS is asked of a live one."""
 

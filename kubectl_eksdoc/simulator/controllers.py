@@ -9,11 +9,11 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.simulator.store import Key, Store, StoreChange, StoreChangeKind, StoredItem
@@ -175,7 +175,7 @@ class Loop:
 HOUR_S = 3600.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ControllerLimits:
     """In an hour, whatever the size of the cluster, and (`_each`) for each object that it has at first."""
 

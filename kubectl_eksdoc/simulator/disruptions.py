@@ -27,7 +27,7 @@ from kubectl_eksdoc.kubernetes.evictions import (
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.quantities import InvalidQuantity, nanos
 from kubectl_eksdoc.simulator.kubelets import none_is
 from kubectl_eksdoc.simulator.registry import (

@@ -12,7 +12,7 @@ from typing import Protocol
 from kubectl_eksdoc.kubernetes.evictions import Rejected, rejected
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator.registry import PODS, DeleteOptions, FactSource, Registry, condition, with_condition
 from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem
 

@@ -7,13 +7,14 @@ was anything to do it to.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
 from kubectl_eksdoc.kubernetes.evictions import EvictionRequest
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator.chance import Chance
 from kubectl_eksdoc.simulator.controllers import in_time
 from kubectl_eksdoc.simulator.kubelets import NODES, KubeletTimes, none_is
@@ -50,12 +51,12 @@ def lose(plane: ControlPlane, node: str) -> bool:
     for kind in HEARD_OF:
         told = condition(item.doc, kind) or {"type": kind}
         held = put(held, {**told, "status": "Unknown", "lastTransitionTime": now, **UNHEARD})
-    plane.registry.update(item, with_value(item.doc, ("status", "conditions"), list(held)), status=True)
+    plane.registry.put(item, ("status", "conditions"), list(held), status=True)
     for pod in pods_on(plane, node):
         ready = condition(pod.doc, "Ready")
         if ready is not None and ready.get("status") == "True":
             held = put(pod.doc["status"]["conditions"], {**ready, "status": "False", "lastTransitionTime": now})
-            plane.registry.update(pod, with_value(pod.doc, ("status", "conditions"), held), status=True)
+            plane.registry.put(pod, ("status", "conditions"), held, status=True)
     return True
 
 
@@ -64,7 +65,7 @@ def hold(plane: ControlPlane, pod: StoredItem, finalizer: str) -> bool:
     held = at(pod.doc, "metadata", "finalizers") or []
     if pod.leaving or finalizer in held:
         return False
-    plane.registry.update(pod, with_value(pod.doc, ("metadata", "finalizers"), [*held, finalizer]))
+    plane.registry.put(pod, ("metadata", "finalizers"), [*held, finalizer])
     return True
 
 
@@ -178,7 +179,7 @@ def joins() -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TimedMishap:
     """`mishap` happens once at `at_s` (virtual seconds from the start), or with the chance `share` in each minute
     where `at_s` is None. `paced` makes another pace of the kubelets'. `stuck` pods never stop. `late_s`: how much
@@ -252,7 +253,7 @@ class FaultyControlPlane:
 # Paces at which some pods take longer than they should, or never come to an end.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Slower:
     """A pace at which `which` pods take so many seconds more: `NEVER` for what they never do by themselves. Who never
     stops is killed when the grace period is over."""
@@ -290,7 +291,7 @@ def remove(plane: ControlPlane, node: str, told: Callable[[str], None]) -> bool:
     if item is None or any(each.get("key") == TAINT for each in _taints(item.doc)):
         return False
     taint = {"key": TAINT, "value": str(round(plane.agenda.now.timestamp())), "effect": "NoSchedule"}
-    plane.registry.update(item, with_value(item.doc, ("spec", "taints"), [*_taints(item.doc), taint]))
+    plane.registry.put(item, ("spec", "taints"), [*_taints(item.doc), taint])
     told("is being removed by an autoscaler")
     end_s = plane.agenda.seconds + TRIES_S
 
@@ -331,7 +332,7 @@ def _found_no_place(pod: Doc) -> bool:
 def _keep(plane: ControlPlane, node: str) -> None:
     item = plane.registry.get(NODES, ("", node))
     left = [each for each in _taints(item.doc) if each.get("key") != TAINT]
-    plane.registry.update(item, with_value(item.doc, ("spec", "taints"), left))
+    plane.registry.put(item, ("spec", "taints"), left)
 
 
 def _taints(node: Doc) -> list[Doc]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator.controllers import Controller, Loop, VirtualTime, WorkBudget, in_time
 from kubectl_eksdoc.simulator.disruptions import DisruptionController, Evictions, StaleTargets
 from kubectl_eksdoc.simulator.kubelets import Kubelets, KubeletTimes, Pulling, every_image, none_is
@@ -17,7 +17,7 @@ from kubectl_eksdoc.simulator.scheduling import NodeRoster, Scheduler
 from kubectl_eksdoc.simulator.store import Key, Listener, Names, Store, StoredItem, Traits, by_resource
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ControlPlaneLags:
     """Seconds from a change until each part of the control plane looks at it, and of each sync of a budget, for the
     disruption controller has one worker. `disruptions_late_s` is asked each time it is woken: so much later it looks.

@@ -7,16 +7,15 @@ update.go, delete.go (BeforeCreate, BeforeUpdate, BeforeDelete), pkg/registry/co
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api import statuses
 from kubectl_eksdoc.kubernetes.api.statuses import NamedResource, StatusCause
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
 from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 from kubectl_eksdoc.model.workloads import Workload
 from kubectl_eksdoc.simulator.controllers import VirtualTime
@@ -27,10 +26,12 @@ NAMESPACES = kinds.NAMESPACES.full_name
 
 DEFAULT_GRACE_S = 30
 
+FINALIZERS = ("metadata", "finalizers")
+
 _FINISHED = ("Succeeded", "Failed")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeleteOptions:
     """`grace_s` None: as the object says; 0: at once, without asking the kubelet. `propagation`: Background (None),
     Foreground or Orphan."""
@@ -42,7 +43,7 @@ class DeleteOptions:
     dry_run: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Deleted:
     """`item` as it is after that: still there while somebody must let it go (`gone` False)."""
 
@@ -139,6 +140,14 @@ class Registry:
         if item.leaving and _let_go(made) and not (item.resource == PODS and _grace(made)):
             return item if dry_run else self.store.remove(self.store.replace(item, made))
         return StoredItem(item.resource, item.key, item.version, made) if dry_run else self.store.replace(item, made)
+
+    def put(self, item: StoredItem, path: tuple[str, ...], value: object, *, status: bool = False) -> StoredItem:
+        """`item` with `value` at `path`. Raises: as `update`."""
+        return self.update(item, with_value(item.doc, path, value), status=status)
+
+    def let_go(self, item: StoredItem, finalizer: str) -> StoredItem:
+        """`item` without that finalizer. Raises: as `update`."""
+        return self.put(item, FINALIZERS, [each for each in item.finalizers if each != finalizer])
 
     def delete(self, item: StoredItem, options: DeleteOptions = DeleteOptions()) -> Deleted:
         """Delete, or mark for deletion what must be stopped or let go by somebody first.

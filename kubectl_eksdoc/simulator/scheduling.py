@@ -19,9 +19,8 @@ from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.nodes import ControllerOwner, Node, Pod
 from kubectl_eksdoc.model.placing import CPU, DEFAULT_SCHEDULER, MEMORY
-from kubectl_eksdoc.model.pods import ControllerOwner, Pod
 from kubectl_eksdoc.model.selectors import Labels
 from kubectl_eksdoc.model.workloads import Workload
 from kubectl_eksdoc.simulator.registry import NAMESPACES, FactSource, Registry, with_condition

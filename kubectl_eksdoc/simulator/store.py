@@ -15,6 +15,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
 from kubectl_eksdoc.kubernetes.api.statuses import NamedResource
 from kubectl_eksdoc.model import kinds
@@ -72,6 +73,24 @@ class StoredItem:
     def leaving(self) -> bool:
         """Whether it is being deleted."""
         return "deletionTimestamp" in self.doc["metadata"]
+
+    @property
+    def owners(self) -> list[Doc]:
+        """Its owner references."""
+        return self.doc["metadata"].get("ownerReferences") or []
+
+    @property
+    def finalizers(self) -> list[str]:
+        return self.doc["metadata"].get("finalizers") or []
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return self.doc["metadata"].get("labels") or {}
+
+    @property
+    def created(self) -> str:
+        """When, as it is written; "" where that is not."""
+        return str(self.doc["metadata"].get("creationTimestamp") or "")
 
 
 class StoreChange(NamedTuple):
@@ -270,7 +289,7 @@ class Store:
 # What the API server must know of a kind to store it: its names, whether its spec is counted, how it is deleted.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Traits:
     """`counts`: changes of the spec are counted in metadata.generation. `has_status`: status is a subresource, which
     writes of the object leave alone. `returned`: a deletion is answered with the object, not with a Status.
@@ -295,16 +314,6 @@ def of_resource(
     named = NamedResource(resource.plural, resource.group, resource.kind)
     return Traits(named, resource.api_version, resource.namespaced, counts, has_status, returned)
 
-
-ADMISSION_POLICIES = Resource(
-    "ValidatingAdmissionPolicy", "validatingadmissionpolicies", "admissionregistration.k8s.io", namespaced=False
-)
-ADMISSION_BINDINGS = Resource(
-    "ValidatingAdmissionPolicyBinding",
-    "validatingadmissionpolicybindings",
-    "admissionregistration.k8s.io",
-    namespaced=False,
-)
 
 _COUNTED = (
     kinds.DEPLOYMENTS,
@@ -341,8 +350,6 @@ BUILT_IN: tuple[Traits, ...] = (
     of_resource(kinds.PRIORITY_CLASSES, counts=True),
     of_resource(kinds.VALIDATING_WEBHOOKS, counts=True),
     of_resource(kinds.MUTATING_WEBHOOKS, counts=True),
-    of_resource(ADMISSION_POLICIES, counts=True, has_status=True),
-    of_resource(ADMISSION_BINDINGS, counts=True),
     *(of_resource(resource, counts=True, has_status=True) for resource in _COUNTED),
     *(of_resource(resource, has_status=True) for resource in _WITH_STATUS),
     *(of_resource(resource) for resource in _PLAIN),

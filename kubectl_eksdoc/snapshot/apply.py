@@ -9,18 +9,17 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.errors import AwsError, ClusterError, UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import permissions
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.cluster import Cluster, Source
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.session.aws import DemoAnswers, open_live
-from kubectl_eksdoc.session.kept import AWS_ANSWERS, CLUSTER_ANSWERS, DemoSnapshot
 from kubectl_eksdoc.session.session import ClusterNeeds, LiveSession, Observed, SessionRequest, named, or_unknown
-from kubectl_eksdoc.session.sources import Progress, SourceChoice
+from kubectl_eksdoc.session.sources import AWS_ANSWERS, CLUSTER_ANSWERS, DemoSnapshot, Progress, SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.aws.asking import AwsClient
-    from kubectl_eksdoc.aws.believing import VerifiedCluster
+    from kubectl_eksdoc.aws.asking import AwsClient, VerifiedCluster
     from kubectl_eksdoc.aws.recorded import Recorder
     from kubectl_eksdoc.aws.refusals import LiveAws
     from kubectl_eksdoc.host.archives.snapshot import SnapshotFile
@@ -28,11 +27,11 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.kubernetes.keeping import KeptAnnotations
     from kubectl_eksdoc.model.aws.clusters import AwsAccess
     from kubectl_eksdoc.model.connection import Connection
-    from kubectl_eksdoc.objects.raw_objects import RawObjects
+    from kubectl_eksdoc.objects.single import RawObjects
     from kubectl_eksdoc.snapshot.recording import SnapshotRecorder
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SnapshotContent:
     """What a snapshot holds, and its size in bytes."""
 
@@ -176,7 +175,7 @@ class _Taking:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _OfAws:
     """What is believed of AWS, who writes down what it answers, and as whom it is asked."""
 
@@ -202,8 +201,8 @@ class _OfAws:
 
 
 def _of_aws(aws: AwsClient, access: AwsAccess, keep: KeptAnnotations) -> _OfAws:
-    """Raises AwsError: as `aws.believing.believed`."""
-    from kubectl_eksdoc.aws.believing import believed
+    """Raises AwsError: as `aws.asking.believed`."""
+    from kubectl_eksdoc.aws.asking import believed
     from kubectl_eksdoc.aws.recorded import AwsAnswerCleaner, Recorder
 
     recorder = Recorder(aws, AwsAnswerCleaner(keep))

@@ -24,13 +24,12 @@ from kubectl_eksdoc.interruption import read as interruption
 from kubectl_eksdoc.interruption import spot
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, HelmRelease, KindUsage, ObjectName
-from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.model.check_needs import FURTHER, CheckNeed
 from kubectl_eksdoc.model.cluster import ClusterAnswers
 from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.interruption import ReportedChanges, SpotEvent
-from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.pods import Container, LogOf
+from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, Resource, Unknown
+from kubectl_eksdoc.model.nodes import Container, LogOf
 from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.session.session import ClusterSession
 

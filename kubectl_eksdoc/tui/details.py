@@ -8,14 +8,15 @@ from typing import Literal
 
 from kubectl_eksdoc.drain.outcome import Eviction, NotEvictedPod, PodVerdict
 from kubectl_eksdoc.drain.result import Headroom
+from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status, When
 from kubectl_eksdoc.render.drain.findings import Group, evidence
 from kubectl_eksdoc.render.drain.findings import of_budget as of_budget_groups
-from kubectl_eksdoc.render.drain.plan import DrainView
+from kubectl_eksdoc.render.drain.plan import DrainView, status_of
 from kubectl_eksdoc.render.drain.signs import BUDGET_SIGN, POD_SIGN, TARGET_SIGN
-from kubectl_eksdoc.render.tables import SIGNS, Cell
-from kubectl_eksdoc.render.text import Look, Tone, counted, duration, listing
+from kubectl_eksdoc.render.report import SIGNS
+from kubectl_eksdoc.render.text import Cell, Look, Tone, counted, duration, listing
 from kubectl_eksdoc.tui.sheets.nodes import targets_of
 from kubectl_eksdoc.tui.sheets.pods import Line, Listed, once_a_view, text_of
 
@@ -45,6 +46,17 @@ def of_budget(headroom: Headroom, view: DrainView) -> list[Line]:
         at = "" if when is None else f" after {duration(when)}"
         lines.append(f"{each.position:>5}  {each.pod.key} on {each.node}{at}, grace {duration(view.grace(each.pod))}")
     return [*lines, *_more(len(going))]
+
+
+def of_closed(budget: Budget) -> list[Line]:
+    """Of one that lets no pod go now, before anything is marked."""
+    status = status_of(budget)
+    head = (f"? {budget.key}: whether it allows an eviction is not known", Tone.UNKNOWN)
+    if status is not None:
+        head = (f"✗ {budget.key}: allows no eviction now", Tone.BAD)
+    told = "" if status is None else f": {status.current} healthy of {status.expected}, {status.desired} wanted"
+    helps = "Mark the nodes of its pods (space on [1]): the plan names the fix here."
+    return [head, f"{budget.rule}{told}", "", f"selector   {budget.selector}", "", helps]
 
 
 def room_elsewhere(going: Iterable[Eviction]) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubectl_eksdoc.drain.nodes import IMAGE
 from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.quantities import parse
 from kubectl_eksdoc.render.drain.findings import FLAGS
 from kubectl_eksdoc.render.drain.signs import in_brief
@@ -18,7 +19,7 @@ from kubectl_eksdoc.tui.model import EditHistory, Model
 Edited = EditHistory | str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CursorPlace:
     """`node` is under the cursor, None where the row is no node; `start` was the last one that was marked. `cause`: the
     code of a blocker, on the page of blockers; None elsewhere."""

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.text import Tone
+from kubectl_eksdoc.render.text import Column, Tone
 from kubectl_eksdoc.tui.keymap import HelpPart, Keymap, ScreenPage
 from kubectl_eksdoc.tui.sheets.pods import Line, Sheet, of_rows, padded
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
@@ -27,9 +24,9 @@ AS_IT_COMES = Keymap()
 
 class HelpScreen(ModalScreen[None]):
     VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "close", show=False),
-        *(Binding(key, f"page('{key}')", "scroll", show=False) for key in ("up", "down", "pageup", "pagedown")),
+    BINDINGS = [
+        ("escape", "dismiss"),
+        *((key, f"page('{key}')") for key in ("up", "down", "pageup", "pagedown")),
     ]
 
     def __init__(self, page: ScreenPage, keymap: Keymap) -> None:
@@ -83,10 +80,10 @@ _COLUMNS = (Column("", floor=2), Column("CONTEXT", middle=True))
 class ContextsScreen(ModalScreen[str]):
     """It is dismissed with the one that was chosen, "" for none."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss('')", show=False),
-        Binding("down,ctrl+n", "move(1)", show=False),
-        Binding("up,ctrl+p", "move(-1)", show=False),
+    BINDINGS = [
+        ("escape", "dismiss('')"),
+        ("down,ctrl+n", "move(1)"),
+        ("up,ctrl+p", "move(-1)"),
     ]
 
     def __init__(self, names: Sequence[str], now: str) -> None:
@@ -126,4 +123,4 @@ class ContextsScreen(ModalScreen[str]):
 def sheet(names: Sequence[str], now: str, wanted: str) -> Sheet:
     """Those with `wanted` in their names, as they come."""
     rows = [(name, ["»" if name == now else "", name]) for name in names if wanted.lower() in name.lower()]
-    return of_rows(_COLUMNS, rows, "No context is called like that." if names else "The kubeconfig has none.", fill=1)
+    return of_rows(_COLUMNS, rows, "No context matches." if names else "The kubeconfig has none.", fill=1)

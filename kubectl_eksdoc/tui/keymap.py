@@ -6,17 +6,16 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.knowledge import file, made
 from kubectl_eksdoc.model.spelling import matches, maybe
 from kubectl_eksdoc.render.text import joined
 
-# The keys: one table of which bindings, the line at the foot and the help are made.
-#
-# k9s' letters where k9s has one, vim's motion, lazygit's numbers and undo. Nothing that changes a cluster is on a
-# letter that moves elsewhere, on Enter or on a chord.
+# The keys: one table (`knowledge/keys.json`) of which bindings, the line at the foot and the help are made.
 
 
 class ScreenPage(str, Enum):
@@ -52,7 +51,7 @@ class HelpPart(str, Enum):
     ANYWHERE = "Anywhere"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeyBinding:
     """`id` names it in a keymap; `keys` as Textual spells them; `shown` as a person reads it; `pages` on which it does
     something (none: on all). `foot`: its place at the foot of the screen, 0 for only in the help. `given`: what its
@@ -60,104 +59,30 @@ class KeyBinding:
 
     id: str
     keys: str
-    shown: str
     action: str
     words: str
     part: HelpPart
+    shown: str = ""
     pages: tuple[ScreenPage, ...] = ()
     foot: int = 0
-    given: int | str | ScreenPage | None = None
+    given: Any = None
 
 
 TYPED_AFTER = frozenset({"filter", "prompt"})
 """The actions of keys behind which a text is typed: they come before all others, so that the next key is in it however
 fast it comes. (What is pressed behind m is a key; `screen.PlanScreen.on_key` sees both.)"""
 
-_NODES = (ScreenPage.PLAN, ScreenPage.WAVES, ScreenPage.WHAT_IF, ScreenPage.PODS)
-
 _MARK, _COPY, _PAGES, _KNOBS = 1, 3, 6, 8
 """Places at the foot."""
 
-KEYS: tuple[KeyBinding, ...] = (
-    KeyBinding(
-        "mark",
-        "space",
-        "space",
-        "mark",
-        "mark (on 4: assume fixed)",
-        HelpPart.MARK,
-        (*_NODES, ScreenPage.BLOCKERS),
-        _MARK,
-    ),
-    KeyBinding("mark-more", "m", "m", "mark_more", "mark…", HelpPart.MARK, (ScreenPage.PLAN,), 2),
-    KeyBinding(
-        "mark-range", "ctrl+@,ctrl+space", "ctrl+space", "mark_range", "mark range", HelpPart.MARK, (ScreenPage.PLAN,)
-    ),
-    KeyBinding("mark-none", "ctrl+backslash", "ctrl+\\", "mark_none", "clear marks", HelpPart.MARK, _NODES),
-    KeyBinding("parallel-down", "left_curly_bracket", "{", "parallel", "fewer nodes at once", HelpPart.PLAN, given=-1),
-    KeyBinding("parallel-up", "right_curly_bracket", "}", "parallel", "more nodes at once", HelpPart.PLAN, given=1),
-    KeyBinding("grace-down", "left_parenthesis", "(", "grace", "shorter grace", HelpPart.PLAN, given=-1),
-    KeyBinding("grace-up", "right_parenthesis", ")", "grace", "longer grace", HelpPart.PLAN, given=1),
-    KeyBinding("allow", "a", "a", "allow", "allow it in this run, or not", HelpPart.PLAN, (ScreenPage.BLOCKERS,), 2),
-    KeyBinding("knobs", "o", "o", "knobs", "all knobs as a form", HelpPart.PLAN),
-    KeyBinding("later", "J", "J", "move_node", "one wave later", HelpPart.PLAN, _NODES, given=1),
-    KeyBinding("earlier", "K", "K", "move_node", "one wave earlier", HelpPart.PLAN, _NODES, given=-1),
-    KeyBinding("pin", "p", "p", "pin", "pin to its wave, or not", HelpPart.PLAN, _NODES),
-    KeyBinding("last", "P", "P", "pin_last", "pin behind all others", HelpPart.PLAN, _NODES),
-    KeyBinding("undo", "z", "z", "undo", "undo", HelpPart.PLAN, (), 9),
-    KeyBinding("redo", "Z", "Z", "redo", "redo", HelpPart.PLAN),
-    KeyBinding("compare", "equals_sign", "=", "compare", "compare, pin as A", HelpPart.PLAN, (), 10),
-    KeyBinding("run", "r", "r", "run", "run…", HelpPart.RUN, (), 4),
-    KeyBinding("dry-run", "D", "D", "dry_run", "dry run of the first round, on the server", HelpPart.RUN),
-    KeyBinding("cordon", "c", "c", "by_hand", "copy kubectl cordon of this node", HelpPart.RUN, _NODES, given="cordon"),
-    KeyBinding("uncordon", "u", "u", "by_hand", "copy kubectl uncordon of it", HelpPart.RUN, _NODES, given="uncordon"),
-    KeyBinding("show-run", "5,6", "5 6", "show_run", "the run, its log", HelpPart.RUN),
-    KeyBinding("runs", "L", "L", "runs", "the runs of this cluster: go on, give back", HelpPart.RUN),
-    KeyBinding("filter", "slash", "/", "filter", "filter (!inverse, -l labels)", HelpPart.LOOK, (ScreenPage.PLAN,), 7),
-    KeyBinding(
-        "sort-name", "N", "N", "sort", "sort by name, again: back", HelpPart.LOOK, (ScreenPage.PLAN,), given="NODE"
-    ),
-    KeyBinding("sort-age", "A", "A", "sort", "sort by age", HelpPart.LOOK, (ScreenPage.PLAN,), given="AGE"),
-    KeyBinding("sort-status", "S", "S", "sort", "sort by status", HelpPart.LOOK, (ScreenPage.PLAN,), given="STATUS"),
-    KeyBinding("sort-next", "O", "O", "sort_next", "sort by the next column", HelpPart.LOOK, (ScreenPage.PLAN,)),
-    KeyBinding(
-        "faults", "ctrl+z", "ctrl+z", "toggle", "only nodes at fault", HelpPart.LOOK, (ScreenPage.PLAN,), given="faults"
-    ),
-    KeyBinding("wide", "ctrl+w", "ctrl+w", "toggle", "columns in full, h l sideways", HelpPart.LOOK, given="wide"),
-    KeyBinding("head", "ctrl+e", "ctrl+e", "toggle", "hide the head, more rows", HelpPart.LOOK, given="headless"),
-    KeyBinding(
-        "copy", "y", "y", "copy", "copy the fix", HelpPart.LOOK, (ScreenPage.HEADROOM, ScreenPage.BLOCKERS), _COPY
-    ),
-    KeyBinding(
-        "describe",
-        "d",
-        "d",
-        "inspect",
-        "describe the pod (its events and logs)",
-        HelpPart.LOOK,
-        (ScreenPage.PODS, ScreenPage.BUDGET),
-    ),
-    KeyBinding(
-        "command", "C", "C", "command", "command (copied: the same plan on a command line)", HelpPart.LOOK, (), 11
-    ),
-    KeyBinding("plan", "1", "1", "page", "nodes", HelpPart.ANYWHERE, given=ScreenPage.PLAN),
-    KeyBinding("headroom", "2", "2", "page", "budgets", HelpPart.ANYWHERE, given=ScreenPage.HEADROOM),
-    KeyBinding("waves", "3", "3", "page", "waves", HelpPart.ANYWHERE, given=ScreenPage.WAVES),
-    KeyBinding("blockers", "4,b", "4 b", "page", "blockers", HelpPart.ANYWHERE, given=ScreenPage.BLOCKERS),
-    KeyBinding("visited-before", "left_square_bracket", "[", "visited", "the page before", HelpPart.ANYWHERE, given=-1),
-    KeyBinding(
-        "visited-after", "right_square_bracket", "]", "visited", "the page after it", HelpPart.ANYWHERE, given=1
-    ),
-    KeyBinding("visited-last", "minus", "-", "last_page", "the last page, and back", HelpPart.ANYWHERE),
-    KeyBinding("prompt", "colon,ctrl+p", ":", "prompt", "go to (a page by its name)", HelpPart.ANYWHERE, (), 12),
-    KeyBinding("kill", "ctrl+k", "ctrl+k", "nothing", "nothing: k9s kills with it", HelpPart.ANYWHERE),
-    KeyBinding("reload", "ctrl+r", "ctrl+r", "reload", "read the cluster again", HelpPart.ANYWHERE),
-    KeyBinding("rights", "exclamation_mark", "!", "rights", "what is hidden from you", HelpPart.ANYWHERE),
-    KeyBinding("context", "x", "x", "context", "another context", HelpPart.ANYWHERE),
-    KeyBinding("help", "question_mark", "?", "help", "help", HelpPart.ANYWHERE, (), 5),
-    KeyBinding("back", "escape", "esc", "back", "back", HelpPart.ANYWHERE),
-    KeyBinding("quit", "q", "q", "leave", "back, then quit", HelpPart.ANYWHERE),
-)
+
+def keys_of(screens: str) -> tuple[KeyBinding, ...]:
+    """The keys of plans (``plan``), of runs (``run``) or of replays (``replay``), in the order of the help."""
+    found = (made(KeyBinding, each) for each in file("keys")[screens])
+    return tuple(key if key.shown else replace(key, shown=key.keys) for key in found)
+
+
+KEYS = keys_of("plan")
 
 
 class Hint(NamedTuple):
@@ -249,7 +174,7 @@ _SIGNS = {
 """Textual's own names of signs that Unicode calls otherwise."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Keymap:
     """`keys` as they are in effect; `wrong`: what of the user's file is not followed, a sentence each."""
 
@@ -351,7 +276,7 @@ def _stays(key: KeyBinding) -> str:
 THEMES = ("dark", "light")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Command:
     """`names`: the first is the one that is shown; `key`: the id of the key that does the same, "" for one that is
     only a command; `values`: what may stand behind it, none for nothing."""
@@ -361,33 +286,10 @@ class _Command:
     values: tuple[str, ...] = ()
 
 
-COMMANDS: tuple[_Command, ...] = (
-    _Command(("nodes", "no", "node", "plan"), "plan"),
-    _Command(("pdb", "pdbs", "poddisruptionbudgets", "budgets", "headroom"), "headroom"),
-    _Command(("waves", "wave", "gantt"), "waves"),
-    _Command(("blockers", "block", "findings"), "blockers"),
-    _Command(("what-if", "what", "whatif", "compare"), "compare"),
-    _Command(("knobs", "options"), "knobs"),
-    _Command(("run", "drain"), "run"),
-    _Command(("dry-run",), "dry-run"),
-    _Command(("log", "journal"), "show-run"),
-    _Command(("runs",), "runs"),
-    _Command(("context", "ctx", "contexts"), "context"),
-    _Command(("rights", "rbac", "permissions"), "rights"),
-    _Command(("faults",), "faults"),
-    _Command(("wide",), "wide"),
-    _Command(("filter",), "filter"),
-    _Command(("copy", "command"), "command"),
-    _Command(("undo",), "undo"),
-    _Command(("redo",), "redo"),
-    _Command(("theme", "colours", "colors"), values=THEMES),
-    _Command(("reload", "refresh"), "reload"),
-    _Command(("help", "h", "?"), "help"),
-    _Command(("quit", "q", "q!", "exit"), "quit"),
-)
+COMMANDS = tuple(made(_Command, each) for each in file("keys")["commands"])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Typed:
     """A command with what stands behind it, "" for nothing."""
 
@@ -395,13 +297,13 @@ class Typed:
     value: str = ""
 
 
-def read_command(text: str, known: Sequence[_Command] = COMMANDS) -> Typed | str:
+def read_command(text: str) -> Typed | str:
     """The command that is meant, or why none is. A name may be cut short as long as only one command begins so."""
     words = text.strip().lower().split()
     if not words:
         return "nothing was typed"
     word, rest = words[0], words[1:]
-    found = _named(word, known)
+    found = _named(word)
     if isinstance(found, str):
         return found
     name = found.names[0]
@@ -419,7 +321,8 @@ def begins(text: str, known: Sequence[_Command] = COMMANDS) -> tuple[str, ...]:
     return tuple(each.names[0] for each in known if any(name.startswith(word) for name in each.names))
 
 
-def _named(word: str, known: Sequence[_Command]) -> _Command | str:
+def _named(word: str) -> _Command | str:
+    known = COMMANDS
     exact = [each for each in known if word in each.names]
     if exact:
         return exact[0]

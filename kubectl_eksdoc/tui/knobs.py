@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubectl_eksdoc.drain.policy import ALL, NODEGROUP, ZONE, DrainPolicy
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.options import DeclaredOption, Steps, options_of
 from kubectl_eksdoc.render.text import duration
@@ -66,7 +67,7 @@ Value = int | float | str | bool | None
 _BY = ("all", ZONE, NODEGROUP)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Knob:
     """`said`: how its value is shown; `turned` one step on (1) or back (-1), where so many nodes are marked."""
 

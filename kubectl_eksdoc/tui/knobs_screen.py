@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from kubectl_eksdoc.render.text import Look, shown
+from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui import words
-from kubectl_eksdoc.tui.keymap import Keymap
+from kubectl_eksdoc.tui.keymap import Hint, Keymap
 from kubectl_eksdoc.tui.knobs import BY_ID
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.sheets import pods
-from kubectl_eksdoc.tui.widgets.foot import HeadLine
+from kubectl_eksdoc.tui.widgets.foot import FootBar, HeadLine, look_of
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 
-FOOT = "h l ← → turn  z undo  Z redo  C copy  esc back  j k next"
+_FOOT = (
+    Hint("h l", "turn", ("turn(-1)", "turn(1)")),
+    Hint("j k", "next"),
+    Hint("z", "undo", ("do('undo')",)),
+    Hint("Z", "redo", ("do('redo')",)),
+    Hint("C", "copy", ("do('command')",)),
+    Hint("esc", "back", ("dismiss",)),
+)
 
 _KNOBS = frozenset({"parallel", "grace"})
 """Actions of keys that turn what the form shows."""
@@ -34,13 +39,13 @@ class KnobsScreen(ModalScreen[None]):
     `keymap` say why they do nothing."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,h", "turn(-1)", "back", show=False),
-        Binding("right,l", "turn(1)", "on", show=False),
-        Binding("z", "do('undo')", "undo", show=False),
-        Binding("Z", "do('redo')", "redo", show=False),
-        Binding("C", "do('command')", "copy", show=False),
-        Binding("escape,o,q", "dismiss", "close", show=False),
+    BINDINGS = [
+        ("left,h", "turn(-1)"),
+        ("right,l", "turn(1)"),
+        ("z", "do('undo')"),
+        ("Z", "do('redo')"),
+        ("C", "do('command')"),
+        ("escape,o,q", "dismiss"),
     ]
 
     def __init__(
@@ -63,7 +68,7 @@ class KnobsScreen(ModalScreen[None]):
             yield LineTable(id="knobs")
             yield Static(id="form-knob")
             yield HeadLine(id="form-line")
-            yield Static(id="form-foot")
+            yield FootBar(id="form-foot")
 
     def on_mount(self) -> None:
         self.show(self._model)
@@ -73,16 +78,14 @@ class KnobsScreen(ModalScreen[None]):
         """Of the choice as it is."""
         self.query_one(LineTable).show(pods.sheet(model.choice.ask.policy))
         self.query_one("#form-line", HeadLine).show(words.plan_line(model), " · ")
-        self._say("form-foot", FOOT)
-
-    def _say(self, name: str, text: str) -> None:
-        look = Look(ascii=getattr(self.app, "only_ascii", False))
-        self.query_one(f"#{name}", Static).update(shown(text, look).replace("[", r"\["))
+        self.query_one("#form-foot", FootBar).show(_FOOT)
 
     @on(LineTable.Moved)
     def _moved(self, event: LineTable.Moved) -> None:
         knob = BY_ID.get(event.key)
-        self._say("form-knob", f"{knob.flag}: {knob.does}" if knob is not None else "")
+        look = look_of(self)
+        said = shown(f"{knob.flag}: {knob.does}" if knob is not None else "", look)
+        self.query_one("#form-knob", Static).update(said.replace("[", r"\["))
 
     def action_turn(self, by: int) -> None:
         knob = self.query_one(LineTable).key

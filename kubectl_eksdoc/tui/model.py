@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any
@@ -20,6 +20,7 @@ from textual.message import Message
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.what_if import Preview
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.model.snapshots import LastView
@@ -49,7 +50,7 @@ class WatchState(str, Enum):
     AWAY = "away"  # nobody answers
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScreenReads:
     """`live`: what is read may change; a dump and the demo do not. `begun`: a read is under way since then, and
     `count` objects of `kind` are there. `done`: the last one that worked began then, and took `cost_s`. `changed`:
@@ -172,7 +173,7 @@ MOST_STEPS = 200
 """So many edits can be taken back."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanInput:
     """What a plan is made from: the nodes that are marked, by name, and what a drain may do."""
 
@@ -180,7 +181,7 @@ class PlanInput:
     policy: DrainPolicy = field(default_factory=DrainPolicy)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Step:
     """An edit that was made: what was asked before it, and in words what it did."""
 
@@ -188,7 +189,7 @@ class _Step:
     words: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EditHistory:
     """`past` and `future` are the steps that can be undone and redone, the nearest last."""
 
@@ -235,7 +236,7 @@ class EditHistory:
 # How the user looks at it: the order of the nodes, and what is taken away to see the rest. It changes no plan.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableView:
     """`faults`: only nodes that something is the matter with; `wide`: every column in full; `headless`: without the
     lines at the top of the screen."""
@@ -251,7 +252,7 @@ class TableView:
         return replace(self, **{name: not on[name]})  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlannedCluster:
     """What was read, and what was made of it once. `old`: it is what is remembered of another time, of which nothing is
     planned."""
@@ -267,7 +268,7 @@ def remembered(view: LastView) -> PlannedCluster:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanOfInput:
     """The plan of `ask`."""
 
@@ -275,7 +276,7 @@ class PlanOfInput:
     view: DrainView
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Model:
     """`planned` may be of an earlier choice, or of earlier facts (`planned_of`): then `stale`. `preview`: what is known
     at once of the choice as it is. `pinned`: the plan that it is compared with. `trouble`: why there is no plan, or

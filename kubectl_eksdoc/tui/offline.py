@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.screen import Screen
-from textual.widgets import Static
 
 from kubectl_eksdoc.render.text import Look, shown
 from kubectl_eksdoc.tui import unreached
@@ -19,7 +15,7 @@ from kubectl_eksdoc.tui.reader import NotRead
 from kubectl_eksdoc.tui.rights import NO_CONTEXTS
 from kubectl_eksdoc.tui.sheets.pods import Line
 from kubectl_eksdoc.tui.shell import plain
-from kubectl_eksdoc.tui.widgets.foot import FootBar
+from kubectl_eksdoc.tui.widgets.foot import FootBar, HeadLine
 from kubectl_eksdoc.tui.widgets.panel import Prose
 
 _HERE = ("t", "o", "q", "x", "ctrl+r", "question_mark", "escape")
@@ -28,18 +24,13 @@ _HERE = ("t", "o", "q", "x", "ctrl+r", "question_mark", "escape")
 class OfflineScreen(Screen[None]):
     """Mutable: what was told last. It is shown over the screen that waits to be read."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("t,ctrl+r", "try", show=False),
-        Binding("x", "contexts", show=False),
-        Binding("o,escape", "look", show=False),
-        Binding("q", "leave", show=False),
-        Binding("question_mark", "help", show=False),
-        *(
-            Binding(each, f"refuse('{key.id}')", show=False)
-            for key in KEYS
-            for each in key.keys.split(",")
-            if each not in _HERE
-        ),
+    BINDINGS = [
+        ("t,ctrl+r", "try"),
+        ("x", "contexts"),
+        ("o,escape", "look"),
+        ("q", "leave"),
+        ("question_mark", "help"),
+        *((each, f"refuse('{key.id}')") for key in KEYS for each in key.keys.split(",") if each not in _HERE),
     ]
 
     def __init__(self, opening: Opening, told: NotRead, model: Model) -> None:
@@ -50,7 +41,7 @@ class OfflineScreen(Screen[None]):
         self._lines: list[Line] = []
 
     def compose(self) -> ComposeResult:
-        yield Static(id="identity")
+        yield HeadLine(id="identity")
         yield Prose(id="unreached")
         yield FootBar(id="foot")
 
@@ -65,7 +56,7 @@ class OfflineScreen(Screen[None]):
         if not self.query("#unreached"):
             return  # it is being closed
         now = self._opening.now()
-        self.query_one("#identity", Static).update(plain(self._said(unreached.head(model, told.what, now))))
+        self.query_one("#identity", HeadLine).show(unreached.head(model, told.what, now))
         lines = unreached.lines(model, told.where, told.what, now)
         if lines != self._lines:
             self._lines = lines

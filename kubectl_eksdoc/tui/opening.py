@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
@@ -14,6 +14,8 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Static
+
+from kubectl_eksdoc.frozen import frozen
 
 if TYPE_CHECKING:  # the first paint must not pay for facts and plans
     from kubectl_eksdoc.drain.policy import Targeting
@@ -29,7 +31,7 @@ if TYPE_CHECKING:  # the first paint must not pay for facts and plans
 Progress = Callable[[str, int], None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LiveClusterAccess:
     """What there is only of a live cluster. All may be called from other threads, and may take long.
 
@@ -49,7 +51,7 @@ class LiveClusterAccess:
     pod_report: Callable[[str], PodReport]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Opening:
     """`read` reads the cluster and may be called again, from another thread; it may raise EksdocError. `targeting`:
     what is marked at first; `reached_by`: the words that lead to the same cluster on a command line; `live`: None for a

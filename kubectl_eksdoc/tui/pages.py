@@ -11,15 +11,17 @@ from functools import cached_property
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
+from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.render.drain.findings import FLAGS, commands_of, of_budget
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.roles import starter_budgets
-from kubectl_eksdoc.render.text import Look, counted, cut, shown, wrap
+from kubectl_eksdoc.render.text import counted, cut, shown, wrap
 from kubectl_eksdoc.tui import details
 from kubectl_eksdoc.tui.model import INSPECTS, Model, TableView, can_inspect
 from kubectl_eksdoc.tui.sheets import budgets, nodes, pods, waves
 from kubectl_eksdoc.tui.sheets.pods import EMPTY, Sheet, text_sheet
+from kubectl_eksdoc.tui.widgets.foot import look_of
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import Prose
 
@@ -68,7 +70,7 @@ class PageOf(Vertical):
 
     def said(self, text: str) -> str:
         """`text` for the frame of a part: in the signs that may be used, and without markup."""
-        look = Look(ascii=getattr(self.app, "only_ascii", False))
+        look = look_of(self)
         said = shown(text, look)
         if look.ascii:  # Textual itself would cut it with a sign that is none
             said = cut(said, self.app.size.width - _FRAME, look)
@@ -133,7 +135,7 @@ class BlockersPage(PageOf):
         yield Prose(id="fix")
 
     def on_mount(self) -> None:
-        self.table.entitle(self.said("[4] Blockers: what to fix, in the order that frees nodes"))
+        self.table.entitle(self.said("[4] Blockers: fix in this order, to free nodes"))
         self.query_one("#fix", Prose).entitle(self.said("what it means and what to do"))
 
     def show(self, model: Model) -> None:
@@ -195,14 +197,15 @@ class HeadroomPage(PageOf):
         view = model.view
         without = view is not None and not view.budgets
         self.frame(self.table, model, "" if without else budgets.KEY)
-        title = "[2] No budget counts these" if without else "[2] PDB headroom, the worst first"
+        unread = view is not None and not view.cluster.read_of(kinds.BUDGETS).known
+        title = "[2] No budget counts these" if without and not unread else "[2] PDB headroom, the worst first"
         closed = None
         if view is None and model.facts is not None and not (model.stale or model.old):
             closed = budgets.closed_sheet(model.facts.cluster)
         self.table.entitle(self.said(budgets.CLOSED if closed is not None else title))
         if view is not None and without:
             found = budgets.unguarded(view)
-            self.table.show(budgets.unguarded_sheet(found))
+            self.table.show(budgets.sheet(view, full=True) if unread else budgets.unguarded_sheet(found))
             self.query_one("#budget", Prose).show(budgets.about(found, view))
             self._offer((), view)
             return
@@ -217,6 +220,8 @@ class HeadroomPage(PageOf):
             return  # what is said is of all of them
         found = [each for each in view.budgets if each.budget.key == key] if view is not None else []
         lines = details.of_budget(found[0], view) if found and view is not None else []
+        if view is None and model.facts is not None:
+            lines = [line for b in model.facts.cluster.budgets if b.key == key for line in details.of_closed(b)]
         self.query_one("#budget", Prose).show(lines)
         self._offer(commands_of(of_budget(found[0].budget, view)) if found and view is not None else (), view)
 
@@ -326,7 +331,7 @@ def _below(model: Model) -> tuple[str, tuple[Sheet, Sheet]]:
     if model.stale:
         return headroom, (PLANNING, PLANNING)
     if model.old or model.facts is None:
-        return headroom, (NOTHING_MARKED, OLD)
+        return headroom, (NOTHING_SENT if model.choice.ask.marked else NOTHING_MARKED, OLD)
     closed = budgets.closed_sheet(model.facts.cluster)
     return (
         (budgets.CLOSED, (closed, NOTHING_MARKED)) if closed is not None else (headroom, (NOTHING_MARKED, NOTHING_SENT))
@@ -334,11 +339,11 @@ def _below(model: Model) -> tuple[str, tuple[Sheet, Sheet]]:
 
 
 def _narrowed(model: Model, shown: int) -> list[str]:
-    """``3 of 18 are like /spot``, ``faults only: 2 of 3``, ``by AGE▲``: that column may have no room."""
+    """``3 of 18 match /spot``, ``faults only: 2 of 3``, ``by AGE▲``: that column may have no room."""
     if model.facts is None:
         return []
     like = len(nodes.like(model.facts.nodes, model.filter))
-    told = [f"{like} of {len(model.facts.nodes.texts)} are like /{model.filter}"] if model.filter else []
+    told = [f"{like} of {len(model.facts.nodes.texts)} match /{model.filter}"] if model.filter else []
     told += [f"faults only: {shown} of {like}"] if model.seen.faults else []
     by = model.seen.order
     return told if by == nodes.SortOrder() else [*told, f"by {by.column}{nodes.sign(by)}"]

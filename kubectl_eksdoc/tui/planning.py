@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from kubectl_eksdoc.drain.nodes import natural, select
@@ -17,6 +17,7 @@ from kubectl_eksdoc.drain.policy import Targeting
 from kubectl_eksdoc.drain.verdicts.said import with_assumed_budgets
 from kubectl_eksdoc.drain.what_if import Preview, WhatIf
 from kubectl_eksdoc.errors import EksdocError, as_bug
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.render.drain.findings import assumed_fixed, no_longer
@@ -64,7 +65,7 @@ class NamedSelection:
         return Targeting(names=tuple(sorted(ask.marked, key=natural)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Failed:
     """There is no plan of `ask`, and why."""
 
@@ -72,7 +73,7 @@ class Failed:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuickPlan:
     """What is known at once of `ask`."""
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
 from kubectl_eksdoc.model.interruption import PodReport
 from kubectl_eksdoc.render.drain.pod import pod_lines
-from kubectl_eksdoc.render.text import Look, shown
+from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui.keymap import Hint
 from kubectl_eksdoc.tui.sheets.pods import Line
-from kubectl_eksdoc.tui.widgets.foot import FootBar
+from kubectl_eksdoc.tui.widgets.foot import FootBar, look_of
 from kubectl_eksdoc.tui.widgets.panel import Answered, Prose, ask
 
 _FOOT = (
@@ -34,11 +32,11 @@ class PodPanel(ModalScreen[None]):
     comes first."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,enter", "dismiss", "close", show=False),
-        Binding("d", "first(False)", "describe", show=False),
-        Binding("l", "first(True)", "logs", show=False),
-        Binding("ctrl+r", "read", "read again", show=False),
+    BINDINGS = [
+        ("escape,q,enter", "dismiss"),
+        ("d", "first(False)"),
+        ("l", "first(True)"),
+        ("ctrl+r", "read"),
     ]
 
     def __init__(self, pod: str, read: Callable[[str], PodReport], now: Callable[[], datetime]) -> None:
@@ -52,7 +50,7 @@ class PodPanel(ModalScreen[None]):
             yield FootBar(id="foot")
 
     def on_mount(self) -> None:
-        look = Look(ascii=getattr(self.app, "only_ascii", False))
+        look = look_of(self)
         self.query_one("#side").border_title = shown(self._pod, look).replace("[", r"\[")
         self.query_one(FootBar).show(_FOOT)
         self.query_one(Prose).focus()

@@ -12,6 +12,7 @@ from textual.message import Message
 
 from kubectl_eksdoc.errors import EksdocError, Forbidden, as_bug
 from kubectl_eksdoc.flows.ports import Field
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.news import (
     AllBudgets,
     AllNodes,
@@ -28,8 +29,7 @@ from kubectl_eksdoc.kubernetes.news import (
 )
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.tui.opening import LiveClusterAccess, Opening
 
 if TYPE_CHECKING:
@@ -202,24 +202,24 @@ WAIT_S = 2.0
 """So long news are waited for before it is looked whether somebody still wants them."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ClusterChanged:
     """Something that matters is another thing than it was."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WatchStarted:
     """From now on, or again."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WatchLost:
     """Nobody answers; `said`: why."""
 
     said: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WatchEnded:
     """It cannot be watched (any more); `said`: why. `forbidden`: no other try will change that."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from time import monotonic
 from typing import ClassVar
@@ -17,16 +16,17 @@ from kubectl_eksdoc.drain.run.chronicle import PlannedNode, PodState
 from kubectl_eksdoc.drain.run.moments import WENT_WRONG
 from kubectl_eksdoc.drain.run.replay import Replay, ReplaySource, RunReplay
 from kubectl_eksdoc.flows.run.draining import RunWish
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.render.run import page
 from kubectl_eksdoc.render.text import Tone, counted, duration
 from kubectl_eksdoc.tui.framed import FramedApp
 from kubectl_eksdoc.tui.help import HelpScreen
-from kubectl_eksdoc.tui.keymap import HelpPart, Hint, KeyBinding, Keymap, ScreenPage
+from kubectl_eksdoc.tui.keymap import Hint, KeyBinding, Keymap, ScreenPage, keys_of
 from kubectl_eksdoc.tui.run.pages import LivePage
 from kubectl_eksdoc.tui.run.screen import RUN_KEYS, RunScreen
 from kubectl_eksdoc.tui.run.sheets import RunHead, bar, log_line
 from kubectl_eksdoc.tui.run.state import RunKind, RunState, RunSummaryView, RunUpdate, ScreenStage
-from kubectl_eksdoc.tui.words import FittingText
+from kubectl_eksdoc.tui.words import FittingText, dropped
 
 # What came of a recorded run, for its summary: how it ended by what was written down, and what took longest.
 
@@ -38,7 +38,7 @@ def outcome_of(recording: RunReplay) -> RunSummaryView:
 # What the screens are given when a run is shown again.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ShownRun:
     """A run that is shown again: `path` is the file in which it was written down."""
 
@@ -182,21 +182,8 @@ JUMP_S = 10.0
 
 _AS_LIVE = ("run-follow", "run-level", "run-filter", "run-live", "run-log", "run-help", "run-command", "run-html")
 
-REPLAY_KEYS: tuple[KeyBinding, ...] = (
-    KeyBinding("play", "space,p", "space", "play", "play, or stand still", HelpPart.TIME, (), 1),
-    KeyBinding("slower", "less_than_sign", "<", "speed", "slower", HelpPart.TIME, given=-1),
-    KeyBinding("faster", "greater_than_sign", ">", "speed", "faster", HelpPart.TIME, given=1),
-    KeyBinding("ten-back", "left", "left", "jump", "10 s back", HelpPart.TIME, given=-1),
-    KeyBinding("ten-on", "right", "right", "jump", "10 s on", HelpPart.TIME, given=1),
-    KeyBinding("wrong-before", "left_square_bracket", "[", "wrong", "what went wrong before", HelpPart.TIME, given=-1),
-    KeyBinding("wrong-next", "right_square_bracket", "]", "wrong", "what goes wrong next", HelpPart.TIME, given=1),
-    KeyBinding("moment-before", "comma", ",", "moment", "the moment before", HelpPart.TIME, given=-1),
-    KeyBinding("moment-next", "full_stop", ".", "moment", "the next moment", HelpPart.TIME, given=1),
-    KeyBinding("begin", "0,home", "0 home", "begin", "its begin", HelpPart.TIME),
-    KeyBinding("end", "end,dollar_sign", "$ end", "end", "its end", HelpPart.TIME),
-    *(key for key in RUN_KEYS if key.id in _AS_LIVE),
-    KeyBinding("leave", "escape,q", "esc q", "back", "back, then out", HelpPart.ANYWHERE),
-)
+_OWN = keys_of("replay")
+REPLAY_KEYS = (*_OWN[:-1], *(key for key in RUN_KEYS if key.id in _AS_LIVE), _OWN[-1])
 
 LIVE_KEYS = tuple(key for key in RUN_KEYS if key not in REPLAY_KEYS and key.action not in ("pause", "hold", "back"))
 """They say why they do nothing here."""
@@ -238,28 +225,37 @@ _FROM = {ReplaySource.JOURNAL: "by its journal", ReplaySource.EVENTS: "by its ev
 
 
 def head(state: ReplayState) -> RunHead:
-    notice, tone = _notice(state)
-    return RunHead((FittingText(_identity(state)),), (FittingText(_line(state)),), notice, tone, _beside(state))
+    said, tone = _notice(state)
+    return RunHead(_identity(state), _line(state), FittingText(said, tone=tone), (FittingText(_beside(state)),))
 
 
-def _identity(state: ReplayState) -> str:
+def _identity(state: ReplayState) -> tuple[FittingText, ...]:
     """``eksdoc  REPLAY 5x  1m55s of 4m47s  run 7f3a, begun 2026-11-20 09:00:00Z by ann@host, by its journal``."""
     replay, recording = state.replay, state.recording
     how = "ENDED" if replay.at_end else "STANDS STILL" if replay.paused else "RUNS"
     where = f"{duration(replay.at_s)} of {duration(recording.length_s)}"
     by = f" by {recording.by}" if recording.by else ""
     begun = f"begun {recording.began_at:%Y-%m-%d %H:%M:%S}Z{by}"
-    return f"eksdoc  REPLAY {how} {replay.speed:g}x  {where}  run {state.live.run}, {begun}, {_FROM[recording.source]}"
+    run = f"run {state.live.run}"
+    return (
+        FittingText("eksdoc", ((2, ""),), Tone.TITLE),
+        FittingText(f"REPLAY {how} {replay.speed:g}x", tone=Tone.TITLE),
+        FittingText(where, tone=Tone.TITLE),
+        FittingText(f"{run}, {begun}, {_FROM[recording.source]}", ((4, f"{run}, {begun}"), (3, run), (1, ""))),
+    )
 
 
-def _line(state: ReplayState) -> str:
+def _line(state: ReplayState) -> tuple[FittingText, ...]:
     """``▇▇▇▇───  2 of 5 nodes drained · 7 pods gone so far, 37 planned · 3 refusals``: the bar is of its time."""
     recording = state.recording
     done = bar(round(state.replay.at_s), max(round(recording.length_s), 1), _BAR)
-    parts = [state.nodes_done, state.pods_gone]
-    if state.chronicle.refusals:
-        parts.append(counted(state.chronicle.refusals, "refusal"))
-    return f"{done[:_BAR]}  {' · '.join(parts)}"
+    nodes, gone, refusals = state.nodes_done, state.pods_gone, state.chronicle.refusals
+    return (
+        dropped(done[:_BAR], 4),
+        FittingText(nodes, ((1, nodes.removesuffix(" drained")),)),
+        FittingText(gone, ((2, gone.partition(", ")[2] or gone),)),
+        FittingText(counted(refusals, "refusal") if refusals else ""),
+    )
 
 
 def _notice(state: ReplayState) -> tuple[str, Tone | None]:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Static
 
@@ -35,10 +32,10 @@ class RightsScreen(Screen[None]):
     """Mutable: what the cluster said when it was asked what we may do."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,exclamation_mark", "back", show=False),
-        Binding("y", "copy", show=False),
-        Binding("t,ctrl+r", "again", show=False),
+    BINDINGS = [
+        ("escape,q,exclamation_mark", "back"),
+        ("y", "copy"),
+        ("t,ctrl+r", "again"),
     ]
 
     def __init__(self, needs: PlanPermissions, facts: PlannedCluster, view: DrainView | None, ascii: bool) -> None:

@@ -17,7 +17,7 @@ from kubectl_eksdoc.tui.framed import SCREENS_CSS
 from kubectl_eksdoc.tui.help import HelpScreen
 from kubectl_eksdoc.tui.keymap import TYPED_AFTER, Hint, KeyBinding, ScreenPage
 from kubectl_eksdoc.tui.knobs_screen import KnobsScreen
-from kubectl_eksdoc.tui.model import InspectPod, OtherContexts, ReadAnew, ShowRights, TableView
+from kubectl_eksdoc.tui.model import EditHistory, InspectPod, OtherContexts, ReadAnew, ShowRights, TableView
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.pages import FIX
 from kubectl_eksdoc.tui.planning import LearningScreen
@@ -117,14 +117,16 @@ class PlanScreen(LearningScreen):
         self._foot_bar.show([Hint(text, "")])
 
     def do_undo(self) -> None:
-        said = self.model.choice.past[-1].words
-        self._choose(self.model.choice.undone())
-        self.notify(f"undone: {said}", timeout=3, markup=False)
+        choice = self.model.choice
+        self._changed(choice.undone(), f"undone: {choice.past[-1].words}")
 
     def do_redo(self) -> None:
-        said = self.model.choice.future[-1].words
-        self._choose(self.model.choice.redone())
-        self.notify(f"done again: {said}", timeout=3, markup=False)
+        choice = self.model.choice
+        self._changed(choice.redone(), f"done again: {choice.future[-1].words}")
+
+    def _changed(self, choice: EditHistory, said: str) -> None:
+        self._choose(choice)
+        self.notify(said, timeout=3, markup=False)
 
     def do_compare(self) -> None:
         """The first time it pins; on its own page it pins anew."""
@@ -195,8 +197,8 @@ class PlanScreen(LearningScreen):
         self.app.copy_to_clipboard(command)
         self.notify(f"copied: {command}", timeout=10, markup=False)
 
-    def do_page(self, page: ScreenPage) -> None:
-        self._go(page)
+    def do_page(self, page: str) -> None:
+        self._go(ScreenPage(page))
 
     def do_visited(self, by: int) -> None:
         if not self.visit(by):

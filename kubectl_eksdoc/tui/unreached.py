@@ -18,6 +18,7 @@ from kubectl_eksdoc.render.text import Tone, age, between, sentences
 from kubectl_eksdoc.tui.keymap import Hint
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.sheets.pods import Line
+from kubectl_eksdoc.tui.words import FittingText, dropped
 
 _HEADLINES: tuple[tuple[type[EksdocError], str], ...] = (
     (ConfigError, "The kubeconfig cannot be used"),
@@ -59,9 +60,9 @@ def keys(model: Model, now: datetime) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def head(model: Model, what: str, now: datetime) -> str:
+def head(model: Model, what: str, now: datetime) -> tuple[FittingText, ...]:
     """``eksdoc  ✗ Context blue does not answer (2 tries, retry in 7s)``."""
-    return f"eksdoc  ✗ {what} ({model.reads.tried(now)})"
+    return (dropped("eksdoc", 1, Tone.TITLE), FittingText(f"✗ {what} ({model.reads.tried(now)})", tone=Tone.TITLE))
 
 
 def foot(model: Model, now: datetime) -> tuple[Hint, ...]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.render.drain.findings import allowed_by
@@ -24,7 +25,7 @@ _LEAST = 12
 """So much of a name is seen."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FittingText:
     """`steps`: what takes its place, one after the other, "" for nothing; those of a higher rank come first. One
     without steps stays. `badge`: it stands out by more than its colour, with a space on both sides."""
@@ -92,8 +93,12 @@ def _age(model: Model, now: datetime) -> FittingText:
     """Where it is fixed, the moment matters less than that it is."""
     said = how_old(model, now)
     doubtful = model.old or model.reads.stale_since() is not None
-    short = said.split(",")[0] if said.startswith("demo cluster") else said
-    return FittingText(said, ((4, short),) if short != said else (), Tone.WARN if doubtful else None)
+    if said.startswith("demo cluster"):
+        return FittingText(said, ((4, said.split(",")[0]),))
+    shorter = [said]
+    for mark in (": ", ": ") if doubtful else (" (", " of "):
+        shorter.append(shorter[-1].rpartition(mark)[0] or shorter[-1])
+    return FittingText(said, tuple((1, each) for each in shorter[1:]), Tone.WARN if doubtful else None)
 
 
 def rights(denied: Sequence[object] | None) -> FittingText:
@@ -201,9 +206,11 @@ def _without_plan(model: Model, marked: int) -> FittingText | None:
     if model.trouble:
         return FittingText(f"✗ {model.trouble}", tone=Tone.BAD)
     if model.old:
-        return FittingText(f"An old view: nothing is planned from it, {counted(marked, 'node')} marked for later.")
+        said = f"An old view: nothing is planned from it, {counted(marked, 'node')} marked for later."
+        return FittingText(said, ((1, f"An old view, not planned; {counted(marked, 'node')} marked for later."),))
     if model.facts is None:
-        return FittingText("Nothing is read yet: marks and plans come then. Marks only build a plan.")
+        said = "Nothing is read yet: marks and plans come then."
+        return FittingText(f"{said} Marks only build a plan.", ((1, said),))
     if not marked:
         short = "Nothing is marked: space marks a node, m more."
         return FittingText(

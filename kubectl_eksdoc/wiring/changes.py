@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.metadata import MARKS
 from kubectl_eksdoc.wiring.runs import CONNECT_S, SILENCE_S, JournalLocation, sender_of
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.change_journal import SavedChange
     from kubectl_eksdoc.model.cluster import Identity
     from kubectl_eksdoc.model.connection import Connection
+    from kubectl_eksdoc.model.nodes import Pod
     from kubectl_eksdoc.model.placing import ProbeLabels
-    from kubectl_eksdoc.model.pods import Pod
     from kubectl_eksdoc.session.ports import ClusterReader
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from time import monotonic, sleep, time
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import names
 from kubectl_eksdoc.model.names import Name, NameKind
 from kubectl_eksdoc.session.sources import SourceChoice, namespace_of, open_reader
@@ -47,7 +48,7 @@ _DECIDING = (
 Begin = Callable[[Callable[[], object], float, float], None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NameQuery:
     """`namespace`: where pods and runs are, "" for the usual one. `aws`: cluster, region and profile as they are given,
     which only add-ons are asked by."""
@@ -59,7 +60,7 @@ class NameQuery:
     aws: tuple[str, str, str] = ("", "", "")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BackgroundReads:
     """How work is done beside this process: as by `host.background.begun`. `wait_s`: so long it is waited for."""
 
@@ -165,7 +166,7 @@ def _read(asked: NameQuery, environ: Mapping[str, str], home: str) -> tuple[Name
 def _addons(asked: NameQuery) -> tuple[Name, ...]:
     from kubectl_eksdoc.aws.eks import addon_names
     from kubectl_eksdoc.kube.identity import AwsRequest
-    from kubectl_eksdoc.model.asked import Unknown
+    from kubectl_eksdoc.model.kinds import Unknown
     from kubectl_eksdoc.session.session import ClusterNeeds, SessionRequest, open_session
 
     opening = SessionRequest(asked.source, asked.connection, AwsRequest(*asked.aws), ClusterNeeds("addon-diff", ()))

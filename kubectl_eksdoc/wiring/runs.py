@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.frozen import frozen
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.flows.ports import DrainLock, DryRunField, Field, RunStore
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 JOURNAL_NAMESPACE = "kube-system"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JournalLocation:
     """Where a run (its id, "" for none in particular) is written down and locked: a namespace of the cluster, and a
     folder by the environment and home of whoever runs it. `who` and `host` name them to others."""
@@ -100,7 +102,7 @@ REFUSED_S = 30.0
 """So long credentials or rights must be refused until a run believes it: who checks them may be away for a moment."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunEdges:
     """What a run has of the world while it is open: the lock is ours and kept alive. `wanted` is what others ask of
     the run: a word of `RunPhase` and who, or two empty texts."""
@@ -112,7 +114,7 @@ class RunEdges:
     wanted: Callable[[], tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hooks:
     """What a shell of this machine runs before and after a wave, by `Hook.when`; each may take `timeout_s`."""
 
@@ -303,7 +305,7 @@ class HastenedClock:
         return self._begin + (self._clock.now() - self._since) * self._speed
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HastenedField:
     _field: Field
     _speed: float

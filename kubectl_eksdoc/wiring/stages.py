@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from threading import Event
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.session.sources import Progress, SourceChoice, open_reader
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.connection import Connection
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Faults:
     """What is to go wrong on purpose, as users write it (``slow=2s@5%``), and the seed of its chance."""
 
@@ -35,7 +36,7 @@ def open_stage(
     """
     from kubectl_eksdoc.embedded.stage import stage_of
     from kubectl_eksdoc.model import kinds
-    from kubectl_eksdoc.objects.raw_objects import RawObjects
+    from kubectl_eksdoc.objects.single import RawObjects
 
     raw = RawObjects()
     observed = open_reader(source, connection, progress, raw=raw).read(kinds.ALL)
@@ -53,7 +54,7 @@ def _chosen(faults: Faults, observed: Cluster) -> FaultSet:
     return made(asked, faults.seed)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Serving:
     """`speed`: virtual seconds in a second. The kubeconfig is written to `kubeconfig_out` ("": a new file, which goes
     when serving is over). `ready` is called with its path and the server's address, `note` with what users should know
@@ -75,16 +76,17 @@ def serve(source: SourceChoice, connection: Connection, progress: Progress | Non
     """
     from kubectl_eksdoc.host.endings import told_to_end
 
-    with told_to_end() as told, served(source, connection, progress, how) as (path, address):
+    with told_to_end() as told, served(source, connection, progress, how, tells_speed=True) as (path, address):
         how.ready(path, address)
         told()
 
 
 @contextmanager
 def served(
-    source: SourceChoice, connection: Connection, progress: Progress | None, how: Serving
+    source: SourceChoice, connection: Connection, progress: Progress | None, how: Serving, tells_speed: bool = False
 ) -> Iterator[tuple[str, str]]:
-    """The simulated cluster, served while it is open: the path of a kubeconfig, and the server's address.
+    """The simulated cluster, served while it is open: the path of a kubeconfig, and the server's address. Its version
+    `tells_speed` to clients whose clock is not as fast.
 
     Raises:
         as `open_stage`; UsageError: the kubeconfig cannot be written.
@@ -97,11 +99,12 @@ def served(
     from kubectl_eksdoc.embedded.loading import load_observed
     from kubectl_eksdoc.embedded.serving.faults import Faulty
     from kubectl_eksdoc.embedded.serving.handler import serving
-    from kubectl_eksdoc.embedded.stage import api_of
+    from kubectl_eksdoc.embedded.stage import api_of, version_of
     from kubectl_eksdoc.errors import UsageError
     from kubectl_eksdoc.flows.rehearse import pace_of
     from kubectl_eksdoc.model import kinds
-    from kubectl_eksdoc.objects.raw_objects import RawObjects
+    from kubectl_eksdoc.model.cluster import played
+    from kubectl_eksdoc.objects.single import RawObjects
     from kubectl_eksdoc.simulator.mishaps import FaultyControlPlane
 
     raw = RawObjects()
@@ -115,7 +118,9 @@ def served(
         loaded.plane, chosen.cluster, lambda each: how.note(f"fault: {each.said}"), how.faults.seed
     )
     services = demo_services() if source.demo else None
-    api = api_of(observed, loaded, pace_of(observed), users, how.speed, time.monotonic, troubled, services, how.note)
+    version = played(version_of(observed), how.speed if tells_speed else 1.0)
+    named = replace(observed, identity=replace(observed.identity, server_version=version))
+    api = api_of(named, loaded, pace_of(observed), users, how.speed, time.monotonic, troubled, services, how.note)
     over = Event()  # who sleeps for a fault does not hold up the end
     with serving(Faulty(api, chosen.requests, over.wait, how.faults.seed)) as server:
         text = kubeconfigs.kubeconfig({user.name: server.url(token) for token, user in users.items()})

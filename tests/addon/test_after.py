@@ -19,9 +19,9 @@ from kubectl_eksdoc.addon_diff.prediction import AddonFacts, Fate, Mode, OfVersi
 from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.findings import Code, Status
+from kubectl_eksdoc.model.kinds import Unknown
 from tests.addon.stand_in import hands
 from tests.addon.stand_in.histories import (
     HISTORIES,

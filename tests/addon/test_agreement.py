@@ -17,9 +17,9 @@ from kubectl_eksdoc.kubernetes.api.ownership.comparing import compare
 from kubectl_eksdoc.kubernetes.api.ownership.entries import read, without_entries
 from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.model.api_objects import Doc, named
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Addon
 from kubectl_eksdoc.model.aws.clusters import EksCluster
+from kubectl_eksdoc.model.kinds import Unknown
 from tests.addon.stand_in.histories import (
     HISTORIES,
     UPDATES,

@@ -17,11 +17,11 @@ from kubectl_eksdoc.changes.addon_update import STILL_S
 from kubectl_eksdoc.drain.run.waves import Stage
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsRefused, Stopped
 from kubectl_eksdoc.model.api_objects import ObjectName, named
-from kubectl_eksdoc.model.asked import Absent, Confidence, Unknown
 from kubectl_eksdoc.model.aws.clusters import TargetGroup, TargetHealth
+from kubectl_eksdoc.model.kinds import Absent, Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import made
 from kubectl_eksdoc.model.network import TargetGroupBinding
-from kubectl_eksdoc.model.pods import ControllerOwner
+from kubectl_eksdoc.model.nodes import ControllerOwner
 from tests.addon.stand_in import hands
 from tests.addon.stand_in.histories import HISTORIES, UPDATES, VERSIONS, AppliesEnv, Step, Updates, installed, played
 from tests.addon.stand_in.pod_template import INIT

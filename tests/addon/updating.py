@@ -15,11 +15,11 @@ from kubectl_eksdoc.changes.addon_update import AddonUpdate, Following, Ports
 from kubectl_eksdoc.changes.engine import World, carry_out, go_on
 from kubectl_eksdoc.errors import AwsError, ClusterError
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, AddonSide, EksAddonUpdate, Issue, UpdateCall, VersionSide
 from kubectl_eksdoc.model.aws.clusters import EksCluster, TargetGroup
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.knowledge import told_of
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.render.addon.update import as_json
 from kubectl_eksdoc.session.session import Observed
 from tests.addon.stand_in.service import AddonService

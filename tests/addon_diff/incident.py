@@ -17,7 +17,7 @@ from kubectl_eksdoc.kubernetes.api.ownership.entries import read, updated
 from kubectl_eksdoc.kubernetes.api.ownership.steps import field_step
 from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.model.api_objects import Doc, named
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.kinds import Unknown
 from tests.raw_facts import DATA, recorded
 
 EARLY_DEMUX = ("init", "env", "DISABLE_TCP_EARLY_DEMUX")

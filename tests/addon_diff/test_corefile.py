@@ -8,8 +8,8 @@ import pytest
 
 from kubectl_eksdoc.addon_diff.corefile import at_later_version
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Mode, OfVersion
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.findings import Code, Finding, Status
+from kubectl_eksdoc.model.kinds import Unknown
 from tests.addon_diff.test_plan import COREFILE, edited, found, planned, without_charts
 
 OLD = ".:53 {\n    errors\n    proxy . /etc/resolv.conf\n}\n"

@@ -9,11 +9,10 @@ import pytest
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
 from kubectl_eksdoc.addon_diff.usage import USED_BY, FullestNode, Usage, usage
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.findings import Code, Finding, Severity
-from kubectl_eksdoc.model.kinds import KindRead, ReadState
+from kubectl_eksdoc.model.kinds import KindRead, ReadState, Unknown
 from kubectl_eksdoc.model.network import Service, TargetGroupBinding
-from kubectl_eksdoc.model.pods import Asks, Branch, Probe
+from kubectl_eksdoc.model.nodes import Asks, Branch, Probe
 from tests.addon_diff.incident import EARLY_DEMUX, by_hand, rich
 from tests.addon_diff.test_plan import facts, found, planned
 from tests.builders import a_cluster as a_whole

@@ -17,9 +17,9 @@ from kubectl_eksdoc.kubernetes.api.ownership.comparing import Path
 from kubectl_eksdoc.kubernetes.api.ownership.entries import updated
 from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon
 from kubectl_eksdoc.model.findings import Code, Status
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.render.addon.update import verdict
 from tests.addon_diff.incident import NOW, SCHEMA, applied, version
 from tests.addon_diff.test_passing_wrongly import env_of, hand, plain, recorded, side

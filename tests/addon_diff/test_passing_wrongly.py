@@ -19,9 +19,9 @@ from kubectl_eksdoc.kubernetes.api.ownership.comparing import FieldSet, tree_of
 from kubectl_eksdoc.kubernetes.api.ownership.entries import read, updated, without_entries
 from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.model.api_objects import Doc, at, named
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Addon
 from kubectl_eksdoc.model.findings import Code, Finding, Status
+from kubectl_eksdoc.model.kinds import Unknown
 from tests import raw_facts
 from tests.addon_diff.incident import NOW, SCHEMA, a_persons, chart, rich, version
 from tests.addon_diff.test_plan import COREFILE, edited, facts, found, planned, without_charts

@@ -17,11 +17,11 @@ from kubectl_eksdoc.kubernetes.api.ownership.entries import updated
 from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.api_objects import with_value as with_at
-from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, Issue
 from kubectl_eksdoc.model.aws.clusters import EksCluster
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
-from kubectl_eksdoc.model.pods import Asks, Branch, Probe
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
+from kubectl_eksdoc.model.nodes import Asks, Branch, Probe
 from tests.addon_diff.incident import (
     EARLY_DEMUX,
     NOW,

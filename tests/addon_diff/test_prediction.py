@@ -15,8 +15,8 @@ from kubectl_eksdoc.addon_diff.prediction import Fate, FieldChange, Mode, predic
 from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths
 from kubectl_eksdoc.kubernetes.api.ownership.comparing import names_item
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Confidence
 from kubectl_eksdoc.model.aws.addons import Path as ConfigPath
+from kubectl_eksdoc.model.kinds import Confidence
 from tests.addon_diff.incident import CHART, EARLY_DEMUX, POD_ENI, a_persons, chart, rich, schema
 
 LIVES = {"names are EKS's": rich, "all is a person's": a_persons}

@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 from kubectl_eksdoc.addon_diff.plan import since
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
 from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths, paths
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.kinds import Unknown
 from tests.addon_diff.incident import EARLY_DEMUX
 from tests.addon_diff.test_plan import facts, planned
 

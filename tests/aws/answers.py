@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
-from kubectl_eksdoc.aws.believing import VerifiedCluster, cluster_named
+from kubectl_eksdoc.aws.asking import VerifiedCluster, cluster_named
 from kubectl_eksdoc.aws.recorded import RecordedOf
 from kubectl_eksdoc.errors import AwsMissing
 from kubectl_eksdoc.model.aws.clusters import Caller

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kubectl_eksdoc.aws.addon_side import addon_side
-from kubectl_eksdoc.aws.believing import VerifiedCluster, believed
+from kubectl_eksdoc.aws.asking import VerifiedCluster, believed
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.kinds import Unknown
 from tests.aws.answers import Scripted, sees
 from tests.aws.test_live import CNI, NAME, live, prod
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.aws.believing import believed
+from kubectl_eksdoc.aws.asking import believed
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsOtherCluster, UsageError
 from kubectl_eksdoc.model.aws.clusters import AwsAccess
 from tests.aws.answers import ACCOUNT, ENDPOINT, REGION, Scripted, a_caller, a_cluster

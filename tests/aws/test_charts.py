@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.aws.addon_side import chart_defaults, variables
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.kinds import Unknown
 
 READ = Path(__file__).parents[1] / "data" / "aws" / "eks" / "charts"
 CHARTS: dict[str, Any] = json.loads((READ / "vpc-cni.json").read_text(encoding="utf-8"))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kubectl_eksdoc.aws.believing import caller_of
+from kubectl_eksdoc.aws.asking import caller_of
 from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.errors import AwsLogin
 from kubectl_eksdoc.model.aws.clusters import AwsAccess

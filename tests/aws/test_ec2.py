@@ -8,9 +8,8 @@ import pytest
 
 from kubectl_eksdoc.amazon.metadata_service import launch
 from kubectl_eksdoc.aws import ec2, machines
-from kubectl_eksdoc.aws.believing import VerifiedCluster, believed
+from kubectl_eksdoc.aws.asking import VerifiedCluster, believed
 from kubectl_eksdoc.errors import AwsDenied
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.machines import (
     Image,
     Instance,
@@ -21,6 +20,7 @@ from kubectl_eksdoc.model.aws.machines import (
     TemplateRef,
     TemplateVersion,
 )
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.session.aws import DemoAnswers
 from tests.aws.answers import Scripted, sees
 from tests.aws.test_live import live, prod

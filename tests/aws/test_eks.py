@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.aws import eks
-from kubectl_eksdoc.aws.asking import AT_ONCE, at_once
-from kubectl_eksdoc.aws.believing import issues
+from kubectl_eksdoc.aws.asking import AT_ONCE, at_once, issues
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import (
     Addon,
     AddonConfiguration,
@@ -23,6 +21,7 @@ from kubectl_eksdoc.model.aws.addons import (
     UpdateHistory,
 )
 from kubectl_eksdoc.model.aws.clusters import ClusterVersion, part_of
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from tests.aws.answers import Scripted, sees
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)

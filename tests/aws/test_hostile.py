@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.aws import refusals
-from kubectl_eksdoc.aws.asking import at_once
-from kubectl_eksdoc.aws.believing import caller_of, cluster_named
+from kubectl_eksdoc.aws.asking import at_once, caller_of, cluster_named
 from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.bounds import ReadTime
 from kubectl_eksdoc.errors import AwsError, AwsRefused

@@ -14,8 +14,7 @@ import pytest
 from kubectl_eksdoc.aws import ec2, eks, queues, upgrades
 from kubectl_eksdoc.aws import machines as capacity
 from kubectl_eksdoc.aws import machines as node_groups
-from kubectl_eksdoc.aws.asking import AT_ONCE, at_once
-from kubectl_eksdoc.aws.believing import VerifiedCluster, believed, caller_of, cluster_named
+from kubectl_eksdoc.aws.asking import AT_ONCE, VerifiedCluster, at_once, believed, caller_of, cluster_named
 from kubectl_eksdoc.aws.recorded import Recorded, RecordedOf, Recorder
 from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.errors import (
@@ -28,13 +27,13 @@ from kubectl_eksdoc.errors import (
     AwsThrottled,
     UsageError,
 )
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.addons import Addon, EksAddonUpdate
 from kubectl_eksdoc.model.aws.clusters import AwsAccess
 from kubectl_eksdoc.model.aws.machines import TemplateRef
 from kubectl_eksdoc.model.aws.questions import AwsOperation
 from kubectl_eksdoc.model.aws.queues import FiguresOf, RolePolicies
+from kubectl_eksdoc.model.kinds import Unknown
 from tests.aws.answers import sees
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.aws import eks
-from kubectl_eksdoc.aws.believing import cluster_named
+from kubectl_eksdoc.aws.asking import cluster_named
 from kubectl_eksdoc.aws.recorded import Recorded, Recorder
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsThrottled, SnapshotError
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from tests.aws.answers import RECORDED, Scripted, a_cluster, sees
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)

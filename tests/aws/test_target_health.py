@@ -12,9 +12,9 @@ import pytest
 from kubectl_eksdoc.aws.eks import AddonUpdates, target_group
 from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import UpdateCall
 from kubectl_eksdoc.model.aws.clusters import AwsAccess, TargetGroup, TargetHealth
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from tests.aws.answers import Scripted, sees
 from tests.aws.test_addon_side import seen
 from tests.aws.test_live import NO_FILES, REGION, prod

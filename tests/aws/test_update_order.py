@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.aws import eks
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from tests.aws.upgrade_account import account, count, sees
 
 DAY = datetime(2026, 11, 1, tzinfo=timezone.utc)

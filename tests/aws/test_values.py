@@ -10,9 +10,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.aws.values import DEEPEST, LONGEST, schema_of, values_of
+from kubectl_eksdoc.aws.eks import DEEPEST, LONGEST, schema_of, values_of
 from kubectl_eksdoc.errors import ValuesError
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.kinds import Unknown
 
 SCHEMAS = sorted((Path(__file__).parents[1] / "data" / "aws" / "eks" / "schemas").glob("*.json"))
 

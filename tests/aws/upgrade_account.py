@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from kubectl_eksdoc.aws.believing import VerifiedCluster, cluster_named
+from kubectl_eksdoc.aws.asking import VerifiedCluster, cluster_named
 from kubectl_eksdoc.model.aws.clusters import Caller, EksCluster
 from kubectl_eksdoc.model.aws.machines import QUOTAS
 from kubectl_eksdoc.model.check_needs import CheckNeed, WantedVersions

@@ -25,8 +25,8 @@ from kubectl_eksdoc.flows.metadata_probe import Cleared
 from kubectl_eksdoc.host.journals import ChangeJournalFile, read_change
 from kubectl_eksdoc.imds_probe.run import class_reverting, from_doc, group_reverting, reverting, to_doc
 from kubectl_eksdoc.model.api_objects import AppliedObject, Conflicting, Doc
-from kubectl_eksdoc.model.asked import Absent
 from kubectl_eksdoc.model.change_journal import METADATA_FIX, SavedChange, State
+from kubectl_eksdoc.model.kinds import Absent
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
 from kubectl_eksdoc.model.placing import NotPlaced
 from tests.addon.test_updating import env, incident

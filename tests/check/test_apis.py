@@ -24,9 +24,8 @@ from kubectl_eksdoc.model.api_objects import (
     WrittenBy,
     WrittenObject,
 )
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status
-from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.kinds import Resource, Unknown
 from kubectl_eksdoc.model.quantities import Version
 from tests.builders import a_cluster
 from tests.for_each import for_each

@@ -9,9 +9,9 @@ import pytest
 from kubectl_eksdoc.check.causes import AWS, RootCause, among, root_causes
 from kubectl_eksdoc.check.checking import Area, Gate
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
-from kubectl_eksdoc.model.asked import NoAws
 from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.kinds import NoAws
 from tests.check.healthy import healthy
 from tests.render.check.checked import SKEW, STUCK, UNFIT, check
 

@@ -14,7 +14,6 @@ from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion
 from kubectl_eksdoc.model.aws.clusters import (
     ERROR,
@@ -27,6 +26,7 @@ from kubectl_eksdoc.model.aws.clusters import (
 )
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Code, Severity, Status, Subject
+from kubectl_eksdoc.model.kinds import Unknown
 from tests.builders import a_node
 from tests.check.healthy import IMAGES, a_program
 from tests.check.of_aws import DENIED, an_insight, before, facts, find, one, text, told

@@ -8,8 +8,8 @@ import pytest
 
 from kubectl_eksdoc.check.checking import Area, Gate, UpgradeCheck
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
-from kubectl_eksdoc.model.asked import NoAws, Unknown
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
+from kubectl_eksdoc.model.kinds import NoAws, Unknown
 from tests.check.healthy import healthy
 
 LEFT_OUT = NoAws("AWS is left out (--no-aws)")

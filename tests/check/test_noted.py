@@ -14,8 +14,8 @@ from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.network import Service
 from kubectl_eksdoc.model.storage import PersistentVolume
 from kubectl_eksdoc.model.workloads import CronJob, Job

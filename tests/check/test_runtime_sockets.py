@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
-from kubectl_eksdoc.model.pods import Volume
+from kubectl_eksdoc.model.nodes import Volume
 from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.model.workloads import CronJob, HostFiles
 from tests.builders import a_hostpath, a_job, a_node, a_pod, a_workload, an_owner

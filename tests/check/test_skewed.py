@@ -13,8 +13,7 @@ from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Code, Severity, Status
-from kubectl_eksdoc.model.nodes import COMPUTE_TYPE
-from kubectl_eksdoc.model.pods import Calls
+from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, Calls
 from tests.builders import a_node, a_pod
 from tests.check.healthy import IMAGES, a_healthy_cluster, a_program, found, healthy, statuses
 

@@ -8,7 +8,7 @@ import pytest
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Code, Severity, Status, Subject
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.selectors import parse
 from kubectl_eksdoc.model.workloads import Workload
 from tests.builders import a_budget, a_job, a_pod, a_workload, ago, an_owner

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.amazon.upgrades.skew import NoPath
 from kubectl_eksdoc.check.facts import CurrentVersion, UpgradePath, way, where
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.quantities import Version
 from tests.builders import a_node
 

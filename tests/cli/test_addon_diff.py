@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.aws import eks
-from kubectl_eksdoc.aws.believing import believed
+from kubectl_eksdoc.aws.asking import believed
 from kubectl_eksdoc.aws.recorded import RecordedOf, Recorder
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.host.archives.snapshot import STEM
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.objects.raw_objects import RawObjects
+from kubectl_eksdoc.objects.single import RawObjects
 from kubectl_eksdoc.session.aws import DemoAnswers
 from tests.builders import NOW
 from tests.cli.running import run_cli

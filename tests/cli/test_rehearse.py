@@ -21,10 +21,12 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.cli.main import run
+from kubectl_eksdoc.cli.rehearse import SPEED
 from kubectl_eksdoc.cli.run_edges import DrainRunEdges
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.embedded.faults.of_requests import ALL
 from kubectl_eksdoc.embedded.stage import USERS, kubeconfig, tokens, write
+from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.journal import Entries, JournalNote, Note
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.stages import Faults, Serving
@@ -215,7 +217,9 @@ def test_the_served_demo_answers_until_it_is_interrupted(served: tuple[subproces
     process, path = served
     config = json.loads(path.read_text())
     with urllib.request.urlopen(f"{url_of(config, 'rehearsal')}/version", timeout=10) as answer:
-        assert re.match(r"v1\.\d+\.\d+", json.load(answer)["gitVersion"]), "kubectl version wants all three"
+        said = json.load(answer)["gitVersion"]
+    assert re.match(r"v1\.\d+\.\d+", said), "kubectl version wants all three"
+    assert Identity(server_version=said).speed == SPEED
     ran = run_cli_on(path, "drain", "plan", "--nodegroup", "blue", "-o", "json")
     assert ran.returncode == 1 and len(json.loads(ran.stdout)["targets"]) == 8, "this tool reads it as a live cluster"
     process.send_signal(signal.SIGINT)

@@ -91,7 +91,7 @@ def first_sentence(path: Path) -> str:
 
 
 def name(path: Path) -> str:
-    """``kubectl_eksdoc/model/pods.py``: how a failure names a file."""
+    """``kubectl_eksdoc/model/nodes.py``: how a failure names a file."""
     return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
 
 

@@ -17,12 +17,14 @@ from tests.contracts.source import PACKAGE, ROOT, files, outline
 CONFIG = configparser.ConfigParser()
 CONFIG.read(ROOT / "setup.cfg", encoding="utf-8")
 
-# The pool, its errors and its authorities are the official client's own: it names the versions that fit.
+# The pool, its errors and its authorities are the official client's own: it names the versions that fit. Only type
+# checkers import typing_extensions.
 COMES_WITH = {
     "urllib3": "kubernetes",
     "certifi": "kubernetes",
     "websocket-client": "kubernetes",
     "rich": "textual",
+    "typing-extensions": "textual",
     "botocore": "boto3",
 }
 

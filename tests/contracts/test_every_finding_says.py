@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.model.asked import LEFT_OUT, NoAws, NotHeld, Unknown
 from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.model.kinds import LEFT_OUT, NoAws, NotHeld, Unknown
 from kubectl_eksdoc.model.missing_rights import allow, learned
 from tests.cli.check.asked import RICH
 from tests.cli.running import run_cli

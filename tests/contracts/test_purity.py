@@ -5,10 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import FrozenInstanceError, replace
 from functools import cache
+from typing import Any
 
 import pytest
 
+from kubectl_eksdoc.frozen import frozen
 from tests.contracts.source import PACKAGE, files, name, text, tree
 
 PURE = (
@@ -111,6 +114,17 @@ def test_the_purity_check_sees(code: str, seen: str) -> None:
     assert impurity.endswith(seen)
 
 
+def test_a_frozen_class_is_a_frozen_dataclass_with_slots() -> None:
+    @frozen
+    class Fact:
+        x: int
+
+    fact = Fact(1)
+    with pytest.raises(FrozenInstanceError):
+        fact.x = 2  # type: ignore[misc]
+    assert replace(fact, x=2) == Fact(2) and not hasattr(fact, "__dict__")
+
+
 @pytest.mark.parametrize("mark", ["@dataclass", "@dataclass(frozen=True)", "@dataclasses.dataclass(slots=True)"])
 def test_the_dataclass_check_sees(mark: str) -> None:
     assert MAY_BE_LOOSE.search(f"{mark}\nclass Fact:\n    x: int")
@@ -119,3 +133,14 @@ def test_the_dataclass_check_sees(mark: str) -> None:
 
 def test_the_dataclass_check_lets_facts_pass() -> None:
     assert list(loose_dataclasses(ast.parse("@dataclass(frozen=True, slots=True)\nclass Fact:\n    x: int"))) == []
+
+
+def test_what_is_called_frozen_is_frozen_and_slotted() -> None:
+    @frozen
+    class Fact:
+        x: int
+
+    fact: Any = Fact(1)
+    with pytest.raises(FrozenInstanceError):
+        fact.x = 2
+    assert Fact.__slots__ == ("x",) and replace(fact, x=3) == Fact(3)  # type: ignore[attr-defined]

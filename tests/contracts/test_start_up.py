@@ -156,7 +156,7 @@ _NOT_BEFORE_THE_FIRST_PAINT = (
     "kubectl_eksdoc.cli.run.drain",
     "kubectl_eksdoc.cli.run.options",
     "kubectl_eksdoc.model.cluster",
-    "kubectl_eksdoc.model.pods",
+    "kubectl_eksdoc.model.nodes",
     "kubectl_eksdoc.drain",
     "kubectl_eksdoc.simulator",
     "kubectl_eksdoc.embedded",

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from kubectl_eksdoc.cli.parser import Parser
 from tests.contracts.source import PACKAGE, ROOT, files
 
@@ -58,8 +60,9 @@ def test_messages_are_plain_english() -> None:
     assert wrong == []
 
 
-def test_findings_are_plain_english() -> None:
-    path = PACKAGE / "knowledge" / "findings.json"
+@pytest.mark.parametrize("name", ["completion", "cordon_marks", "faults", "findings", "keys", "rights"])
+def test_texts_in_records_are_plain_english(name: str) -> None:
+    path = PACKAGE / "knowledge" / f"{name}.json"
     document = json.loads(path.read_text(encoding="utf-8"))
     wrong = [line for text in of_knowledge(document) for line in found(path.name, text)]
     assert wrong == []

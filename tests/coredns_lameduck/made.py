@@ -10,11 +10,10 @@ from kubectl_eksdoc.coredns_lameduck.deployed import DEPLOYMENT, PROPORTIONAL, C
 from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, with_value
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, AddonSide, VersionSide
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.network import Endpoint, EndpointSlice
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Container, ContainerRunState, Pod
+from kubectl_eksdoc.model.nodes import Container, ContainerRunState, Node, Pod
 from tests.builders import a_budget, a_cluster, a_node, a_pod
 
 COREFILE = """\

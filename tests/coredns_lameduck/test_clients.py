@@ -10,8 +10,8 @@ import pytest
 from kubectl_eksdoc.coredns_lameduck.deployed import KUBE_PROXY
 from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.findings import Code, Finding, Status
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from tests.builders import a_pod
 from tests.coredns_lameduck.made import PODS, facts
 

@@ -11,9 +11,9 @@ from kubectl_eksdoc.coredns_lameduck.deployed import PROPORTIONAL, CorednsPodLog
 from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
 from kubectl_eksdoc.coredns_lameduck.shutdown import symptoms
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.network import EndpointSlice
 from kubectl_eksdoc.model.workloads import Autoscaler
 from tests.builders import a_node, ago

@@ -19,9 +19,9 @@ from kubectl_eksdoc.coredns_lameduck.measuring.plan import Happening, Measuremen
 from kubectl_eksdoc.flows.dns_measure import MeasurementEdges, measured, prepared
 from kubectl_eksdoc.host.asker_archive import packed
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.coredns import DnsPod, DnsService, DnsStand, DnsWorkload
 from kubectl_eksdoc.model.findings import Code, Status
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner
 from tests.dns.left import LONGEST_S, Leaving, several, until
 from tests.dns.responder import HOSTS

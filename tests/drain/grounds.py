@@ -17,8 +17,7 @@ from kubectl_eksdoc.drain.verdicts.judging import judge_pods
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Node, Pod
 from tests.drain.small_clusters import targets_of
 
 ADMITTED, RENEWED = "admitted", "renewed"

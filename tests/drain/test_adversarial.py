@@ -15,9 +15,8 @@ from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import ALL, ZONE, DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.model.budgets import Amount
-from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.placing import NodeDemand, Placement, PodTerm, Requests
-from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.model.selectors import from_parts
 from kubectl_eksdoc.model.storage import Claim, PersistentVolume
 from tests.builders import a_budget, a_cluster, a_pod

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.drain.order.rounds import EvictionOrder, EvictionTier, NodeWaves, Task, arrange, in_waves, task_of
 from kubectl_eksdoc.drain.order.strategies import soonest_first
 from kubectl_eksdoc.drain.policy import ALL
-from kubectl_eksdoc.model.pods import SYSTEM_CRITICAL_PRIORITY
+from kubectl_eksdoc.model.nodes import SYSTEM_CRITICAL_PRIORITY
 from tests.builders import a_pod
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given as for_all
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.choice import OrderTrial, Trials
+from kubectl_eksdoc.drain.choice import OrderTrial, Trials, finished
 from kubectl_eksdoc.drain.duration.generations import EvictionTimes
 from kubectl_eksdoc.drain.nodes import natural, survey
 from kubectl_eksdoc.drain.order.rounds import at_once, domains_of, generations, in_waves
@@ -248,6 +248,21 @@ def test_an_order_tried_again_gives_the_same_trial(seeds: Sequence[int]) -> None
         assert trials.run("first", names) == first, seed
         assert trials.landing() == landed, seed
         assert_covers(first, names)
+
+
+@sampled
+def test_a_score_that_is_clear_from_the_trial_is_that_of_its_plan(seeds: Sequence[int]) -> None:
+    clear = 0
+    for seed in seeds:
+        world = survey(small(seed), targets_of(small(seed)), replace(a_policy(seed), surge=None, partial=False))
+        judgement, clock = judge_pods(world, world.targets), EvictionTimes(world)
+        trials = Trials(world, work_of(world, judgement), clock)
+        trial = trials.run("by name", list(trials.work.tasks))
+        score = trials.score(trial)
+        if score is not None:
+            clear += 1
+            assert score == finished(world, judgement, trials, clock, trial).score(len(trials.work.tasks)), seed
+    assert clear > len(seeds) / 20, "else nothing was tested"
 
 
 def assert_covers(trial: OrderTrial, names: list[str]) -> None:

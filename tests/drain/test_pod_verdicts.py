@@ -10,7 +10,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Namespace
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.network import Service, TargetGroupBinding
-from kubectl_eksdoc.model.pods import (
+from kubectl_eksdoc.model.nodes import (
     DO_NOT_DISRUPT,
     MIRROR,
     SAFE_TO_EVICT,

@@ -14,9 +14,8 @@ from kubectl_eksdoc.drain.result import NOT_JUDGED, DrainPlan
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import NodePool, PriorityClass
 from kubectl_eksdoc.model.findings import Severity, Status
-from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.placing import Placement, Requests
-from kubectl_eksdoc.model.pods import Pod
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_workload
 from tests.drain.planning import codes, finding, plan_of, verdict_of
 

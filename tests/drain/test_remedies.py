@@ -20,7 +20,7 @@ from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Remedy
 from kubectl_eksdoc.model.network import Service
-from kubectl_eksdoc.model.pods import ControllerOwner, Pod
+from kubectl_eksdoc.model.nodes import ControllerOwner, Pod
 from kubectl_eksdoc.model.workloads import Autoscaler, Workload
 from tests.builders import a_budget, a_cluster, a_job, a_node, a_pod, a_workload, an_amount, an_owner, pods
 from tests.drain.planning import finding, headroom, plan_of

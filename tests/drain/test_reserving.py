@@ -19,9 +19,8 @@ from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.placing import Placement, PodTerm, Requests
-from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.model.selectors import from_parts
 from tests.builders import a_cluster, a_pod, a_workload
 from tests.drain.grounds import ADMITTED, RENEWED, Drained, as_it_begins, drained, prepared, successor
@@ -334,3 +333,21 @@ def _waits_for_needs(timeline: Timeline, chosen: OrderedPlan, renewed_after_s: f
             assert spans[node].start_s >= spans[other].done_s + renewed_after_s, (node, other)
             waited += 1
     return waited
+
+
+def test_a_node_that_waits_for_room_takes_none_of_the_emptiest_node() -> None:
+    """Its first pod had a place there, and its second none at all: the other node's pod is to be scheduled there."""
+    nodes = [a_small_node(name, "a", group, 10) for name, group in (("old-0", "blue"), ("old-1", "blue"))]
+    nodes += [a_small_node(name, "a", "green", 10) for name in ("new-empty", "new-half")]
+
+    def pod(name: str, node: str, cpu: int) -> Pod:
+        return a_pod(name, node=node, placement=Placement(requests=Requests(cpu=cpu * 1000)))
+
+    pods = [pod("first", "old-0", 7), pod("second", "old-0", 6), pod("third", "old-1", 4), pod("there", "new-half", 5)]
+    _, _, _, ground = prepared(a_cluster(nodes=nodes, pods=pods), DrainPolicy(force=True))
+    ground.expect("old-0", pods[:2])
+    ground.expect("old-1", pods[2:3])
+    ground.begin()
+    assert not ground.admit("old-0", thorough=True)
+    assert ground.admit("old-1", thorough=True)
+    assert ground.landing(["old-1"]).places == {pods[2].uid: "new-empty"}

@@ -9,9 +9,8 @@ from kubectl_eksdoc.drain.landing.room import PlacementRoom, WhyNot
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import NodeOccupancy, Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage
-from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.placing import Requests
-from kubectl_eksdoc.model.pods import Pod
 from tests.drain.grounds import as_it_begins, prepared, successor
 from tests.drain.small_clusters import a_small_node, small
 

@@ -22,9 +22,8 @@ from kubectl_eksdoc.kubernetes.replacement import Replacement
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Severity, Status
-from kubectl_eksdoc.model.nodes import HOSTNAME
+from kubectl_eksdoc.model.nodes import HOSTNAME, ControllerOwner, Pod
 from kubectl_eksdoc.model.placing import HostPort, Placement, PodTerm, Requests
-from kubectl_eksdoc.model.pods import ControllerOwner, Pod
 from kubectl_eksdoc.model.selectors import from_parts
 from kubectl_eksdoc.model.storage import Claim, StorageClass
 from tests.builders import a_budget, a_claimed, a_cluster, a_node, a_pod, a_workload, ago, pods

@@ -11,7 +11,7 @@ from kubectl_eksdoc.drain.outcome import SlowNode
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.model.findings import Severity, Status
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from tests.builders import a_budget, a_node, a_pod, a_workload, ago, pods
 from tests.drain.planning import codes, finding, plan_of
 

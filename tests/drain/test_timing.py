@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.duration.timing import ASSUMED_START_S, learn, learn_stops, start_of, stop_of
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.drain.duration.timing import ASSUMED_START_S, learn, learn_stops, least_stop_s, start_of, stop_of
+from kubectl_eksdoc.model.nodes import Pod
 from tests.builders import a_pod, ago
 
 
@@ -66,6 +66,16 @@ def test_a_stop_is_at_most_its_grace() -> None:
     assert stop_of(a_pod(), 1) == (1, 1)
     assert stop_of(a_pod(), 0) == (0, 0)
     assert stop_of(a_pod(phase="Succeeded"), 30) == (0, 0)
+    assert stop_of(a_pod(pre_stop_s=16), 25) == (19, 25), "its preStop hook sleeps before it is asked to stop"
+    assert stop_of(a_pod(pre_stop_s=60), 25) == (25, 25)
+    assert stop_of(a_pod(pre_stop_s=60), 25, [3.0, 4.0, 5.0]) == (4, 5), "what was seen is sure"
+
+
+@pytest.mark.parametrize(
+    ("grace_s", "hook_s", "least_s"), [(30, 0, 1), (30, 12, 13), (30, 30, 30), (30, 99, 30), (0.5, 0, 0.5)]
+)
+def test_a_drawn_stop_is_never_shorter_than_the_hook(grace_s: float, hook_s: int, least_s: float) -> None:
+    assert least_stop_s(*stop_of(a_pod(pre_stop_s=hook_s), grace_s)) == pytest.approx(least_s)
 
 
 def test_stops_of_earlier_runs_by_template_then_by_owner() -> None:

@@ -19,8 +19,7 @@ from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.kubernetes.replacement import replacement
 from kubectl_eksdoc.model.cluster import Cluster, Lease, NodePool
-from kubectl_eksdoc.model.nodes import MANAGED_GROUP, NODE_POOL, Node
-from kubectl_eksdoc.model.pods import SYSTEM_CRITICAL_PRIORITY, Pod
+from kubectl_eksdoc.model.nodes import MANAGED_GROUP, NODE_POOL, SYSTEM_CRITICAL_PRIORITY, Node, Pod
 from tests.drain.simulated.test_drain import drains
 from tests.drain.small_clusters import a_policy, small, targets_of
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator.kubelets import NEVER
 
 START_S, STOP_S = 3.0, 2.0

@@ -11,7 +11,7 @@ from kubectl_eksdoc.drain.run.journal import JournalWriter
 from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.drain.run.standing import RunProgress
 from kubectl_eksdoc.flows.run.draining import Draining
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from tests.drains import virtual
 from tests.drains.shapes import App, Shape, small
 from tests.drains.worlds import World

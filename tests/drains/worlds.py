@@ -15,7 +15,7 @@ from typing import NamedTuple
 from kubectl_eksdoc.drain.policy import ALL, DrainPolicy, chance
 from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.model.budgets import Amount
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from tests.drains import virtual
 from tests.drains.shapes import App, Shape
 

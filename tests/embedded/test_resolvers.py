@@ -20,9 +20,9 @@ from kubectl_eksdoc.kube.core_dns import ResolverPods
 from kubectl_eksdoc.kubernetes.corefile.edits import sums
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.model.api_objects import AppliedObject, Conflict, Conflicting, Doc
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.coredns import Corefile
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.wiring.changes import maps_of
 from tests.addon.stand_in.coredns import COREFILE
 from tests.embedded.clients import worlds

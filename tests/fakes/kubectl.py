@@ -14,8 +14,7 @@ from enum import Enum
 
 from kubectl_eksdoc.kubernetes.drain_filters import Decision, DrainFilterOutcome
 from kubectl_eksdoc.kubernetes.replacement import NoScale
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Node, Pod
 
 # What clients conclude from discovery.
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.coredns import DnsPod, DnsService, DnsStand, DnsWorkload
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner
 from tests.builders import a_node

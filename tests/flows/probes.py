@@ -18,8 +18,7 @@ from kubectl_eksdoc.embedded.serving.validation import ENFORCED
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.metadata import PROBE_LABEL
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.simulator.kubelets import NEVER, Pulling, every_image
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.workloads.everything import every_controller

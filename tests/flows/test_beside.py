@@ -6,8 +6,8 @@ from collections.abc import Collection
 from typing import Any
 
 from kubectl_eksdoc.model.api_objects import ObjectName
-from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.pods import LogOf
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.nodes import LogOf
 from kubectl_eksdoc.session.session import Observed
 from kubectl_eksdoc.snapshot.recording import SnapshotRecorder
 from tests.builders import a_cluster

@@ -6,10 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.model.api_objects import Doc, HelmRelease, KindUsage, ObjectName
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.interruption import ReportedChanges, SpotEvent
-from kubectl_eksdoc.model.kinds import PODS, REPLICA_SETS, Resource
-from kubectl_eksdoc.model.pods import Container, LogOf
+from kubectl_eksdoc.model.kinds import PODS, REPLICA_SETS, Absent, Resource, Unknown
+from kubectl_eksdoc.model.nodes import Container, LogOf
 from kubectl_eksdoc.session.session import Observed
 from kubectl_eksdoc.snapshot.recording import SnapshotRecorder
 from tests.builders import a_cluster

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from kubectl_eksdoc.coredns_lameduck.read import VerificationEdges, failed_before, verified
 from kubectl_eksdoc.coredns_lameduck.run import ExpectedReload, Taken, Verified
 from kubectl_eksdoc.errors import ClusterError
-from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.nodes import Pod
 from tests.addon.updating import Time
 from tests.builders import a_pod
 

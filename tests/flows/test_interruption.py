@@ -9,11 +9,11 @@ from typing import Any
 from kubectl_eksdoc.interruption.plan import InterruptionOptions
 from kubectl_eksdoc.interruption.read import interruption_facts, look_at_interruption
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.queues import InterruptionAnswers, InterruptionKeys
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.interruption import KarpenterInstall, SpotEvent
-from kubectl_eksdoc.model.pods import Container, LogOf
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.nodes import Container, LogOf
 from tests.builders import a_cluster, a_pod
 from tests.interruption.healthy import ROLE, a_queue, a_spot_node, told
 from tests.sessions import Answered
@@ -71,17 +71,8 @@ class Everybody:
 
     def tell(self, keys: InterruptionKeys) -> InterruptionAnswers:
         self.asked.append(keys)
-        wanted = {
-            "queue": bool(keys.queue),
-            "rules": keys.rules,
-            "targets": bool(keys.targets),
-            "key": bool(keys.key),
-            "identity": keys.account is not None,
-            "policies": bool(keys.role),
-            "figures": keys.figures is not None,
-            "notices": bool(keys.instances),
-        }
-        return InterruptionAnswers(**{name: getattr(self.aws, name) for name, yes in wanted.items() if yes})
+        wanted = (each.name for each in fields(keys) if getattr(keys, each.name))
+        return InterruptionAnswers(**{name: getattr(self.aws, name) for name in wanted})
 
     def session(self, cluster: Cluster) -> Answered:
         return Answered(cluster, self.tell, self)
@@ -100,13 +91,13 @@ def test_two_rounds_and_nothing_twice() -> None:
     cluster = a_cluster(nodes=[SPOT], pods=[KARPENTER])
     facts = interruption_facts(who.session(cluster))
     first, second = who.rounds
-    assert (first.queue, first.rules, first.account, first.instances) == (
+    assert (first.queue, first.rules, first.identity, first.notices) == (
         "prod",
         True,
         ("kube-system", "k"),
         ("i-0123",),
     )
-    assert (second.queue, second.rules, second.role) == ("", False, ROLE) and len(second.targets) == 4
+    assert (second.queue, second.rules, second.policies) == ("", False, ROLE) and len(second.targets) == 4
     given = [each.name for keys in who.rounds for each in fields(keys) if getattr(keys, each.name)]
     assert len(given) == len(set(given))
     assert isinstance(facts.install, KarpenterInstall) and facts.logs == {POD: "controller False"}
@@ -128,13 +119,13 @@ def test_what_one_said_that_ended_is_over_where_the_next_one_serves() -> None:
 def test_without_spot_nodes_nobody_is_asked_for_notices() -> None:
     who = Everybody({"Deployment": deployment(INTERRUPTION_QUEUE="prod")})
     interruption_facts(who.session(a_cluster(pods=[KARPENTER])))
-    assert "events" not in who.asked and not any(keys.instances for keys in who.rounds)
+    assert "events" not in who.asked and not any(keys.notices for keys in who.rounds)
 
 
 def test_without_karpenter_only_notices_are_asked_for() -> None:
     who = Everybody({})
     facts = interruption_facts(who.session(a_cluster(nodes=[SPOT])))
-    assert [keys.instances for keys in who.rounds] == [("i-0123",)] and isinstance(facts.install, Absent)
+    assert [keys.notices for keys in who.rounds] == [("i-0123",)] and isinstance(facts.install, Absent)
 
 
 def test_a_deployment_that_may_not_be_read_leaves_the_rest() -> None:

@@ -11,7 +11,6 @@ from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.imds_probe.read import ProbeScope, metadata_facts, plan_imds
 from kubectl_eksdoc.imds_probe.sources import EvidenceSource
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.machines import (
     Image,
     Instance,
@@ -26,8 +25,8 @@ from kubectl_eksdoc.model.aws.machines import (
     TemplateVersion,
 )
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, Node
-from kubectl_eksdoc.model.pods import Calls
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, Calls, Node
 from tests.builders import NOW, a_cluster, a_node, a_pod
 from tests.sessions import Answered, Nowhere
 

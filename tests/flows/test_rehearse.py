@@ -19,7 +19,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import Act, Evict
 from kubectl_eksdoc.model.api_objects import with_value, without
 from kubectl_eksdoc.model.budgets import Amount
-from kubectl_eksdoc.objects.raw_objects import RawObjects
+from kubectl_eksdoc.objects.single import RawObjects
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoreChange

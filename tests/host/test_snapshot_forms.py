@@ -23,7 +23,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.aws.machines import SaidOptions
 from kubectl_eksdoc.model.cluster import Cluster, Identity, NodeClass, Source
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
-from kubectl_eksdoc.objects.raw_objects import RawObjects
+from kubectl_eksdoc.objects.single import RawObjects
 from tests.host import dumps
 
 COUNTS = {

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import TerraformError
 from kubectl_eksdoc.host.terraform import read_terraform_plan
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.terraform import AddonResource, AddonSettings, ClusterUpgrade, ProviderConstraint
 from tests.host.terraform_plans import AWS, a_change, a_plan, an_addon, written
 

@@ -11,9 +11,9 @@ from kubectl_eksdoc.amazon.metadata_service import POD, ImdsVerdict, verdict
 from kubectl_eksdoc.imds_probe.affected import AffectedPod, Effect, JudgedPods, PodEvidence, choose
 from kubectl_eksdoc.imds_probe.affected import inside as found_inside
 from kubectl_eksdoc.imds_probe.programs import ContainerCommand, read
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions, PodIdentity
-from kubectl_eksdoc.model.pods import Calls, Container, Pod, RoleBy
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.nodes import Calls, Container, Pod, RoleBy
 from tests.builders import NOW, a_pod
 
 ONE, TWO = MetadataOptions("required", 1), MetadataOptions("required", 2)

@@ -12,8 +12,8 @@ from hypothesis import strategies as some
 
 from kubectl_eksdoc.imds_probe.affected import PodEvidence, choose, inside, logs_of, started_of
 from kubectl_eksdoc.imds_probe.programs import ContainerCommand
-from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.pods import Calls, Container, ContainerRunState, ControllerOwner, LogOf, Pod, RoleBy
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.nodes import Calls, Container, ContainerRunState, ControllerOwner, LogOf, Pod, RoleBy
 from tests.builders import NOW, a_pod
 
 LBC = "eks/aws-load-balancer-controller:v2.13.0"

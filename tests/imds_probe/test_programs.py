@@ -17,7 +17,7 @@ from kubectl_eksdoc.imds_probe.programs import (
     program_of_image,
     programs,
 )
-from kubectl_eksdoc.model.pods import Calls, Pod
+from kubectl_eksdoc.model.nodes import Calls, Pod
 from tests.builders import a_pod
 
 LBC = "public.ecr.aws/eks/aws-load-balancer-controller:v2.13.0"

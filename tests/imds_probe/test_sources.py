@@ -9,7 +9,6 @@ import pytest
 
 from kubectl_eksdoc.imds_probe.sources import NODE_CLASS, MetadataFacts, instance_of, service_next, service_now
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.machines import (
     Image,
     Instance,
@@ -22,7 +21,7 @@ from kubectl_eksdoc.model.aws.machines import (
     TemplateVersion,
 )
 from kubectl_eksdoc.model.cluster import NodeClass, NodePool
-from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.kinds import Absent, Resource, Unknown
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, NODE_POOL, Node
 from tests.builders import a_cluster, a_node, with_classes
 

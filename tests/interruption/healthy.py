@@ -13,8 +13,7 @@ from kubectl_eksdoc.interruption.repair import allow_statement, pattern, rights_
 from kubectl_eksdoc.model.aws.queues import EventRule, Figures, InterruptionAnswers, Queue, RolePolicies, RuleTarget
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.interruption import AwsPlace, KarpenterInstall, Setting
-from kubectl_eksdoc.model.nodes import NODE_POOL, Node
-from kubectl_eksdoc.model.pods import SYSTEM_CRITICAL_PRIORITY, Pod
+from kubectl_eksdoc.model.nodes import NODE_POOL, SYSTEM_CRITICAL_PRIORITY, Node, Pod
 from kubectl_eksdoc.model.quantities import parse
 from tests.builders import a_cluster, a_node, a_pod
 

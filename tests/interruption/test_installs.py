@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.interruption import installs
 from kubectl_eksdoc.model.api_objects import ObjectName
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.interruption import Setting
-from kubectl_eksdoc.model.pods import Calls, RoleBy
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.nodes import Calls, RoleBy
 from tests.builders import a_cluster, a_pod, a_workload
 
 OF = ObjectName("apps/v1", "Deployment", "kube-system", "karpenter")

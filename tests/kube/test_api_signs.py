@@ -13,8 +13,8 @@ from kubectl_eksdoc.kube.api_signs import ApiSigns
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
 from kubectl_eksdoc.kube.single_objects import ACCEPT
 from kubectl_eksdoc.model.api_objects import KindUsage, ManifestText
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.kinds import Unknown
 from tests.fakes.apiserver import ApiServer, Reply, json_reply, recorded, refused
 from tests.objects.test_held_apis import OLD, an_object, applied
 from tests.objects.test_helm_releases import TOKEN, a_secret

@@ -12,8 +12,8 @@ from kubectl_eksdoc.kube.single_objects import ACCEPT, SingleObjects, listed
 from kubectl_eksdoc.kube.target import of_this_process
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, ObjectName
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from tests.fakes.apiserver import ApiServer, Reply, json_reply, refused
 
 LABELS = {"app.kubernetes.io/name": "aws-node", "team": "net"}

@@ -9,8 +9,8 @@ import pytest
 from kubectl_eksdoc.embedded.serving.access import RbacRule, restricted
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.flows.dns_measure import Dns
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.coredns import DnsPod, DnsService, DnsStand, DnsWorkload
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.wiring.changes import open_dns
 from tests.flows.dns_labs import DnsLab, a_dns, until
 from tests.flows.probes import OTHER, connection

@@ -7,9 +7,9 @@ import pytest
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
 from kubectl_eksdoc.kube.inside_pods import LivePodReader
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.pods import LogOf
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.nodes import LogOf
 from tests.fakes.apiserver import ApiServer, Reply, refused
 
 PODS = "/api/v1/namespaces/default/pods"

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.kube.api_signs import KarpenterSigns
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.interruption import SpotEvent
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.objects.karpenter import spot_event
 from tests.fakes.apiserver import ApiServer, Reply, refused
 

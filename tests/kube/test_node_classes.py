@@ -14,9 +14,9 @@ from kubectl_eksdoc.errors import Drifted, Forbidden
 from kubectl_eksdoc.imds_probe.run import class_patch, of_class
 from kubectl_eksdoc.kube.single_objects import LiveNodeClasses
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.change_journal import Became
 from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.metadata import OnClass
 from kubectl_eksdoc.wiring.changes import node_classes_of
 from tests.changes.fixed import Case

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.errors import Unauthorized
 from kubectl_eksdoc.kube.sent import JSON, LiveObjectWriter, SentRequest
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
-from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.placing import NotPlaced
 
 JOB = {"kind": "Job", "metadata": {"name": "a", "namespace": "ns"}}

@@ -23,7 +23,7 @@ from kubectl_eksdoc.kubernetes.budgets import (
 from kubectl_eksdoc.kubernetes.evictions import DisruptionTarget, after_sync
 from kubectl_eksdoc.kubernetes.replacement import NoScale, ScaledController, Scales
 from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.workloads import Workload
 from tests import raw_facts
 from tests.fakes.kubectl import Served, scale_not_found

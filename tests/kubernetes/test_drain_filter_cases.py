@@ -20,7 +20,7 @@ from kubectl_eksdoc.kubernetes.drain_filters import (
     PodFilter,
     decide,
 )
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from tests import raw_facts
 from tests.fakes.kubectl import (
     Next,

@@ -21,7 +21,7 @@ from kubectl_eksdoc.kubernetes.drain_filters import (
     FilterOptions,
     decide,
 )
-from kubectl_eksdoc.model.pods import MIRROR, Pod
+from kubectl_eksdoc.model.nodes import MIRROR, Pod
 from kubectl_eksdoc.model.selectors import parse
 from tests.builders import NOW, a_claimed, a_hostpath, a_pod, ago, an_emptydir
 from tests.fakes.kubectl import error_of, error_texts, warning_of, warning_text

@@ -19,7 +19,7 @@ from kubectl_eksdoc.kubernetes.evictions import (
 )
 from kubectl_eksdoc.kubernetes.replacement import Scales
 from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from tests import raw_facts
 from tests.for_each import for_each
 

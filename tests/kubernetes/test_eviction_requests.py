@@ -21,7 +21,7 @@ from kubectl_eksdoc.kubernetes.evictions import (
     serve,
 )
 from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from tests import raw_facts
 from tests.builders import NOW, a_budget, a_pod
 

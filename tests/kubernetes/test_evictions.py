@@ -12,7 +12,7 @@ from kubectl_eksdoc.kubernetes.budgets import Computed, recompute, synced
 from kubectl_eksdoc.kubernetes.evictions import MAX_DISRUPTED, EvictionAnswer, EvictionCause, evict
 from kubectl_eksdoc.kubernetes.replacement import Scales
 from kubectl_eksdoc.model.budgets import ALWAYS_ALLOW, IF_HEALTHY, Budget
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from tests.builders import NOW, a_budget, a_pod, a_workload, ago, pods
 
 READY = a_pod("web-0")

@@ -16,7 +16,7 @@ from kubectl_eksdoc.kubernetes.budgets import CannotTell, recompute, synced
 from kubectl_eksdoc.kubernetes.evictions import EvictionAnswer, evict, not_found
 from kubectl_eksdoc.kubernetes.replacement import Replacement, Scales, replacement
 from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.workloads import Workload
 from tests import raw_facts
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.kubernetes.guards import matching
 from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.selectors import NOTHING, Requirement, Selector
 from tests.builders import a_budget, a_pod
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from kubectl_eksdoc.kubernetes.evictions import Rejected, rejected
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.placing import Placement, Requests
-from kubectl_eksdoc.model.pods import Pod
 from tests.builders import a_node, a_pod
 
 NODE = replace(a_node("n"), pods_allocatable=3, allocatable={"cpu": 1000, "memory": 1000, "pods": 3})

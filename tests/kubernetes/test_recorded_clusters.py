@@ -15,7 +15,7 @@ from kubectl_eksdoc.kubernetes.evictions import EvictionCause, evict
 from kubectl_eksdoc.kubernetes.guards import PodBudgets, matching
 from kubectl_eksdoc.kubernetes.replacement import Scales
 from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.workloads import Workload
 from tests import raw_facts
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.kubernetes.replacement import Replacement, replacement, returns_to_node
-from kubectl_eksdoc.model.pods import MIRROR, ControllerOwner, Toleration
+from kubectl_eksdoc.model.nodes import MIRROR, ControllerOwner, Toleration
 from tests.builders import TOLERATES_ALL, TOLERATES_CORDON, a_pod, a_workload, an_owner
 
 

@@ -14,17 +14,17 @@ import pytest
 from kubectl_eksdoc.addon_diff.fields import FieldEffect
 from kubectl_eksdoc.addon_diff.manifests import AddonManifest, RenderedAddon
 from kubectl_eksdoc.addon_diff.terraform.judging import DeletionLoss
-from kubectl_eksdoc.amazon.upgrades.addon_needs import CompatibilityTable, VersionRequirement
+from kubectl_eksdoc.amazon.upgrades.addon_needs import CompatibilityTable, Software, VersionRequirement
 from kubectl_eksdoc.amazon.upgrades.amis import Amis, KnownReleaseNote
 from kubectl_eksdoc.amazon.upgrades.calendar import CalendarRow
 from kubectl_eksdoc.amazon.upgrades.custom_apis import CustomApi
 from kubectl_eksdoc.amazon.upgrades.removed_apis import ManualConversion, RemovedApi
-from kubectl_eksdoc.amazon.upgrades.software import Software
 from kubectl_eksdoc.check.symptoms import Causes
 from kubectl_eksdoc.coredns_lameduck import shutdown
 from kubectl_eksdoc.imds_probe.evidence import NodeRoleCalls
 from kubectl_eksdoc.imds_probe.programs import LogLine, Program
-from kubectl_eksdoc.model.asked import Confidence
+from kubectl_eksdoc.kubernetes.cordon import CordonMark
+from kubectl_eksdoc.model.kinds import Confidence
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, file, made, records, sections
 from kubectl_eksdoc.model.quantities import Version
 from tests.contracts.source import PACKAGE
@@ -47,6 +47,7 @@ SUBJECTS = {
     "metadata_log_lines": Subject(LogLine, ("text",)),
     "node_role_calls": Subject(NodeRoleCalls, ("service",)),
     "calendar": Subject(CalendarRow, ("version",)),
+    "cordon_marks": Subject(CordonMark, ("key",)),
     "custom_apis": Subject(CustomApi, ("api_version", "kinds")),
     "removed_apis": Subject(RemovedApi, ("api_version", "kind")),
     "conversions": Subject(ManualConversion, ("kinds", "api_versions", "what")),
@@ -95,8 +96,12 @@ def _faults(of: type[Any], told: Doc, beside: Doc) -> Iterator[str]:
         yield str(error)
 
 
+OWN = frozenset({"completion", "faults", "findings", "keys", "rights"})
+"""What the tool declares of itself: it has no source, and does not age."""
+
+
 def test_every_file_is_read_by_somebody() -> None:
-    assert {path.stem for path in (PACKAGE / "knowledge").glob("*.json")} == {*SUBJECTS, "findings"}
+    assert {path.stem for path in (PACKAGE / "knowledge").glob("*.json")} == {*SUBJECTS, *OWN}
 
 
 @pytest.mark.parametrize("name", SUBJECTS)

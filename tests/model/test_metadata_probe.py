@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.metadata import FIRST, LAST, Ask, FamilyAnswer, ProbeReport, ProbeStep, log_of, report_in
 
 LOG = f"""\

@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Identity, Source
-from kubectl_eksdoc.model.pods import POD_ENI, Asks, Branch, Calls, Pod, Probe, RoleBy
+from kubectl_eksdoc.model.nodes import POD_ENI, Asks, Branch, Calls, Pod, Probe, RoleBy
 from kubectl_eksdoc.objects.collector import BadObject, Collector
 
 

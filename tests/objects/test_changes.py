@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import NotHeld
 from kubectl_eksdoc.model.findings import Subject
 from kubectl_eksdoc.model.interruption import ReportedEvent, Revision
+from kubectl_eksdoc.model.kinds import NotHeld
 from kubectl_eksdoc.objects.held import HeldChanges, event, revision
 
 AT = datetime(2026, 11, 20, 8, 0, tzinfo=timezone.utc)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.objects.collector import BadObject
 from kubectl_eksdoc.objects.held import Changing, FactEvent, FactEventKind
 

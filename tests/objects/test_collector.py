@@ -12,7 +12,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Identity, Source
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
 from kubectl_eksdoc.objects.collector import BadObject, CollectedPage, Collector, identity_from
-from kubectl_eksdoc.objects.raw_objects import RawObjects
+from kubectl_eksdoc.objects.single import RawObjects
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
 

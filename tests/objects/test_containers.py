@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.model.pods import Container, ContainerRunState
+from kubectl_eksdoc.model.nodes import Container, ContainerRunState
 from kubectl_eksdoc.objects.containers import containers_of
 from kubectl_eksdoc.objects.single import NoSuchObject
 

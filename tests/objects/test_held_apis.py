@@ -12,8 +12,7 @@ from kubectl_eksdoc.amazon.upgrades.removed_apis import removed_api
 from kubectl_eksdoc.amazon.upgrades.written_kinds import resource_of
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import KindUsage, ManifestText, ObjectName, Written, WrittenBy, WrittenObject
-from kubectl_eksdoc.model.asked import NotHeld, Unknown
-from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.kinds import NotHeld, Resource, Unknown
 from kubectl_eksdoc.objects.held_answers import HeldApis
 from kubectl_eksdoc.objects.manifests import written_object
 from tests.objects.test_helm_releases import HELD, TOKEN, a_secret

@@ -6,7 +6,7 @@ import json
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import ObjectName
-from kubectl_eksdoc.model.asked import NotHeld, Unknown
+from kubectl_eksdoc.model.kinds import NotHeld, Unknown
 from kubectl_eksdoc.objects.held import HeldObjects
 
 WANTED = (ObjectName("apps/v1", "DaemonSet", "kube-system", "aws-node"),)

@@ -6,10 +6,10 @@ import json
 
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Absent, NotHeld, Unknown
-from kubectl_eksdoc.model.pods import Container, LogOf
+from kubectl_eksdoc.model.kinds import Absent, NotHeld, Unknown
+from kubectl_eksdoc.model.nodes import Container, LogOf
 from kubectl_eksdoc.objects.held import HeldPods
-from kubectl_eksdoc.objects.raw_objects import RawObjects
+from kubectl_eksdoc.objects.single import RawObjects
 
 LOG = LogOf("shop", "b", "app")
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.model.api_objects import HelmRelease, ManifestText
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.objects.manifests import LARGEST, HelmRevision, kept, latest, release
 
 TOKEN = "AKIAIOSFODNN7EXAMPLE-hunter2"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.pods import ControllerOwner, Volume, VolumeKind
+from kubectl_eksdoc.model.nodes import ControllerOwner, Volume, VolumeKind
 from kubectl_eksdoc.model.workloads import NO_HOST_FILES, CronJob, HostFiles
 from kubectl_eksdoc.objects.collector import BadObject, Collector
 from tests.objects.observing import T0, observed

@@ -8,7 +8,7 @@ from dataclasses import FrozenInstanceError, dataclass, field, replace
 
 import pytest
 
-from kubectl_eksdoc.model.pods import ControllerOwner, Pod, Toleration
+from kubectl_eksdoc.model.nodes import ControllerOwner, Pod, Toleration
 from kubectl_eksdoc.objects.structs import quickly
 from tests.builders import a_pod
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.pods import (
+from kubectl_eksdoc.model.nodes import (
     JUDGED_ANNOTATIONS,
     POD_ENI,
     ControllerOwner,
@@ -96,6 +96,25 @@ def test_a_whole_pod() -> None:
         finalizers=("example.com/f",),
         preempts=False,
     )
+
+
+@pytest.mark.parametrize(
+    ("hooks", "seconds"),
+    [
+        ([None], 0),
+        ([{"preStop": {"sleep": {"seconds": 15}}}], 15),
+        (
+            [{"preStop": {"exec": {"command": ["/bin/sh", "-c", "sleep 20"]}}}, {"preStop": {"sleep": {"seconds": 5}}}],
+            20,
+        ),
+        ([{"preStop": {"exec": {"command": ["/app", "drain"]}}}], 0),
+        ([{"postStart": {"sleep": {"seconds": 5}}}, {}], 0),
+    ],
+)
+def test_how_long_its_pre_stop_hooks_sleep(hooks: list[Any], seconds: int) -> None:
+    """They run side by side; a hook that does anything else takes nobody knows how long."""
+    containers = [{"name": f"c{i}"} | ({} if hook is None else {"lifecycle": hook}) for i, hook in enumerate(hooks)]
+    assert a_pod_of(spec={"containers": containers}).pre_stop_s == seconds
 
 
 @pytest.mark.parametrize("given", [{}, {"preemptionPolicy": None}, {"preemptionPolicy": "PreemptLowerPriority"}])

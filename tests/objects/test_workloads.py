@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.pods import ControllerOwner, Toleration
+from kubectl_eksdoc.model.nodes import ControllerOwner, Toleration
 from kubectl_eksdoc.model.workloads import Job, PodTemplate, RebootLock, Workload
 from tests.objects.observing import observed
 

@@ -12,8 +12,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
-from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, NODE_POOL
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, NODE_POOL, Pod
 from kubectl_eksdoc.render.drain.report import DrainReport
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_workload, ago
 

@@ -23,8 +23,7 @@ from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.drain.timeline import MOST_BARS, gantt, over_time
 from kubectl_eksdoc.render.drain.verdict import NO_TIMES
 from kubectl_eksdoc.render.pages import Html, el, table, text
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.text import Look
+from kubectl_eksdoc.render.text import Column, Look
 from tests.builders import a_node, a_pod
 from tests.render.plans import a_target, a_view, an_empty_plan
 from tests.render.test_recorded import LARGE, view_of

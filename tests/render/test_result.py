@@ -11,9 +11,9 @@ from typing import Any, Literal
 import jsonschema
 import pytest
 
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.documents import API_VERSION
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.render import schemas
 from kubectl_eksdoc.render.result import FindingResult, Moment, Printed, Text, Texts, UnsetType, plain
 from tools.schemas import RESULTS, kind

@@ -10,6 +10,7 @@ import pytest
 
 from kubectl_eksdoc.drain.run.account import Record
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
+from kubectl_eksdoc.model.cluster import played
 from kubectl_eksdoc.model.journal import Cause
 from kubectl_eksdoc.render.record import RecordView, placed, skipped_targets
 from kubectl_eksdoc.render.rehearsal import differences
@@ -39,6 +40,17 @@ def test_time_is_told_against_the_figure_that_users_were_told() -> None:
     late = ended(replace(rehearsed_demo().record, ended_s=estimate.p50_s + 30, drained_s=None))
     share = f"{30 / estimate.p50_s:+.0%}"
     assert against_plan(late)[0] == f"It took 30s longer than p50 (2m16s, {share}), within p95 (6m18s)."
+
+
+def test_a_rehearsal_that_plays_faster_than_time_is_not_compared_with_the_plan() -> None:
+    usual = ended(rehearsed_demo().record)
+    who = replace(usual.record.cluster.identity, server_version=played("v1.33.0", 15))
+    view = replace(usual, record=replace(usual.record, cluster=replace(usual.record.cluster, identity=who)))
+    told = against_plan(view)
+    assert told[0] == "Not compared with p50: the cluster plays 15 times as fast." and "than p50" not in " ".join(told)
+    result: Any = printed(RunResult.of(view))
+    assert result["errors"] is None and result["lateSeconds"] is None
+    assert printed(RunResult.of(usual))["errors"] is not None
 
 
 @pytest.mark.parametrize("output", ["table", "wide", "markdown"])

@@ -21,8 +21,7 @@ from kubectl_eksdoc.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.identity import identity_line
 from kubectl_eksdoc.render.markdown import block, code, escape, table
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.text import Look
+from kubectl_eksdoc.render.text import Column, Look
 from tests.builders import NOW, a_node, a_pod
 from tests.examples import examples
 from tests.reading import yaml_of

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.render.drain.findings import grouped, unread
 from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.drain.steps import steps
-from kubectl_eksdoc.render.tables import Cell, Column, plain
-from kubectl_eksdoc.render.text import Look
+from kubectl_eksdoc.render.text import Cell, Column, Look, plain
 from tests.examples import one_in
 from tests.render.comparisons import BASELINE, a_compared_view
 from tests.render.plans import NODES, PLAN, a_target, a_view

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.aws.believing import VerifiedCluster
+from kubectl_eksdoc.aws.asking import VerifiedCluster
 from kubectl_eksdoc.errors import AwsDenied, AwsLogin, AwsOtherCluster, SnapshotError, UsageError
 from kubectl_eksdoc.interruption import read as interruption
 from kubectl_eksdoc.kube.identity import AwsRequest
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
-from kubectl_eksdoc.model.asked import Absent, NoAws, NotHeld, Unknown
 from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.kinds import Absent, NoAws, NotHeld, Unknown
 from kubectl_eksdoc.session.session import (
     LEFT_OUT,
     AwsUse,

@@ -9,7 +9,7 @@ from typing import Any
 
 from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator.controllers import Controller
 from kubectl_eksdoc.simulator.kubelets import KubeletTimes
 from kubectl_eksdoc.simulator.plane import ControlPlane

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.kubernetes.evictions import EvictionRequest
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator.kubelets import NEVER
 from kubectl_eksdoc.simulator.plane import ControlPlane, ControlPlaneLags
 from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind

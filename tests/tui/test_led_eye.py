@@ -13,8 +13,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.model.kinds import ReadState
 from kubectl_eksdoc.render.drain import signs
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.text import Tone
+from kubectl_eksdoc.render.text import Cell, Tone
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets import budgets, nodes
 from kubectl_eksdoc.tui.sheets.pods import text_of
@@ -43,7 +42,7 @@ def test_every_code_that_has_words_is_a_code_and_no_word_is_longer_than_the_colu
 
 def test_a_kubelet_behind_the_control_plane_and_an_ami_that_is_not_the_newest_of_its_group_are_in_colour() -> None:
     cells = nodes.sheet(FACTS, tuple(FACTS.texts), None).cells
-    assert cells("blue-1")[4] == Cell("v1.32.3", Tone.WARN) and cells("green-1")[4] == "v1.33.1"
+    assert cells("blue-1")[4] == Cell("v1.32.3!", Tone.WARN) and cells("green-1")[4] == "v1.33.1"
     assert behind(DEMO.nodes, "") == frozenset(), "not known is not old"
     when = DEMO.observed_at
     image = "eks.amazonaws.com/nodegroup-image"

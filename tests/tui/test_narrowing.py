@@ -58,7 +58,7 @@ def test_whatever_is_typed_is_no_error_and_the_inverse_is_the_rest(typed: str) -
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ("spott", "0 of 12 nodes are like /spott (did you mean spot?)"),
+        ("spott", "0 of 12 nodes match /spott (did you mean spot?)"),
         ("-l zonee=a", "no node has a label zonee"),
         ("-l karpenter.sh/nodepol=spot", "(did you mean karpenter.sh/nodepool?)"),
         ("-l karpenter.sh/nodepool=genral", "no node has that karpenter.sh/nodepool (did you mean general?)"),

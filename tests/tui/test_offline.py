@@ -178,7 +178,7 @@ def test_none_is_chosen_by_esc() -> None:
         await pilot.press("x")
         await until(pilot, lambda: "» blue" in text(pilot))
         await pilot.press(*"none")
-        assert "No context is called like that" in text(pilot)
+        assert "No context matches" in text(pilot)
         await pilot.press("enter")
         assert isinstance(pilot.app.screen, OfflineScreen)
 

@@ -15,8 +15,7 @@ from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.model.budgets import BudgetStatus
 from kubectl_eksdoc.render.drain.plan import DrainView
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.text import Tone
+from kubectl_eksdoc.render.text import Cell, Tone
 from kubectl_eksdoc.tui import details
 from kubectl_eksdoc.tui.sheets import budgets, nodes, waves
 from kubectl_eksdoc.tui.sheets.pods import text_of

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.aws import eks
-from kubectl_eksdoc.aws.believing import VerifiedCluster, believed, cluster_named
+from kubectl_eksdoc.aws.asking import VerifiedCluster, believed, cluster_named
 from kubectl_eksdoc.aws.recorded import RecordedOf, Recorder
 from kubectl_eksdoc.errors import AwsMissing, AwsOtherCluster, SnapshotError
 from kubectl_eksdoc.host.archives.snapshot import STEM, SnapshotReader
 from kubectl_eksdoc.kube.identity import AwsRequest
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Absent, NoAws
 from kubectl_eksdoc.model.aws.addons import Addon, EksAddonUpdate
 from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.kinds import Absent, NoAws
 from kubectl_eksdoc.session.aws import DemoAnswers
 from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, SessionRequest, open_session
 from kubectl_eksdoc.session.sources import SourceChoice

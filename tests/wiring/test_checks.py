@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubectl_eksdoc.aws.believing import VerifiedCluster
+from kubectl_eksdoc.aws.asking import VerifiedCluster
 from kubectl_eksdoc.check.read import upgrade_side
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.check_needs import CheckNeed, WantedVersions
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.session.session import Observed
 from tests.aws.upgrade_account import account, sees
 from tests.builders import a_cluster

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.amazon.metadata_service import Reach
-from kubectl_eksdoc.aws.believing import believed
+from kubectl_eksdoc.aws.asking import believed
 from kubectl_eksdoc.imds_probe.affected import Effect
 from kubectl_eksdoc.imds_probe.plan import MetadataPlan
 from kubectl_eksdoc.imds_probe.read import NEEDS, plan_imds

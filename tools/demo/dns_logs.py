@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 
 from kubectl_eksdoc.model.coredns import NAME, is_coredns
-from kubectl_eksdoc.model.pods import LogOf
+from kubectl_eksdoc.model.nodes import LogOf
 from tools.demo.incidents import COREFILE
 from tools.demo.meta import Json
 

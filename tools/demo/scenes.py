@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.pods import LogOf
+from kubectl_eksdoc.model.nodes import LogOf
 from tools.demo import dns_logs, incidents, objects
 from tools.demo.aws.pools import DEMO, Estate
 from tools.demo.interruption import cluster as interruption

@@ -41,10 +41,10 @@ from kubectl_eksdoc.kubernetes.api.ownership.entries import read, without_entrie
 from kubectl_eksdoc.kubernetes.api.ownership.steps import shown
 from kubectl_eksdoc.kubernetes.api.types import Schema, schema_of
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Addon
 from kubectl_eksdoc.model.aws.clusters import EksCluster
 from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.model.kinds import Unknown
 from tools.real.run import Machine, Refused
 
 _ADDONS = ("vpc-cni", "coredns", "kube-proxy")

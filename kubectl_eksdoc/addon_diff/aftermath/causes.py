@@ -7,7 +7,7 @@ revision that came with no update. Where neither chart nor revisions tell, it is
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import Enum
 from typing import Any
@@ -17,11 +17,12 @@ from kubectl_eksdoc.addon_diff.expected import config_of
 from kubectl_eksdoc.addon_diff.fields import value_at
 from kubectl_eksdoc.addon_diff.manifests import Values, rendered
 from kubectl_eksdoc.addon_diff.merging import MISSING, leaves, merged, same_value
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.ownership.comparing import Path, fields_of
 from kubectl_eksdoc.kubernetes.api.types import Schema
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
-from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws.addons import Path as ConfigPath
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
 
 # Who gave a field the value that it had before an update, as far as revisions tell: EKS, or somebody else.
 
@@ -32,7 +33,7 @@ class ValueWriter(Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ValueOrigin:
     """`since`: when the value came, None if that is not known; `told` says how it is known, a clause."""
 
@@ -41,7 +42,7 @@ class ValueOrigin:
     since: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TemplateHistory:
     """What is known of the time before an update: `slots` up to the template that was in force when it began, and when
     each update that EKS tells of `begun`. `whole`: it tells of all that it lists."""
@@ -124,7 +125,7 @@ class Cause(str, Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChangeReason:
     """`why` is a clause."""
 
@@ -133,7 +134,7 @@ class ChangeReason:
     sure: Confidence
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChangeContext:
     """What surrounds one object's change. `chart`: what the version before the update sets by default; `values_before`
     and `values`: the configuration values that held before it and since. `of_eks`: that version is one of EKS's, and

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timezone
 from enum import Enum
 from typing import Any
@@ -15,20 +15,21 @@ from kubectl_eksdoc.addon_diff.fields import AddonField, value_at
 from kubectl_eksdoc.addon_diff.merging import MISSING, leaves
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, Mode
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.ownership.comparing import NONE, Path
 from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries
 from kubectl_eksdoc.kubernetes.api.types import Schema, schema_of
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, named
-from kubectl_eksdoc.model.asked import Absent, Confidence, Unknown
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.aws.addons import Path as ConfigPath
 from kubectl_eksdoc.model.findings import Finding
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.kinds import Absent, Confidence, Unknown
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator.store import moment
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PastFacts:
     """`now` is the add-on as it is, its target the version that is installed. `kept`: by the kind of what has a pod
     template, all objects of its namespace in which earlier ones are kept. `applied`: by object, what ``kubectl apply``
@@ -50,7 +51,7 @@ class State(str, Enum):
     OTHER = "other"  # what somebody has set since
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChangedField:
     """`before` and `after` the update, and `live`; `MISSING` for nothing. `owners` are who has it today; `config`:
     where it stands in configuration values, () if nowhere. `wanted`: what gives it back now: `before`, or of a list
@@ -77,7 +78,7 @@ class ChangedField:
         return self.lost and self.state is State.GONE
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TemplateRollout:
     """What replaces the pods of an object when its template changes. `waits`: nobody does, until each is deleted
     (OnDelete). `behind` are pods of an earlier template than the newest, None where that cannot be told."""
@@ -88,7 +89,7 @@ class TemplateRollout:
     behind: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Templated:
     """An object with a pod template. `patch` gives back what is missed, None where nothing is, or no patch does;
     `cannot` are fields that are missed and to which no patch leads."""
@@ -102,7 +103,7 @@ class Templated:
     unreadable: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UnrecordedFields:
     """What the API keeps no history of: `fields` that only EKS has, in an object (or a part of one) that it wrote
     `when`, with the update or later. `applied` is what ``kubectl apply`` sent last, None if nothing says."""
@@ -113,7 +114,7 @@ class UnrecordedFields:
     applied: Doc | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Recreating:
     """Whether pods that run keep what they got while `field` was lost. `pods` by ``namespace/name``: to be recreated;
     () for none."""
@@ -125,7 +126,7 @@ class Recreating:
     sure: Confidence
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EarlierUpdate:
     """An update before the one that is looked back on, and what it took that is `missed` still."""
 
@@ -134,7 +135,7 @@ class EarlierUpdate:
     missed: tuple[ChangedField, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UpdateReview:
     """`keeping`: the next update with OVERWRITE, foretold on the objects with everything back; its way out are the
     values that keep what was lost. None where nothing is known of the update."""
@@ -243,7 +244,7 @@ _DONE = "Successful"
 _NEVER = datetime(1, 1, 1, tzinfo=timezone.utc)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UpdateVersions:
     """`was` and `version`: before the update and since, "" if that is not known. `values_before` and `values` likewise.
     `begun`: when each update that succeeded began; `whole`: nothing is missing of what EKS lists. `gently`: it

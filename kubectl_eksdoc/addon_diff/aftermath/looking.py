@@ -50,10 +50,10 @@ from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries, up
 from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, named
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.findings import in_order
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.nodes import Pod
 
 Charts = Callable[[str], "Doc | Unknown"]
 """By the add-on's version: what its chart sets by default."""

@@ -7,7 +7,6 @@ to be of the new version.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from typing import Any
@@ -17,6 +16,7 @@ from kubectl_eksdoc.addon_diff.fields import AddonField, some_of, value_at
 from kubectl_eksdoc.addon_diff.merging import MISSING, same_value
 from kubectl_eksdoc.addon_diff.prediction import differing
 from kubectl_eksdoc.addon_diff.usage import Usage
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.ownership.comparing import Path
 from kubectl_eksdoc.kubernetes.api.ownership.entries import without_entries
 from kubectl_eksdoc.kubernetes.api.ownership.steps import field_step, keys_of
@@ -25,7 +25,7 @@ from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
 from kubectl_eksdoc.kubernetes.api.types import Schema, SchemaPlace
 from kubectl_eksdoc.kubernetes.keeping import has_digest
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Confidence, Unknown
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
 
 MARK = "$patch"
 _ENV = field_step("env")
@@ -33,7 +33,7 @@ _INSTEAD = {"f:value": "valueFrom", "f:valueFrom": "value"}
 """An environment variable has one or the other."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Restoring:
     """`patch` restores `fields`, None where it restores nothing; to those of `cannot` no small patch leads. `after` is
     the object as it would be, without who owns what."""
@@ -177,7 +177,7 @@ class _Who(Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Rule:
     who: _Who
     says: str

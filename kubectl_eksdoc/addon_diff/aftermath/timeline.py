@@ -7,15 +7,16 @@ time. So numbers tell the order, and a creation tells when a number came only wh
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries, read
 from kubectl_eksdoc.kubernetes.api.ownership.steps import field_step
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.model.asked import Confidence
+from kubectl_eksdoc.model.kinds import Confidence
 from kubectl_eksdoc.simulator.store import moment
 
 # The pod templates that a DaemonSet or Deployment has had, out of the objects in which its controller keeps them.
@@ -31,7 +32,7 @@ _KEPT = 10
 """The default of ``revisionHistoryLimit``."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Template:
     """`number` counts the changes of the template, from 1; `earlier` are numbers that it had before, where that is
     noted. `numbered`: when it got its number, as far as managedFields tell. `pods_hash`: what its pods are labelled
@@ -46,7 +47,7 @@ class Template:
     pods_hash: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TemplateRevisions:
     """`kept` by their numbers; the last is the one in force. `unreadable` are names of objects that could not be
     understood. `noted`: all earlier numbers are. `limit`: so many that are not in force are kept."""
@@ -169,7 +170,7 @@ AT_ONCE = timedelta(minutes=15)
 document says how long; updates of the incident reports took minutes as a whole."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Slot:
     """The time in which template number `number` was in force, which began between `since` and `by`, at once where they
     are the same; None is not known. `template` is None for one that is kept under a later number, or no more.
@@ -182,7 +183,7 @@ class Slot:
     believed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TemplateUpdateStep:
     """The update changed the template."""
 
@@ -192,7 +193,7 @@ class TemplateUpdateStep:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Untouched:
     """The update left the template as it was."""
 
@@ -200,7 +201,7 @@ class Untouched:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UnknownRevision:
     """`candidates` are pairs of numbers, each of which it may be; the same number twice: nothing changed."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kubectl_eksdoc.addon_diff.judging import calls
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Fate, FieldChange, Mode
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, named
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 
 _ACTIVE = ("", "ACTIVE")
 _MENDABLE = ("UPDATE_FAILED", "DEGRADED")
@@ -19,7 +19,7 @@ _MENDABLE = ("UPDATE_FAILED", "DEGRADED")
 _MOST = 5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Guard:
     """Why nothing is sent, a clause, and what to do instead, a sentence."""
 
@@ -121,7 +121,7 @@ def _named(changes: Iterator[FieldChange]) -> str:
 WORKLOADS = ("DaemonSet", "Deployment")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RolloutState:
     """`updated` of `desired` pods are of the newest template, `available` of them can be used. `by_hand`: pods are
     replaced when somebody deletes them. `stuck`: why the server has given it up, a clause, "" where it has not."""
@@ -219,7 +219,7 @@ def _is_of(pod: Pod, of: ObjectName) -> bool:
 # What is sent: the update as it was asked for, or with the values that keep what somebody has set.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sending:
     """`asked` is what the call says. `keeps`: the fields for whose sake it has values that nobody gave. `on_purpose`:
     the user said what is to be sent, so that what is lost is meant to be."""

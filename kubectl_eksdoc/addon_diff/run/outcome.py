@@ -6,7 +6,7 @@ What was foretold of each field, as it is kept in a journal: so that who comes l
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any, cast
@@ -20,21 +20,22 @@ from kubectl_eksdoc.addon_diff.run.guards import RolloutState
 from kubectl_eksdoc.addon_diff.usage import BEHIND_BALANCERS
 from kubectl_eksdoc.amazon import addon_versions
 from kubectl_eksdoc.drain.run.waves import Stage
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.ownership.comparing import Path, compare, names_item
 from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries, without_entries
 from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.kubernetes.keeping import Digests
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
-from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, Issue
 from kubectl_eksdoc.model.aws.clusters import TargetGroup
 from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import made, told_of
 from kubectl_eksdoc.model.network import TargetGroupBinding
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Expectation:
     """`live`: what stood there before; `value`: what is to stand there, both `MISSING` for nothing. Where `fate` is
     unknown, `value` says nothing. `at_risk`: somebody had set it."""
@@ -47,7 +48,7 @@ class Expectation:
     value: Any = MISSING
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExpectedUpdate:
     """All that an update of `addon` to `target` is held against. `objects` are the live ones of before, with their
     managedFields; `unread` those that nobody could read. `shared`: fields that EKS and somebody else have alike, of
@@ -179,7 +180,7 @@ def affected(addon: str, cluster: Cluster) -> tuple[TargetGroupBinding, ...] | U
     return tuple(sorted((each for each in bound if each.arn), key=lambda each: (each.namespace, each.name)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Health:
     """Of the targets of a Service, so many are healthy: `before` the update, at the `lowest`, and `now`. `total`: the
     targets that are registered now. `unread`: why it is not known (any more), a clause."""
@@ -261,7 +262,7 @@ class Verdict(str, Enum):
     NOT_READ = "not read"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FieldCheck:
     """`found` is what stands there now, `MISSING` for nothing, None if it was not read; `owners`: who has it now.
     `foretold` None: nobody said anything of it by itself, so it was expected to stay, unless it was not predicted."""
@@ -380,7 +381,7 @@ def _why(doc: Doc | Unknown) -> str:
 # What came of an update: how EKS ended it, how its rollout and its targets are, and prediction against reality.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddonUpdateResult:
     """`id`: EKS's own of the update. `left`: why it was followed no longer though it goes on, a clause, "" where it
     has ended. `not_ready`: pods of a rollout that is not done, each with why. `unread`: objects of which nobody knows
@@ -453,7 +454,7 @@ def asked_for(
 # update without force would fail (field.md 12).
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddonRollback:
     """`values` of the call; `by_hand`: fields that no value of that version sets, to be set again by hand. `caveats`:
     what may forbid it, each a clause."""

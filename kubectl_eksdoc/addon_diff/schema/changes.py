@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubectl_eksdoc.addon_diff.schema.paths import GOES_ON, Allowed, SchemaPaths, spelled
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.aws.addons import ANY_KEY, ITEMS, Path, shown
 
 # Whether what may stand at a path became less, more, or something else.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SchemaShift:
     """`tighter`: something fits no more; `looser`: something fits that did not. Both, where it is another thing."""
 
@@ -97,7 +98,7 @@ def _list(these: tuple[str, ...] | None) -> str:
     return "any" if these is None else " or ".join(these) if these else "none"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OneSided:
     """A path that only one of the two schemas has. `refused`: the other one refuses a value there; otherwise it lets
     any key pass without a word."""
@@ -113,7 +114,7 @@ class OneSided:
         return str(self.allowed)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Renamed:
     """What only the old schema has at `old` and only the new one at `new`, evidently the same; with all below it."""
 
@@ -125,7 +126,7 @@ class Renamed:
         return f"{shown(self.old)} is {shown(self.new)}: {self.why}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Changed:
     """Something else is allowed at a path of both."""
 
@@ -136,7 +137,7 @@ class _Changed:
         return f"{shown(self.path)}: {self.what}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SchemaChanges:
     """From an old schema to a new one; each sorted by path.
 

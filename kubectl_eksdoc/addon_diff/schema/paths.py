@@ -7,9 +7,10 @@ nothing. What is not understood stays in the result, as unclear; nothing makes i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.aws.addons import ANY_KEY, ITEMS, Path, referred, shown
 
@@ -20,7 +21,7 @@ Limit = tuple[str, Any]
 """A keyword with its number: ``("minimum", 2)``."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Allowed:
     """What may stand at `path`.
 
@@ -68,7 +69,7 @@ class Allowed:
         return f"{shown(self.path)}: {self.words}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SchemaPaths:
     """All paths of a schema by their keys, sorted; the whole document is ``()``."""
 

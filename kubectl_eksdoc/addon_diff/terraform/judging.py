@@ -5,7 +5,7 @@ for it and what to write there, and what the plan itself speaks against.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubectl_eksdoc.addon_diff.judging import DECLARE, KEEP, LEAVE
 from kubectl_eksdoc.addon_diff.manifests import objects_of
@@ -13,9 +13,10 @@ from kubectl_eksdoc.addon_diff.plan import AddonPlan, Judge, plan_update
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Mode
 from kubectl_eksdoc.addon_diff.terraform.requests import Kind
 from kubectl_eksdoc.addon_diff.terraform.result import Assumption, JudgedAddonChange, PlannedAddonChange
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, named
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, in_order
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, sections
 
 # What it means that Terraform takes an add-on away: deleted, replaced, or forgotten.
@@ -24,7 +25,7 @@ from kubectl_eksdoc.model.knowledge import KnowledgeSource, sections
 # add-on's software stays in the cluster, and EKS manages it no more.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeletionLoss:
     """What ends where add-on `name` is deleted."""
 

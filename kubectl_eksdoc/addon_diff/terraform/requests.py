@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_eksdoc.addon_diff.prediction import Mode
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.terraform import AddonResource, AddonSettings, ModuleCall, TerraformPlan, Text
 
 
@@ -26,7 +26,7 @@ class Kind(Enum):
     FORGET = "forget"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddonRequest:
     """What EKS is asked for, for the resource at `address`.
 
@@ -286,7 +286,7 @@ _VALUES_SINCE = (19, 1)
 _TWO_MODES_SINCE = (20, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeclaredAddon:
     """`module`: the names of the module that is to be written to, from the root's; "" where it is the resource itself.
     `map`: its argument with the add-ons, ``cluster_addons``; `key`: the add-on's there, its name in most. `source` and

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import Mode
 from kubectl_eksdoc.addon_diff.terraform.requests import AddonRequest, DeclaredAddon, Generation, Kind
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.aws.clusters import EksCluster
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject, in_order
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.terraform import AddonResource, AddonSettings, TerraformPlan
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlannedAddonChange:
     """What EKS is asked for, where people have written that, and for which generations of the provider."""
 
@@ -56,7 +56,7 @@ class PlannedAddonChange:
         return f"Terraform: {self.request.address}, {self.where.said(self.request.set_by, mode)}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Assumption:
     """What a judgement rests on where the plan does not say: of which `argument`, `why` in a clause, and what was taken
     `instead`."""
@@ -69,7 +69,7 @@ class Assumption:
         return f"{self.argument} {self.why}: judged with {self.instead}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JudgedAddonChange:
     """`plan`: what becomes of the fields, None where no update or creation was judged. `supposed`: what it rests on
     where the plan does not say. `findings`: all of them, those of `plan` among them, worst first."""
@@ -85,7 +85,7 @@ class JudgedAddonChange:
         return next((each.severity for each in self.findings if each.status is Status.FAIL), None)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TerraformJudgement:
     """`changes` by address; `elsewhere`: requests for other clusters, which are not judged here. `findings`: of the
     plan as a whole. `addon`: the only one that was looked at, "" for all."""

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import date
 from enum import Enum
 
 from kubectl_eksdoc.amazon.upgrades.sockets import DOCKERSHIM_ENDS
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit, SourcedVerdict, beyond, in_words, minor_of
-from kubectl_eksdoc.model.asked import Confidence, Unknown
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, read_to, records
 from kubectl_eksdoc.model.quantities import Version, parse
 
@@ -38,7 +38,7 @@ class Cgroup(str, Enum):
     V2 = "v2"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Amis:
     """Of a family. `type_prefix`: of amiTypes, `any_type`: one of them; `os_image`: a pattern. `last`: version that EKS
     publishes one for, none since `ended`; None where it goes on. `cgroup` is None where that depends on their release.
@@ -169,7 +169,7 @@ class GroupUpdateKind(str, Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AmiChange:
     way: GroupUpdateKind
     why: str
@@ -237,13 +237,13 @@ class NoteEffect(str, Enum):
     LATER = "later"  # nothing by itself: it is deprecated, or is to be known
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReleaseNoteConcern:
     about: ConcernedObjects
     names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KnownReleaseNote:
     """`id` is for code and tests; `what` a sentence; `do` what to do before, a sentence."""
 

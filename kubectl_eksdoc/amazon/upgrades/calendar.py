@@ -10,14 +10,14 @@ versions pricing". All dates are days of UTC.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from enum import Enum
 
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
-from kubectl_eksdoc.model.asked import Confidence, Unknown
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.aws.clusters import ClusterVersion
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, file, records
 from kubectl_eksdoc.model.quantities import Version, parse
 
@@ -32,7 +32,7 @@ STANDARD_POLICY, EXTENDED_POLICY = "STANDARD", "EXTENDED"
 LIVE = KnowledgeSource("EKS, DescribeClusterVersions")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CalendarRow:
     """Days in UTC. `released`: on EKS; `upstream`: by Kubernetes, None where that was not read. `extended_ends` is None
     for versions that never had extended support."""
@@ -59,7 +59,7 @@ class SupportPhase(str, Enum):
     ENDED = "support has ended"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Support:
     """Of one version on the day `today`. `extended_ends` is None where extended support was never offered, either end
     where it is not told. `as_of`: the day of the table, None where EKS itself said it; `instead`: why the table, then.
@@ -113,7 +113,7 @@ class SupportEnd(str, Enum):
     EXTENDED_BILLING = "extended support begins and is billed"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SupportEnding:
     """`on`: from that day on, None where the day is not told."""
 

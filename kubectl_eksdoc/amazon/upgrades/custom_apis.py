@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.quantities import Version
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CustomApi:
     """`kinds` in `api_version`, none for all of it. `removed`: the first version of `software` that does not serve it,
     None where none is announced; `deprecated`: the first that says so, None where that is not told. `replacement` as

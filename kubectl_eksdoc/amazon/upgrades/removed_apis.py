@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.amazon.upgrades.custom_apis import CustomApi, custom_api
 from kubectl_eksdoc.amazon.upgrades.sourced import beyond, in_words, minor_of
-from kubectl_eksdoc.model.asked import Confidence, Unknown
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.connection import shell
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, file, read_to, records
 from kubectl_eksdoc.model.quantities import Version, parse
 
@@ -26,7 +27,7 @@ READ_TO = read_to("removed_apis")
 """The last release whose removals are done; those of later ones are planned."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RemovedApi:
     """`kind` in `api_version` is not served from `removed` on. `resource` is its plural name, "" for a kind that only
     clients use. `replacement` as the source words it, "" where it names none; see `removed_apis.instead`. `mapped`: the
@@ -160,7 +161,7 @@ def convert(file: str, api_version: str) -> str:
     return shell("kubectl", "convert", "-f", file, "--output-version", api_version)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ManualConversion:
     """Of the `kinds` in the `api_versions`: `what` convert cannot know, a sentence; `fields` that it is about."""
 
@@ -228,7 +229,7 @@ class DeprecatedRequest:
         return of_resource(self.api_version, self.resource)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeprecatedRequests:
     """`unread`: lines of this metric that could not be read, as they are. While there are any, not all is known."""
 
@@ -299,7 +300,7 @@ def _request(labels: Mapping[str, str]) -> DeprecatedRequest | None:
 # Rows that a user adds to the tables of the package, or puts in the place of theirs (check --tables FILE).
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tables:
     """The first row of a kind in a version counts, and before those of the package."""
 

@@ -11,11 +11,11 @@ UpdateType VersionRollback).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit, SourcedVerdict, in_words, minor_of
-from kubectl_eksdoc.model.asked import Confidence, Unknown
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.quantities import Version
 
@@ -27,7 +27,7 @@ _MANY_SINCE = Version(1, 25)
 meet; older ones two."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Caveat:
     """What speaks against a rule here, and who says so."""
 
@@ -75,7 +75,7 @@ def beside_kubelet(kube_proxy: Version | None, kubelet: Version | None) -> Sourc
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AfterStep:
     """`verdict` once the control plane has `version`, the rest being left as it is."""
 
@@ -121,7 +121,7 @@ FREE_ADDRESSES = 5
 """An update of the control plane needs up to so many free addresses in the cluster's subnets (user guide)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NoPath:
     """`why` in a clause."""
 
@@ -146,7 +146,7 @@ _ROLLBACK = KnowledgeSource("EKS user guide, rollback-cluster")
 _ROLLBACK_DETAIL = KnowledgeSource("EKS user guide, rollback-cluster; botocore eks, RollbackConfig", Confidence.MEDIUM)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Condition:
     """Of a rollback: `text` is a clause that must hold."""
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 
-from kubectl_eksdoc.model.asked import Confidence
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.kinds import Confidence
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.quantities import Version
 
@@ -32,7 +32,7 @@ class SocketAfterUpgrade(str, Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Socket:
     """`path` on the node, below /run: /var/run is a link to it."""
 
@@ -86,7 +86,7 @@ class PodAfterUpgrade(str, Enum):
     UNKNOWN = "it is not known whether the socket is there"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MountedSocket:
     """`at`: what is mounted, on the node, without detours. `then` from 1.24 on."""
 
@@ -116,7 +116,7 @@ def reached(path: str, kind: str = "", sub_path: str = "") -> tuple[MountedSocke
     return tuple(found) or tuple(_looks_like(f"{path}/{sub_path}", at))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Named:
     """That an argument or a variable's value names a socket: evidence that the container uses it, and no proof."""
 

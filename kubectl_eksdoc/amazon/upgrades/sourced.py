@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.quantities import Version
 
@@ -21,7 +21,7 @@ class Fit(str, Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SourcedVerdict:
     """`why` in a clause; `source` is None only where nothing is known."""
 

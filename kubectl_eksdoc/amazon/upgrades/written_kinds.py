@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kubectl_eksdoc.amazon.upgrades.removed_apis import ROWS, RemovedApi, gone_on_the_way, instead, removed_api
 from kubectl_eksdoc.amazon.upgrades.sourced import minor_of
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, Written, WrittenBy, at
-from kubectl_eksdoc.model.asked import Confidence, Unknown
-from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.kinds import Confidence, Resource, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.quantities import Version
 
@@ -203,7 +202,7 @@ def _managed(found: Doc) -> Iterator[Written]:
             yield Written(WrittenBy.MANAGED_FIELDS, version, kind, manager, operation, time, sub)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NoChangeNeeded:
     """`why` nobody has to change anything, in a clause."""
 

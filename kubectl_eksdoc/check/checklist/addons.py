@@ -8,22 +8,28 @@ could be newer waits for the target. Source of what fits: EKS itself (DescribeAd
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from kubectl_eksdoc.amazon import addon_versions
-from kubectl_eksdoc.amazon.upgrades.addon_needs import OrderedAddon, UpdatePosition, placed
+from kubectl_eksdoc.amazon.upgrades.addon_needs import (
+    COREDNS,
+    KUBE_PROXY,
+    VPC_CNI,
+    OrderedAddon,
+    UpdatePosition,
+    placed,
+)
 from kubectl_eksdoc.amazon.upgrades.skew import kube_proxy_skew
-from kubectl_eksdoc.amazon.upgrades.software import COREDNS, KUBE_PROXY, VPC_CNI
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit, in_words
 from kubectl_eksdoc.check.checklist.steps import Phase, UpgradeStep, eks, terraform
 from kubectl_eksdoc.check.checks.programs import installed
 from kubectl_eksdoc.check.checks.running import RunningVersion, installations
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import aws
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.aws.addons import Addon, AddonVersions
 from kubectl_eksdoc.model.connection import kubectl, shell
 from kubectl_eksdoc.model.findings import Code
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.quantities import Version, parse
 
@@ -42,7 +48,7 @@ _TURN: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Move:
     """Of an add-on, `have` → `to`; "" where nobody tells to which."""
 
@@ -187,7 +193,7 @@ def _objects(there: Sequence[RunningVersion], name: str) -> Iterator[str]:
 # Programs that EKS does not manage, along the way: which is updated before the control plane, and which follows it.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _ProgramsMove:
     of: RunningVersion
     placed: OrderedAddon

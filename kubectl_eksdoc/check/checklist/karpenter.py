@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from kubectl_eksdoc.amazon.upgrades.amis import AMIS, AmiChange, AmiFamily, GroupUpdateKind, family_of_os, way_to
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
@@ -22,16 +21,16 @@ from kubectl_eksdoc.check.checks.noted import NodeGroupNodes, groups
 from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.check.wording import listed
 from kubectl_eksdoc.drain.handoff.owners import STOP
-from kubectl_eksdoc.model.asked import Confidence, Unknown
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.aws.machines import NodeGroup
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.cluster import Cluster, NodeClass, NodePool
 from kubectl_eksdoc.model.connection import patch, saved, shell
 from kubectl_eksdoc.model.findings import Status, Subject
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
-from kubectl_eksdoc.model.nodes import NODE_POOL, NodeOwner
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import NODE_POOL, NodeOwner, Pod
 from kubectl_eksdoc.model.quantities import Version
 
 _DRIFT = KnowledgeSource("Karpenter documentation, Disruption and NodeClasses", Confidence.MEDIUM)
@@ -206,7 +205,7 @@ _STUCK = STOP | {"node-slow"}
 """What EKS would wait for in vain. It does not know annotations by which owners ask not to be disrupted."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Chosen:
     """`held`: names of what would hold up an update in place."""
 
@@ -260,7 +259,7 @@ def _held(facts: CheckFacts, group: NodeGroupNodes) -> Iterator[str]:
             yield f"{each.subject.kind} {each.subject}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Here:
     """What is on the nodes of a group. `nodes`: their names; `pods` by namespace; `makers`: namespace and name of
     whatever may have made one of these pods, by the pod's name; `budgets` of the cluster by namespace and name."""

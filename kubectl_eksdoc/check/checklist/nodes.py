@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from kubectl_eksdoc.amazon.upgrades.addon_needs import CLUSTER_AUTOSCALER
 from kubectl_eksdoc.amazon.upgrades.amis import GroupUpdateKind
 from kubectl_eksdoc.amazon.upgrades.skew import kubelet_skew
-from kubectl_eksdoc.amazon.upgrades.software import CLUSTER_AUTOSCALER
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit, in_words, minor_of
 from kubectl_eksdoc.check.checking import Gate
 from kubectl_eksdoc.check.checklist import addons, karpenter, steps
@@ -32,9 +32,9 @@ from kubectl_eksdoc.check.checks.noted import NodeGroupNodes, groups
 from kubectl_eksdoc.check.checks.running import RunningVersion, running
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import aws, in_region, name_of, number
-from kubectl_eksdoc.model.asked import Confidence
 from kubectl_eksdoc.model.connection import CommandTarget, file_of, kubectl, shell
 from kubectl_eksdoc.model.findings import Finding
+from kubectl_eksdoc.model.kinds import Confidence
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.nodes import GROUP_LABELS, NodeOwner
 from kubectl_eksdoc.model.quantities import Version

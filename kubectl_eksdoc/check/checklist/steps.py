@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
 from kubectl_eksdoc.amazon.upgrades.skew import FREE_ADDRESSES, ONE_AT_A_TIME, ROLLBACK_FOR, ROLLBACK_LEAVES
@@ -14,11 +14,12 @@ from kubectl_eksdoc.check.checks.programs import installed
 from kubectl_eksdoc.check.checks.running import maker
 from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.check.wording import aws, in_region, listed, name_of, number
-from kubectl_eksdoc.model.asked import Confidence, Unknown
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.aws.clusters import ERROR
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.connection import CommandTarget, kubectl, shell
 from kubectl_eksdoc.model.findings import ROLLBACK, Finding
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, Node, NodeOwner
 from kubectl_eksdoc.model.quantities import Version
@@ -35,7 +36,7 @@ class Phase(str, Enum):
     END = "end"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepForm:
     """How a step is done where another `tool` manages what it changes: `text` a sentence."""
 
@@ -44,7 +45,7 @@ class StepForm:
     commands: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UpgradeStep:
     """`number` from 1. `commands`: one after the other; none where only people can do it. `done_when`: a sentence that
     can be verified, by `verify` where a command shows it ("" where none does). `at`: the minor version that the control

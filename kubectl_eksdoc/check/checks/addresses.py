@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 from kubectl_eksdoc.amazon.group_updates import surge, unavailable
@@ -15,11 +14,12 @@ from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown, unr
 from kubectl_eksdoc.check.checks.running import groups_unknown, node_groups, nodes_of, subject
 from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.check.wording import aws, number, sourced
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws import machines as told
 from kubectl_eksdoc.model.aws.machines import NodeGroup, Quota, QuotaOf, Subnet
 from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.nodes import Node
 
@@ -187,7 +187,7 @@ CHECKS = (
 _GIB_IN_TIB = 1024
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Needed:
     """What the update of `group` adds for a while, in the unit of the quota; `how`: how that was counted."""
 

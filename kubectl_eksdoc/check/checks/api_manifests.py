@@ -25,10 +25,10 @@ from kubectl_eksdoc.check.checks.api_objects import follows, not_served, of_api,
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Document, HelmRelease, ManifestText, Unread
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.connection import in_namespace, shell
 from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.missing_rights import allow
 
 Said = Callable[[list[Document]], tuple[str, ...]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubectl_eksdoc.amazon.upgrades.removed_apis import (
     CAVEAT,
@@ -28,12 +28,12 @@ from kubectl_eksdoc.amazon.upgrades.written_kinds import KEPT_BY_SERVER, STAYS, 
 from kubectl_eksdoc.check.checking import cluster_of, unknown
 from kubectl_eksdoc.check.facts import CheckFacts, UpgradePath
 from kubectl_eksdoc.check.wording import aws, doubted, in_region, listed
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import KindUsage, Written, WrittenBy, WrittenObject
-from kubectl_eksdoc.model.asked import NOT_ASKED, Confidence, Unknown
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.connection import file_of, kubectl, shell
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
-from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.kinds import NOT_ASKED, Confidence, Resource, Unknown
 from kubectl_eksdoc.model.quantities import Version
 
 # What is to be done about an API version that goes: what follows it, what converts manifests, what people must do.
@@ -101,7 +101,7 @@ _APPLY = "kubectl-client-side-apply"
 _APPLIED_ANEW = "kubectl has applied it in a newer version since: what it wrote before stays in managedFields"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Use:
     """A sign of a version that goes. `why`: nobody has to do anything about it, "" where somebody may have to."""
 

@@ -23,10 +23,10 @@ from kubectl_eksdoc.check.checks.noted import named
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import aws, day, doubted, issue, number, sourced, unwell
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws import clusters as told
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.quantities import Version, parse
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 from kubectl_eksdoc.amazon.group_updates import PATIENCE
@@ -16,23 +15,23 @@ from kubectl_eksdoc.check.checks.running import groups_unknown, node_groups, nod
 from kubectl_eksdoc.check.checks.running import subject as of_group
 from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.check.wording import ago, aws, issue, name_of, number, sourced
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.evictions import evict
 from kubectl_eksdoc.kubernetes.guards import matching
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.aws.clusters import TemplateVersions
 from kubectl_eksdoc.model.aws.machines import NodeGroup, TemplateVersion
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import CodeName, Finding, Remedy, Severity, Subject, When
-from kubectl_eksdoc.model.nodes import Node, NodeOwner
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod
 
 IN_PROGRESS, FAILED, SUCCESSFUL = "InProgress", "Failed", "Successful"
 """As EKS writes the status of an update (botocore, eks/2017-11-01, UpdateStatus)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Standing:
     """`unknown`: one of them that could not be described; `failed`: the latest, where it did not succeed."""
 
@@ -184,7 +183,7 @@ _OF_EKS = (NodeOwner.FARGATE, NodeOwner.AUTO_MODE)
 """EKS chooses what these run."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodeImageGroup:
     """Nodes of one group that are of one family; `group` is as EKS describes it, None where it is none of EKS's or was
     not told. `told`: by what the family is known."""

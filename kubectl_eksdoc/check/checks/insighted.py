@@ -8,8 +8,8 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
+from kubectl_eksdoc.amazon.upgrades.addon_needs import KUBE_PROXY
 from kubectl_eksdoc.amazon.upgrades.skew import kube_proxy_skew, kubelet_skew
-from kubectl_eksdoc.amazon.upgrades.software import KUBE_PROXY
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit, in_words
 from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown
 from kubectl_eksdoc.check.checks.programs import misfits
@@ -17,12 +17,12 @@ from kubectl_eksdoc.check.checks.running import running
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import ago, aws, day, listed, name_of, number, sourced
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws import clusters
 from kubectl_eksdoc.model.aws.clusters import Client, Deprecation, Insight, InsightDetail
 from kubectl_eksdoc.model.cluster import Source as ReadFrom
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP
 from kubectl_eksdoc.model.quantities import Version, parse

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
+from kubectl_eksdoc.amazon.upgrades.addon_needs import repository
 from kubectl_eksdoc.amazon.upgrades.amis import (
     ConcernedObjects,
     KnownReleaseNote,
@@ -16,21 +17,20 @@ from kubectl_eksdoc.amazon.upgrades.amis import (
     family_of_os,
     on_the_way,
 )
-from kubectl_eksdoc.amazon.upgrades.software import repository
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
 from kubectl_eksdoc.check.checking import Gate, UpgradeCheck, cluster_of, unknown, unread
 from kubectl_eksdoc.check.checks.running import running
 from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.check.wording import listed, number
 from kubectl_eksdoc.drain.nodes import natural
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes import guards
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Severity, Subject
-from kubectl_eksdoc.model.nodes import Node, NodeOwner
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod
 from kubectl_eksdoc.model.quantities import Version
 
 JUDGED_ELSEWHERE = frozenset(
@@ -46,7 +46,7 @@ JUDGED_ELSEWHERE = frozenset(
 """Removed APIs, programs' needs, sockets, AMIs and the metadata service have checks of their own."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _There:
     """What the notes can be held against: what runs, and on what."""
 
@@ -235,7 +235,7 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodeGroupNodes:
     """`name` is that of the node group or NodePool, "" for nodes that have none."""
 

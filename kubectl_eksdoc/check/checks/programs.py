@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 from kubectl_eksdoc.amazon.addon_versions import is_offered, offered_for, target
-from kubectl_eksdoc.amazon.upgrades.addon_needs import OrderedAddon, UpdatePosition, needs, placed
+from kubectl_eksdoc.amazon.upgrades.addon_needs import KUBE_PROXY, OrderedAddon, UpdatePosition, needs, placed
 from kubectl_eksdoc.amazon.upgrades.amis import AmiFamily, family_of_os
-from kubectl_eksdoc.amazon.upgrades.software import KUBE_PROXY
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
 from kubectl_eksdoc.check.checking import Gate, UpgradeCheck, cluster_of, unknown, unread
 from kubectl_eksdoc.check.checks.running import RunningVersion, installations, running
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import issue
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, AddonVersions
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.quantities import Version
 
 _WELL = ("ACTIVE", "UPDATING", "CREATING")
@@ -66,7 +65,7 @@ def _waits(facts: CheckFacts, misfit: _Misfit) -> bool:
     return misfit.follows or facts.way.comes_later(misfit.step)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Misfit:
     """An add-on, and the first `step` of the way that its version is not made for; `before`: the version that the
     control plane has then. `both`: those that fit both sides of the step, the newest first."""

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
+from kubectl_eksdoc.amazon.upgrades.addon_needs import Software, installed_version, labelled, recognised
 from kubectl_eksdoc.amazon.upgrades.amis import CUSTOM, AmiFamily, family_of_type
-from kubectl_eksdoc.amazon.upgrades.software import Software, installed_version, labelled, recognised
 from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown
 from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.check.wording import aws, issue, name_of, unwell
-from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.aws.clusters import TemplateVersions
 from kubectl_eksdoc.model.aws.machines import NodeGroup, TemplateVersion
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import CodeName, Finding, Severity, Subject
-from kubectl_eksdoc.model.nodes import MANAGED_GROUP, Node
-from kubectl_eksdoc.model.pods import ControllerOwner, Pod
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.nodes import MANAGED_GROUP, ControllerOwner, Node, Pod
 from kubectl_eksdoc.model.quantities import Version, parse
 from kubectl_eksdoc.model.workloads import Job, Workload
 
@@ -25,7 +24,7 @@ _DEEPEST = 5
 """Owners of owners; references can lead in a circle, as nothing checks them."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Owners:
     """`above`: uid of a ReplicaSet or Job that was read → its own owner."""
 
@@ -71,7 +70,7 @@ def maker(pod: Pod) -> Subject:
     return Subject(pod.owner.kind, pod.owner.name, pod.namespace)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunningVersion:
     """One version of a program. `subject`: what its pods are made by, as far as the pods tell; `nodes`: where they
     are. `image` is "" where only its labels tell what it is."""

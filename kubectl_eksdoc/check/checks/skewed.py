@@ -6,16 +6,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
+from kubectl_eksdoc.amazon.upgrades.addon_needs import KUBE_PROXY
 from kubectl_eksdoc.amazon.upgrades.skew import EQUAL_NODES, along, beside_kubelet, kube_proxy_skew, kubelet_skew
-from kubectl_eksdoc.amazon.upgrades.software import KUBE_PROXY
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit, in_words, minor_of
 from kubectl_eksdoc.check.checking import Gate, UpgradeCheck, unknown, unread
 from kubectl_eksdoc.check.checks.noted import NodeGroupNodes, counted, groups, named
 from kubectl_eksdoc.check.checks.running import RunningVersion, running
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.findings import CodeName, Finding, Severity, Subject
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.quantities import Version
 

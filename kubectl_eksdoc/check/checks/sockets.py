@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import lru_cache
 
@@ -25,13 +25,13 @@ from kubectl_eksdoc.check.checks.noted import NodeGroupNodes, groups, named
 from kubectl_eksdoc.check.checks.running import owners
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import listed
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import kubectl
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
-from kubectl_eksdoc.model.nodes import Node, NodeOwner
-from kubectl_eksdoc.model.pods import Volume, VolumeKind
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.nodes import Node, NodeOwner, Volume, VolumeKind
 from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.model.workloads import HostFiles, Workload
 
@@ -50,7 +50,7 @@ class Docker(str, Enum):
     STAYS = "nodes keep Docker up to 1.23"
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class _Use:
     """What one owner's pods and templates reach, and by which volume. `alive`: of anything that runs, or may again;
     `ready`: at least one of the pods is Ready."""
@@ -62,7 +62,7 @@ class _Use:
     ready: bool
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class _Judged:
     severity: Severity
     status: Status

@@ -8,26 +8,25 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from kubectl_eksdoc.check.checking import UpgradeCheck, unknown, unread
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import listed
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.replacement import NAMESPACE_NAME, guards_pod_creation
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import ApiService, Callee, Definition
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import in_turn, kubectl, saved, shell
 from kubectl_eksdoc.model.findings import Finding, Severity, Subject
-from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.kinds import Resource, Unknown
 from kubectl_eksdoc.model.network import Service, Webhook, WebhookRule
 from kubectl_eksdoc.model.selectors import EVERYTHING, Labels
 
 KINDS = (kinds.SERVICES, kinds.ENDPOINT_SLICES)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Backends:
     """`ready`: Service → how many endpoints are. `blind`: not all of `KINDS` was read, which is to be said once."""
 
@@ -73,7 +72,7 @@ _NAMESPACED = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Whom:
     """What webhooks are called for; `namespaces`: labels by name, as far as they were read."""
 

@@ -21,7 +21,7 @@ from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import kubectl, shell
 from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Severity, Subject
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.quantities import in_words
 from kubectl_eksdoc.model.workloads import Workload
 

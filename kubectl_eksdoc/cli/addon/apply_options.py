@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import options, values
 from kubectl_eksdoc.cli.confirming import CHANGES, ConfirmationFlags
 from kubectl_eksdoc.cli.parser import add_flag, add_switch, add_text, flag_of
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
 
 if TYPE_CHECKING:  # help must not pay for codes
     pass
@@ -17,7 +18,7 @@ if TYPE_CHECKING:  # help must not pay for codes
 WATCH_FOR_S = 1800.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Apply:
     """`accepted`: codes of what may be unknown. `resume`: the id of an
     update that was sent before, "" for a new one; `undo`: of one that this update reverts."""

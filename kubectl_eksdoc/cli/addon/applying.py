@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from kubectl_eksdoc.addon_diff.judging import calls
@@ -29,6 +29,7 @@ from kubectl_eksdoc.cli.confirming import (
     typed_back,
 )
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext, read_values
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.host.journals import ChangeJournalFile
 from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE
 from kubectl_eksdoc.model.connection import CommandTarget
@@ -91,7 +92,7 @@ _DRIFTED = "the add-on is not as it was when the plan was shown"
 _DEMO = "--demo --apply --dry-run shows what would be sent for the built-in cluster."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Asking:
     """Who asks for what, in which surroundings."""
 

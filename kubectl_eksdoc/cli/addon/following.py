@@ -18,9 +18,9 @@ from kubectl_eksdoc.errors import Drifted, LocalJournalError
 from kubectl_eksdoc.host.journals import ChangeJournalFile
 from kubectl_eksdoc.kubernetes.keeping import printed
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateCall, UpdateHistory
 from kubectl_eksdoc.model.change_journal import SavedChange
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import made, told_of
 from kubectl_eksdoc.render.addon.update import as_json
 from kubectl_eksdoc.render.addon_update import Sent, UpdateReport, WayBackText, head

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from kubectl_eksdoc import __version__
@@ -18,6 +18,7 @@ from kubectl_eksdoc.cli import options as since_options
 from kubectl_eksdoc.cli.addon.request import NAME, AddonDiffRequest
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext, read_manifest, read_values
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.aws.addons import AddonSide
 from kubectl_eksdoc.model.baseline import SavedResult
 from kubectl_eksdoc.model.documents import ADDON_DIFF
@@ -28,7 +29,7 @@ from kubectl_eksdoc.session.session import ClusterSession
 from kubectl_eksdoc.session.sources import SourceChoice
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Answered:
     """`sides` are AWS's of each of `plans`. `left_out`: some add-on could not be told."""
 

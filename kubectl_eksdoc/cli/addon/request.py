@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from kubectl_eksdoc.cli.options import GlobalOptions, non_empty, refused_beside, since_from, source_from
 from kubectl_eksdoc.cli.parser import flag_of
 from kubectl_eksdoc.cli.surroundings import read_message
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.session.sources import SourceChoice
 
 NAME = "addon-diff"
@@ -30,7 +30,7 @@ def addon_named(args: argparse.Namespace, words: Sequence[str]) -> str:
     return words[0] if words else ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddonDiffRequest:
     """`addon` is "" for all of them; `values` is a path, "" where the call gives none. `earlier`: a file of an earlier
     answer, "" for none. `conflict`: the fields of a message of EKS that is to be explained; `manifest` and

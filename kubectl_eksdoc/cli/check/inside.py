@@ -9,7 +9,6 @@ import argparse
 import re
 from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
@@ -21,6 +20,7 @@ from kubectl_eksdoc.cli.in_cluster import OBJECTS, InClusterOptions, InClusterRe
 from kubectl_eksdoc.cli.parser import add_flag
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import shell
@@ -48,7 +48,7 @@ _LONGEST_KEY = 253
 """And none is ``.`` or begins with ``..`` (IsConfigMapKey, k8s.io/apimachinery/pkg/util/validation)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Wanted:
     """`how`, and `when`; `name` of the objects in `namespace`. `fleet`: None for the cluster in which it runs. `opted`:
     names of opt-ins that it is granted. `karpenter`: the namespace of Karpenter."""

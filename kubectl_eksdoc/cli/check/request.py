@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from kubectl_eksdoc.cli import opening, options, values
 from kubectl_eksdoc.cli.options import GlobalOptions, non_empty, since_from, source_from, without_from
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.session.sources import SourceChoice
@@ -38,7 +39,7 @@ _DAYS = re.compile(r"([0-9]{1,3})d\Z")
 _LONGEST = timedelta(days=366)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Since:
     """One of `at` and `before` is None. `text`: as it was given."""
 
@@ -87,7 +88,7 @@ _OF_FILES = "api-in-manifest"
 """The one finding that is about files alone."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckRequest:
     """`target` None: the next minor version. `gate`: "" for all; `only`: finding codes, and `areas` of them, none for
     all; `accepted`: those that may be unknown; `files`: of manifests; `suppressions`: a file, "" for none; `symptom`:
@@ -314,7 +315,7 @@ def _refresh(session: ClusterSession, around: CommandContext) -> None:
     """
     from kubectl_eksdoc.aws.upgrades import InsightRefresh
     from kubectl_eksdoc.check.read import refreshed
-    from kubectl_eksdoc.model.asked import Unknown
+    from kubectl_eksdoc.model.kinds import Unknown
 
     of = session.ask(InsightRefresh)
     if isinstance(of, Unknown):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Protocol, TypeVar
 
@@ -23,6 +23,7 @@ from kubectl_eksdoc.cli.completing.sources import (
 )
 from kubectl_eksdoc.cli.flags import HONOURED
 from kubectl_eksdoc.cli.parser import Parser, RefusedFlag, Switch
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.names import Name, NameKind
 
 # What stands at the cursor: the command that was reached, the flags that were given, and whose value is typed.
@@ -38,7 +39,7 @@ class CursorKind(Enum):
     NOTHING = "nothing is known of it"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cursor:
     """`path` are the words of the command whose parser is `leaf`. `given`: the values of each flag before the cursor,
     by its long name; `names`: words that belong to no flag. `partial` is what is typed of the word, or of the value

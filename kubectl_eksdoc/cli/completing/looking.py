@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli.called import late
@@ -12,6 +12,7 @@ from kubectl_eksdoc.cli.completing.candidates import Cursor, for_command
 from kubectl_eksdoc.cli.completing.sources import FORMATS, OwnNames
 from kubectl_eksdoc.cli.flags import HONOURED, FlagValueKind
 from kubectl_eksdoc.errors import EksdocError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE, METADATA_FIX
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.names import Name, NameKind
@@ -27,7 +28,7 @@ _AWS_WAIT_S = 0.3
 _OLDEST_MINOR = 22
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Looking:
     """`beside`: as of `wiring.names.names_of`."""
 
@@ -151,7 +152,7 @@ def _versions(looking: Looking, cursor: Cursor) -> Iterable[Name]:
 
 
 def _addons(looking: Looking, cursor: Cursor) -> Iterable[Name]:
-    from kubectl_eksdoc.amazon.upgrades.software import KNOWN
+    from kubectl_eksdoc.amazon.upgrades.addon_needs import KNOWN
 
     there = {each.text for each in looking.asked(NameKind.ADDONS, cursor)}
     known = {each.name: each.about for each in KNOWN if each.eks_addon}

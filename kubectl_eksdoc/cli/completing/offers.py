@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from kubectl_eksdoc.frozen import frozen
 
 FILES = 0
 """Where nothing is offered, the shell offers files."""
@@ -20,7 +22,7 @@ _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _LONGEST = 100
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Offer:
     """`about` says what it is, in a few words, or is ""."""
 
@@ -28,7 +30,7 @@ class Offer:
     about: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Offers:
     """`directive` adds up bits from above."""
 

@@ -34,12 +34,12 @@ from kubectl_eksdoc.kube.core_dns import ResolverPods
 from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.api_objects import Conflicting, Doc, text_at
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.change_journal import DNS_CHANGE, SavedChange
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import is_coredns
 from kubectl_eksdoc.model.findings import Status, reached
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.render.addon.update import as_json
 from kubectl_eksdoc.render.addon_update import Sent, way_back_text
 from kubectl_eksdoc.render.dns_change.commands import back_of_map

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import opening, options, values
@@ -14,6 +14,7 @@ from kubectl_eksdoc.cli.options import GlobalOptions, non_empty, source_from, wi
 from kubectl_eksdoc.cli.parser import add_flag, add_switch, add_text
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import coredns
 from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.session.sources import SourceChoice
@@ -31,7 +32,7 @@ VERIFY_FOR_S = 180.0
 LAMEDUCK = "lameduck"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DnsApply:
     """`dry`: ``client``, ``server`` or "" (no dry run). `accepted`:
     codes of what may be unknown; `resets`: fields that the update may reset. `force`: a Corefile that EKS does not
@@ -200,7 +201,7 @@ def apply_from(args: argparse.Namespace, given: ConfirmationFlags, dry: str, mea
 # Who asks for a change of CoreDNS, in which surroundings, and how they are answered.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DnsChangeInvocation:
     """Who asks for what, in which surroundings. `wishes` None: a change that was begun before is looked at again."""
 
@@ -229,7 +230,7 @@ def rendered(asking: DnsChangeInvocation, view: DnsChangeReport) -> str:
 # What was asked of ``coredns-lameduck``.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LameduckRequest:
     """`accepted`: finding codes that may be unknown; `without`: opt-ins that are left out."""
 
@@ -283,7 +284,7 @@ WAIT_S = 120.0
 _MOST_RATE = 200.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Measurement:
     """As it was asked for; None and "": the usual. `dry`: ``client``, ``server`` or "" (no dry run). `accepted`:
     finding codes that may be unknown."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from kubectl_eksdoc.cli import exits, opening, rights
 from kubectl_eksdoc.cli.confirming import CHANGES, check_writable, confirm
@@ -17,6 +16,7 @@ from kubectl_eksdoc.coredns_lameduck.measuring.plan import MeasurePlan, owner_ma
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.flows.dns_measure import Dns, MeasurementEdges, asked, measured, prepared, tried
 from kubectl_eksdoc.flows.ports import ProbeNamespace
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.host import cache
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
@@ -32,7 +32,7 @@ _PROVES_LITTLE = (
 _PROVES_SOME = "the server was asked; room on the nodes and the image show when it is done"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Asking:
     """Who asks for what, in which surroundings, of which cluster."""
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 
 from kubectl_eksdoc.cli import options, values
 from kubectl_eksdoc.cli.confirming import NODES, ConfirmationFlags
 from kubectl_eksdoc.cli.metadata.request import ImdsProbeRequest
 from kubectl_eksdoc.cli.parser import add_flag, add_switch, add_text
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
 
 WATCH_FOR_S = 3600.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FixRequest:
     """`name` is "" with `resume` or `undo`, the id of a fix that was begun before. `dry`: "" (none), ``client``
     or ``server``."""
@@ -103,7 +103,7 @@ def fix_from(args: argparse.Namespace, request: ImdsProbeRequest) -> FixRequest 
 WAIT_S = 90.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Active:
     """`image` and `namespace` "": the usual ones. `dry`: ``client``, ``server`` or "" (no dry run)."""
 

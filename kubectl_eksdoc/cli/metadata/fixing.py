@@ -7,7 +7,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from kubectl_eksdoc.aws.machines import MetadataChanges
@@ -23,6 +23,7 @@ from kubectl_eksdoc.cli.metadata.request import ImdsProbeRequest
 from kubectl_eksdoc.cli.probe_pods import ClockAround
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import AwsError, ClusterError, LocalJournalError, UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.fixes.chooser import SelectedFix, UnselectedFix, chosen, forbidden, offered
 from kubectl_eksdoc.imds_probe.read import NEEDS, plan_imds, vpc_of
 from kubectl_eksdoc.imds_probe.run import (
@@ -37,9 +38,9 @@ from kubectl_eksdoc.imds_probe.run import (
 )
 from kubectl_eksdoc.imds_probe.sources import class_name, instance_of
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.machines import Instance
 from kubectl_eksdoc.model.change_journal import METADATA_FIX, Became, Part, Past, SavedChange
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.render.metadata_fix import FixReport, action, head
@@ -58,7 +59,7 @@ _DRIFTED = "the nodes, or what makes them, are not as they were when the fix was
 _DEMO = "--demo --apply --fix NAME --dry-run shows what would be done on the built-in cluster."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Fixing:
     """Who asks for what, in which surroundings. `active`: with which pods it is proved, None without any."""
 
@@ -107,7 +108,7 @@ def again(change: Again, around: CommandContext) -> CommandAnswer:
 # A new fix.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Shown:
     """What is shown of a fix. `forbidden`: why it must not be begun."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from kubectl_eksdoc.cli import exits, opening, rights
 from kubectl_eksdoc.cli.confirming import NODES, check_writable, confirm
@@ -15,6 +15,7 @@ from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import AwsError, UsageError
 from kubectl_eksdoc.flows.metadata_probe import prepared, probed, tried
 from kubectl_eksdoc.flows.ports import ProbeNamespace
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.probing.result import (
     IMAGE,
     NAMESPACE,
@@ -27,9 +28,8 @@ from kubectl_eksdoc.imds_probe.probing.result import (
 from kubectl_eksdoc.imds_probe.read import NEEDS, facts_of_today
 from kubectl_eksdoc.imds_probe.sources import service_now
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.kinds import Resource, Unknown
 from kubectl_eksdoc.model.metadata import MARKS
 from kubectl_eksdoc.render.metadata_probe import ActiveReport
 from kubectl_eksdoc.render.roles import RoleManifests
@@ -43,7 +43,7 @@ _PROVES_LITTLE = (
 _PROVES_SOME = "the server was asked; room on the nodes and the image show when it is done"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Read(opening.WasRead):
     """The cluster, narrowed down to what is asked about; of AWS what is known of its nodes, or in `unasked` why not."""
 
@@ -51,7 +51,7 @@ class _Read(opening.WasRead):
     unasked: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Asking:
     """Who asks for what, in which surroundings."""
 

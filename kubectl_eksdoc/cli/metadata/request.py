@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.amazon.metadata_service import POD
@@ -13,7 +12,8 @@ from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.options import GlobalOptions, non_empty, since_from, source_from
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import LocalJournalError, UsageError
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.session.sources import SourceChoice, namespace_of
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _WORKLOADS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ImdsProbeRequest:
     """`pod` is a name, "" for all; `workload` a kind and a name; `nodes` and `groups` narrow it down to some.
     `accepted`: finding codes that may be unknown. `earlier`: a file of an earlier answer, "" for none. `assumed`: of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from kubectl_eksdoc.cli.permissions.rights import Grown, Invocation, cautions, d
 from kubectl_eksdoc.cli.rights import Places
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import SYSTEM
@@ -39,7 +40,7 @@ PROBE_NAMESPACE = "default"
 JOURNAL, PROBE, KARPENTER = "--journal-namespace", "--probe-namespace", "--karpenter-namespace"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PermissionsRequest:
     """`commands`: none for all that read. `opted`: names of opt-ins. `part`: of the policy, from 1; 0 for the whole of
     it."""

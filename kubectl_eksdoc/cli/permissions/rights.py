@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import rights
@@ -14,6 +14,7 @@ from kubectl_eksdoc.cli.parser import spelled_out, strays, unknown_flag
 from kubectl_eksdoc.cli.rights import Places, Right, asked
 from kubectl_eksdoc.cli.rights import commands as registered
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.aws.questions import AwsOperation
 from kubectl_eksdoc.model.connection import shell
@@ -40,7 +41,7 @@ Grown = Callable[[tuple[str, ...]], "Parser"]
 """The parser with the command that the words lead to."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Invocation:
     """A command with its flags: `words` as they are typed. `names`: under which its rights are registered. `flags`:
     those with which it needs more (`Right.flag`). `args`: what its own parser made of the words. `narrowed`: what

@@ -3,146 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws.questions import (
-    ACCESS_REPORT,
-    ADDON,
-    ADDON_CONFIGURATION,
-    ADDON_VERSIONS,
-    ADDONS,
-    ATTACHED_POLICIES,
-    CALLER,
-    CLUSTER,
-    CREATE_TEMPLATE_VERSION,
-    EVENTS,
-    IMAGES,
-    INSTANCE_PROFILE,
-    INSTANCES,
-    KEY,
-    KEY_POLICY,
-    LAST_ACCESSED,
-    LAUNCH_CONFIGURATIONS,
-    METADATA_DEFAULTS,
-    METRICS,
-    MODIFY_METADATA,
-    NODE_GROUP,
-    POD_IDENTITIES,
-    POD_IDENTITY,
-    POLICY,
-    POLICY_VERSION,
-    QUEUE_ATTRIBUTES,
-    QUEUE_URL,
-    ROLE,
-    ROLE_POLICIES,
-    ROLE_POLICY,
-    RULE_TARGETS,
-    RULES,
-    SCALING_GROUPS,
-    SPOT_REQUESTS,
-    TARGET_HEALTH,
-    TEMPLATE_VERSIONS,
-    UPDATE,
-    UPDATE_ADDON,
-    UPDATE_NODE_GROUP,
-    UPDATES,
-    AwsOperation,
-)
+from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model.aws.questions import UPDATE_NODE_GROUP, AwsOperation
 from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.knowledge import file
+from kubectl_eksdoc.model.permissions import ALL as OPT_INS
 from kubectl_eksdoc.model.permissions import OptIn, Permission
 
-_OF_INTERRUPTION = (
-    CALLER,
-    CLUSTER,
-    QUEUE_URL,
-    QUEUE_ATTRIBUTES,
-    RULES,
-    RULE_TARGETS,
-    KEY,
-    KEY_POLICY,
-    POD_IDENTITIES,
-    POD_IDENTITY,
-    ROLE,
-    ROLE_POLICIES,
-    ROLE_POLICY,
-    ATTACHED_POLICIES,
-    POLICY,
-    POLICY_VERSION,
-    METRICS,
-    SPOT_REQUESTS,
-)
 
-_OF_COREDNS = (
-    CALLER,
-    CLUSTER,
-    ADDON,
-    ADDON_VERSIONS,
-    ADDON_CONFIGURATION,
-)
+def _asked(part: str) -> Mapping[str, tuple[AwsOperation, ...]]:
+    """Of a part of `knowledge/rights.json`, by its names."""
+    return {
+        name: tuple(getattr(questions, each) for each in words.split()) for name, words in file("rights")[part].items()
+    }
+
+
 WISHES = tuple(f"coredns-lameduck {flag}" for flag in ("--set", "--place", "--autoscale"))
 """What is shown of a change to CoreDNS before it is applied, if it is."""
 
-OF_FIX: Mapping[str, tuple[AwsOperation, ...]] = {
-    "instance-options": (MODIFY_METADATA,),
-    "template-version": (
-        CREATE_TEMPLATE_VERSION,
-        UPDATE_NODE_GROUP,
-        UPDATE,
-        UPDATES,
-    ),
-}
+OF_FIX = _asked("fixes")
 """What one fix of ``imds-probe --apply`` asks, and no other does."""
 
-OF_EVIDENCE: Mapping[str, tuple[AwsOperation, ...]] = {
-    "cloudwatch": (METRICS,),
-    "cloudtrail": (EVENTS,),
-    "iam": (INSTANCE_PROFILE, ACCESS_REPORT, LAST_ACCESSED),
-}
+OF_EVIDENCE = _asked("evidence")
 """What is asked for one source of ``imds-probe --evidence``, and for no other."""
 
 BY_COMMAND: Mapping[str, tuple[AwsOperation, ...]] = {
-    "completion": (CALLER, CLUSTER, ADDONS),
-    "addon-diff": (
-        CALLER,
-        CLUSTER,
-        ADDONS,
-        ADDON,
-        ADDON_VERSIONS,
-        ADDON_CONFIGURATION,
-    ),
-    "addon-diff --after": (
-        CALLER,
-        CLUSTER,
-        ADDONS,
-        ADDON,
-        ADDON_CONFIGURATION,
-        UPDATES,
-        UPDATE,
-    ),
-    "addon-diff --apply": (UPDATE_ADDON, UPDATE, UPDATES, TARGET_HEALTH),
-    "imds-probe": (
-        CALLER,
-        CLUSTER,
-        INSTANCES,
-        NODE_GROUP,
-        SCALING_GROUPS,
-        LAUNCH_CONFIGURATIONS,
-        TEMPLATE_VERSIONS,
-        IMAGES,
-        METADATA_DEFAULTS,
-        POD_IDENTITIES,
-    ),
-    "coredns-lameduck": (
-        *_OF_COREDNS,
-        *_OF_INTERRUPTION,
-    ),
-    **dict.fromkeys(WISHES, _OF_COREDNS),
-    "coredns-lameduck --apply": (*_OF_COREDNS, UPDATE_ADDON, UPDATE, UPDATES),
-    "interruption": _OF_INTERRUPTION,
+    **_asked("questions"),
     "imds-probe --evidence": tuple(question for each in OF_EVIDENCE.values() for question in each),
-    "imds-probe --active": (CALLER, CLUSTER, INSTANCES),
     "imds-probe --apply": tuple(question for each in OF_FIX.values() for question in each),
 }
 """The questions of each command that asks AWS, each with the IAM actions that it needs; those of a flag are
@@ -167,7 +58,7 @@ DOUBTS: Mapping[AwsOperation, str] = {
 # One right of a command, and what its answer lacks without it.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Right:
     """One RBAC rule. It is needed in `namespace`, "" for everywhere, or, if `journal`, in that of the runs' journal and
     of what ``--in-cluster`` makes, or, if `probe`, in that of a probe's pods, or, if `karpenter`, in Karpenter's.
@@ -214,7 +105,7 @@ class Right:
         return self.at("").of
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Places:
     """Namespaces: `journal` of runs, and of what is made by ``--in-cluster``; `probe` of a probe's pods; `karpenter`
     of Karpenter."""
@@ -233,6 +124,21 @@ class Places:
 
     def permission(self, right: Right) -> Permission:
         return right.at(self.of(right))
+
+
+def rights_of(name: str) -> tuple[Right, ...]:
+    """Those of that name in `knowledge/rights.json`, and those that it includes."""
+    found: list[Right] = []
+    for told in file("rights")["rights"][name]:
+        if isinstance(told, str):
+            found += rights_of(told.removeprefix("@"))
+            continue
+        rest = {"required": "lost" not in told, **told}
+        verbs, resources = rest.pop("do").split(), rest.pop("of").split()
+        if "opt_in" in rest:
+            rest["opt_in"] = next(each for each in OPT_INS if each.name == rest["opt_in"])
+        found += (Right(verb, getattr(kinds, each), **rest) for each in resources for verb in verbs)
+    return tuple(found)
 
 
 def needed_with(rights: Iterable[Right], flags: Collection[str], opted: Collection[str]) -> tuple[Right, ...]:

@@ -9,39 +9,30 @@ from typing import Any
 from kubectl_eksdoc.amazon.upgrades.removed_apis import READ_TO
 from kubectl_eksdoc.amazon.upgrades.written_kinds import OLDEST, going, gone_before
 from kubectl_eksdoc.cli.rights import asked as of_aws
-from kubectl_eksdoc.cli.rights.asked import NOTHING_WITHOUT, Right
+from kubectl_eksdoc.cli.rights.asked import NOTHING_WITHOUT, Right, rights_of
 from kubectl_eksdoc.model import kinds, permissions
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.questions import AwsOperation
 from kubectl_eksdoc.model.check_needs import FURTHER, CheckNeed
 from kubectl_eksdoc.model.coredns import SYSTEM
 from kubectl_eksdoc.model.kinds import (
-    API_SERVICES,
     AUTOSCALERS,
     BUDGETS,
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
     CONFIG_MAPS,
     CRON_JOBS,
-    DAEMON_SETS,
-    DEFINITIONS,
-    DEPLOYMENTS,
-    ENDPOINT_SLICES,
-    ENI_CONFIGS,
     EVENTS,
     JOBS,
     LEASES,
     NAMESPACES,
-    NODE_CLASSES,
     NODE_POOLS,
     NODES,
     PODS,
     PRIORITY_CLASSES,
     SECRETS,
-    SECURITY_GROUP_POLICIES,
     SERVICE_ACCOUNTS,
     SERVICES,
-    TARGET_GROUP_BINDINGS,
     VOLUME_ATTACHMENTS,
     Resource,
 )
@@ -54,7 +45,7 @@ def _each(verbs: str, *resources: Resource, lost: str = "", **where: Any) -> tup
     return tuple(Right(verb, each, not lost, lost, **where) for each in resources for verb in verbs.split())
 
 
-_BASIS = _each("list", *NOTHING_WITHOUT)
+_BASIS = rights_of("basis")
 
 _LOST: Mapping[Resource, str] = {
     PRIORITY_CLASSES: "findings about preemption say priorities as numbers, without their classes",
@@ -66,70 +57,41 @@ _LOST: Mapping[Resource, str] = {
 
 DRAIN_PLAN = tuple(Right("list", r, r in NOTHING_WITHOUT, _LOST.get(r, "")) for r in kinds.ALL)
 
-_STOPS = Right("list", CONFIG_MAPS, lost="how long pods stop is known by runs from this machine alone", journal=True)
-PLAN = (*DRAIN_PLAN, _STOPS)
+PLAN = (*DRAIN_PLAN, *rights_of("stops"))
 """Those of a plan or a rehearsal of the live cluster."""
 
-JOURNAL_READ = (
-    Right("list", CONFIG_MAPS, True, journal=True),
-    Right("get", LEASES, lost="it is unknown whether a process leads the run", journal=True),
-)
-ASK = (*JOURNAL_READ, Right("patch", CONFIG_MAPS, True, journal=True))
-_JOURNAL = (
-    Right("get", CONFIG_MAPS, True, journal=True),
-    *ASK,
-    *_each("create update", LEASES, journal=True),
-    Right("create", CONFIG_MAPS, True, journal=True),
-)
+ASK = rights_of("ask")
+_JOURNAL = rights_of("journal")
 # patched: cordons, the label for load balancers, and what keeps autoscalers away
-_NODES = _each("get list watch patch", NODES)
-_PODS = _each("get list watch", PODS)
-_EVICT = (
-    Right("create", PODS, True, subresource="eviction"),
-    *_each("list watch", BUDGETS),
-)
-_NOT_RESTARTED = "`--surge-singles` restarts nothing: the nodes of single replicas are left alone"
-_NOT_DELETED = "`--delete-past-budget` deletes nothing: the nodes of those pods are left alone"
-_RESTARTED = _each(
-    "get patch", DEPLOYMENTS, lost=_NOT_RESTARTED, flag="--surge-singles", opt_in=permissions.PATCH_WORKLOADS
-)
-_DELETED = (Right("delete", PODS, lost=_NOT_DELETED, flag="--delete-past-budget", opt_in=permissions.DELETE_PODS),)
+_NODES, _PODS, _EVICT = map(rights_of, ("nodes", "pods", "evict"))
+_RESTARTED, _DELETED = map(rights_of, ("restarted", "deleted"))
 _DETACHED = "a node is done without a check of the volumes of its pods: they may still be attached to it"
 READ_FOR_RUNS = tuple(
     replace(right, lost=_DETACHED) if right.resource is VOLUME_ATTACHMENTS else right
     for right in DRAIN_PLAN
     if right.resource not in (NODES, PODS, BUDGETS)
 )
-WATCH = _each("list watch", NODES, PODS, BUDGETS)
+WATCH = rights_of("watch")
 RUN = (*_NODES, *_PODS, *_EVICT, *_JOURNAL, *_RESTARTED, *_DELETED, *READ_FOR_RUNS)
 INSIDE = tuple(each for each in RUN if each not in _DELETED)
 """Those of a run that nobody watches over: it deletes no pod past its budget."""
 
 ROLLBACK = (*_NODES, *_PODS, *(right for right in _EVICT if not right.subresource), *_JOURNAL)
-STATUS = (*JOURNAL_READ, Right("list", NODES, lost="runs whose journal is gone are not found"))
+STATUS = rights_of("status")
 ATTACHED = (*WATCH, *READ_FOR_RUNS)
 
-_UNOFFERED = "names are not offered"
-_OFFERED = (NODES, NODE_POOLS, NAMESPACES, PODS, BUDGETS)
-NAMES = (
-    *_each("list", *_OFFERED, lost=_UNOFFERED),
-    Right("list", CONFIG_MAPS, lost=_UNOFFERED, journal=True),
-)
+NAMES = rights_of("names")
 """Asked for when somebody presses Tab; nothing else needs them."""
 
 
 # The rights of what looks at add-ons, credentials, DNS and interruptions, and mends them.
 
 
-_BALANCED = "which target groups would lose targets is unknown"
 _SINGLE = "what an update changes in this object of the add-on is unknown"
 _SEARCHED = "whether the add-on has such objects is unknown"
 _SEARCH = _each("list", *kinds.SEARCHED, lost=_SEARCHED)
 ADDON_DIFF = (
-    *_BASIS,
-    *_each("list", SERVICES, TARGET_GROUP_BINDINGS, lost=_BALANCED),
-    Right("list", SECURITY_GROUP_POLICIES, lost="whether pods will get security groups of their own is unknown"),
-    Right("list", ENI_CONFIGS, lost="whether custom networking is used is unknown, and taken to be"),
+    *rights_of("balanced"),
     *(
         Right("get", resource, lost=_SINGLE, namespace=SYSTEM if resource.namespaced else "")
         for resource in kinds.SINGLE
@@ -143,51 +105,11 @@ ADDON_AFTER = (
     *_each("list", *kinds.HISTORY_OF.values(), lost=_EARLIER, namespace=SYSTEM),
 )
 
-_NO_CLASS = "what Karpenter's next node will have is unknown"
-IMDS_PROBE = (
-    *_BASIS,
-    *_each("list", NODE_CLASSES, NODE_POOLS, lost=_NO_CLASS),
-    Right("get", PODS, lost="with what known programs were started, and which logs there are, is unknown"),
-    Right("get", PODS, lost="whether pods that fail do so because of it is unknown", subresource="log"),
-)
+IMDS_PROBE, IMDS_ACTIVE = map(rights_of, ("imds_probe", "imds_active"))
 
-_LEFTOVERS = "what probes that were killed have left is not found"
-_LEVEL = "whether the namespace allows the host's network is found out when the server refuses the pod"
-IMDS_ACTIVE = (
-    Right("list", NODES, True),
-    Right("list", PODS, lost="`pod/NAME` is not known", flag="pod/NAME"),
-    Right("get", NAMESPACES, lost=_LEVEL, probe=True),
-    Right("list", CONFIG_MAPS, lost=_LEFTOVERS, probe=True),
-    *_each("create delete", CONFIG_MAPS, probe=True),
-    *_each("create list", PODS, probe=True),
-    Right("get", PODS, True, subresource="log", probe=True),
-)
-
-_UNSEEN = "when a pod left the endpoints is not known, nor which endpoints serve"
-_NO_ROLLOUT = "`--measure=rollout` restarts nothing"
-_RESTART = _each(
-    "get patch",
-    DEPLOYMENTS,
-    lost=_NO_ROLLOUT,
-    namespace=SYSTEM,
-    flag="--measure=rollout",
-    opt_in=permissions.PATCH_WORKLOADS,
-)
-_EVICT_ONE = (
-    Right(
-        "create",
-        PODS,
-        lost="`--measure=eviction` evicts nothing",
-        subresource="eviction",
-        namespace=SYSTEM,
-        flag="--measure=eviction",
-    ),
-)
+_RESTART, _EVICT_ONE = map(rights_of, ("restart", "evict_one"))
 DNS_MEASURE = (
-    Right("list", NODES, True),
-    Right("list", PODS, True, namespace=SYSTEM),
-    Right("get", SERVICES, True, namespace=SYSTEM),
-    Right("list", ENDPOINT_SLICES, lost=_UNSEEN, namespace=SYSTEM),
+    *rights_of("measured"),
     *(right for right in IMDS_ACTIVE if right.probe and right.resource is not NAMESPACES),
     *_RESTART,
     *_EVICT_ONE,
@@ -195,59 +117,22 @@ DNS_MEASURE = (
 MEASURED_WITH: Mapping[str, tuple[Right, ...]] = {"rollout": _RESTART, "eviction": _EVICT_ONE}
 """What is needed besides, in CoreDNS's own namespace, by what is to happen while DNS is measured."""
 
-_NO_PATCH = "`--fix node-class` cannot be carried out"
 IMDS_FIX = (
     *(right for right in IMDS_PROBE if right.verb == "list"),
-    *_each("get patch", NODE_CLASSES, lost=_NO_PATCH, flag="--fix=node-class"),
+    *rights_of("node_class"),
 )
 """No pod is looked into: what is mended is of nodes."""
 
-_NO_DEPLOYMENT = "how Karpenter is configured is unknown"
-_NO_LIST = "a Karpenter without pods, and a node termination handler, are found by their pods only"
-_NO_EVENTS = "a notice is known by what EC2 says of it only"
-_NO_SIGN = "the messages that Karpenter has counted are no sign of life"
-_OF_KARPENTER = (
-    Right("get", DEPLOYMENTS, lost=_NO_DEPLOYMENT, karpenter=True),
-    Right("get", CONFIG_MAPS, lost="the queue of a Karpenter before v0.33 is unknown", karpenter=True),
-    Right("get", SERVICE_ACCOUNTS, lost="the role of Karpenter (IRSA) is unknown", karpenter=True),
-    Right("get", PODS, lost="which log is Karpenter's is unknown", karpenter=True),
-    Right(
-        "get",
-        PODS,
-        lost="whether Karpenter says that it cannot use the queue is unknown",
-        subresource="log",
-        karpenter=True,
-    ),
-    Right("get", PODS, lost=_NO_SIGN, subresource="proxy", karpenter=True, opt_in=permissions.PROXY),
-    Right("list", EVENTS, lost=_NO_EVENTS, namespace="default"),
-)
+_OF_KARPENTER, INTERRUPTION = map(rights_of, ("karpenter", "interruption"))
 """Events of nodes are in namespace default (client-go, tools/record: what they are about has no namespace)."""
-INTERRUPTION = (
-    *_BASIS,
-    *_each("list", DEPLOYMENTS, DAEMON_SETS, lost=_NO_LIST),
-    Right("list", BUDGETS, lost="whether budgets hold up a drain within two minutes is unknown"),
-    *_OF_KARPENTER,
-)
-
-_NO_OBJECT = "what CoreDNS is judged by is unknown: how long it answers while it ends, or who scales it"
 _NO_NOTICES = "where CoreDNS is on Spot nodes of Karpenter: whether it receives notices may be unknown"
-_COREDNS = (
-    *_BASIS,
-    Right("list", BUDGETS, lost="whether a budget keeps its pods from going all at once is unknown"),
-    Right("list", ENDPOINT_SLICES, lost="which of its pods are asked is unknown"),
-    Right("list", AUTOSCALERS, lost="whether an autoscaler scales it is unknown"),
-    *_each("get", DEPLOYMENTS, CONFIG_MAPS, lost=_NO_OBJECT, namespace=SYSTEM),
-)
+_COREDNS = rights_of("coredns_objects")
 COREDNS = (
     *_COREDNS,
-    Right("get", PODS, lost="whether its containers restart, and why, is unknown", namespace=SYSTEM),
-    Right("get", PODS, lost="whether it prints errors is unknown", subresource="log", namespace=SYSTEM),
+    *rights_of("coredns_pods"),
     *(replace(each, lost=_NO_NOTICES) for each in _OF_KARPENTER),
 )
 
-_BY_LOG = "whether a pod has loaded a new Corefile shows only in its log"
-_BY_METRIC = "whether a pod that refuses a new Corefile, or has started since, runs it is not known"
-_HAND_MADE = "a CoreDNS that EKS does not manage is not changed"
 _OF_ADDON = (
     BUDGETS,
     CLUSTER_ROLES,
@@ -264,9 +149,7 @@ COREDNS_WISH = (
 """What is looked at to say what a change would be."""
 COREDNS_CHANGE = (
     *COREDNS_WISH,
-    Right("get", PODS, lost=_BY_METRIC, subresource="log", namespace=SYSTEM),
-    Right("get", PODS, lost=_BY_LOG, subresource="proxy", namespace=SYSTEM, opt_in=permissions.PROXY),
-    Right("patch", CONFIG_MAPS, lost=_HAND_MADE, namespace=SYSTEM),
+    *rights_of("coredns_applied"),
 )
 
 
@@ -337,12 +220,7 @@ def _each_once(rights: Iterable[Right]) -> tuple[Right, ...]:
     return tuple(found.values())
 
 
-_EXTENSIONS = "what extends the API, and who answers for it, is unknown"
-LISTED = (
-    *_BASIS,
-    Right("list", CRON_JOBS, lost="the sockets of runtimes that CronJobs mount are unknown"),
-    *_each("list", API_SERVICES, DEFINITIONS, lost=_EXTENSIONS),
-)
+LISTED = rights_of("extensions")
 """Lists that no other command reads, or without which there is no answer."""
 
 CHECK = _each_once((*LISTED, *(right for each in OF_NEED.values() for right in each)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kubectl_eksdoc.baseline.side import SameClusterAnswer, kinship
 from kubectl_eksdoc.cli import confirming, drain, exits, in_cluster, opening
@@ -36,6 +35,7 @@ from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.patience import soak_of
 from kubectl_eksdoc.errors import Drifted, UsageError
 from kubectl_eksdoc.flows.run.running import try_first
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.baseline import Baseline
 from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.drain.steps import confirmation
@@ -61,7 +61,7 @@ _PROVES_LITTLE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Request:
     """`saved` is the plan that was read, None where there is none; `dry`: ``client``, ``server`` or ""; `carried`: the
     id of a run that is begun, or gone on with where it is there, "" for a new one. `inside`: not from here, but so."""

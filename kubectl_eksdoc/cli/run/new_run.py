@@ -5,7 +5,7 @@ somebody else: the command, or the screens.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import NamedTuple
 
 from kubectl_eksdoc import __version__
@@ -26,6 +26,7 @@ from kubectl_eksdoc.errors import Drifted, UsageError
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.run.draining import DrainRunEnd
 from kubectl_eksdoc.flows.run.running import RunHeader, run_plan
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.render.drain.plan import option_words
 from kubectl_eksdoc.session.sources import Progress, SourceChoice
@@ -36,7 +37,7 @@ COMMAND = "drain run"
 PLAN_AGAIN = "Plan again, and read what it says now."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NewRun:
     """What was asked for. `namespace`: of its journal."""
 
@@ -46,7 +47,7 @@ class NewRun:
     hooks: Hooks = field(default_factory=Hooks)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlannedRead:
     """What was read, and the plan of it."""
 

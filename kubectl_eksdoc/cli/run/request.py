@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from kubectl_eksdoc.cli.options import GlobalOptions, check_source_live
 from kubectl_eksdoc.cli.run import options as run_options
@@ -12,6 +11,7 @@ from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.flows.ports import RunStore
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
@@ -23,7 +23,7 @@ from kubectl_eksdoc.wiring.runs import JournalLocation
 LIST = "kubectl eksdoc drain status lists the runs of this cluster."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunRequest:
     """`run` is an id, "" for the one that is meant where there is only one."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -35,6 +35,7 @@ from kubectl_eksdoc.errors import (
 from kubectl_eksdoc.flows.ports import RunStore
 from kubectl_eksdoc.flows.run.draining import DrainRunEnd
 from kubectl_eksdoc.flows.run.running import ResumedIntent, go_on, rest_of
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import DONE, TOLD_TO_END, is_run_id
@@ -47,7 +48,7 @@ WAIT_S = 5.0
 """So long another one's lock is waited for: somebody who has just ended may still have it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RemainingPlan(PlannedRead):
     """What is left of a run, planned for the cluster as it is. `finished`: its end is written, and no node is protected
     by it any more."""

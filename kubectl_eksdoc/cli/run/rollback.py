@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kubectl_eksdoc.cli import confirming, exits, opening
 from kubectl_eksdoc.cli.confirming import check_writable
@@ -22,6 +21,7 @@ from kubectl_eksdoc.errors import Locked, UsageError
 from kubectl_eksdoc.flows.ports import RunStore
 from kubectl_eksdoc.flows.run.journal import FoundRun
 from kubectl_eksdoc.flows.run.running import RolledBack, roll_back
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.journal import RunPhase, RunSummary
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.wiring.runs import Hooks
@@ -36,7 +36,7 @@ WAIT_S = SETTLES_S + 30.0
 """So long another one's lock is waited for: who was asked to end lets settle what is under way."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToGiveBack:
     """The run that is taken back, and what it changed of nodes; `there`: as it is listed, None where its journal is
     gone. `drained`: so many nodes the plan of the run drains, as whoever began it has counted them; by notes where that

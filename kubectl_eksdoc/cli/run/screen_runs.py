@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from kubectl_eksdoc.cli.confirming import check_writable
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:  # the first paint must not pay for runs
@@ -33,7 +34,7 @@ LEFT = "the screens were left"
 _SNAPSHOT = "a snapshot is read only: there is no cluster to drain"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScreenSource:
     """From where the cluster is read now; `called`: the name that it is known by on the screens; `now`: the time of the
     built-in cluster once it is served, None for others."""

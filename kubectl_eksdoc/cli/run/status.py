@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 
 from kubectl_eksdoc.cli import exits, opening, replay
@@ -22,6 +22,7 @@ from kubectl_eksdoc.errors import Forbidden, JournalError, UsageError
 from kubectl_eksdoc.flows.ports import RunStore
 from kubectl_eksdoc.flows.run.journal import ANSWERS_S, WishSource, ask_leader, leads
 from kubectl_eksdoc.flows.run.running import attach
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import HeldLock, RunNote, RunPhase, RunSummary
 from kubectl_eksdoc.model.kinds import ReadState
@@ -112,7 +113,7 @@ def run_status(args: argparse.Namespace, words: Sequence[str], around: CommandCo
             around.sleep(_LOOK_S)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Beside:
     """What nodes say of runs, beside the journals; it is read once. `unread`: why they cannot be asked."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubectl_eksdoc.addon_diff.merging import differences, merged
 from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths, paths, spelled
@@ -20,14 +20,15 @@ from kubectl_eksdoc.coredns_lameduck.change.placing import (
 from kubectl_eksdoc.coredns_lameduck.change.wishes import AutoscalerRange, ChangeRefused, Place, Wishes
 from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts
 from kubectl_eksdoc.coredns_lameduck.judging.placed import wanted_replicas
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonSide
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import NAME, SYSTEM
 from kubectl_eksdoc.model.findings import Finding, Subject, in_order
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.quantities import parse
 
 # Why the add-on's autoscaler cannot have CoreDNS, and how few replicas are few.
@@ -105,7 +106,7 @@ COREFILE = "corefile"
 """The add-on's value with the whole text."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CorefileTexts:
     """A Corefile before and after. `reloads`: CoreDNS takes the new one up by itself."""
 
@@ -118,7 +119,7 @@ class CorefileTexts:
         return self.before == self.after
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CorednsChange:
     """`values` are the add-on's of after, whole; None for one that EKS does not manage. `refusals`: why it is not done,
     () where it can be. `not_done`: what is wished of a CoreDNS that EKS does not manage and is left to whoever does,

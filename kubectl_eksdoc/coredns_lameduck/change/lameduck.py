@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kubectl_eksdoc.coredns_lameduck.change.wishes import ChangeRefused
 from kubectl_eksdoc.coredns_lameduck.deployed import Deployed, DnsFacts
@@ -17,19 +16,20 @@ from kubectl_eksdoc.coredns_lameduck.shutdown import (
     budget,
     grace_for,
 )
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.corefile.edits import EKS, NotEdited, with_lameduck
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.kubernetes.corefile.plugins import lameduck_s
 from kubectl_eksdoc.kubernetes.keeping import is_digest
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonSide
 from kubectl_eksdoc.model.coredns import NAME, SYSTEM, Corefile, CorefileRefusal, Directive
 from kubectl_eksdoc.model.findings import Finding, Subject
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 
 CONFIG = Subject("ConfigMap", NAME, SYSTEM)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EditedCorefile:
     """The Corefile before and after; `now_s`: so long CoreDNS waits today, None where the text does not tell."""
 
@@ -98,8 +98,8 @@ def not_starting(facts: DnsFacts) -> Iterator[ChangeRefused]:
     """Why no rollout may begin: its pods would crash, or never become Ready, with the Corefile as it is."""
     text = facts.text
     if isinstance(text, (Absent, Unknown)):
-        why, missing = (text.said, "") if isinstance(text, Absent) else (text.why, text.missing)
-        yield ChangeRefused(f"whether recreated pods would start is unknown: {why}", "", missing or "the Corefile")
+        missing = text.missing or "the Corefile"
+        yield ChangeRefused(f"whether recreated pods would start is unknown: {text.why}", "", missing)
     for each in stoppers(facts):
         yield ChangeRefused(f"it recreates pods, and none would start: {each.message}", "Fix the Corefile first.")
 
@@ -129,9 +129,8 @@ def _refused(facts: DnsFacts, corefile: Corefile, seconds: int, now: float | Non
         )
     deployed = facts.deployed
     if isinstance(deployed, (Absent, Unknown)):
-        why = deployed.why if isinstance(deployed, Unknown) else deployed.said
-        missing = (deployed.missing if isinstance(deployed, Unknown) else "") or "Deployment coredns"
-        yield ChangeRefused(f"how long CoreDNS may take to end is not known: {why}", "", missing)
+        missing = deployed.missing or "Deployment coredns"
+        yield ChangeRefused(f"how long CoreDNS may take to end is not known: {deployed.why}", "", missing)
         return
     if isinstance(deployed.pre_stop_s, Unknown):
         yield ChangeRefused(

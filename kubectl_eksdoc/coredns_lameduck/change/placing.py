@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths
 from kubectl_eksdoc.coredns_lameduck.change.wishes import ChangeRefused, Place
 from kubectl_eksdoc.coredns_lameduck.deployed import DEPLOYMENT, DnsFacts
 from kubectl_eksdoc.coredns_lameduck.judging.placed import SPOT
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.coredns import LABEL, SYSTEM
-from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.placing import NodeTerm
-from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.model.selectors import Requirement
 
 # The affinity with which CoreDNS stays off Spot nodes, as a whole: the add-on's value replaces every default.
@@ -114,7 +114,7 @@ LEAST_NODES = LEAST_ZONES = 2
 _READ = (kinds.NODES, kinds.PODS)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CandidateNode:
     """One node: why a pod of CoreDNS cannot run there, in the scheduler's words or plainer ones; () where it can."""
 
@@ -128,7 +128,7 @@ class CandidateNode:
         return not self.why
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CorednsPlacement:
     """Of every node, those that fit first, by zone and name. `unknown`: why no verdict is certain."""
 
@@ -247,7 +247,7 @@ _BUDGET: Doc = {"enabled": True, "maxUnavailable": 1}
 """As the add-on makes it by default."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlacedValues:
     """`values`: what of the add-on's values is set, {} for what is taken away; `affinity` as it becomes, {} for none;
     `source`: whose it was. `holds`: the live Deployment has it."""
@@ -294,7 +294,7 @@ def placed(
     return PlacedValues(new, after, source, lands, live == after)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlacementLacks(ChangeRefused):
     """With which nodes were looked at."""
 
@@ -313,9 +313,8 @@ def _today(facts: DnsFacts, values: Doc, schema: SchemaPaths | None) -> tuple[st
         return "the add-on's values", given
     found = facts.objects.get(DEPLOYMENT, Absent("it was not asked for"))
     if isinstance(found, (Absent, Unknown)):
-        why = found.why if isinstance(found, Unknown) else found.said
-        missing = (found.missing if isinstance(found, Unknown) else "") or "Deployment coredns"
-        return ChangeRefused(f"the affinity of today is not known: {why}", "", missing)
+        missing = found.missing or "Deployment coredns"
+        return ChangeRefused(f"the affinity of today is not known: {found.why}", "", missing)
     live = at(found, "spec", "template", "spec", "affinity")
     if isinstance(live, dict) and live:
         return "the live Deployment", live

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.quantities import go_duration
 
 
@@ -15,7 +15,7 @@ class Place(str, Enum):
     ANY = "any"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AutoscalerRange:
     """The add-on's autoscaler keeps so many replicas."""
 
@@ -26,7 +26,7 @@ class AutoscalerRange:
         return f"{self.least}:{self.most}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wishes:
     """None: it stays as it is."""
 
@@ -38,7 +38,7 @@ class Wishes:
         return any(each is not None for each in (self.lameduck_s, self.place, self.scale))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChangeRefused:
     """Why it is not done, a clause, and what to do instead, a sentence. `missing`: the right without which it is not
     known whether it could be, "" where it is known."""

@@ -10,11 +10,11 @@ from kubectl_eksdoc.kubernetes import guards
 from kubectl_eksdoc.kubernetes.corefile.edits import EKS
 from kubectl_eksdoc.kubernetes.corefile.grammar import split_host_port
 from kubectl_eksdoc.kubernetes.corefile.plugins import addresses
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonSide
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import NAME, SERVICE, SYSTEM, Corefile, CorefileRefusal, Import
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Subject, When
+from kubectl_eksdoc.model.kinds import Absent, Unknown, known_or_unknown
 from kubectl_eksdoc.model.missing_rights import learned
 from kubectl_eksdoc.model.quantities import Version, go_duration, parse
 
@@ -55,8 +55,8 @@ def has_what_came_by_1_11(addon: AddonSide | Absent | Unknown) -> bool:
 
 def not_read(what: str, told: Absent | Unknown, of: Subject = DEPLOYMENT) -> Finding:
     """`what` is missing, so what follows from it is unknown."""
-    told = Unknown(told.said) if isinstance(told, Absent) else told
-    return Finding.of("dns-unread/fact", of, remedy=(learned(told),), what=what, why=told, lacking=told.missing or what)
+    why, lacking = known_or_unknown(told), told.missing or what
+    return Finding.of("dns-unread/fact", of, remedy=(learned(why),), what=what, why=why, lacking=lacking)
 
 
 def judged(facts: DnsFacts) -> Iterator[Finding]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from kubectl_eksdoc.coredns_lameduck.deployed import CorednsPodLogs, Deployed, DnsFacts
 from kubectl_eksdoc.coredns_lameduck.judging import configured
@@ -27,12 +26,12 @@ from kubectl_eksdoc.coredns_lameduck.shutdown import (
     grace_for,
     together,
 )
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.corefile.edits import EKS
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.coredns import SERVICE, SYSTEM, Corefile
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject, When
-from kubectl_eksdoc.model.kinds import ENDPOINT_SLICES, PODS
-from kubectl_eksdoc.model.pods import ContainerRunState, Pod, pod_count
+from kubectl_eksdoc.model.kinds import ENDPOINT_SLICES, PODS, Absent, Unknown
+from kubectl_eksdoc.model.nodes import ContainerRunState, Pod, pod_count
 
 # How CoreDNS ends: the shutdown budget of what is.
 
@@ -42,7 +41,7 @@ ADVISED_BY_EKS_S = 30
 does not fit the grace period that EKS gives CoreDNS (issue 728 of that guide)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ShutdownEnding:
     """`budget` is Unknown where something of it is; `lameduck_s` is None where the text does not say it."""
 
@@ -193,7 +192,7 @@ EKS_MEMORY = "170Mi"
 _NOTHING_SEEN = CorednsPodLogs()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Endpoints:
     """By the uids of pods: who of them is in the service, and Ready there."""
 

@@ -12,16 +12,14 @@ from kubectl_eksdoc.coredns_lameduck.judging.configured import (
     not_read,
     place_elsewhere,
 )
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonSide
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import NAME, SYSTEM
 from kubectl_eksdoc.model.findings import Finding, Severity
 from kubectl_eksdoc.model.interruption import EVENTS
-from kubectl_eksdoc.model.kinds import AUTOSCALERS, BUDGETS, NODES, PODS
-from kubectl_eksdoc.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.model.kinds import AUTOSCALERS, BUDGETS, NODES, PODS, Absent, Unknown
+from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod
 from kubectl_eksdoc.model.placing import CPU
-from kubectl_eksdoc.model.pods import Pod
 
 ZONE = "topology.kubernetes.io/zone"
 NODES_EACH, CORES_EACH = 16, 256

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from enum import Enum
 
 from kubectl_eksdoc.coredns_lameduck.measuring.plan import LATE_S, Happening, MeasurementZone, MeasurePlan
 from kubectl_eksdoc.coredns_lameduck.shutdown import CLIENT_S, FASTEST_S
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.coredns import (
     KEPT,
     NAME,
@@ -27,6 +27,7 @@ from kubectl_eksdoc.model.coredns import (
     Propagation,
 )
 from kubectl_eksdoc.model.findings import Code, Finding, Subject, in_order
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.probes import left_finding
 
 # What came of a measurement: of each zone what its pod printed, what was done meanwhile, and how CoreDNS stood.
@@ -45,7 +46,7 @@ class What(str, Enum):
     CAME = "joined the endpoints"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MeasurementEvent:
     at: datetime
     what: What
@@ -90,7 +91,7 @@ def settled(first: Sequence[DnsPod], stand: DnsStand, wanted: int) -> bool:
     return not left and len(ready) >= wanted
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CorednsAct:
     """What was done to CoreDNS, and when by the API server's clock (None: it was not). `refused`: why not; `finished`:
     the pods that were to go have gone, and as many are ready as before."""
@@ -101,13 +102,13 @@ class CorednsAct:
     finished: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MeasuredZone:
     zone: MeasurementZone
     report: LoadReport | Unknown
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DnsMeasurement:
     """`ended`: when it was over, by the API server's clock. `unseen`: why it is not known how CoreDNS stood, "" if it
     is. `left`: names of pods still there at the end, of `owner`; `not_removed`: why that could not be removed.
@@ -166,7 +167,7 @@ def untold_s(report: LoadReport, ended: datetime | None) -> float:
 # clients still lost answers.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Ended:
     """`answered_s`: from being told to end to the first answer that its own address lost, by the transport and from the
     zone where that was shortest; None where its own address was not asked. `until_end`: it was still answering when the

@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Absent, Unknown, missing_rights
 from kubectl_eksdoc.model.coredns import (
     MARKS,
     MEASURE_LABEL,
@@ -25,6 +25,7 @@ from kubectl_eksdoc.model.coredns import (
     MeasuredStream,
     QueryTarget,
 )
+from kubectl_eksdoc.model.kinds import Absent, Unknown, missing_rights
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.placing import ProbeOwner
 from kubectl_eksdoc.probes import ProbePurpose, owner, pod
@@ -38,7 +39,7 @@ from kubectl_eksdoc.probes import ProbePurpose, owner, pod
 OS = "kubernetes.io/os"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MeasurementZone:
     """`name` "" for nodes without a zone; `node` "" where none can be asked from, and `why_not`."""
 
@@ -124,7 +125,7 @@ _SETTLED_S = 2.0
 _MARGIN_S = 60
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MeasurementSettings:
     """Seconds; `rate`: questions a second to each address over each transport; `for_s`: how long is asked at most once
     every pod runs; `wait_s`: so long the pods are waited for, images that are pulled included."""
@@ -191,7 +192,7 @@ def _family(address: str) -> str:
     return "v6" if ":" in address else "v4"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MeasurePod:
     """One pod that is to be made."""
 
@@ -200,7 +201,7 @@ class MeasurePod:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MeasurePlan:
     """`absent`: families that do not apply, and why. `affected`: CoreDNS's pods that would be replaced or evicted.
     `stale`: left by measurements that were killed, and removed before; `others`: of some that may be running. `unread`:
@@ -230,7 +231,7 @@ class MeasurePlan:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MeasurementFacts:
     """What a plan is made of. `workload` None: nobody asked, as it is not restarted."""
 

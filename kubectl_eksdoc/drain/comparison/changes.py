@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import TypeAlias
 
@@ -11,6 +11,7 @@ from kubectl_eksdoc.baseline.changes import ChangedOption, ResultComparison
 from kubectl_eksdoc.drain.outcome import TargetVerdict
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.errors import Drifted
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.baseline import Baseline, BudgetOutline, FindingOutline, ReadPlan, TargetOutline
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status
@@ -46,7 +47,7 @@ class Measure(str, Enum):
     WARNINGS = "warnings"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanFigure:
     """One measure of both plans."""
 
@@ -66,7 +67,7 @@ class PlanFigure:
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TargetChange:
     """A node with another verdict; None where it is no target of that plan."""
 
@@ -75,7 +76,7 @@ class TargetChange:
     now: TargetOutline | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BudgetChange:
     """A budget with another verdict or allowance; None where that plan knows of no pod of it on its targets."""
 
@@ -94,7 +95,7 @@ class Change(str, Enum):
     GONE = "gone"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FindingChange:
     """One code on one subject; `before` or `now` is None where that plan does not say it."""
 
@@ -110,7 +111,7 @@ class FindingChange:
         return said
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Comparison:
     """This plan against `baseline`. `doubt` says why it may be of another cluster, "" when it is of this one.
 

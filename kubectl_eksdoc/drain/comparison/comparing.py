@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
@@ -41,6 +40,7 @@ from kubectl_eksdoc.drain.nodes import natural
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, TargetVerdict
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.errors import BaselineError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.baseline import (
     Baseline,
     BudgetOutline,
@@ -99,7 +99,7 @@ _CLUSTER = "Cluster"
 _NODE = "Node"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ComparedFinding:
     """`read` are the kinds that were known, `unanswered` the codes that stayed open for the whole cluster.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from math import inf, sqrt
 from typing import NamedTuple
@@ -18,6 +17,7 @@ from kubectl_eksdoc.drain.course import DrainTerms, Move, apart_s
 from kubectl_eksdoc.drain.duration.generations import NodeSupply, Time, generations, stream_s
 from kubectl_eksdoc.drain.duration.node_times import Drained, Nodes, timed, waves_s
 from kubectl_eksdoc.drain.duration.timing import TimedEviction, chain_s, paced_s
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 
 
@@ -33,7 +33,7 @@ class Scarce(str, Enum):
     WAVES = "waves"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bound:
     """`seconds` from the start until the last node is done, at least (infinite: no run ends).
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from kubectl_eksdoc.drain.course import (
     BudgetCourse,
@@ -41,8 +41,9 @@ from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.drain.verdicts.budgets import JudgedBudget
 from kubectl_eksdoc.drain.verdicts.filters import restarted
 from kubectl_eksdoc.drain.verdicts.pods import ungated
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.budgets import Computed, recompute
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.quantities import in_words
 
 # What the estimate takes for granted of what it cannot see: the pace of the control plane, health of targets.
@@ -98,7 +99,7 @@ MANY_MOVES = 30_000
 """Each relaxation is one more simulation; beyond this many evictions it would take longer than the plan."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MedianRun:
     """The run that takes the p50, to be run again when more is known. `by`: so many times as long as these times tell
     it takes."""
@@ -120,7 +121,7 @@ def _timed(move: Move, stops: Mapping[str, float], starts: Mapping[str, float]) 
     return move._replace(stop_s=stop_s, start_s=start_s)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Estimate:
     """Seconds from the first cordon to the last node done: see `quantiles`, also for `runs` and `part`.
 
@@ -150,7 +151,7 @@ class Estimate:
     level: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UsualRun:
     """A run at the usual pace: the evictions by node, and what came of them."""
 
@@ -158,7 +159,7 @@ class UsualRun:
     timeline: Timeline
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TimedPlan:
     """What is to be timed. `activation`: the nodes in the order in which they are begun; `usual`: the run of exactly
     this where it is known."""
@@ -304,8 +305,9 @@ def _stops(measured: int, count: int) -> str:
         return "pods stop as fast as they did in earlier runs"
     of = "" if not measured else f" of {count - measured} of {count} workloads"
     return (
-        f"how long pods{of} stop is not known, no journal of an earlier run says it: from {SHORTEST_STOP_S:g} s to "
-        "their grace period, all of a workload alike; so p50 and p95 are far apart until a run measures it"
+        f"how long pods{of} stop is not known, no journal of an earlier run says it: from {SHORTEST_STOP_S:g} s (after "
+        "a preStop hook that sleeps) to their grace period, all of a workload alike; so p50 and p95 are far apart "
+        "until a run measures it"
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import exp, inf, log, log1p
 from types import MappingProxyType
 from typing import NamedTuple
@@ -21,17 +21,17 @@ from kubectl_eksdoc.drain.nodes import DrainContext
 from kubectl_eksdoc.drain.order.rounds import Task, at_once, coming_again, domains_of
 from kubectl_eksdoc.drain.order.strategies import NodeTasks
 from kubectl_eksdoc.drain.policy import ALL, EVICTED, DrainPolicy, EvictionMode, Means
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.budgets import same_name_holds
 from kubectl_eksdoc.kubernetes.replacement import Replacement, comes_back_to_its_node
-from kubectl_eksdoc.model.nodes import HOSTNAME, Node
+from kubectl_eksdoc.model.nodes import HOSTNAME, Node, Pod
 from kubectl_eksdoc.model.placing import CPU, MEMORY, PODS
-from kubectl_eksdoc.model.pods import Pod
 
 Amounts = tuple[int, int, int]
 """Millicores, bytes, pods."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodeSupply:
     """One thing that is scarce, in units of its own. `free` at the beginning; `asked` by a node's pods that come
     again elsewhere, `given` by the new node in its place, by node; a node that is missing asks for or gives nothing."""
@@ -230,6 +230,10 @@ NEW_NODE_S = (120.0, 300.0)
 """p50 and p95 from asking for a new instance to its node being Ready. Assumed: nothing that is read tells it."""
 
 
+_NO_MORE = Move("", (), 0.0, 0.0)[6:]
+"""Of a move of which nothing more is known."""
+
+
 class EvictionTimes:
     """What evictions take in `world`; start times are learned from the pods that run now, stop times from earlier
     runs."""
@@ -308,7 +312,7 @@ class EvictionTimes:
             stop_s = start_s if after is Replacement.FIRST else 0.0
             if after is Replacement.NEVER:
                 limits = for_good
-            moves.append(Move(pod.uid, limits, stop_s, start_s, after, tier > 0))
+            moves.append(made(Move, (pod.uid, limits, stop_s, start_s, after, tier > 0, *_NO_MORE)))
         return moves
 
     def times_at(self, pod: Pod, level: float) -> tuple[float, float]:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
 
 from kubectl_eksdoc.drain.course import DrainTerms, Move, apart_s, hold_s
 from kubectl_eksdoc.drain.duration.timing import TimedEviction, chain_s, paced_s
+from kubectl_eksdoc.frozen import frozen
 
 Nodes = Sequence[tuple[str, Sequence[Move]]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Drained:
     """`jobs` belong to `moves` one by one; `seconds` from its cordon until it is done, at least.
 

@@ -22,7 +22,7 @@ from kubectl_eksdoc.drain.course import DrainTerms, Move, ReplacedPod, Reserved,
 from kubectl_eksdoc.drain.duration.bounds import longest_part
 from kubectl_eksdoc.drain.duration.generations import Time
 from kubectl_eksdoc.drain.duration.node_times import Nodes
-from kubectl_eksdoc.drain.duration.timing import SHORTEST_STOP_S
+from kubectl_eksdoc.drain.duration.timing import least_stop_s
 from kubectl_eksdoc.drain.policy import two_normals
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.kubernetes.replacement import Replacement
@@ -268,7 +268,7 @@ and of those that stop alike."""
 
 def _luck(move: Move) -> _Luck:
     # Nothing outlasts the grace period, which is what a slow stop takes.
-    least_s = min(SHORTEST_STOP_S, move.stop_s) if move.kin else 0.0
+    least_s = least_stop_s(move.stop_s, move.slow_stop_s) if move.kin else 0.0
     stop = Time.of(move.stop_s, move.slow_stop_s, max(move.stop_s, move.slow_stop_s), least_s)
     start = Time.of(move.start_s, move.slow_start_s)
     counter = crc32(move.uid.encode())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 from kubectl_eksdoc.amazon.group_updates import PATIENCE
@@ -22,6 +22,7 @@ from kubectl_eksdoc.drain.order.rounds import Task
 from kubectl_eksdoc.drain.order.strategies import NEEDED, SOFT, NodeTasks
 from kubectl_eksdoc.drain.outcome import SlowNode
 from kubectl_eksdoc.drain.simulation import simulate
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.findings import Finding, Remedy, Subject, When
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.quantities import in_words
@@ -126,7 +127,7 @@ def _remedies(nodes: Sequence[SlowNode]) -> Iterator[Remedy]:
 # What one step of relaxing would save: the drain run again in virtual time with one more of what binds.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RelaxedBound:
     """The same order run again with `bound` relaxed by one step: `change` says which.
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf, sqrt
 from typing import NamedTuple
 
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.nodes import Pod
 
 MIN_SAMPLES = 3
 """Fewer starts of a workload than this say little about the next one: the cluster's own are used with them."""
@@ -35,7 +36,7 @@ SLOWER = 1.5
 """Of fewer stops than `MIN_SAMPLES` the slowest may still be exceeded by so much."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StartTime:
     """Seconds from scheduling to Ready. `samples` starts were seen; `assumed`: too few, so others' are used. `least_s`:
     none of them was faster; 0 where too few were seen."""
@@ -47,7 +48,7 @@ class StartTime:
     least_s: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StartTimes:
     """Build it with `learn`. `pooled` is what all pods of the cluster together tell."""
 
@@ -100,13 +101,22 @@ def start_of(pod: Pod) -> float | None:
 
 def stop_of(pod: Pod, grace_s: float, seen: Sequence[float] = ()) -> tuple[float, float]:
     """p50 and p95 seconds from eviction to gone: the grace period is the longest it can be. `seen`: sorted stops of its
-    kind; without any it may be anything from `SHORTEST_STOP_S` on, half of all below the geometric mean of both."""
+    kind; without any it may take anything from `SHORTEST_STOP_S` on after its preStop hook has slept, half of all
+    below the geometric mean of that and what is left of the grace period."""
     if pod.finished:
         return 0.0, 0.0
     if not seen:
-        return sqrt(min(SHORTEST_STOP_S, grace_s) * grace_s), float(grace_s)
+        left_s = max(grace_s - pod.pre_stop_s, 0.0)
+        return grace_s - left_s + sqrt(min(SHORTEST_STOP_S, left_s) * left_s), float(grace_s)
     slow_s = _at(seen, 0.95) * (SLOWER if len(seen) < MIN_SAMPLES else 1.0)
     return min(_at(seen, 0.5), float(grace_s)), min(slow_s, float(grace_s))
+
+
+def least_stop_s(p50_s: float, p95_s: float) -> float:
+    """The least that can be, of what `stop_of` says of a pod of which nothing was seen: it tells the hook from both."""
+    root = sqrt(SHORTEST_STOP_S)
+    left_s = ((root + sqrt(SHORTEST_STOP_S + 4 * max(p95_s - p50_s, 0.0))) / 2) ** 2
+    return min(max(p95_s - left_s, 0.0) + SHORTEST_STOP_S, p50_s)
 
 
 def template_of(pod: Pod) -> str:
@@ -119,7 +129,7 @@ def _owner_of(template: str) -> str:
     return template.rpartition("-")[0] if "/ReplicaSet/" in template or "/Job/" in template else template
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StopTimes:
     """Seconds, sorted, that pods were seen to stop; build it with `learn_stops`."""
 

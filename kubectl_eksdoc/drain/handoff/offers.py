@@ -6,11 +6,12 @@ The nodes of one owner and group that a plan empties, and the words that command
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
 from kubectl_eksdoc.amazon.upgrades.amis import AmiFamily, family_of_os, without_ami
 from kubectl_eksdoc.drain.outcome import DrainTarget, Eviction, NotEvictedPod, SlowNode, TargetVerdict
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.nodes import LAUNCH_TEMPLATE, Node, NodeOwner
@@ -24,7 +25,7 @@ class Way(str, Enum):
     BLUE_GREEN = "blue-green"  # this plan's order, with a new group beside the old one
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReplacementStep:
     """One sentence, and the commands that do it: one for each node, or () where a person must decide. `before`: it is
     of use before the drain only."""
@@ -34,7 +35,7 @@ class ReplacementStep:
     before: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Option:
     """One way to replace the nodes. Pods are ``namespace/name``: those on targets that this plan does not evict, and
     of those it evicts the ones that are too slow for the group's own update.
@@ -59,7 +60,7 @@ class Option:
     not_judged: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HandOff:
     """The planned targets of one owner and group (``""`` where its nodes have none).
 
@@ -116,7 +117,7 @@ CLUSTER = "CLUSTER"
 REGION = "REGION"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodeGroupRemoval:
     """`targets` of one owner and group in the plan's order, and `members`: every node it has in the cluster.
 

@@ -7,7 +7,6 @@ eksctl's and Karpenter's sources. What is only operators' experience says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from kubectl_eksdoc.amazon.group_updates import PATIENCE, PAUSE, SURGE_PER_ZONE
 from kubectl_eksdoc.drain.handoff.offers import (
@@ -20,6 +19,7 @@ from kubectl_eksdoc.drain.handoff.offers import (
     word,
 )
 from kubectl_eksdoc.drain.outcome import HOLDS, PodVerdict, SlowNode, TargetVerdict
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import quantities
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Code
@@ -46,7 +46,7 @@ FINISH_IS_LATE = (
 AT_MINIMUM = unsure("A decrement is refused where it would go below the group's minimum size: lower that first")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReplacementAdvice:
     arrive: tuple[ReplacementStep, ...]
     leave: tuple[ReplacementStep, ...]

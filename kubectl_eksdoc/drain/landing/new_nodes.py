@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import NodeOccupancy
 from kubectl_eksdoc.model.nodes import HOSTNAME, UNSCHEDULABLE_TAINT, Node, Taint
@@ -77,25 +78,34 @@ LOOKED_AT = 8
 
 
 class EmptiestNodes:
-    """Some nodes, the emptiest first. A node's place is brought up to date when its turn comes."""
+    """Some nodes, the emptiest first, in two heaps: those whose place was brought up to date since the last `refresh`
+    have one of their own, so that few are to be looked at when pods are taken off again."""
 
-    __slots__ = ("_heap", "_most")
+    __slots__ = ("_most", "_moved", "_nodes")
 
     def __init__(self, seats: Iterable[NodeOccupancy]) -> None:
-        self._heap = [_entry(seat) for seat in seats]
-        heapq.heapify(self._heap)
+        self._nodes: list[_Entry] = []
+        self._moved = [_entry(seat) for seat in seats]
+        heapq.heapify(self._moved)
         self._most: list[tuple[int, int, int]] | None = None  # cpu, memory and ephemeral storage: see `look`
 
     def settle(self) -> None:
         """Bring all nodes to their places: some may have more room than they had."""
         self._most = None
         # In order, which is a heap, too, and always the same one.
-        self._heap = sorted(_entry(seat) for _, _, seat, _, _ in self._heap)
+        self._nodes, self._moved = sorted(_entry(entry[2]) for entry in self._all()), []
+
+    def refresh(self) -> None:
+        """The same for those that were filled since the last time, and may have been emptied again."""
+        for _, name, seat, per_cpu, per_memory in self._moved:
+            cpu, memory = per_cpu * seat.room.cpu, per_memory * seat.room.memory
+            heapq.heappush(self._nodes, (-(cpu if cpu < memory else memory), name, seat, per_cpu, per_memory))
+        self._moved.clear()
 
     def add(self, seat: NodeOccupancy) -> None:
         """One node more, or one that has more room than it had."""
         self._most = None
-        heapq.heappush(self._heap, _entry(seat))
+        heapq.heappush(self._nodes, _entry(seat))
 
     def take(self, asked: Requests, thorough: bool) -> NodeOccupancy | None:
         """Take the room for it on the emptiest node that has it: the one at the top, as a rule. None: see `first`.
@@ -104,54 +114,63 @@ class EmptiestNodes:
         """
         if self._most is not None and self.is_too_large(asked):
             return None
-        heap, asks_cpu, asks_memory = self._heap, asked.cpu, asked.memory
-        while heap:
-            key, name, seat, per_cpu, per_memory = heap[0]
-            room = seat.room
-            has_cpu, has_memory = room.cpu, room.memory
-            cpu, memory = per_cpu * has_cpu, per_memory * has_memory
-            now = -(cpu if cpu < memory else memory)
-            if now > key:
-                heapq.heapreplace(heap, (now, name, seat, per_cpu, per_memory))
-                continue
-            plain = not (asked.ephemeral or asked.others)
-            if plain and asks_cpu <= has_cpu and asks_memory <= has_memory and room.pods > 0:
-                room.cpu, room.memory = has_cpu - asks_cpu, has_memory - asks_memory
-                room.pods -= 1
-                return seat
-            found = seat if room.fits(asked) else self.first(fitting(asked), thorough)
-            if found is not None:
-                found.room.take(asked)
-            return found
-        return None
+        heap, asks_cpu, asks_memory = self._emptiest(), asked.cpu, asked.memory
+        if not heap:
+            return None
+        seat = heap[0][2]
+        room = seat.room
+        has_cpu, has_memory = room.cpu, room.memory
+        plain = not (asked.ephemeral or asked.others)
+        if plain and asks_cpu <= has_cpu and asks_memory <= has_memory and room.pods > 0:
+            room.cpu, room.memory = has_cpu - asks_cpu, has_memory - asks_memory
+            room.pods -= 1
+            return seat
+        found = seat if room.fits(asked) else self.first(fitting(asked), thorough)
+        if found is not None:
+            found.room.take(asked)
+        return found
 
     def first(self, fits: Callable[[NodeOccupancy], bool], thorough: bool = True) -> NodeOccupancy | None:
         """The emptiest node that `fits`; if not `thorough`, only of the few that are emptiest."""
-        heap = self._heap
         passed: list[_Entry] = []
         found = None
-        while heap:
-            key, name, seat, per_cpu, per_memory = heap[0]
-            cpu, memory = per_cpu * seat.room.cpu, per_memory * seat.room.memory
-            now = -(cpu if cpu < memory else memory)
-            if now > key:
-                heapq.heapreplace(heap, (now, name, seat, per_cpu, per_memory))
-                continue
-            if fits(seat):
-                found = seat
+        while heap := self._emptiest():
+            if fits(heap[0][2]):
+                found = heap[0][2]
                 break
             passed.append(heapq.heappop(heap))
             if len(passed) == LOOKED_AT:
                 if thorough:
-                    found = next((entry[2] for entry in heap if fits(entry[2])), None)
+                    found = next((entry[2] for entry in self._all() if fits(entry[2])), None)
                 break
         for entry in passed:
-            heapq.heappush(heap, entry)
+            heapq.heappush(self._moved, entry)
         return found
+
+    def _emptiest(self) -> list[_Entry]:
+        """The heap with the emptiest node, which is at its top; empty if there is none."""
+        nodes, moved = self._nodes, self._moved
+        while True:
+            heap = moved if moved and not (nodes and nodes[0] < moved[0]) else nodes
+            if not heap:
+                return heap
+            key, name, seat, per_cpu, per_memory = heap[0]
+            cpu, memory = per_cpu * seat.room.cpu, per_memory * seat.room.memory
+            now = -(cpu if cpu < memory else memory)
+            if now <= key:
+                return heap
+            if heap is moved:
+                heapq.heapreplace(moved, (now, name, seat, per_cpu, per_memory))
+            else:
+                heapq.heappop(nodes)
+                heapq.heappush(moved, (now, name, seat, per_cpu, per_memory))
+
+    def _all(self) -> Iterator[_Entry]:
+        return chain(self._moved, self._nodes)
 
     def look(self) -> None:
         """Remember the most that any node has left: until one is added, or `settle`, room only shrinks."""
-        rooms = [entry[2].room for entry in self._heap]
+        rooms = [entry[2].room for entry in self._all()]
         left = {(max(0, r.cpu), max(0, r.memory), max(0, r.ephemeral)) for r in rooms if r.pods > 0}
         most: list[tuple[int, int, int]] = []
         for each in sorted(left, reverse=True):

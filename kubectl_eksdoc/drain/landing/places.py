@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_eksdoc.drain.landing.reserving import Adds, PodWithoutPlace, ReplacementPlaces
@@ -11,14 +10,14 @@ from kubectl_eksdoc.drain.nodes import DrainContext
 from kubectl_eksdoc.drain.outcome import PodVerdict
 from kubectl_eksdoc.drain.verdicts.judging import JudgedPod
 from kubectl_eksdoc.drain.verdicts.said import MAX_EVIDENCE, RuleResult, where
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import NodePool
 from kubectl_eksdoc.model.connection import kubectl
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod
 from kubectl_eksdoc.model.placing import CPU
-from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.model.quantities import InvalidQuantity, nanos
 
 CLUSTER_AUTOSCALER = "the Cluster Autoscaler"
@@ -224,7 +223,7 @@ def _limits(pool: NodePool) -> str:
     return f"NodePool {pool.name} is limited to {', '.join(f'{resource} {amount}' for resource, amount in pool.limits)}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Pool:
     """A NodePool with a cpu limit. `used`, `most` in millicores; what its nodes have counts as used."""
 

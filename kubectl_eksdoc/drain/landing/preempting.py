@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from kubectl_eksdoc.drain.landing.room import PlacementRoom
 from kubectl_eksdoc.drain.nodes import DrainContext
 from kubectl_eksdoc.drain.verdicts.said import MAX_EVIDENCE, where
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import PodClass
 from kubectl_eksdoc.kubernetes.scheduling.preemption import (
     Occupant,
@@ -26,7 +26,7 @@ from kubectl_eksdoc.kubernetes.scheduling.preemption import (
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.findings import Finding, Subject
-from kubectl_eksdoc.model.pods import Pod, pod_count
+from kubectl_eksdoc.model.nodes import Pod, pod_count
 
 MOST_KINDS = 50
 """Kinds of pods that are examined, those of the highest priority first."""
@@ -38,7 +38,7 @@ Placed = tuple[Pod, PodClass, str]
 """A pod, the class of its replacement, and the node where that has a place reserved."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PushOut:
     """`pods`, all alike, find no place; for the first of them `victims` would have to go.
 
@@ -50,7 +50,7 @@ class PushOut:
     all_tried: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Preemption:
     """`not_examined` are pods without a place that may push others out, and of which it was not told whether they
     can: there were too many kinds of them, or too many nodes to try."""

@@ -19,10 +19,10 @@ from kubectl_eksdoc.drain.landing.preempting import NOTHING, Placed, Preemption,
 from kubectl_eksdoc.drain.landing.room import PlacementRoom, Reasons, WhyNot
 from kubectl_eksdoc.drain.nodes import DrainContext
 from kubectl_eksdoc.drain.verdicts.filters import restarted
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import NodeOccupancy
 from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import PodClass
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Node, Pod
 
 # New nodes for pods that find no place: how many, and like which of those that are there.
 
@@ -138,7 +138,7 @@ class PodWithoutPlace(NamedTuple):
     on: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReplacementPlaces:
     """`homeless` by pod uid. New nodes would have room for all that one helps: `coming` are those that something
     adds, `missing` the others (name of a node that each is like → how many). `places`: the node reserved for the
@@ -173,6 +173,16 @@ class _Load:
     uids: tuple[str, ...]
     cpu: int
     memory: int
+
+
+class _Lack(NamedTuple):
+    """What of a node found no place when so many new nodes had `joined`; and the free `cpu` and `memory` of all nodes
+    together by which there may be one for it and for the pods after it, 0 where that was not worked out."""
+
+    kind: PodClass
+    joined: int
+    cpu: int = 0
+    memory: int = 0
 
 
 class PlacementReservations:
@@ -213,7 +223,7 @@ class PlacementReservations:
         self._in_place_of: dict[str, str] = {}  # name of a new node → the drained one
         self._admitted: set[str] = set()
         self._late: set[PodClass] = set()  # what has a place only when nodes that are refused are drained
-        self._lacked: dict[str, tuple[PodClass, int]] = {}  # what found no place, when so many new nodes were there
+        self._lacked: dict[str, _Lack] = {}
         self._models: dict[_Load, _Load] = {}  # the first load of those that are alike to the scheduler
         self._alike: dict[object, _Load] = {}
         self._refused: dict[_Load, int] = {}  # since room last changed: which of its pods certainly had no place
@@ -242,8 +252,11 @@ class PlacementReservations:
             return False  # as it was said to the thorough question before
         load, free = self._loads[node], self._room.free
         lacked = self._lacked.get(node)
-        if lacked is not None and not thorough and not self._room.may_have_place(*lacked):
-            return False
+        if lacked is not None and not thorough:
+            if free.cpu < lacked.cpu or free.memory < lacked.memory:
+                return False  # what was left over was of no use for it, so that it asks for more
+            if not self._room.may_have_place(lacked.kind, lacked.joined):
+                return False
         if not partly and (load.cpu > free.cpu or load.memory > free.memory or len(load.pods) > free.pods):
             return False
         places = self._some_places(load) if partly else self._all_places(node, load, thorough)
@@ -265,7 +278,7 @@ class PlacementReservations:
         room, names, stay_first = self._room, [], self._stay_first
         model = self._model(load) if thorough else load
         if model in self._refused:  # many nodes are alike, and each that is left asks whenever one may be begun
-            self._lacked[node] = load.pods[self._refused[model]][2], room.joined
+            self._lacked[node] = _Lack(load.pods[self._refused[model]][2], room.joined)
             return None
         mark = room.mark()
         for number, (pod, old, new) in enumerate(load.pods):
@@ -277,13 +290,23 @@ class PlacementReservations:
                 room.leave(old, node)
             if not place:
                 room.back_to(mark)
-                self._lacked[node] = new, room.joined
-                if thorough:
-                    self._refused[model] = number
-                    room.remember(new)
+                room.refresh()
+                self._lacked[node] = self._lack(load, number, thorough)
                 return None
             names.append(place)
+        room.refresh()
         return dict(zip(load.uids, names, strict=True))
+
+    def _lack(self, load: _Load, number: int, thorough: bool) -> _Lack:
+        """Note that the pod of that number found no place for a load."""
+        room, kind = self._room, load.pods[number][2]
+        if thorough:
+            self._refused[self._model(load)] = number
+            room.remember(kind)
+            return _Lack(kind, room.joined)
+        asked = [new.placement.requests for _, _, new in load.pods[number:]]
+        cpu, memory = sum([each.cpu for each in asked]), sum([each.memory for each in asked])
+        return _Lack(kind, room.joined, room.free.cpu + cpu, room.free.memory + memory)
 
     def _model(self, load: _Load) -> _Load:
         """The first of the loads that find the same places: nothing but room decides about their pods."""
@@ -386,7 +409,7 @@ class PlacementReservations:
         if lost or not pods or node in self._admitted:
             return lost
         lacked = self._lacked.get(node)
-        pod, _, new = next((each for each in pods if lacked is not None and each[2] is lacked[0]), pods[0])
+        pod, _, new = next((each for each in pods if lacked is not None and each[2] is lacked.kind), pods[0])
         self._late.add(new)
         return [(pod, new)]
 

@@ -16,9 +16,8 @@ from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import PodClass
 from kubectl_eksdoc.kubernetes.scheduling.refusals import TOO_MANY_PODS, NodeFilter, SchedulingRefusal
 from kubectl_eksdoc.kubernetes.scheduling.volumes import NO_VOLUMES, Storage, VolumeDemand
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.placing import CPU, EPHEMERAL_STORAGE, MEMORY, Requests
-from kubectl_eksdoc.model.pods import Pod
 
 # Why no node takes a pod, counted over all nodes: quickly, for there may be thousands of nodes and kinds of pods.
 
@@ -155,6 +154,12 @@ class PlacementRoom:
     def mark(self) -> int:
         """Where to go back to."""
         return len(self._log)
+
+    def refresh(self) -> None:
+        """Bring nodes to their places among the emptiest that were filled since the last time, and may have been
+        emptied again: else they are asked as late as full ones."""
+        for ring in self._rings.values():
+            ring.refresh()
 
     def back_to(self, mark: int) -> None:
         """As if what was done since `mark` had not been."""

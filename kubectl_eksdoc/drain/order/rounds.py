@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from types import MappingProxyType
 from typing import NamedTuple
@@ -18,10 +18,10 @@ from typing import NamedTuple
 from kubectl_eksdoc.drain.course import made
 from kubectl_eksdoc.drain.nodes import DrainContext
 from kubectl_eksdoc.drain.policy import ALL, EVICTED, NODEGROUP, ZONE, DrainPolicy, EvictionMode
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.budgets import scaled
 from kubectl_eksdoc.kubernetes.replacement import Replacement
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Node, Pod
 
 
 class EvictionTier(IntEnum):
@@ -86,7 +86,7 @@ class BudgetBooking(NamedTuple):
     turns: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EvictionOrder:
     """`nodes` in the order in which they are emptied; `bookings` by round, then in that order of nodes.
 
@@ -141,7 +141,7 @@ class _Book:
         return self._per_round[limit] - gone - self._used[limit].get(number, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodeWaves:
     """`of`: every node's wave, from 1; `gated`: none is begun before all of the wave before are done, else each begins
     when there is room for its pods. Within a wave the nodes of a smaller `generation` have their rounds first, for the

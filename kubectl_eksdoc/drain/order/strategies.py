@@ -13,7 +13,6 @@ import difflib
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
@@ -27,17 +26,17 @@ from kubectl_eksdoc.drain.verdicts.filters import SCALED_BY_HAND
 from kubectl_eksdoc.drain.verdicts.judging import JudgedPod, Judgement
 from kubectl_eksdoc.drain.verdicts.said import where
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.replacement import Replacement, replacement
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.connection import kubectl
 from kubectl_eksdoc.model.findings import Finding, Subject
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.quantities import in_words
 from kubectl_eksdoc.model.workloads import Workload
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodeTraits:
     """One node to drain. `chain_s`: of its pods' limits, the seconds that all pods of the longest take together;
     `chains_s` their sum. `alone_s`: what the node takes by itself. `load`: the share of it that its pods to move
@@ -134,7 +133,7 @@ SOFT = "soft budget of "
 """Prefix of limits that stand for a budget where a workload has none (``--soft-budget``)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodeTasks:
     """`tasks` by node, each node's by namespace and name; `per_round` is how many of a limit's tasks may go at once.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from kubectl_eksdoc.drain.nodes import natural
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.journal import OF_PODS, Cordoned, Journaled, Protected
 from kubectl_eksdoc.drain.run.moments import ASKED, THE_DRAIN, Happened, RunMoment
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.journal import (
     DONE,
     TOLD_TO_END,
@@ -31,7 +32,7 @@ from kubectl_eksdoc.model.journal import (
 from kubectl_eksdoc.model.nodes import Node
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodeAccount:
     """`state` is a word: ``waiting``, ``cordoned``, ``draining``, or how it ended. Pods that were asked to go, by an
     eviction, a restart of their workload or a deletion, by what came of that."""
@@ -80,24 +81,28 @@ _HAPPENED = {
     JournalNote.ADOPTED: Happened.ADOPTED,
 }
 
-_OF_RESULTS = {
-    (Verb.CORDON, IntentOutcome.DONE): Happened.CORDONED,
-    (Verb.CORDON, IntentOutcome.REFUSED): Happened.REFUSED,
-    (Verb.EXCLUDE, IntentOutcome.DONE): Happened.EXCLUDED,
-    (Verb.EXCLUDE, IntentOutcome.REFUSED): Happened.WARNED,
-    (Verb.PROTECT, IntentOutcome.DONE): Happened.PROTECTED,
-    (Verb.PROTECT, IntentOutcome.REFUSED): Happened.WARNED,
-    (Verb.RELEASE, IntentOutcome.DONE): Happened.UNPROTECTED,
-    (Verb.RELEASE, IntentOutcome.REFUSED): Happened.WARNED,
-    (Verb.EVICT, IntentOutcome.DONE): Happened.EVICTED,
-    (Verb.EVICT, IntentOutcome.GONE): Happened.GONE,
-    (Verb.EVICT, IntentOutcome.REFUSED): Happened.REFUSED,
-    (Verb.RESTART, IntentOutcome.DONE): Happened.RESTARTED,
-    (Verb.RESTART, IntentOutcome.REFUSED): Happened.REFUSED,
-    (Verb.DELETE, IntentOutcome.DONE): Happened.DELETED,
-    (Verb.DELETE, IntentOutcome.GONE): Happened.GONE,
-    (Verb.DELETE, IntentOutcome.REFUSED): Happened.REFUSED,
+_DONE = {
+    Verb.CORDON: Happened.CORDONED,
+    Verb.EXCLUDE: Happened.EXCLUDED,
+    Verb.PROTECT: Happened.PROTECTED,
+    Verb.RELEASE: Happened.UNPROTECTED,
+    Verb.EVICT: Happened.EVICTED,
+    Verb.RESTART: Happened.RESTARTED,
+    Verb.DELETE: Happened.DELETED,
 }
+_BESIDE_THE_DRAIN = (Verb.EXCLUDE, Verb.PROTECT, Verb.RELEASE)
+"""The drain goes on where one of these is refused."""
+
+
+def _of_result(verb: Verb, outcome: IntentOutcome) -> Happened | None:
+    """None: what restores a node, and what nobody knows the result of, is told otherwise."""
+    if verb not in _DONE or outcome is IntentOutcome.UNKNOWN:
+        return None
+    if outcome is IntentOutcome.REFUSED:
+        return Happened.WARNED if verb in _BESIDE_THE_DRAIN else Happened.REFUSED
+    if outcome is IntentOutcome.GONE:
+        return Happened.GONE if verb in (Verb.EVICT, Verb.DELETE) else None
+    return _DONE[verb]
 
 
 def told_by(entries: Iterable[Entry]) -> Iterator[tuple[RunMoment, tuple[Entry, ...]]]:
@@ -112,7 +117,7 @@ def told_by(entries: Iterable[Entry]) -> Iterator[tuple[RunMoment, tuple[Entry, 
             case JournalIntent():
                 intents[entry.number] = entry
             case Result() if entry.of in intents:
-                what = _OF_RESULTS.get((intents[entry.of].verb, entry.outcome))
+                what = _of_result(intents[entry.of].verb, entry.outcome)
                 if what is not None:
                     yield _moment(at_s, what, intents[entry.of], entry), (intents[entry.of], entry)
             case Note() if entry.what in _HAPPENED:
@@ -136,7 +141,7 @@ def phase_words(journaled: Journaled, led: bool) -> str:
 # Runs by what they noted on nodes: it is all that a cluster has of a run whose journal somebody removed.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NotedRun:
     """`journal`: the namespace of its journal, "" where no note says. `cordoned` and `protected`: the nodes that it
     cordons, and those that it keeps from autoscalers, by name; `skipped`: those of the first that its plan does not
@@ -203,7 +208,7 @@ def _noted(run: str, on: list[tuple[Node, RunNote]]) -> NotedRun:
 _HOLD = (RunPhase.PAUSED.value, RunPhase.ABORTED.value)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GoOn:
     """`wanted`: what holds from its first moment on, ``paused``, ``aborted`` or "", and `who` wants it."""
 
@@ -211,7 +216,7 @@ class GoOn:
     who: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunOver:
     """It has come to an end that somebody, or a guard, decided on: `why`. `whole`: there is nothing to go on with."""
 
@@ -263,7 +268,7 @@ class NodePlacements(NamedTuple):
     target: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Record:
     """`undone` are nodes of the plan that were not emptied, each with the pods (ns/name) that were left of it.
     `cordoned_only`: targets that are not drained and were cordoned.

@@ -16,7 +16,7 @@ from kubectl_eksdoc.drain.run.pursuits import PodPursuit, PodStep
 from kubectl_eksdoc.kubernetes.news import AttachedVolumes
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import Act, Cordon, ListAttachments, ListPods, Look
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.quantities import in_words
 
 # The volumes of the pods that were evicted from a node: it is not done before they are detached from it.
@@ -163,7 +163,7 @@ class NodeActions:
 
     def _sent(self, pursuits: Sequence[PodPursuit], now_s: float) -> Iterator[Act]:
         for pursuit in pursuits:
-            self._asking.sent(pursuit, now_s)
+            self._asking.ledger.take(pursuit.eviction, now_s)
             yield act_for(pursuit.eviction, self._grace_s)
 
     def _drop(self, pursuits: Sequence[PodPursuit], now_s: float) -> None:
@@ -176,13 +176,13 @@ class NodeActions:
     def _evictions(self, nodes: Sequence[DrainedNode], now_s: float) -> Iterator[Act]:
         due = [pursuit for node in nodes if node.phase is NodePhase.ACTIVE for pursuit in node.turn()]
         waiting = [pursuit for pursuit in due if not self._is_left(pursuit, now_s)]
-        may_go = [pursuit for pursuit in waiting if not self._asking.is_given_up(pursuit, now_s)]
+        may_go = [pursuit for pursuit in waiting if not self._asking.patience.is_over(pursuit, now_s)]
         for pursuit in self._asking.chosen(may_go, now_s):
             before = self._excluding.first(self._board.nodes[pursuit.eviction.node], pursuit, now_s)
             if before is None:
                 yield act_for(pursuit.eviction, self._grace_s)
             else:
-                self._asking.put_off(pursuit)
+                self._asking.ledger.take(pursuit.eviction, inf)  # its places are taken until it is sent, however late
                 yield from before
         for pursuit in waiting:
             if pursuit.step is PodStep.WAITING:
@@ -198,11 +198,11 @@ class NodeActions:
     def _give_up(self, pursuit: PodPursuit, now_s: float) -> None:
         """Once it was refused for too long, and nothing moved; its node is left alone then."""
         self._same_names.look(pursuit.eviction.budget, now_s)
-        ends_s = self._asking.gives_up_s(pursuit, now_s)
+        ends_s = self._asking.patience.ends_s(pursuit, now_s)
         if now_s < ends_s:
             self._board.timers.set(pursuit.eviction.node, ends_s)
             return
-        pursuit.said = self._asking.why_kept(pursuit)
+        pursuit.said = self._asking.patience.why(pursuit)
         self._keep(pursuit, pursuit.said, now_s)
 
     def _keep(self, pursuit: PodPursuit, why: str, now_s: float) -> None:

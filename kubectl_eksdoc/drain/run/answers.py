@@ -20,7 +20,7 @@ from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.evictions import SEVERAL_BUDGETS
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.acts import Delete, Evict, OfPod, Restart
-from kubectl_eksdoc.model.pods import ControllerOwner
+from kubectl_eksdoc.model.nodes import ControllerOwner
 
 SOON_S = 1.0
 """What others were faster at (a conflict) is asked for again after this."""

@@ -22,8 +22,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import Exclude
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.network import Service
-from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, Node, NodeOwner
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, Node, NodeOwner, Pod
 
 _NEEDED = (kinds.SERVICES, kinds.TARGET_GROUP_BINDINGS)
 

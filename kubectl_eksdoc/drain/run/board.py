@@ -13,7 +13,7 @@ from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.drain.run.pursuits import BELIEVED_S, ObservedState, PodPursuit, PodStep
 from kubectl_eksdoc.kubernetes.replacement import comes_back_to_its_node
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 
 # One node that is drained, or only cordoned: where it stands, and the pods of it that have to go.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from statistics import median
 
@@ -15,7 +14,8 @@ from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.journal import aims_of
 from kubectl_eksdoc.drain.run.moments import ASKED, THE_DRAIN, Happened, RunMoment
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.nodes import Pod
 
 _NO_NODE = re.compile(r"[^-a-z0-9.]")
 """No name of a node has it; of whoever leads a run there is, as in ``ann@host/1/run``, and in "the drain"."""
@@ -75,7 +75,7 @@ class NodeCourse:
         self.gone = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlannedNode:
     """A node that is drained, with the pods (ns/name) that go, as far as that was known before. `wave` from 1, 0
     where there are none."""

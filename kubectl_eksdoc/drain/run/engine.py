@@ -20,7 +20,7 @@ from kubectl_eksdoc.drain.run.asking import EvictionRequests
 from kubectl_eksdoc.drain.run.balancers import Excluding
 from kubectl_eksdoc.drain.run.board import THE_RUN, DrainedNode, DrainRunState, NodePhase
 from kubectl_eksdoc.drain.run.guards import RunGuards, RunHolds
-from kubectl_eksdoc.drain.run.limits import SETTLES_S, RunLimits
+from kubectl_eksdoc.drain.run.limits import ILL_S, SETTLES_S, RunLimits
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.drain.run.patience import Stopping
 from kubectl_eksdoc.drain.run.pursuits import ObservedState, PodPursuit, PodStep
@@ -44,7 +44,7 @@ from kubectl_eksdoc.kubernetes.news import (
     RequestAnswered,
 )
 from kubectl_eksdoc.model.acts import Errand
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 
 UNSURE = (PodStep.ASKED, PodStep.ACCEPTED, PodStep.IN_DOUBT)
 """Of a pod in these it is unknown whether it goes."""
@@ -96,7 +96,7 @@ class Engine:
 
     def take(self, news: News, now_s: float) -> None:
         self.seen.take(news)
-        self._brakes.take(news, now_s)
+        self._brakes.guards.take(news, now_s)
         self._excluding.take(news)
         self._strangers.take(news)
         board = self._board
@@ -125,7 +125,7 @@ class Engine:
                 board.stir_all()
                 self._protecting.see(nodes)
             case AllBudgets():
-                self._asking.all_told(now_s)
+                self._asking.patience.told(now_s)
                 board.stir_all()
             case RequestAnswered() | PodsFound() | AttachedVolumes():
                 self._replies.take(news, now_s)
@@ -145,7 +145,7 @@ class Engine:
         for uid in uids:
             pursuit = self._board.pursuits.get(uid)
             if pursuit is not None and pursuit.step is PodStep.WAITING:
-                self._asking.out(pursuit, now_s)
+                self._asking.ledger.take(pursuit.eviction, now_s)
                 pursuit.to(PodStep.IN_DOUBT, now_s)
 
     def protects(self, node: str, uid: str, surely: bool) -> None:
@@ -154,7 +154,7 @@ class Engine:
 
     def awaits(self, pods: Iterable[Pod], now_s: float) -> None:
         """These replace pods that whoever began this run has evicted: what comes next waits for them, too."""
-        self._brakes.awaits(pods, now_s)
+        self._brakes.guards.awaits(pods, now_s)
 
     def skip(self, node: str, why: str, now_s: float) -> None:
         """A node that should be drained, and is not by this plan."""
@@ -193,7 +193,7 @@ class Engine:
         """All that is to be done now, in this order."""
         board = self._board
         if self._brakes.look(now_s, self._waves.over):
-            self._asking.held(self._brakes.held_for_s, now_s)
+            self._asking.patience.held(self._brakes.held_for_s, now_s)
             board.stir_all()
             self._waves.released()
         self._waves.look(now_s)
@@ -214,7 +214,10 @@ class Engine:
     def next_s(self, now_s: float) -> float:
         """When there is something to do though nothing is told; infinity where there is not."""
         parts = self._board.timers.next_s, self._asking.next_s, self._waves.next_s(), self._protecting.next_s()
-        ready_s = inf if self._drained_s is None or self._settled else self._drained_s + self._ready_s
+        ready_s = inf
+        if self._drained_s is not None and not self._settled:
+            ill_s, last_s = self._waits_s(self._drained_s)
+            ready_s = ill_s if now_s < ill_s < last_s else last_s
         return min(*parts, ready_s, self._brakes.next_s(now_s))
 
     # How it stands
@@ -257,12 +260,12 @@ class Engine:
     @property
     def unready(self) -> tuple[Pod, ...]:
         """Replacements that are not Ready now, with a node or without."""
-        return self._brakes.unready
+        return self._brakes.guards.unready
 
     @property
     def arrivals(self) -> Mapping[str, ReplacementTimes]:
         """When each replacement of a pod that was evicted came, one by one."""
-        return self._brakes.arrivals
+        return self._brakes.guards.replacements.arrivals
 
     def needs(self, node: str) -> tuple[str, ...]:
         """The nodes in whose place new ones must have joined before it is begun."""
@@ -271,15 +274,20 @@ class Engine:
 
     def refused_s(self, pursuit: PodPursuit, now_s: float) -> float | None:
         """For so long it has been refused, or there was no room for it; None: it is not."""
-        return self._asking.refused_s(pursuit, now_s)
+        return self._asking.patience.waited_s(pursuit, now_s)
 
     def _settle(self, now_s: float) -> None:
         if not self._waves.over or self._settled:
             return
         if self._drained_s is None:
             self._drained_s = now_s
-        # The same sum as in `next_s`: a difference may be rounded to less, and that time would come again and again.
-        self._settled = now_s >= self._drained_s + self._ready_s or not self.unready
+        ill_s, last_s = self._waits_s(self._drained_s)
+        ill = now_s >= ill_s and not self._brakes.guards.awaits_ready
+        self._settled = now_s >= last_s or ill or not self.unready
+
+    def _waits_s(self, drained_s: float) -> tuple[float, float]:
+        """Until when it waits for replacements of pods that were not Ready, and of any."""
+        return drained_s + ILL_S, drained_s + self._ready_s
 
     def _is_at_its_end(self, now_s: float) -> bool:
         """But for the nodes that are to be released."""
@@ -313,12 +321,12 @@ class Engine:
     @property
     def pending(self) -> tuple[Pod, ...]:
         """Replacements of pods that were evicted, without a node now."""
-        return self._brakes.pending
+        return self._brakes.guards.pending
 
     @property
     def placed(self) -> Mapping[str, int]:
         """So many replacements of pods that were evicted were scheduled onto each node, whatever became of them."""
-        return Counter(self._brakes.replaced_on)
+        return Counter(self._brakes.guards.replacements.nodes.values())
 
     @property
     def stopped(self) -> str:

@@ -5,7 +5,8 @@ Each has a default and a flag. What holds a run is over when its cause is; what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 
 from kubectl_eksdoc.drain.outcome import Eviction
 from kubectl_eksdoc.drain.result import DrainPlan
@@ -13,7 +14,7 @@ from kubectl_eksdoc.drain.run.answers import Errors
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.drain.run.pursuits import ObservedState
-from kubectl_eksdoc.drain.run.replacements import Replacements, ReplacementTimes
+from kubectl_eksdoc.drain.run.replacements import Replacements
 from kubectl_eksdoc.kubernetes.news import (
     AllNodes,
     AllPods,
@@ -27,7 +28,7 @@ from kubectl_eksdoc.kubernetes.news import (
     WatchRestored,
 )
 from kubectl_eksdoc.model.acts import Act, Delete, Evict, ListPods, Look, Restart
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.quantities import in_words
 
 
@@ -125,6 +126,12 @@ class RunGuards:
         pods = (pod for pod in self._seen.pods() if pod.uid in self._earlier or pod in self.replacements)
         return tuple(pod for pod in pods if not (pod.ready or pod.deleting or pod.finished))
 
+    @property
+    def awaits_ready(self) -> bool:
+        """Whether more of them are not Ready than of the pods that they replace: what was ill before stays so."""
+        now = Counter(pod.owner.uid for pod in self.unready if pod.owner is not None)
+        return not now <= self.replacements.were_unready
+
     def _see(self, pod: Pod, now_s: float) -> None:
         ours = self.replacements.see(pod, now_s) or pod.uid in self._earlier
         if pod.node or pod.deleting or pod.finished:
@@ -160,7 +167,7 @@ class RunHolds:
     """Mutable. `tell` hears when it begins and ceases to hold, and when it stops."""
 
     def __init__(self, guards: RunGuards, tell: Tell) -> None:
-        self._guards = guards
+        self.guards = guards
         self._tell = tell
         self.held = self._paused = ""
         self.stopped = ""
@@ -173,17 +180,6 @@ class RunHolds:
     @property
     def on(self) -> bool:
         return bool(self.held or self.stopped)
-
-    def take(self, news: News, now_s: float) -> None:
-        self._guards.take(news, now_s)
-
-    def expect(self, evictions: Iterable[Eviction]) -> None:
-        """These are evicted as well."""
-        self._guards.expect(evictions)
-
-    def awaits(self, pods: Iterable[Pod], now_s: float) -> None:
-        """These replace pods that were evicted before."""
-        self._guards.awaits(pods, now_s)
 
     def pause(self, why: str) -> None:
         """By the user, from the next look on; "" lets it go on."""
@@ -213,12 +209,12 @@ class RunHolds:
 
     def look(self, now_s: float, drained: bool = False) -> bool:
         """Ask the guards; whether what was held may go on now. `drained`: there is nothing left to stop."""
-        if why := "" if drained else self._guards.stop(now_s):
+        if why := "" if drained else self.guards.stop(now_s):
             self.stop(why, now_s)
         if self.is_paused is not (self._paused_s is not None):
             self._pauses_s = self.paused_s(now_s)
             self._paused_s = now_s if self.is_paused else None
-        before, self.held = self.held, self._paused or self._guards.hold(now_s)
+        before, self.held = self.held, self._paused or self.guards.hold(now_s)
         if self.held and not before:
             self._held_s = now_s
             self._tell(now_s, Happened.HELD, self.held)
@@ -227,26 +223,6 @@ class RunHolds:
             self._tell(now_s, Happened.RELEASED, "")
         return bool(before) and not self.held
 
-    @property
-    def pending(self) -> tuple[Pod, ...]:
-        """The replacements that have no node now."""
-        return self._guards.pending
-
-    @property
-    def unready(self) -> tuple[Pod, ...]:
-        """Those that are not Ready now."""
-        return self._guards.unready
-
-    @property
-    def arrivals(self) -> Mapping[str, ReplacementTimes]:
-        """When each replacement came, one by one."""
-        return self._guards.replacements.arrivals
-
-    @property
-    def replaced_on(self) -> Collection[str]:
-        """The node of each replacement that had one, one by one."""
-        return self._guards.replacements.nodes.values()
-
     def next_s(self, now_s: float) -> float:
         """When its word may change though nothing is told."""
-        return min(self._guards.next_s(now_s), default=float("inf"))
+        return min(self.guards.next_s(now_s), default=float("inf"))

@@ -8,13 +8,14 @@ such an intent counts as in doubt, and is looked at.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TypeGuard
 
 from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.answers import Next, RunTrouble, read
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.model.acts import (
     Change as ActsChange,
@@ -60,7 +61,7 @@ _NODE_ENDS = (JournalNote.NODE_DONE, JournalNote.LEFT_ALONE, JournalNote.LOST)
 _SURE = (IntentOutcome.DONE, IntentOutcome.GONE, IntentOutcome.REFUSED)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JournaledIntent:
     """An intent and what is known of it; `outcome` None: it was not answered, or the journal ends before that."""
 
@@ -74,7 +75,7 @@ class JournaledIntent:
         return self.outcome is None or self.outcome is IntentOutcome.UNKNOWN
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cordoned:
     """A node that this run may have cordoned, or taken from load balancers, and has not surely restored. `confirmed`:
     the server said that it did. `before`: how it was before the first of our cordons. `theirs`: somebody uncordoned it
@@ -87,7 +88,7 @@ class Cordoned:
     theirs: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Protected:
     """A node that this run may have protected from autoscalers and has not surely released. `confirmed`: the server
     said that it did."""
@@ -97,7 +98,7 @@ class Protected:
     confirmed: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Journaled:
     """What stands. `changes` in the order of their intents; `nodes`: of each node that came to an end, how;
     `uncordoned`: those that somebody uncordoned meanwhile; `waves`: in which wave nodes come by the latest plan, from

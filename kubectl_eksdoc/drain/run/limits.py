@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.options import COUNT, SECONDS, SECONDS_OR_NONE, OptionKind, option
 
 SETTLES_S = 120.0
@@ -12,6 +11,9 @@ SETTLES_S = 120.0
 READY_S = 600.0
 """As long as a Deployment's progressDeadlineSeconds by default."""
 
+ILL_S = 60.0
+"""So long a run waits for the replacement of a pod that was not Ready: it may be what was wrong with its node."""
+
 GUARDS = "Guards"
 THE_END = "The end"
 BETWEEN_WAVES = "Between waves (waves: --max-unavailable, --pin)"
@@ -19,7 +21,7 @@ BETWEEN_WAVES = "Between waves (waves: --max-unavailable, --pin)"
 _NO_WAIT = OptionKind(switch=True, value=lambda given: 0.0 if given else READY_S, given=lambda value: not value)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunLimits:
     """Seconds, and a number of nodes."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 
 from kubectl_eksdoc.drain.plan import make_plan
@@ -16,6 +16,7 @@ from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.pursuits import ObservedState
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.cordon import ForeignDrain, as_nobodys, by_locks, foreign_drain
 from kubectl_eksdoc.kubernetes.guards import matching
 from kubectl_eksdoc.kubernetes.replacement import comes_back_to_its_node
@@ -23,8 +24,7 @@ from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.model.journal import RunNote
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Node, Pod
 
 # A new plan while a run is under way, made from what is seen then, for pods that the first one does not know.
 
@@ -95,7 +95,7 @@ _AS_OTHERS_DO = DrainPolicy(
 SOMEBODY = "another client (it is cordoned)"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PodLeft:
     """`why`: what it waits for, as a clause; `leaving`: it has been evicted or deleted already."""
 
@@ -105,7 +105,7 @@ class PodLeft:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OthersNode:
     """`left_s`: about so long until it is empty if whoever drains it asks again at once; None where that never ends,
     or nobody can tell. `run`: the run of this tool that drains it, or did."""

@@ -7,7 +7,6 @@ nor that in which a budget counts a pod as evicted that came back under its name
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from math import inf
 
@@ -18,10 +17,11 @@ from kubectl_eksdoc.drain.run.board import DrainedNode, DrainRunState, NodePhase
 from kubectl_eksdoc.drain.run.journal import is_another
 from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.drain.run.pursuits import ObservedState, PodPursuit, PodStep
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.cordon import foreign_drain
 from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.quantities import in_words
 
 OF_LIMITS = frozenset((RunTrouble.NONE, RunTrouble.BUDGET, RunTrouble.BUDGET_BEHIND, RunTrouble.CONTENTION))
@@ -290,7 +290,7 @@ class SameNames:
 # How much longer a drain takes than its plan says because it waits after each wave.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Soak:
     """`each_s` after each of the first `times` waves; there is none after the last."""
 

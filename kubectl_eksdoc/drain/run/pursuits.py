@@ -29,8 +29,7 @@ from kubectl_eksdoc.kubernetes.news import (
 from kubectl_eksdoc.model.acts import ListPods
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.quantities import in_words
 
 # What is in the cluster as far as a run was told: pods, budgets and nodes, each as it was last.

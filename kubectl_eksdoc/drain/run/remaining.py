@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import sqrt
 from statistics import fmean, median
 from typing import NamedTuple
@@ -25,9 +25,10 @@ from kubectl_eksdoc.drain.run.chronicle import MeasuredStopTimes
 from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.pursuits import PodPursuit, PodStep
 from kubectl_eksdoc.drain.simulation import simulate
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 from kubectl_eksdoc.model.journal import Cause
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 
 AGAIN_S = 2.0
 """So long after one estimate of what is left the next one is made though no pod has gone meanwhile."""
@@ -118,7 +119,7 @@ class Remaining:
         return {**found_s, Cause.BUDGETS: took_s - self.planned_s - sum(found_s.values())}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Flight:
     """A pod that was asked for: how long ago, and since when it is gone."""
 

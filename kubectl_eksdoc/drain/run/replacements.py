@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from math import inf
@@ -18,8 +19,7 @@ from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.cordon import foreign_drain
 from kubectl_eksdoc.kubernetes.replacement import comes_back_to_its_node
 from kubectl_eksdoc.model.acts import Protect, Release
-from kubectl_eksdoc.model.nodes import PROTECTIONS, Node, NodeOwner
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import PROTECTIONS, Node, NodeOwner, Pod
 
 
 class ReplacementTimes(NamedTuple):
@@ -40,6 +40,7 @@ class Replacements:
         self.arrivals: dict[str, ReplacementTimes] = {}
         self._owners: set[str] = set()  # whose pods are replaced
         self._restarted: set[tuple[str, str]] = set()  # namespace and name of what makes new ReplicaSets
+        self.were_unready: Counter[str] = Counter()  # of each owner's pods that go
         self._known = {pod.uid for pod in seen.pods()}
         self.expect(evictions)
 
@@ -48,6 +49,7 @@ class Replacements:
         for each in evictions:
             if each.pod.owner is not None:
                 self._owners.add(each.pod.owner.uid)
+                self.were_unready[each.pod.owner.uid] += not each.pod.ready
             if each.manner.restarts is not None:
                 self._restarted.add((each.pod.namespace, each.manner.restarts.name))
 

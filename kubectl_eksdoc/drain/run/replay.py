@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
 from math import inf
@@ -18,6 +17,7 @@ from kubectl_eksdoc.drain.run.chronicle import PlannedNode
 from kubectl_eksdoc.drain.run.journal import Journaled, replay
 from kubectl_eksdoc.drain.run.moments import THE_DRAIN, WENT_WRONG, Happened, RunMoment
 from kubectl_eksdoc.drain.run.standing import PodWaits, Reason, RunProgress
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.journal import (
     DONE,
@@ -49,7 +49,7 @@ WRITTEN_S, STALE_S = 5.0, 30.0
 """How a run stands is written down so often at least, and is known for no longer."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlannedFigures:
     """So many `pods` were to be evicted; p50 and p95 of the estimate in seconds, None where there is none."""
 
@@ -66,7 +66,7 @@ class ChangedWave(NamedTuple):
     wave: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunReplay:
     """`moments` in the order of their times, from 0 to `length_s`, in seconds since `began_at` (UTC); `written`: of
     each of them the entries of a journal that tell it, () for events. `aims` know no pods: those are known as they

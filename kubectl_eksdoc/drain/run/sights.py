@@ -36,8 +36,7 @@ from kubectl_eksdoc.model.acts import (
     Restart,
 )
 from kubectl_eksdoc.model.journal import UNCORDONED
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.quantities import in_words
 
 
@@ -72,7 +71,7 @@ class Observations:
             self._board.leave_alone(node, now_s, self._stopping.why_abandoned(node))
         elif node.phase is NodePhase.GOING and node.empty:
             self._board.end(node, NodePhase.LOST, now_s)
-        elif node.phase is NodePhase.ACTIVE and node.kept and not self._partial:
+        elif node.phase is NodePhase.ACTIVE and node.kept and (node.empty or not self._partial):
             self._board.leave_alone(node, now_s, _why_kept(node))
         elif node.phase is NodePhase.ACTIVE and node.empty:
             node.to(NodePhase.EMPTY, now_s)
@@ -87,7 +86,7 @@ class Observations:
             if before is PodStep.ACCEPTED and pursuit.step in (PodStep.WAITING, PodStep.KEPT):
                 self._board.stir(self._asking.free(pursuit))
             if pursuit.step in (PodStep.LEAVING, PodStep.GONE) and pursuit.step is not before:
-                self._asking.goes(pursuit, now_s)
+                self._asking.patience.goes(pursuit, now_s)
             self._board.tell_pod(pursuit, before, now_s)
 
     def _look_at_itself(self, node: DrainedNode, now_s: float) -> None:
@@ -248,7 +247,7 @@ class LatePods:
             pursuit.begin(now_s)
             self._found[node.name].discard(eviction.pod.uid)
         self._asking.expect(evictions, slots)
-        self._brakes.expect(evictions)
+        self._brakes.guards.expect(evictions)
         if node.phase is not NodePhase.ACTIVE:
             node.to(NodePhase.ACTIVE, now_s)
             node.listed = 0
@@ -345,13 +344,13 @@ class Replies:
         eviction, before = pursuit.eviction, pursuit.step
         reading = meaning(act, answer)
         pursuit.answered(reading, now_s)
-        self._asking.answered(reading, now_s)
+        self._asking.pace.answered(reading, now_s)
         if pursuit.step in (PodStep.WAITING, PodStep.KEPT):
             self._board.stir(self._asking.free(pursuit))
-            self._asking.refused(pursuit, now_s)
+            self._asking.patience.waits(pursuit, now_s)
             self._board.tell(now_s, Happened.REFUSED, pursuit.pod.key, eviction.node, pursuit.said or reading.said)
         elif isinstance(answer, ApiStatus) and answer.ok:
-            self._asking.goes(pursuit, now_s)
+            self._asking.patience.goes(pursuit, now_s)
             self._board.tell(now_s, ACCEPTED[eviction.manner.means], pursuit.pod.key, eviction.node)
         if not (pursuit.over or pursuit.alarmed) and (why := alarm(pursuit, now_s, self._blocked_s)):
             pursuit.alarmed = True
@@ -364,7 +363,7 @@ class Replies:
         pursuit.found(pod, self._board.seen, now_s)
         if pursuit.step is PodStep.WAITING and before is not PodStep.WAITING:
             self._board.stir(self._asking.free(pursuit))
-            self._asking.refused(pursuit, now_s)
+            self._asking.patience.waits(pursuit, now_s)
         self._board.tell_pod(pursuit, before, now_s)
         self._board.stir((pursuit.eviction.node,))
 

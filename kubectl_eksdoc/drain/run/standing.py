@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from kubectl_eksdoc.drain.run.account import PendingPod
 from kubectl_eksdoc.drain.run.answers import RunTrouble
-from kubectl_eksdoc.drain.run.board import DrainedNode, NodePhase
+from kubectl_eksdoc.drain.run.board import APART_S, DrainedNode, NodePhase
 from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.patience import held_by_name, why_late
 from kubectl_eksdoc.drain.run.pursuits import PodPursuit, PodStep
 from kubectl_eksdoc.drain.run.remaining import Remaining
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.connection import kubectl, shell
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.quantities import in_words
 
 
@@ -29,7 +29,7 @@ class PodWaits(NamedTuple):
     budget: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunProgress:
     """`at_s` since the run began. `pods` are to go in all, `gone` of them have; `leaving` (ns/name) were asked for and
     go whatever this run does.
@@ -294,6 +294,8 @@ def _of_budget(
     budget = engine.seen.budgets.get(key)
     if budget is None:
         return Reason(of, f"budget {key} has no room", for_s)
+    if why := held_by_name(engine.seen, key, now_s):
+        return Reason(of, why, for_s)
     status = budget.status
     why = f"budget {key} allows no eviction: {status.current} healthy, {status.desired} needed"
     unready = [
@@ -322,6 +324,13 @@ def _of_nodes(engine: Engine, now_s: float) -> Iterator[Reason]:
             yield Reason(
                 node.name, said[node.phase], now_s - node.since_s, remedy=kubectl("describe", "node", node.name)
             )
+        elif node.phase is NodePhase.EMPTY and not node.listed and now_s - node.empty_s > 2 * APART_S:
+            strange = (pod for pod in engine.seen.pods() if pod.node == node.name and node.is_strange(pod))
+            for pod in sorted(strange, key=lambda each: each.key)[:1]:
+                what = "is stopping" if pod.deleting else "came to it"
+                yield Reason(
+                    node.name, f"it is empty, but {pod.key} {what}", now_s - node.empty_s, remedy=_describe(pod)
+                )
         elif node.phase is NodePhase.CORDONED and (needs := engine.needs(node.name)):
             yield Reason(node.name, f"it waits for new nodes that replace {', '.join(needs)}")
 

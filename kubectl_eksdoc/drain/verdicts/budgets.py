@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubectl_eksdoc.drain.nodes import SCALED, DrainContext, natural
 from kubectl_eksdoc.drain.outcome import BudgetVerdict
@@ -12,6 +12,7 @@ from kubectl_eksdoc.drain.verdicts.filters import restarted
 from kubectl_eksdoc.drain.verdicts.remedies import for_budget, touch_budget
 from kubectl_eksdoc.drain.verdicts.said import RuleResult, finding_as_if_fixed, is_assumed_fixed, unknown, where
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes import budgets
 from kubectl_eksdoc.kubernetes.budgets import SYNC_FAILED
 from kubectl_eksdoc.kubernetes.evictions import EvictionCause, refused_by, uses_up
@@ -19,7 +20,7 @@ from kubectl_eksdoc.model import connection, kinds
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.spelling import matches
 
 _BLOCKING = {
@@ -38,7 +39,7 @@ _IN_SHORT = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JudgedBudget:
     """A budget against the pods on targets it selects.
 

@@ -20,8 +20,7 @@ from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import resolved
 from kubectl_eksdoc.model import connection, kinds
 from kubectl_eksdoc.model.connection import kubectl, saved
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Subject
-from kubectl_eksdoc.model.nodes import HOSTNAME
-from kubectl_eksdoc.model.pods import ControllerOwner, Pod, VolumeKind
+from kubectl_eksdoc.model.nodes import HOSTNAME, ControllerOwner, Pod, VolumeKind
 from kubectl_eksdoc.model.workloads import Workload
 
 STUCK_AFTER = timedelta(seconds=60)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from kubectl_eksdoc.drain.course import made
@@ -15,13 +15,13 @@ from kubectl_eksdoc.drain.verdicts import filters, pods
 from kubectl_eksdoc.drain.verdicts.budgets import JudgedBudget, judge, past_budgets, several_budgets
 from kubectl_eksdoc.drain.verdicts.filters import restarted
 from kubectl_eksdoc.drain.verdicts.said import MAX_EVIDENCE, RuleResult, as_if_fixed, cannot_tell, fold, unknown, where
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.connection import kubectl
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Subject
 from kubectl_eksdoc.model.kinds import ReadState
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import ControllerOwner, Pod, Volume, VolumeKind
+from kubectl_eksdoc.model.nodes import ControllerOwner, Node, Pod, Volume, VolumeKind
 
 
 class JudgedPod(NamedTuple):
@@ -42,7 +42,7 @@ class JudgedPod(NamedTuple):
         return next((said.manner for said in self.said if said.manner is not EVICTED), EVICTED)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Judgement:
     """`pods` by node, `budgets` by ns/name; `around` is what to know of the rest of the cluster,
     `used_up` the budgets that have nothing left for some of their pods."""

@@ -16,7 +16,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import in_turn, kubectl, shell
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Subject, When
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.pods import ControllerOwner, Pod, VolumeKind
+from kubectl_eksdoc.model.nodes import ControllerOwner, Pod, VolumeKind
 from kubectl_eksdoc.model.quantities import in_words
 from kubectl_eksdoc.model.workloads import Job, Workload
 

@@ -17,7 +17,7 @@ from kubectl_eksdoc.kubernetes.replacement import Scales
 from kubectl_eksdoc.model import connection
 from kubectl_eksdoc.model.budgets import Amount, Budget
 from kubectl_eksdoc.model.findings import ROLLBACK, Code, Remedy, When
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.workloads import Workload
 
 MAX_EXTRA_REPLICAS = 10

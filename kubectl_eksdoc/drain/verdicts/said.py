@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from kubectl_eksdoc.drain.nodes import VALID, natural
 from kubectl_eksdoc.drain.outcome import HOLDS, PodVerdict
 from kubectl_eksdoc.drain.policy import EVICTED, DrainPolicy, EvictionMode
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.budgets import Computed, recompute, synced
 from kubectl_eksdoc.kubernetes.guards import matching
 from kubectl_eksdoc.kubernetes.replacement import Scales
@@ -19,7 +20,7 @@ from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 
 MAX_EVIDENCE = 12
 """Lines of evidence a merged finding shows; the rest is counted."""
@@ -36,7 +37,7 @@ _RANK = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RuleResult:
     """`finding` None where another finding (a budget's) already tells it; `reason` is for the pod's own line.
 

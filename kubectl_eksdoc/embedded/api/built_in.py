@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from dataclasses import dataclass
+from kubectl_eksdoc.frozen import frozen
 
 # One resource of the API as discovery describes it, and a group version that is announced without resources.
 
@@ -14,11 +12,7 @@ READ_AND_WRITE = ("get", "patch", "update")
 """The verbs of most subresources."""
 
 
-_STORED_OTHERWISE = ("autoscaling", "events.k8s.io", "resource.k8s.io")
-"""Groups with several versions, or whose objects are another group's."""
-
-
-@dataclass(frozen=True, slots=True)
+@frozen
 class Subresource:
     """``pods/eviction``: `group` and `version` are those of `kind` where they are not the parent's, else empty."""
 
@@ -29,7 +23,7 @@ class Subresource:
     version: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Served:
     """A resource in one version: ``/apis/{group}/{version}/{plural}``.
 
@@ -63,22 +57,11 @@ class Served:
         """The path of its group version: ``/api/v1``, ``/apis/apps/v1``."""
         return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
 
-    @property
-    def storage_hash(self) -> str:
-        """Of the version in which the objects are stored (apiserver pkg/endpoints/discovery/storageversionhash.go).
-
-        It is told of what is stored as it is served, "" of anything else: clients must not rely on it.
-        """
-        if self.custom or "watch" not in self.verbs or self.group in _STORED_OTHERWISE:
-            return ""
-        digest = hashlib.sha256(f"{self.group}/{self.version}/{self.kind}".encode()).digest()
-        return base64.b64encode(digest[:8]).decode()
-
     def subresource(self, name: str) -> Subresource | None:
         return next((s for s in self.subresources if s.name == name), None)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnnouncedGroupVersion:
     """A group version that an APIService claims; `remote` where another server is to answer for it.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kubectl_eksdoc.embedded.api.built_in import (
     BUILT_IN,
@@ -15,6 +15,7 @@ from kubectl_eksdoc.embedded.api.built_in import (
     Served,
     Subresource,
 )
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import quantities as versions
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.simulator.registry import Registry
@@ -140,7 +141,7 @@ _CUSTOM_VERSION_PRIORITY = 100
 _Key = tuple[str, str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Catalogue:
     """A value: when a definition comes or goes, make a new one with `of`."""
 
@@ -213,7 +214,7 @@ def known(registry: Registry, served: Served) -> Traits:
 # Which form of an answer a client asks for: ``application/json;as=Table;v=v1;g=meta.k8s.io,application/json``.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnswerForm:
     """What an answer is turned into before it is sent; `PLAIN` leaves it as it is."""
 
@@ -272,7 +273,7 @@ def _quality(parameters: dict[str, str]) -> float:
 # none.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Build:
     """Which server answers ``/version``; the rest of that answer follows from `git_version`."""
 
@@ -360,8 +361,6 @@ def _entries(served: Served) -> Iterator[Doc]:
         entry["shortNames"] = list(served.short_names)
     if served.categories:
         entry["categories"] = list(served.categories)
-    if served.storage_hash:
-        entry["storageVersionHash"] = served.storage_hash
     yield entry
     for subresource in served.subresources:
         yield _subresource_entry(served, subresource)

@@ -11,18 +11,16 @@ from typing import Any
 
 from kubectl_eksdoc.embedded.probed import MetadataServices
 from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, HelmRelease, KindUsage, ObjectName, at, named
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.interruption import ReportedChanges
-from kubectl_eksdoc.model.kinds import PODS, ReadState, Resource
-from kubectl_eksdoc.model.pods import Container, LogOf
+from kubectl_eksdoc.model.kinds import PODS, Absent, ReadState, Resource, Unknown
+from kubectl_eksdoc.model.nodes import Container, LogOf
 from kubectl_eksdoc.objects.collector import Collector
 from kubectl_eksdoc.objects.containers import containers_of
 from kubectl_eksdoc.objects.held import HeldChanges
 from kubectl_eksdoc.objects.held_answers import HeldApis
-from kubectl_eksdoc.objects.raw_objects import RawObjects, raws_in
-from kubectl_eksdoc.objects.single import decode
+from kubectl_eksdoc.objects.single import RawObjects, decode, raws_in
 
 # The files of the snapshot, and the cluster and the moment that they are of.
 

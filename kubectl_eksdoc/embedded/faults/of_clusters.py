@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from enum import Enum
 from fnmatch import fnmatchcase
+from typing import Any
 
 from kubectl_eksdoc.embedded.serving.faults import Fault
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.simulator.chance import Chance, of_text
 from kubectl_eksdoc.simulator.kubelets import NEVER, NODES
@@ -55,7 +56,7 @@ class ShareOf(Enum):
         return self is ShareOf.MINUTES
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FaultParameters:
     """What a user gave: `number` or `text` behind ``=`` or their defaults, `share` from 0 to 1, `at_s` of a mishap that
     comes once. Chance follows from `seed` alone."""
@@ -67,16 +68,18 @@ class FaultParameters:
     seed: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+MakeFault = Callable[[FaultParameters], "Fault | TimedMishap"]
+
+
+@frozen
 class FaultName:
-    """`about` is one line. `default` is for what it takes: a number, or "" for any that there is."""
+    """A record of `knowledge/faults.json`: `default` is a number or a text."""
 
     name: str
     about: str
-    make: Callable[[FaultParameters], Fault | TimedMishap]
     of: ShareOf
     takes: FaultValueKind = FaultValueKind.NOTHING
-    default: float | str = ""
+    default: Any = ""
     rehearsed_only: bool = False
 
     @property
@@ -97,7 +100,7 @@ class FaultName:
         return self.of is ShareOf.REQUESTS
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FaultRequest:
     """A fault as it was asked for; `text` is how it was written."""
 
@@ -201,116 +204,24 @@ def _pod(key: Key) -> str:
     return f"{key[0]}/{key[1]}"
 
 
-CLUSTERS = (
-    FaultName(
-        "silent-pods",
-        "pods that do not react to being stopped, and are killed when their grace period is over",
-        _hanging(stop_s=NEVER),
-        ShareOf.PODS,
-        FaultValueKind.PODS,
+CLUSTERS: Mapping[str, MakeFault] = {
+    "silent-pods": _hanging(stop_s=NEVER),
+    "stuck-pods": lambda given: TimedMishap(stuck=_some(given)),
+    "stuck-finalizers": _held,
+    "slow-pods": _slow,
+    "endless-pulls": _hanging(start_s=NEVER),
+    "budgets-late": _late,
+    "same-name-hold": lambda given: TimedMishap(missed=_some(given)),
+    "no-new-nodes": _absent,
+    "node-not-ready": _on_a_node(mishaps.lose, "is NotReady: its kubelet is not heard of"),
+    "node-gone": _on_a_node(mishaps.disappear, "is gone with its instance"),
+    "autoscaler-adds": _to_a_node(_add),
+    "autoscaler-removes": _to_a_node(
+        lambda plane, node, note: mishaps.remove(plane, node, lambda what: note(node, what))
     ),
-    FaultName(
-        "stuck-pods",
-        "pods that do not stop when they are killed, either",
-        lambda given: TimedMishap(stuck=_some(given)),
-        ShareOf.PODS,
-        FaultValueKind.PODS,
-    ),
-    FaultName(
-        "stuck-finalizers",
-        "the existing pods have a finalizer that is never removed",
-        _held,
-        ShareOf.PODS,
-        FaultValueKind.PODS,
-    ),
-    FaultName(
-        "slow-pods", "new pods are Ready so many seconds later", _slow, ShareOf.PODS, FaultValueKind.SECONDS, 120.0
-    ),
-    FaultName(
-        "endless-pulls",
-        "images of new pods are pulled without an end, so that they are never Ready",
-        _hanging(start_s=NEVER),
-        ShareOf.PODS,
-        FaultValueKind.PODS,
-    ),
-    FaultName(
-        "budgets-late",
-        "the disruption controller processes budgets this many seconds late, and their status lags",
-        _late,
-        ShareOf.SYNCS,
-        FaultValueKind.SECONDS,
-        30.0,
-    ),
-    FaultName(
-        "same-name-hold",
-        "a budget counts a StatefulSet's pod that came back under its name as evicted, for 2 minutes",
-        lambda given: TimedMishap(missed=_some(given)),
-        ShareOf.PODS,
-        FaultValueKind.PODS,
-    ),
-    FaultName(
-        "no-new-nodes",
-        "an autoscaler that adds nothing: nodes that --surge waits for do not join",
-        _absent,
-        ShareOf.NODES,
-        rehearsed_only=True,
-    ),
-    FaultName(
-        "node-not-ready",
-        "a node's kubelet is not heard of any more: it is NotReady, tainted, and its pods are not stopped",
-        _on_a_node(mishaps.lose, "is NotReady: its kubelet is not heard of"),
-        ShareOf.MINUTES,
-        FaultValueKind.NODE,
-    ),
-    FaultName(
-        "node-gone",
-        "a node's instance is taken away, and its Node with it",
-        _on_a_node(mishaps.disappear, "is gone with its instance"),
-        ShareOf.MINUTES,
-        FaultValueKind.NODE,
-    ),
-    FaultName(
-        "autoscaler-adds",
-        "an autoscaler adds a node like this one while pods found no place",
-        _to_a_node(_add),
-        ShareOf.MINUTES,
-        FaultValueKind.NODE,
-    ),
-    FaultName(
-        "autoscaler-removes",
-        "an autoscaler evicts the pods of a node and takes it away",
-        _to_a_node(lambda plane, node, note: mishaps.remove(plane, node, lambda what: note(node, what))),
-        ShareOf.MINUTES,
-        FaultValueKind.NODE,
-    ),
-    FaultName(
-        "controllers-restart",
-        "controllers and scheduler crash, and restart from the stored state",
-        _restarted,
-        ShareOf.MINUTES,
-    ),
-    FaultName(
-        "other-cordons",
-        "another client cordons a node",
-        _on_a_node(mishaps.cordon, "was cordoned by another client"),
-        ShareOf.MINUTES,
-        FaultValueKind.NODE,
-    ),
-    FaultName(
-        "other-uncordons",
-        "another client uncordons a node",
-        _on_a_node(mishaps.uncordon, "was uncordoned by another client"),
-        ShareOf.MINUTES,
-        FaultValueKind.NODE,
-    ),
-    FaultName(
-        "other-drains",
-        "another client cordons a node and evicts its pods, once",
-        _on_a_node(mishaps.drain, "was drained by another client"),
-        ShareOf.MINUTES,
-        FaultValueKind.NODE,
-    ),
-    FaultName(
-        "pod-deleted", "another client deletes a pod, ignoring budgets", _deleted, ShareOf.MINUTES, FaultValueKind.PODS
-    ),
-)
+    "controllers-restart": _restarted,
+    "other-cordons": _on_a_node(mishaps.cordon, "was cordoned by another client"),
+    "other-uncordons": _on_a_node(mishaps.uncordon, "was uncordoned by another client"),
+    "other-drains": _on_a_node(mishaps.drain, "was drained by another client"),
+    "pod-deleted": _deleted,
+}

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus, Details, NamedResource, StatusCause, invalid
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 
 EVERYTHING = "*"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RbacRule:
     """Verbs on resources (``pods``, ``pods/eviction``) of groups; in those namespaces, or everywhere if there are none.
 
@@ -38,7 +39,7 @@ class RbacRule:
         return here and _one_of(named, self.resources) and _one_of(action.group, self.groups)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Action:
     """What somebody wants to do; `path` only where it is no resource."""
 
@@ -51,7 +52,7 @@ class Action:
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServedUser:
     name: str
     rules: tuple[RbacRule, ...]
@@ -83,7 +84,7 @@ def restricted(name: str, rules: Iterable[RbacRule]) -> ServedUser:
     return ServedUser(name, (*rules, *_ASK_ABOUT_ONESELF, _OPEN_PATHS))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TokenUsers:
     """Users by their bearer tokens."""
 

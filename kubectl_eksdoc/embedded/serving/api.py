@@ -8,13 +8,13 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import field
 from typing import TypeVar
 
 from kubectl_eksdoc.embedded.api import catalogue
 from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS, Build, Catalogue
-from kubectl_eksdoc.embedded.serving import access, bodies, objects, pod_logs, validation
+from kubectl_eksdoc.embedded.serving import access, bodies, objects, pod_logs
 from kubectl_eksdoc.embedded.serving.access import Action, ServedUser, TokenUsers, check
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, TimeDriver
 from kubectl_eksdoc.embedded.serving.objects import ObjectEndpoints, Ports, nobody_listens
@@ -30,54 +30,14 @@ from kubectl_eksdoc.embedded.serving.targets import (
     target_of,
     verb_of,
 )
-from kubectl_eksdoc.embedded.serving.validation import Holds, Policies
 from kubectl_eksdoc.embedded.serving.watching import ServedWatch, Streaming, asked
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus, Details, expired
-from kubectl_eksdoc.model import quantities
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.objects.single import encode
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoreChange
-
-# What is served still and should not be asked for any more: answers carry a warning, and ``/metrics`` tells of them.
-#
-# Source: apiserver pkg/endpoints/deprecation/deprecation.go (WarningMessage), pkg/endpoints/installer.go;
-# k8s.io/api core/v1 zz_generated.prerelease-lifecycle.go, v1.36. Of what a 1.36 server serves these two are all.
-
-
-@dataclass(frozen=True, slots=True)
-class _Deprecation:
-    """Since minor version `since`; nothing says in which it is `removed`."""
-
-    since: int
-    instead: str = ""
-    removed: str = ""
-
-
-_ALL: Mapping[str, _Deprecation] = {
-    "endpoints": _Deprecation(33, "discovery.k8s.io/v1 EndpointSlice"),
-    "componentstatuses": _Deprecation(19),
-}
-
-
-def of(target: ServedTarget, minor: int) -> _Deprecation | None:
-    """Of a server of that minor version; None where there is none."""
-    found = _ALL.get(target.resource)
-    return found if found is not None and minor >= found.since else None
-
-
-def use_of(target: ServedTarget, found: _Deprecation) -> DeprecatedUse:
-    served = target.served
-    return DeprecatedUse(served.group, served.version, served.plural, found.removed, target.subresource)
-
-
-def warned(reply: Reply, target: ServedTarget, found: _Deprecation) -> Reply:
-    """The reply with a warning, which clients print."""
-    instead = f"; use {found.instead}" if found.instead else ""
-    text = f"{target.served.api_version} {target.served.kind} is deprecated in v1.{found.since}+{instead}"
-    return replace(reply, headers={**reply.headers, "Warning": f'299 - "{text}"'})
-
 
 _TEXT = "text/plain; charset=utf-8"
 _HEALTH = ("/healthz", "/livez", "/readyz")
@@ -89,19 +49,16 @@ _FAULTS = 20
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Setup:
-    """`address` is where it is served, as ``/api`` tells; `deprecated` what ``/metrics`` says was used before.
-    `watch_cache`: as servers have it that are not told otherwise (--watch-cache). `holds` evaluates the expressions of
-    admission policies; `logs`: what containers print; `ports`: what they say on their
-    ports. `note` is told why nothing is answered any more."""
+    """`address` is where it is served, as ``/api`` tells; `deprecated` what ``/metrics`` says was used.
+    `logs`: what containers print; `ports`: what they say on their ports. `note` is told why nothing is answered any
+    more."""
 
     access: TokenUsers = field(default_factory=TokenUsers)
     build: Build = field(default_factory=Build)
     address: str = "127.0.0.1:6443"
     deprecated: tuple[DeprecatedUse, ...] = ()
-    watch_cache: bool = True
-    holds: Holds = validation.holds
     logs: PodLogs = field(default_factory=PodLogs)
     ports: Ports = nobody_listens
     note: Callable[[str], object] = str
@@ -121,15 +78,10 @@ class Api:
         self._setup = setup
         self._clockwork = clockwork or ManualTime()
         self._changed = threading.Condition(threading.Lock())
-        self._objects = ObjectEndpoints(
-            plane, Policies(plane.store, setup.holds), setup.watch_cache, setup.logs, setup.ports
-        )
+        self._objects = ObjectEndpoints(plane, setup.logs, setup.ports)
         self._streaming = Streaming(plane.agenda, self._clockwork, self._changed, self._advance, monotonic)
         self._catalogue: tuple[int, Catalogue] | None = None
         self._stirred = False
-        self._deprecated = set(setup.deprecated)
-        version = quantities.parse(setup.build.git_version)
-        self._minor = version.minor if version is not None else 0
         self.faults: deque[Exception] = deque(maxlen=_FAULTS)
         self._restless = ""
         plane.store.listen(self._note)
@@ -184,12 +136,7 @@ class Api:
         if target is None:
             return self._without_resource(request, user, served)
         check(user, action_of(request, target))
-        reply = self._of_resource(request, target, user)
-        deprecation = of(target, self._minor)
-        if deprecation is None:
-            return reply
-        self._deprecated.add(use_of(target, deprecation))
-        return warned(reply, target, deprecation)
+        return self._of_resource(request, target, user)
 
     def _of_resource(self, request: ServedRequest, target: ServedTarget, user: ServedUser) -> Reply:
         verb = verb_of(request, target.name)
@@ -228,7 +175,7 @@ class Api:
         if path in _HEALTH:
             return Reply(200, b"ok", _TEXT)
         if path == "/metrics":
-            return Reply(200, pod_logs.text(self._deprecated), pod_logs.CONTENT_TYPE)
+            return Reply(200, pod_logs.text(self._setup.deprecated), pod_logs.CONTENT_TYPE)
         match path.split("/"):
             case ["", "apis", group, version, *_] if served.unanswered(group, version):
                 return Reply(503, b"service unavailable\n", _TEXT)
@@ -257,7 +204,7 @@ class Api:
 
     def _watch(self, request: ServedRequest, target: ServedTarget) -> Reply:
         what = asked(request, target)
-        watch = ServedWatch(self._plane.store, what, self._setup.watch_cache)
+        watch = ServedWatch(self._plane.store, what)
         return Reply(200, stream=self._streaming.lines(watch, what, self._objects.told(request, target)))
 
     def _advance(self) -> None:

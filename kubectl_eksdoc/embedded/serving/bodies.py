@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kubectl_eksdoc.embedded.api.built_in import Served
@@ -20,6 +19,7 @@ from kubectl_eksdoc.embedded.serving import protobuf
 from kubectl_eksdoc.embedded.serving.protobuf import NotUnderstood
 from kubectl_eksdoc.embedded.serving.reading import number
 from kubectl_eksdoc.embedded.serving.targets import ServedRequest, ServedTarget
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.ownership.applying import ApplyRefused, Conflicts, apply
 from kubectl_eksdoc.kubernetes.api.ownership.comparing import NONE, FieldSet
 from kubectl_eksdoc.kubernetes.api.ownership.entries import settled, updated
@@ -46,7 +46,7 @@ STRATEGIC = "application/strategic-merge-patch+json"
 APPLY = ("application/apply-patch+yaml", "application/apply-patch+json", "application/apply-patch+cbor")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FieldWriter:
     """Who writes, and when, as managedFields have it; `subresource` is "" for the object itself. `has_status`: the
     kind's status is a subresource."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from threading import Lock
 
@@ -25,6 +25,7 @@ from kubectl_eksdoc.embedded.serving.targets import (
     verb_of,
     words_of,
 )
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, NamedResource, StatusCause, expired, modified
 from kubectl_eksdoc.kubernetes.evictions import PROCESSING_RETRY_SECONDS, WOULD_VIOLATE
 from kubectl_eksdoc.objects.single import encode
@@ -97,7 +98,7 @@ class FaultMoment(Enum):
     AFTER = "after"  # it was done, and nobody is told
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FaultyAnswer:
     """Another answer in the place of the server's, which never hears of the request, or has done it already. `plain`:
     its message is sent as text, as what stands before the API does; `headers` are more of them."""
@@ -115,69 +116,69 @@ class FaultyAnswer:
         return replace(made, headers=headers)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BrokenConnection:
     """The connection breaks, before or after the server did what it was asked."""
 
     moment: FaultMoment = FaultMoment.BEFORE
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dropped:
     """It is never answered, and the connection stays open until the client gives it up."""
 
     moment: FaultMoment = FaultMoment.BEFORE
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CutShort:
     """The answer ends in its middle, with the connection."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Delayed:
     """The server hears of it that many real seconds later."""
 
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DuplicatedRequest:
     """The server hears of it twice, as by a proxy that tries again; the second answer is the one that arrives."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SwallowedEviction:
     """A mutating webhook makes a dry run of it: it succeeds, and nothing happens (as pod-graceful-drain does)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WatchExpired:
     """A watch tells that its version is too old, at once or after so many events, and ends."""
 
     after: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WatchCut:
     """A watch's connection ends after so many events, in the middle of its answer."""
 
     after: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WatchDelayed:
     """Events come that many real seconds late."""
 
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WatchDoubled:
     """Each event comes twice."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WatchSilent:
     """A watch never tells anything, and its connection stays open."""
 
@@ -188,7 +189,7 @@ Effect = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fault:
     """`path` is a regular expression that must be found in the path; `method` may be several (``PUT|PATCH``);
     `watches`: only watches, or (False) all others. `effect` may be made for the request; None: it does not fit.

@@ -26,7 +26,7 @@ from kubectl_eksdoc.embedded.serving.bodies import (
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.embedded.serving.reading import page_of
 from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest, ServedTarget
-from kubectl_eksdoc.embedded.serving.validation import AdmissionRequest, Policies, causes_of, check_unconditional, valid
+from kubectl_eksdoc.embedded.serving.validation import causes_of, check_unconditional, valid
 from kubectl_eksdoc.embedded.serving.watching import ShownEvents, ShownVersions, WatchEvent, form_of, in_form
 from kubectl_eksdoc.kubernetes.api.defaults import begun, carried, with_defaults, without_empty_metadata
 from kubectl_eksdoc.kubernetes.api.shapes import EVICTION, SCALE
@@ -90,17 +90,13 @@ class ObjectEndpoints:
     def __init__(
         self,
         plane: ControlPlane,
-        policies: Policies,
-        watch_cache: bool = True,
         logs: PodLogs | None = None,
         ports: Ports = nobody_listens,
     ) -> None:
         self._plane = plane
-        self._watch_cache = watch_cache
         self._registry = plane.registry
         self._shown = ShownVersions()
         self._schemas = Schemas(plane.store)
-        self.policies = policies
         self.logs = logs or PodLogs()
         self.ports = ports
 
@@ -145,7 +141,7 @@ class ObjectEndpoints:
 
     def _list(self, request: ServedRequest, target: ServedTarget) -> Reply:
         page, form, served = (
-            page_of(self._plane.store, request, target, self._watch_cache),
+            page_of(self._plane.store, request, target),
             form_of(request),
             target.served,
         )
@@ -165,7 +161,6 @@ class ObjectEndpoints:
     def _add(self, request: ServedRequest, target: ServedTarget, name: str, doc: Doc) -> Reply:
         """A new object. What admission adds to it belongs to nobody."""
         self._registry.check_namespace(target.resource, target.key[0], name)
-        self.policies.check(AdmissionRequest("CREATE", target, name, doc))
         doc = begun(doc)
         if target.resource == PODS:
             spec = admitted(doc["spec"], self._plane.store)
@@ -207,7 +202,6 @@ class ObjectEndpoints:
         if live is None:
             return self._add(request, target, target.name, doc)
         status = target.subresource == "status"
-        self.policies.check(AdmissionRequest("UPDATE", target, target.name, doc, live.doc))
         if not status:
             doc = carried(live.doc, doc)
         return self.reply(request, target, self._registry.update(live, doc, status=status, dry_run=request.dry_run))
@@ -220,7 +214,6 @@ class ObjectEndpoints:
         status = target.subresource == "status"
         doc = without_empty_metadata(doc)
         doc = valid(target, live.doc, doc if status else with_defaults(doc))
-        self.policies.check(AdmissionRequest("UPDATE", target, target.name, doc, live.doc))
         doc = self._owned(request, target, live.doc, doc)
         if not status:
             doc = carried(live.doc, doc)
@@ -235,7 +228,6 @@ class ObjectEndpoints:
         if target.resource == NAMESPACES.full_name and target.name in KEPT_NAMESPACES:
             said = f'namespaces "{target.name}" is forbidden: this namespace may not be deleted'
             raise ApiRefusal(ApiStatus(403, "Forbidden", said, Details(target.name, "", "namespaces")))
-        self.policies.check(AdmissionRequest("DELETE", target, target.name, None, item.doc))
         deleted = self._registry.delete(item, options)
         return self._deleted(request, target, deleted)
 
@@ -246,7 +238,7 @@ class ObjectEndpoints:
         return Reply(200, encode(deletion_status(deleted, traits.named)))
 
     def _delete_collection(self, request: ServedRequest, target: ServedTarget) -> Reply:
-        options, page = delete_options(request), page_of(self._plane.store, request, target, self._watch_cache)
+        options, page = delete_options(request), page_of(self._plane.store, request, target)
         for item in page.items:
             try:
                 self._registry.delete(item, options)
@@ -279,7 +271,6 @@ def _evict(plane: ControlPlane, objects: ObjectEndpoints, request: ServedRequest
     body = body_of(request) or {}
     check_shape(EVICTION, body, "Eviction")
     plane.evictions.check_namespace(target.namespace, target.name)
-    objects.policies.check(AdmissionRequest("CREATE", target, target.name, body))
     options = body.get("deleteOptions") or {}
     conditions = options.get("preconditions") or {}
     asked = EvictionRequest(
@@ -344,17 +335,6 @@ def _log(plane: ControlPlane, objects: ObjectEndpoints, request: ServedRequest, 
     return objects.logs.answer(item.doc, _container_of(item.doc, request.word("container")), request)
 
 
-def _exec(plane: ControlPlane, objects: ObjectEndpoints, request: ServedRequest, target: ServedTarget) -> Reply:
-    """What is said before a connection is upgraded; the upgrade itself is not answered here."""
-    item = plane.registry.get(target.resource, target.key)
-    _container_of(item.doc, request.word("container"))
-    if not at(item.doc, "spec", "nodeName"):
-        raise bad_request(f"pod {target.name} does not have a host assigned")
-    if not request.headers.get("upgrade"):
-        raise bad_request("Upgrade request required")
-    raise ApiRefusal(ApiStatus(501, "", f"the embedded server does not answer {target.subresource}"))
-
-
 def _proxy(plane: ControlPlane, objects: ObjectEndpoints, request: ServedRequest, target: ServedTarget) -> Reply:
     """``pods/NAME:PORT/proxy/PATH``. Sources: pkg/registry/core/pod/rest/subresources.go (ProxyREST),
     pkg/registry/core/pod/strategy.go (ResourceLocation)."""
@@ -393,7 +373,5 @@ _ANSWERS: dict[str, _Answering] = {
     "eviction": _evict,
     "scale": _scale,
     "log": _log,
-    "exec": _exec,
-    "attach": _exec,
     "proxy": _proxy,
 }

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.statuses import NamedResource, StatusCause, bad_request, invalid
 from kubectl_eksdoc.model.api_objects import Doc, at
 
@@ -143,7 +143,7 @@ _HELP = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeprecatedUse:
     """Somebody asked for ``policy/v1beta1``, `removed` in ``1.25``."""
 

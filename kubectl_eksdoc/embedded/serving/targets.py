@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from kubectl_eksdoc.embedded.api.built_in import Served
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.serving.access import Action
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
 from kubectl_eksdoc.objects.single import encode
 
@@ -20,7 +21,7 @@ JSON = "application/json"
 _NO = ("0", "f", "false")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServedRequest:
     """`path` is without query and decoded; `query` has of each name its values; header names are lower case."""
 
@@ -43,7 +44,7 @@ class ServedRequest:
         return "All" in self.query.get("dryRun", ())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reply:
     """`stream`, where there is one, are the pieces of a body that has no end yet; `body` is empty then. An empty piece
     says that there is nothing new: time to look whether anybody still wants to know. `sent`: so much of the body is
@@ -90,7 +91,7 @@ _OF_A_NAMESPACE = ("status", "finalize")
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServedTarget:
     """A resource, one of its objects, or a subresource of one."""
 
@@ -109,7 +110,7 @@ class ServedTarget:
         return self.namespace if self.served.namespaced else "", self.name
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PathWords:
     """A path in words, whether or not such a resource is served; `rest` is what stands behind the namespace."""
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -19,9 +18,6 @@ from kubectl_eksdoc.embedded.serving.targets import ServedTarget
 from kubectl_eksdoc.kubernetes import budgets
 from kubectl_eksdoc.kubernetes.api import shapes, statuses, workload_validation
 from kubectl_eksdoc.kubernetes.api.statuses import (
-    ApiRefusal,
-    ApiStatus,
-    Details,
     NamedResource,
     StatusCause,
     bad_request,
@@ -34,7 +30,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.objects.single import FactDecoder, NoSuchObject, encode
 from kubectl_eksdoc.simulator.registry import NAMESPACES
-from kubectl_eksdoc.simulator.store import Store, StoredItem
+from kubectl_eksdoc.simulator.store import Store
 
 BUDGETS = "poddisruptionbudgets.policy"
 
@@ -237,143 +233,3 @@ def check(store: Store, namespace: str, name: str, spec: Doc) -> None:
     labels = (at(held.doc, "metadata", "labels") if held is not None else None) or {}
     if said := refusal(str(labels.get(ENFORCED, "")), spec):
         raise statuses.forbidden(_PODS, name, said)
-
-
-# The few forms of CEL expressions that admission policies here are written in: constants and comparisons of a field.
-#
-# ``true``, ``false``, ``object.spec.replicas == 3``, ``object.metadata.name != 'x'``. Source of the text about a
-# missing field: cel-go, as a 1.36 server answered it.
-
-
-_COMPARED = re.compile(r"(object|oldObject)((?:\.\w+)+)\s*(==|!=)\s*('[^']*'|\"[^\"]*\"|-?\d+|true|false|null)")
-
-
-class Fails(Exception):
-    """It cannot be evaluated; the message is what CEL says."""
-
-
-def holds(expression: str, variables: Mapping[str, Doc | None]) -> bool:
-    """
-    Raises:
-        Fails: a field is missing, or the expression has none of these forms.
-    """
-    text = expression.strip()
-    if text in ("true", "false"):
-        return text == "true"
-    found = _COMPARED.fullmatch(text)
-    if found is None:
-        raise Fails("the embedded server evaluates constants and comparisons of one field only")
-    variable, path, operator, literal = found.groups()
-    value = _at(variables.get(variable), path[1:].split("."))
-    return bool(value == _value(literal)) == (operator == "==")
-
-
-def _at(doc: Any, path: list[str]) -> Any:
-    for step in path:
-        if not isinstance(doc, dict) or step not in doc:
-            raise Fails(f"no such key: {step}")
-        doc = doc[step]
-    return doc
-
-
-def _value(literal: str) -> Any:
-    return literal[1:-1] if literal[0] in "'\"" else json.loads(literal)
-
-
-# ValidatingAdmissionPolicies that are bound, and what they say of a request.
-#
-# Source: apiserver pkg/admission/plugin/policy/validating/{dispatcher,validator}.go; texts as a 1.36 server
-# answered them. Not modelled: parameters, match conditions, selectors of namespaces and objects, audit and warning.
-
-
-_GROUP = "admissionregistration.k8s.io"
-POLICIES = f"validatingadmissionpolicies.{_GROUP}"
-BINDINGS = f"validatingadmissionpolicybindings.{_GROUP}"
-
-_CODES = {"Unauthorized": 401, "Forbidden": 403, "Invalid": 422, "RequestEntityTooLarge": 413}
-
-Holds = Callable[[str, Mapping[str, Doc | None]], bool]
-"""Whether an expression (in CEL) holds for the variables of a request.
-
-Raises:
-    Fails: it cannot be evaluated.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class AdmissionRequest:
-    """`operation`: CREATE, UPDATE or DELETE; `doc` None: of a deletion."""
-
-    operation: str
-    target: ServedTarget
-    name: str
-    doc: Doc | None
-    before: Doc | None = None
-
-
-class Policies:
-    """Those of one cluster. `holds` evaluates expressions; without another one, the few forms that are known here."""
-
-    def __init__(self, store: Store, holds: Holds = holds) -> None:
-        self._store = store
-        self._holds = holds
-
-    def check(self, asked: AdmissionRequest) -> None:
-        """
-        Raises:
-            Refusal: a bound policy denies it.
-        """
-        for binding in self._store.list(BINDINGS):
-            if "Deny" not in (at(binding.doc, "spec", "validationActions") or ()):
-                continue
-            policy = self._store.get(POLICIES, ("", str(at(binding.doc, "spec", "policyName"))))
-            if policy is not None and _matches(policy.doc, asked):
-                self._apply(policy, binding, asked)
-
-    def _apply(self, policy: StoredItem, binding: StoredItem, asked: AdmissionRequest) -> None:
-        for reason, why in self._denials(policy.doc, asked):
-            text = f"ValidatingAdmissionPolicy '{policy.key[1]}' with binding '{binding.key[1]}' denied request: {why}"
-            raise _denied(asked, reason, text)
-
-    def _denials(self, policy: Doc, asked: AdmissionRequest) -> Iterator[tuple[str, str]]:
-        """Reason and text of each validation that does not hold."""
-        variables = {"object": asked.doc, "oldObject": asked.before}
-        for validation in at(policy, "spec", "validations") or ():
-            expression = str(validation.get("expression") or "")
-            try:
-                if not self._holds(expression, variables):
-                    text = validation.get("message") or f"failed expression: {expression.strip()}"
-                    yield str(validation.get("reason") or "Invalid"), str(text)
-            except Fails as fails:
-                if at(policy, "spec", "failurePolicy") != "Ignore":
-                    yield "Invalid", f"expression '{expression}' resulted in error: {fails}"
-
-
-def _denied(asked: AdmissionRequest, reason: str, text: str) -> ApiRefusal:
-    served = asked.target.served
-    subject = f'{asked.target.resource} "{asked.name}"'
-    details = Details(asked.name, served.group, served.plural, causes=(StatusCause("", text),))
-    return ApiRefusal(ApiStatus(_CODES.get(reason, 422), reason, f"{subject} is forbidden: {text}", details))
-
-
-def _matches(policy: Doc, asked: AdmissionRequest) -> bool:
-    served = asked.target.served
-    resource = served.plural + (f"/{asked.target.subresource}" if asked.target.subresource else "")
-    return any(
-        _one_of(asked.operation, rule.get("operations"))
-        and _one_of(served.group, rule.get("apiGroups"))
-        and _one_of(served.version, rule.get("apiVersions"))
-        and _of_resources(resource, rule.get("resources"))
-        for rule in at(policy, "spec", "matchConstraints", "resourceRules") or ()
-    )
-
-
-def _one_of(word: str, words: Iterable[str] | None) -> bool:
-    return any(each in ("*", word) for each in words or ())
-
-
-def _of_resources(resource: str, words: Iterable[str] | None) -> bool:
-    """``pods`` is no subresource, ``pods/*`` every one of them and ``*/eviction`` that of every kind."""
-    plural, _, subresource = resource.partition("/")
-    matching = {resource, f"{plural}/*", f"*/{subresource}", "*/*"} if subresource else {plural, "*", "*/*"}
-    return any(each in matching for each in words or ())

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from kubectl_eksdoc.embedded.api.tables.table import IncludeObject, partial, par
 from kubectl_eksdoc.embedded.serving.handler import TimeDriver
 from kubectl_eksdoc.embedded.serving.reading import FieldSelection, choice_of, number
 from kubectl_eksdoc.embedded.serving.targets import ServedRequest, ServedTarget
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.statuses import expired
 from kubectl_eksdoc.kubernetes.api.types import blank_of
 from kubectl_eksdoc.model.api_objects import Doc
@@ -46,7 +46,7 @@ class WatchEvent(NamedTuple):
     doc: Doc | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Asked:
     """`version` None: from now on, after what is there. `initial`: what is there comes first, and a bookmark then."""
 
@@ -98,15 +98,12 @@ class Bookmarks:
 
 
 class ServedWatch:
-    """One client's watch. Mutable: `news` gives what has happened since it was asked last.
+    """One client's watch, from wherever changes are kept. Mutable: `news` gives what has happened since it was asked
+    last."""
 
-    With a watch cache it goes on from wherever changes are kept, without one from where etcd is not compacted.
-    """
-
-    def __init__(self, store: Store, what: _Asked, watch_cache: bool = True) -> None:
+    def __init__(self, store: Store, what: _Asked) -> None:
         self._store = store
         self._asked = what
-        self._watch_cache = watch_cache
         self._namespace = what.target.namespace if what.target.served.namespaced else ""
         self._begun = False
         self._version = store.version if what.version is None else what.version
@@ -116,9 +113,6 @@ class ServedWatch:
         """What happened; an error ends it."""
         if not self._begun:
             self._begun = True
-            if not self._watch_cache and self._version < self._store.compacted:
-                yield self._too_old("The resourceVersion for the provided watch is too old.")
-                return
             yield from self._first()
         yield from self._changes()
 
@@ -198,7 +192,7 @@ Shown = Callable[[WatchEvent], bytes]
 """The JSON of what an event tells of, as this client wants it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Streaming:
     """`changed` guards the cluster and is notified of its changes; `advance` lets time pass there."""
 

@@ -29,6 +29,7 @@ from kubectl_eksdoc.drain.run.remaining import Remaining
 from kubectl_eksdoc.drain.run.standing import Reason, RunProgress, coming, reasons, standing
 from kubectl_eksdoc.errors import JournalError, LockInDoubt, LockLost
 from kubectl_eksdoc.flows.ports import DrainLock, Field, Journal
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.statuses import LostAnswer
 from kubectl_eksdoc.kubernetes.news import AllBudgets, AllNodes, AllPods, News, RequestAnswered
 from kubectl_eksdoc.model.acts import Act, Delete, Errand, Evict, Hook, Restart
@@ -41,7 +42,7 @@ LOOK_S = 1.0
 _LISTS: frozenset[type] = frozenset((AllNodes, AllPods, AllBudgets))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ApiOutage:
     """`longest_s`: so long the lock may be in doubt. `hear` takes what is told, `ends` says why it is to end, "" if
     it is not, and is asked every second."""
@@ -158,7 +159,7 @@ _NOTED: Mapping[Happened, JournalNote] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DrainRunEnd:
     """`stopped`: why it asked for nothing more, "" if it did not stop; `record`: what was planned and what happened."""
 
@@ -192,7 +193,8 @@ class Draining:
     written or done; what was to be is written and looked at when the lock is ours again (`outage`).
 
     `show` is told where it stands, every second at least. `away_s`: so long the lock may be in doubt. `explain` is told
-    what it waits for, and for how long nothing has happened, every minute in which nothing does.
+    what it waits for, and for how long nothing has happened, every minute in which nothing does. `teaches`: later plans
+    may reckon with its times, which those of a cluster that plays faster than the clock are not for.
     """
 
     engine: Engine
@@ -207,6 +209,7 @@ class Draining:
     replanning: Replanning | None = None
     away_s: float = RunLimits().away_s
     explain: Callable[[Sequence[Reason], float], object] = lambda reasons, for_s: None
+    teaches: bool = True
 
     def __post_init__(self) -> None:
         self._happened_s = self._explained_s = 0.0
@@ -372,12 +375,14 @@ class Draining:
         """How long pods took to stop, for later plans of the same templates."""
         measured, now = self._remaining.measured, self.clock.now()
         measured.look(self.engine.moments)
+        if not self.teaches:
+            return
         self._entries += [self.scribe.stopped(template, new, now) for template, new in measured.unwritten()]
 
     def _note_times(self, record: Record) -> None:
         """Plan and result, for `drain status --history`."""
         estimate = record.plan.estimate
-        if record.causes and estimate is not None:
+        if record.causes and estimate is not None and self.teaches:
             took_s = estimate.p50_s + sum(record.causes.values())
             self._entries.append(self.scribe.timed(self.clock.now(), took_s, estimate, record.causes))
 

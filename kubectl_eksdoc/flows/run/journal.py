@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 
@@ -12,6 +11,7 @@ from kubectl_eksdoc.drain.run.account import NotedRun, noted_runs
 from kubectl_eksdoc.drain.run.journal import Journaled, JournalWriter, only_in, replay
 from kubectl_eksdoc.errors import Forbidden, JournalError, LockLost
 from kubectl_eksdoc.flows.ports import DrainLock, JournalHere, JournalThere, RunStore
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import Entries, Entry, HeldLock, JournalNote, RunPhase, RunStarted, RunSummary
 
@@ -109,7 +109,7 @@ RunsIn = Callable[[str], RunStore]
 """The runs that are kept in a namespace."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FoundRun:
     """`namespace`: where its journal was looked for. `there`: as it is listed, None where it is not; `unread`: why
     nobody can tell, "" if one can. `led`: somebody holds the lock there, as far as can be told, and may be draining."""

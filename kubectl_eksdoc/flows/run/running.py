@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import NamedTuple
 
 from kubectl_eksdoc.drain.comparison.changes import check_drift
@@ -33,6 +33,7 @@ from kubectl_eksdoc.errors import ClusterError, Drifted, Stopped
 from kubectl_eksdoc.flows.ports import DrainLock, DryRunField, Field
 from kubectl_eksdoc.flows.run.draining import DrainClock, Draining, DrainRunEnd, RunWishState
 from kubectl_eksdoc.flows.run.journal import RunJournal
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import RequestAnswered
 from kubectl_eksdoc.model import kinds
@@ -40,8 +41,7 @@ from kubectl_eksdoc.model.acts import Cordon, OfPod, Release, Restore
 from kubectl_eksdoc.model.baseline import ReadPlan
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import ROLLED_BACK, IntentOutcome, JournalNote, RunPhase, Verb
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.session.ports import ClusterReader
 
 # Go on with a run that somebody began: from its journal and from the cluster as it is, on any machine.
@@ -172,7 +172,7 @@ def attach(
                 seen.take(news)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunEnvironment:
     """What a run needs of the world. `listen` hears all that happens, `wish` says what the user wants now, `show`
     sees where it stands, `explain` is told every minute in which nothing happens why, `left` what was done if an error
@@ -194,7 +194,7 @@ class RunEnvironment:
     left: Callable[[Cluster, DrainRunEnd], object] = lambda cluster, ended: None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunHeader:
     """What is noted of a new run: its id, the digest of its plan, the tool's version, who runs it on which host, and
     the words of a command line that plans it again."""
@@ -235,7 +235,7 @@ def run_plan(cluster: Cluster, plan: DrainPlan, told: RunHeader, running: RunEnv
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ResumedIntent:
     """What whoever goes on with a run means, by what was shown: its `policy`; the UIDs that were `typed` back of pods
     that go past their budgets, since what has such a name by now may be another one; the number of the next entry of
@@ -301,6 +301,7 @@ def _drain(engine: Engine, cluster: Cluster, scribe: JournalWriter, running: Run
         Replanning(engine, cluster),
         running.limits.away_s,
         running.explain,
+        teaches=cluster.identity.speed == 1.0,
     )
     try:
         return made.to_the_end()
@@ -372,7 +373,7 @@ TRIES = 5
 WAIT_S = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RolledBack:
     """`released`: nodes that are not protected from autoscalers any more. `left`: nodes that could not be given back
     or released, each with the reason."""

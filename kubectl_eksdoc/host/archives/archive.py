@@ -14,10 +14,10 @@ import sys
 import tarfile
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from kubectl_eksdoc.files import opened
+from kubectl_eksdoc.frozen import frozen
 
 CHUNK = 256 << 10
 LONGEST_NAME = 1 << 20
@@ -37,7 +37,7 @@ class BadArchive(ValueError):
     """The container cannot be read; the message says why, without the path."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ArchiveLimits:
     """What is taken for a dump and not for a bomb.
 
@@ -61,7 +61,7 @@ class Readable(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ArchivePart:
     """One JSON text. `stem` is its file name without folder and ending; `again` is None where it can be read only once;
     `entry` is its path in the archive or below the folder, "" of a file by itself.

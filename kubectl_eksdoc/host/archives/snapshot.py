@@ -28,7 +28,7 @@ from kubectl_eksdoc.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.objects import journal_lines
 from kubectl_eksdoc.objects.collector import BadObject, Collector
 from kubectl_eksdoc.objects.intake import DumpIntake, KindComesLater
-from kubectl_eksdoc.objects.raw_objects import RawObjects
+from kubectl_eksdoc.objects.single import RawObjects
 from kubectl_eksdoc.objects.stream import BadStream, ListHeader, ListStream, StreamItem, StreamTrouble
 
 MANIFEST = "eksdoc-manifest"

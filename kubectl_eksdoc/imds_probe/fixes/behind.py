@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from kubectl_eksdoc.amazon.metadata_service import Reach, verdict
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.fixes.fix import (
     INSTANCE_OPTIONS,
     NODE_CLASS,
@@ -17,7 +18,6 @@ from kubectl_eksdoc.imds_probe.fixes.fix import (
     complaints,
 )
 from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike, class_name, instance_of
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.machines import (
     Instance,
     MetadataOptions,
@@ -30,15 +30,15 @@ from kubectl_eksdoc.model.aws.machines import (
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.connection import CommandTarget, patch, shell
 from kubectl_eksdoc.model.findings import When
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.metadata import OnClass, OnInstances, OnTemplate, SetOptions
-from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, Node, NodeOwner
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, Node, NodeOwner, Pod
 
 K = TypeVar("K")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ClusterPlace:
     """Whose cluster it is, for commands; "" for what is not known. `in_context`: by which words kubectl changes no
     other cluster, whatever the current context is when a command is pasted."""
@@ -57,7 +57,7 @@ class ClusterPlace:
         return (*region, "--profile", self.profile) if self.profile else region
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GroupNodes:
     """`alike` is a part of a group; `nodes` are its own, `members` all of the same owner and name. `whole`: all of the
     cluster, as `facts` may be of a part of it. `pods`: by node, how many must go elsewhere when it goes. `hops`: so

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from kubectl_eksdoc.amazon.metadata_service import POD, REQUIRED, Reach
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.affected import AffectedPod, Effect
 from kubectl_eksdoc.imds_probe.fixes.behind import (
     GroupNodes,
@@ -34,11 +34,11 @@ from kubectl_eksdoc.imds_probe.fixes.fix import (
 from kubectl_eksdoc.imds_probe.fixes.on_pods import on_pods
 from kubectl_eksdoc.imds_probe.plan import MetadataPlan
 from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import NodeGroup, SaidOptions
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import file_of, shell
 from kubectl_eksdoc.model.findings import When
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.spelling import maybe
@@ -315,7 +315,7 @@ def _nothing_known(of: GroupNodes) -> str:
 Offered = Sequence[tuple[NodesAlike, FixOptions]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SelectedFix:
     """`fixes` are alike in all but whose nodes they are of, and `act` is all of them together. `groups`: the names of
     the nodes' groups, "" for those that have none."""
@@ -331,7 +331,7 @@ class SelectedFix:
         return self.act.nodes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UnselectedFix:
     """Why, a clause, and what to do, a sentence."""
 

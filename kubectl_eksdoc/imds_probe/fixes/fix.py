@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.findings import Remedy, When
 from kubectl_eksdoc.model.metadata import Act
 
@@ -34,7 +34,7 @@ CARRIED_OUT = (INSTANCE_OPTIONS, NODE_CLASS, TEMPLATE_VERSION)
 """Those that this tool can do itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BlastRadius:
     """How far it reaches: `nodes` are replaced, `pods` are evicted or restarted, `instances` are changed as they run.
     `how`: by whom and how fast, a clause."""
@@ -50,7 +50,7 @@ class BlastRadius:
         return self.nodes, self.pods, self.instances
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fix:
     """`does` is a sentence without its full stop. `commands` and `back` are whole lines for a POSIX shell, in their
     order; where no line does it, `does` says who decides. `lasts`: until when it holds, a clause; `cautions` are
@@ -71,7 +71,7 @@ class Fix:
         return Remedy(self.does, " && ".join(self.commands), self.when)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FixOptions:
     """All that exists for some nodes, the smallest blast radius first. `cannot`: ways that people take for one and why
     they are none here, or why there is no way at all; each a clause."""
@@ -97,7 +97,7 @@ class RuleScope(Enum):
     CHANGES = "changes of running instances"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FixRemark:
     """`says` is a clause. `confidence`: how sure it is that the rule is so today."""
 

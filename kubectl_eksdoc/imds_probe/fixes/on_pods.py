@@ -22,8 +22,7 @@ from kubectl_eksdoc.imds_probe.programs import (
 )
 from kubectl_eksdoc.model.connection import kubectl, resource_word, shell
 from kubectl_eksdoc.model.findings import When
-from kubectl_eksdoc.model.nodes import NodeOwner
-from kubectl_eksdoc.model.pods import Pod, RoleBy
+from kubectl_eksdoc.model.nodes import NodeOwner, Pod, RoleBy
 
 _HASH = "pod-template-hash"
 _AGENT = "eks-pod-identity-agent"

@@ -15,12 +15,12 @@ Reach is what the pod on a network of its own measured. Why not is concluded, fr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_eksdoc.amazon.metadata_service import NESTED, REQUIRED, Reach
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.metadata import AddressFamily, Ask, FamilyAnswer, ProbeReport, ProbeStep
 
 # How far the requests of one probe came, as a whole: one word for each way it can go, and a clause for people.
@@ -43,7 +43,7 @@ class RequestResult(Enum):
     UNKNOWN = "not known"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProbeOutcome:
     """`said` in a clause. `v1`: what asks without a token is served; `broken`: the connection that asked for a token
     was ended by somebody, before its answer."""
@@ -124,7 +124,7 @@ class Cause(str, Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProbeDiagnosis:
     """`why` in a clause; `doubt`: what speaks against it or was not seen, "" for nothing."""
 

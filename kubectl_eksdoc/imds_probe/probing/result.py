@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubectl_eksdoc.amazon.metadata_service import POD, Reach
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.probing.diagnosis import Answers, Cause, ProbeDiagnosis, diagnosis
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Unknown, missing_rights
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Subject, When, in_order
+from kubectl_eksdoc.model.kinds import Unknown, missing_rights
 from kubectl_eksdoc.model.metadata import CONTAINER, PROBE_LABEL, AddressFamily, Network
 from kubectl_eksdoc.model.nodes import LAUNCH_TEMPLATE, Node, NodeOwner
 from kubectl_eksdoc.model.placing import ProbeOwner
@@ -85,7 +86,7 @@ NAMESPACE = "default"
 _MARGIN_S = 30
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProbeSettings:
     """`wait_s`: so long the pods are waited for, images that are pulled included."""
 
@@ -99,7 +100,7 @@ class ProbeSettings:
         return int(self.wait_s) + SETTLE_S + LONGEST_S + _MARGIN_S
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProbePod:
     """One pod that is to be made, and what it is to tell."""
 
@@ -174,7 +175,7 @@ NOTHING_TO_ASK = (_FARGATE, _HYBRID)
 _SAME = (LAUNCH_TEMPLATE, TEMPLATE_VERSION, PROBE_IMAGE, NODE_CLASS)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AlikeNodes:
     """Nodes that are alike; `why_not`: why none of them is probed, "" if `chosen` are."""
 
@@ -240,7 +241,7 @@ def _least_busy(node: Node) -> tuple[bool, int, str]:
 _NO_HOST_NETWORK = ("baseline", "restricted")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProbePlan:
     """`no_host`: why nothing runs on the network of a host, "" if it does. `stale`: left by probes that were killed,
     and removed before; `others`: of probes that may be running, and left alone. `unread`: rights
@@ -292,7 +293,7 @@ def plan_probe(
     return ProbePlan(probe, manner, alike, probe_pods(probe, chosen, networks), no_host, stale, others, unread)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProbedNode:
     """What came of one node; `own` and `host` are what the pods printed, or why they did not. `options`: what EC2 says
     of its instance, None where that is not known."""
@@ -305,7 +306,7 @@ class ProbedNode:
     options: MetadataOptions | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Probed:
     """`left`: names of pods that were still there at the end, of `owner`; `not_removed`: why that could not be removed,
     "" if it was. `interrupted`: somebody ended it before all had been heard of."""

@@ -42,7 +42,7 @@ from kubectl_eksdoc.kubernetes.news import (
 )
 from kubectl_eksdoc.model.acts import Act, Delete, Evict, ListAttachments, ListPods, Look, Restart
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.objects.collector import BadObject
 from kubectl_eksdoc.objects.held import Changing
 

@@ -29,7 +29,7 @@ from kubectl_eksdoc.kubernetes.news import (
 )
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.objects.collector import BadObject
 from kubectl_eksdoc.objects.held import Changing, ListPage
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from math import inf
 
 from kubectl_eksdoc.errors import ClusterError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kube import answers
 from kubectl_eksdoc.kube.answers import ContinueTokenExpired, Incomplete, NotServed, RequestRefused
 from kubectl_eksdoc.kube.exchanges import AnswerStream, ExchangeFailed, Exchanges
@@ -31,7 +31,7 @@ LONGEST_LINE = 64 << 20
 """Bytes. A real object has at most about 1.5 MiB (etcd's limit)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WatchTimes:
     """Seconds. A server is asked to end each watch after `each` (a little less, by chance, that not all end at once):
     it sends a bookmark 2 s before, so that a connection that is silent for `grace` longer leads nowhere. That is how

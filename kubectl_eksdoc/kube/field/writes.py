@@ -43,8 +43,7 @@ from kubectl_eksdoc.model.acts import (
 from kubectl_eksdoc.model.journal import JOURNAL, LABELS, PRIOR, PROTECTED, RUN, SKIPPED
 from kubectl_eksdoc.model.journal import UNSCHEDULABLE as CORDONED
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS, Pod
 
 _CORDON = "f:unschedulable"
 

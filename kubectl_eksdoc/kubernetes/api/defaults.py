@@ -31,7 +31,6 @@ _POD_SPEC: Doc = {
 }
 _QUARTER: Doc = {"maxUnavailable": "25%", "maxSurge": "25%"}
 _ONE_BY_ONE: Doc = {"maxUnavailable": 1, "maxSurge": 0}
-_MATCHING: Doc = {"namespaceSelector": {}, "objectSelector": {}, "matchPolicy": "Equivalent"}
 
 
 def with_defaults(doc: Doc) -> Doc:
@@ -138,14 +137,6 @@ def _cron_job(spec: Doc) -> Doc:
     return _filled(made, _SCHEDULED)
 
 
-def _policy(spec: Doc) -> Doc:
-    matching = spec.get("matchConstraints")
-    if isinstance(matching, dict):
-        rules = _each(matching.get("resourceRules") or (), {"scope": "*"})
-        spec = {**spec, "matchConstraints": _filled({**matching, "resourceRules": rules}, _MATCHING)}
-    return _filled(spec, {"failurePolicy": "Fail"})
-
-
 def _each(items: Iterable[Any], defaults: Doc) -> list[Any]:
     return [_filled(each, defaults) if isinstance(each, dict) else each for each in items]
 
@@ -169,7 +160,6 @@ _DEFAULTS: Mapping[tuple[str, str], Callable[[Doc], Doc]] = {
     ("apps/v1", "Deployment"): _templated(_DEPLOYED, "strategy", _QUARTER),
     ("apps/v1", "ReplicaSet"): _replicated,
     ("apps/v1", "StatefulSet"): _templated(_ORDERED, "updateStrategy", {"partition": 0}),
-    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"): _policy,
     ("batch/v1", "CronJob"): _cron_job,
     ("batch/v1", "Job"): _job,
 }

@@ -8,9 +8,9 @@ in the simulated cluster, or shown in tables, are looked at. The numbers are tho
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
 from kubectl_eksdoc.model.quantities import is_amount
 
@@ -442,7 +442,7 @@ METADATA = _SHAPES["Metadata"]
 DELETE_OPTIONS, EVICTION, SCALE = (_SHAPES[each] for each in ("DeleteOptions", "Eviction", "Scale"))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ShapeMismatch:
     """At `path` there is `found` (as Go's decoder calls it), where the kind has a `wanted`."""
 

@@ -7,12 +7,12 @@ Source: apimachinery pkg/api/errors/errors.go; the texts and details as a 1.36 s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StatusCause:
     """`where` is the field, "" without one."""
 
@@ -25,7 +25,7 @@ class StatusCause:
         return {key: value for key, value in made.items() if value}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Details:
     """`kind` is mostly the resource's plural, as the server has it. `retry_after_s` 0: none."""
 
@@ -43,7 +43,7 @@ class Details:
         return {key: value for key, value in made.items() if value}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ApiStatus:
     """`details` None: the document has none; empty ones are printed as ``{}``."""
 
@@ -68,7 +68,7 @@ class ApiStatus:
         return {**made, "code": self.code}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LostAnswer:
     """No answer, or no whole one: what was asked for may have been done or not."""
 
@@ -83,7 +83,7 @@ class ApiRefusal(Exception):
         self.status = status
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NamedResource:
     """A resource in messages and details: ``leases.coordination.k8s.io``, and the kind of its objects."""
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.selectors import from_document
 
@@ -25,7 +25,7 @@ INVALID, FORBIDDEN, DUPLICATE = "FieldValueInvalid", "FieldValueForbidden", "Fie
 NOT_FOUND = "FieldValueNotFound"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Problem:
     """A field that is refused, what was found there, and what is wrong with it, in the server's words."""
 

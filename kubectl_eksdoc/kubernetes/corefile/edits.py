@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries, read
 from kubectl_eksdoc.kubernetes.corefile.plugins import health_plugins, lameducks, unread
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at
@@ -15,14 +15,14 @@ _STEP = "    "
 """By so much a line is moved in where nothing shows how the others are."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NotEdited:
     """`why` in a clause."""
 
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Change:
     """What stands at ``text[start:end]`` becomes `put`."""
 

@@ -6,9 +6,10 @@ that those do not name in one form, coredns/corefile-migration, migration/versio
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.quantities import Version, parse
 
 OLDEST, NEWEST = Version(1, 1, 3), Version(1, 14, 2)
@@ -194,7 +195,7 @@ this option it is refused. ``inline``: other options are entries. ``@from..to``:
 out. ``unknown=``: what CoreDNS says to an option it does not know; ``=`` alone: that the arguments are wrong."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KnownPlugin:
     """A plugin or an option of one. `arguments` None: not judged. `unknown`: CoreDNS' words for an unknown option, None
     where they are not claimed."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.corefile.grammar import (
     ONCE,
     CorefileDoubted,
@@ -31,7 +31,7 @@ LEAST_INTERVAL, LEAST_JITTER = timedelta(seconds=2), timedelta(seconds=1)
 _MONITORS, _MONITORS_SINCE = ("until-ready", "continuously"), Version(1, 12, 2)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JudgedCorefile:
     """`refusals` in the order in which CoreDNS comes to them; it stops at the first. `doubts`: what is not judged, each
     in a clause."""

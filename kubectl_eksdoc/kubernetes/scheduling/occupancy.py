@@ -24,9 +24,8 @@ from kubectl_eksdoc.kubernetes.scheduling.spread import (
     Watchers,
 )
 from kubectl_eksdoc.kubernetes.scheduling.volumes import EMPTY, NO_VOLUMES, NodeVolumes, Storage
-from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.nodes import ENDED, Node, Pod, VolumeKind
 from kubectl_eksdoc.model.placing import PodTerm
-from kubectl_eksdoc.model.pods import ENDED, Pod, VolumeKind
 from kubectl_eksdoc.model.selectors import Labels
 
 

@@ -10,14 +10,14 @@ scheduled.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import NamedTuple
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import PodClass
 from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 
 BudgetsOf = Callable[[Pod], Iterable[Budget]]
 """The budgets of its namespace that select a pod."""
@@ -42,7 +42,7 @@ class Preemptor(NamedTuple):
     priority: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Victims:
     """Who must go from `node`, the most important first; `beyond` are those whose budget allows none more of them."""
 

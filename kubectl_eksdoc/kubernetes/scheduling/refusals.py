@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
-from kubectl_eksdoc.model.nodes import UNSCHEDULABLE_TAINT, Node
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.nodes import UNSCHEDULABLE_TAINT, Node, Toleration
 from kubectl_eksdoc.model.placing import (
     CPU,
     EPHEMERAL_STORAGE,
@@ -19,7 +19,6 @@ from kubectl_eksdoc.model.placing import (
     Requests,
     any_matches,
 )
-from kubectl_eksdoc.model.pods import Toleration
 
 
 class SchedulerFilter(str, Enum):
@@ -38,7 +37,7 @@ class SchedulerFilter(str, Enum):
     INTER_POD_AFFINITY = "InterPodAffinity"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SchedulingRefusal:
     """`reasons` in the scheduler's words, as its FailedScheduling events count them (one node may give several).
 
@@ -144,7 +143,7 @@ def ports_refusal(ports: Iterable[HostPort], used: UsedPorts) -> SchedulingRefus
 TOO_MANY_PODS = "Too many pods"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shortage:
     """One resource of which there is too little; millicores, bytes or pieces."""
 

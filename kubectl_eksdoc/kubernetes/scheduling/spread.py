@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter, SchedulingRefusal, tolerated
-from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.nodes import Node, Toleration
 from kubectl_eksdoc.model.placing import NodeDemand, Placement, Spread
-from kubectl_eksdoc.model.pods import Toleration
 from kubectl_eksdoc.model.selectors import Labels, Requirement, Selector
 
 # How many pods of one kind there are in each part of the cluster, kept up to date as pods come and go.
@@ -98,7 +97,7 @@ _NO_LABEL = SchedulingRefusal(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SpreadScope:
     """On which nodes pods count for a constraint, and in what domains.
 
@@ -164,7 +163,7 @@ class DomainCounts:
             self.sizes.add(value, count)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limit:
     """One constraint of a pod over its census; `itself` is 1 where the pod is one of those counted."""
 

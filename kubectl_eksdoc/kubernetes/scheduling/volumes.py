@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter, SchedulingRefusal
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.nodes import Node, Pod, VolumeKind
 from kubectl_eksdoc.model.placing import NodeTerm, any_matches
-from kubectl_eksdoc.model.pods import Pod, VolumeKind
 from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 
 WAITS = "WaitForFirstConsumer"
@@ -32,7 +32,7 @@ _ZONE = SchedulingRefusal(SchedulerFilter.VOLUME_ZONE, ("node(s) had no availabl
 _UNBOUND = SchedulingRefusal(SchedulerFilter.VOLUME_BINDING, ("pod has unbound immediate PersistentVolumeClaims",))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Storage:
     """The claims, volumes and classes of a cluster by their keys; `known` is False where any was not read.
 
@@ -91,7 +91,7 @@ def _by_node(attachments: Iterable[VolumeAttachment]) -> dict[str, list[VolumeAt
 EMPTY = Storage({}, {}, {})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class VolumeDemand:
     """What a pod's bound volumes ask of a node: each of `terms` and of `zones`; `never` refuses every node."""
 
@@ -177,7 +177,7 @@ _MIGRATED = {"kubernetes.io/aws-ebs": EBS}
 _FULL = SchedulingRefusal(SchedulerFilter.NODE_VOLUME_LIMITS, ("node(s) exceed max volume count",), resolvable=True)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attachable:
     """One volume that takes a place. `handle` is the driver's name for it, or namespace/name of a claim that `waits`
     for its volume."""
@@ -187,7 +187,7 @@ class Attachable:
     waits: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AttachDemand:
     """What each pod of a class attaches: `shared` volumes count once for all pods of a node that use them, of `own`
     (driver, number) every pod has its own."""

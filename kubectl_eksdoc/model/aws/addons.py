@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Issue:
     """What EKS says is wrong. `code` such as ``ConfigurationConflict``."""
 
@@ -21,7 +22,7 @@ class Issue:
     resources: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Addon:
     """As it is (DescribeAddon). `configuration` is what the user gave, JSON or YAML, "" for nothing; how conflicts were
     resolved is not in it: only an `EksAddonUpdate` says that."""
@@ -36,7 +37,7 @@ class Addon:
     changed: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CompatibleVersion:
     """A Kubernetes version that an add-on's version is for; `default`: the one that EKS installs there."""
 
@@ -44,7 +45,7 @@ class CompatibleVersion:
     default: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddonVersion:
     """One that could be installed (DescribeAddonVersions)."""
 
@@ -55,7 +56,7 @@ class AddonVersion:
         return any(each.kubernetes == kubernetes and each.default for each in self.fits)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddonVersions:
     """Those of one add-on, as EKS lists them: the newest first. `kind`: what it is for; `by`: who publishes it."""
 
@@ -65,7 +66,7 @@ class AddonVersions:
     versions: tuple[AddonVersion, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddonConfiguration:
     """What may be configured of a version (DescribeAddonConfiguration): a JSON Schema of draft 6 so far. Some versions
     have none, and older ones cannot be configured: it is unknown then, and nothing follows from that."""
@@ -75,7 +76,7 @@ class AddonConfiguration:
     schema: Doc | Unknown
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EksAddonUpdate:
     """One that was asked for (DescribeUpdate). `parameters` by the names EKS gives them, such as ``AddonVersion`` and
     ``ResolveConflicts``; `status` such as ``Successful``."""
@@ -92,7 +93,7 @@ class EksAddonUpdate:
         return next((value for key, value in self.parameters if key == name), "")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UpdateCall:
     """What UpdateAddon is asked for. `mode` as EKS spells it; `values`: the whole document as text, None to send none,
     with which EKS keeps what it has. `token`: the same one twice is the same update."""
@@ -104,7 +105,7 @@ class UpdateCall:
     token: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class VersionSide:
     """What is known of a version: its chart's defaults, and the schema of its configuration."""
 
@@ -113,7 +114,7 @@ class VersionSide:
     schema: Doc | Unknown
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddonSide:
     """What AWS says of an installed add-on and of an update of it to `target`. `values`: the configuration of today;
     `offered`: whether EKS offers the target for this cluster; `steps`: the versions to go by, the target last;
@@ -128,7 +129,7 @@ class AddonSide:
     between: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UpdateHistory:
     """`updates` are the latest that EKS lists, the newest first; `unseen`: so many more it lists, of which nothing was
     asked. `values`: by the id of an update, the configuration values that it gave; one that is not there gave none."""
@@ -138,7 +139,7 @@ class UpdateHistory:
     values: Mapping[str, Doc | Unknown] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddonPast:
     """What AWS says of an installed add-on and of what was done to it. `update` is the one that is looked at, Absent
     where EKS knows of none."""
@@ -195,7 +196,7 @@ def referred(schema: Doc, ref: Any) -> Any:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SchemaViolation:
     """One thing in configuration values that their schema does not allow.
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
-from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.aws.addons import Addon, AddonVersions, Issue, UpdateHistory
 from kubectl_eksdoc.model.aws.machines import NodeGroup, Quota, Subnet, TemplateRef, TemplateVersion
+from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, Unknown
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EksCluster:
     """What EKS says of itself (DescribeCluster). `ca` is PEM in base64, `support` STANDARD or EXTENDED: what happens at
     the end of standard support; `auto_mode`: EKS makes the nodes itself. `issues`: what it calls unhealthy in
@@ -59,7 +60,7 @@ def part_of(arn: str, place: int) -> str:
     return parts[place] if parts[0] == "arn" and len(parts) == 6 else ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ClusterVersion:
     """A Kubernetes version as EKS supports it (DescribeClusterVersions). `status` as EKS writes it:
     ``STANDARD_SUPPORT``, ``EXTENDED_SUPPORT`` or ``UNSUPPORTED``."""
@@ -72,7 +73,7 @@ class ClusterVersion:
     extended_ends: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Caller:
     """Whose credentials these are."""
 
@@ -83,7 +84,7 @@ class Caller:
 # As whom, where and about which cluster AWS is asked.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AwsAccess:
     """Of the context that was chosen, unless the command line says otherwise; "" for what nothing tells.
 
@@ -116,7 +117,7 @@ PASSING, WARNING, ERROR = "PASSING", "WARNING", "ERROR"
 READINESS, MISCONFIGURATION, ROLLBACK = "UPGRADE_READINESS", "MISCONFIGURATION", "ROLLBACK_READINESS"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Client:
     """Who asks for an API. `requests`: in the last 30 days, None where that is not told; `last`: the latest of them."""
 
@@ -125,7 +126,7 @@ class Client:
     last: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Deprecation:
     """An API that somebody asks for: its path, the one that replaces it, and the version that does not serve it."""
 
@@ -135,7 +136,7 @@ class Deprecation:
     clients: tuple[Client, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UnfitAddon:
     """An installed add-on that does not fit, and the versions of it that do, as EKS lists them."""
 
@@ -143,7 +144,7 @@ class UnfitAddon:
     fitting: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InsightDetail:
     """What DescribeInsight says besides. `resources`: ARNs, or paths as ``nodes/ip-10-0-1-2.ec2.internal``."""
 
@@ -153,7 +154,7 @@ class InsightDetail:
     resources: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Insight:
     """`version`: about an upgrade to which one, "" where it is about none. `changed`: when its status last did.
     `detail` is None where it passes: that is not asked for."""
@@ -169,7 +170,7 @@ class Insight:
     detail: InsightDetail | Unknown | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Refresh:
     """A refresh that was asked for. `status`: ``IN_PROGRESS``, ``COMPLETED`` or ``FAILED``."""
 
@@ -184,7 +185,7 @@ class Refresh:
 HEALTHY = "healthy"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TargetHealth:
     """`state` and `reason` as AWS writes them: ``unhealthy``, ``TargetHealth.FailedHealthChecks``."""
 
@@ -194,7 +195,7 @@ class TargetHealth:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TargetGroup:
     """`targets` as they are registered (DescribeTargetHealth), by their ids."""
 
@@ -220,7 +221,7 @@ class TargetGroup:
 # Source of the shapes: botocore 1.44.5, eks/2017-11-01.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TemplateVersions:
     """Of a launch template: the newest version, the one that is the default, and the one that a node group uses."""
 
@@ -232,7 +233,7 @@ class TemplateVersions:
 Groups = Mapping[str, NodeGroup | Absent | Unknown]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UpgradeFacts:
     """Each answer, or why there is none. `addon_versions`: of the installed add-ons by their names; `insights`: about
     the versions on the way, `other_insights`: about misconfigurations and the way back; `group_updates`: by the names

@@ -5,15 +5,18 @@ Source of the shapes: botocore 1.44.5, ec2/2016-11-15, autoscaling/2011-01-01, e
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass, field, fields
 from datetime import datetime
+from operator import add
+from typing import Any
 
-from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.aws.addons import Issue
+from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, Unknown
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MetadataOptions:
     """Of an instance, all of them. `tokens`: ``required`` (IMDSv2 only) or ``optional``; `hop_limit`: the IP TTL of the
     answer that carries a token, 1 to 64. `pending`: they were changed, and do not hold yet."""
@@ -25,7 +28,7 @@ class MetadataOptions:
     pending: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SaidOptions:
     """What a launch template, an account or a class of nodes says of them; None (tokens: "") where it says nothing.
     `tags`: whether instances find their own tags there. `enforced`, of an account: an instance whose tokens are not
@@ -43,7 +46,7 @@ class SaidOptions:
         return self == SaidOptions()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TemplateVersion:
     """One version of a launch template; `image` is "" where it leaves that to whoever launches."""
 
@@ -54,7 +57,7 @@ class TemplateVersion:
     image: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TemplateRef:
     """By which a launch template's version is meant: a number, ``$Latest`` or ``$Default``; one of `id` and `name` may
     be ""."""
@@ -67,7 +70,7 @@ class TemplateRef:
         return f"{self.name or self.id} {self.version}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Instance:
     """`template` and `scaling_group` are those its tags name, None and "" where there are none; `profile`: the ARN of
     its instance profile."""
@@ -83,7 +86,7 @@ class Instance:
     profile: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Image:
     """An AMI. `v2`: it says ``ImdsSupport: v2.0``, by which launches that say nothing get IMDSv2 only and two hops."""
 
@@ -92,7 +95,7 @@ class Image:
     v2: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodeGroup:
     """A managed one (DescribeNodegroup). `template` is its owner's own launch template, None where EKS made one.
     `at_once`: so many of its nodes an update makes unavailable, ``1`` or ``33 %``, "" where that is not told. `issues`:
@@ -120,7 +123,7 @@ class NodeGroup:
     disk: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScalingGroup:
     """An auto scaling group; `template` is what it launches from next, None for an old launch configuration, which is
     `configuration` then. `mixed`: it stands in a policy of several instance types; `others`: templates from which it
@@ -137,7 +140,7 @@ V1_DAYS = 14
 """So far back requests without a token are counted."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class V1Calls:
     """Requests to the metadata service of an instance without a token (IMDSv1), as CloudWatch has counted them:
     `answered` (MetadataNoToken) and `rejected` (MetadataNoTokenRejected), None without figures; on so many `days`."""
@@ -147,7 +150,7 @@ class V1Calls:
     days: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RoleUse:
     """Requests to a service with the role of a node, also those that were denied. `action` and `agent` (the program, as
     it calls itself) are "" where only the service is known. `v1`: with credentials that the metadata service gave
@@ -161,7 +164,7 @@ class RoleUse:
     v1: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RoleUses:
     """`since`: so far back they were read."""
 
@@ -177,7 +180,7 @@ class PodIdentity:
     service_account: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MachineKeys:
     """What is asked for by name. `account`: its defaults and who has a role by Pod Identity, too."""
 
@@ -195,29 +198,19 @@ class MachineKeys:
 
     def without(self, other: MachineKeys) -> MachineKeys:
         """Those that are not in `other`."""
-        return MachineKeys(
-            tuple(each for each in self.instances if each not in other.instances),
-            tuple(each for each in self.node_groups if each not in other.node_groups),
-            tuple(each for each in self.scaling_groups if each not in other.scaling_groups),
-            tuple(each for each in self.templates if each not in other.templates),
-            tuple(each for each in self.images if each not in other.images),
-            tuple(each for each in self.configurations if each not in other.configurations),
-            self.account and not other.account,
-        )
+        account = self.account and not other.account
+        return self._both(other, lambda ours, theirs: tuple(each for each in ours if each not in theirs), account)
 
     def and_also(self, other: MachineKeys) -> MachineKeys:
-        return MachineKeys(
-            (*self.instances, *other.instances),
-            (*self.node_groups, *other.node_groups),
-            (*self.scaling_groups, *other.scaling_groups),
-            (*self.templates, *other.templates),
-            (*self.images, *other.images),
-            (*self.configurations, *other.configurations),
-            self.account or other.account,
-        )
+        return self._both(other, add, self.account or other.account)
+
+    def _both(self, other: MachineKeys, made: Callable[[Any, Any], Any], account: bool) -> MachineKeys:
+        names = [each.name for each in fields(self) if each.name != "account"]
+        by_key: dict[str, Any] = {name: made(getattr(self, name), getattr(other, name)) for name in names}
+        return MachineKeys(**by_key, account=account)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MachineFacts:
     """Each answer by its name. What is not in here was not asked for. `configurations`: launch configurations, which
     say what a version of a launch template does."""
@@ -231,26 +224,13 @@ class MachineFacts:
     identities: Set[PodIdentity] | Unknown = NOT_ASKED
     configurations: Mapping[str, TemplateVersion | Absent | Unknown] = field(default_factory=dict)
 
-    def and_also(self, other: MachineFacts) -> MachineFacts:
-        """With what was told later; the account's own is told but once."""
-        return MachineFacts(
-            {**self.instances, **other.instances},
-            {**self.node_groups, **other.node_groups},
-            {**self.scaling_groups, **other.scaling_groups},
-            {**self.templates, **other.templates},
-            {**self.images, **other.images},
-            other.account if self.account is NOT_ASKED else self.account,
-            other.identities if self.identities is NOT_ASKED else self.identities,
-            {**self.configurations, **other.configurations},
-        )
-
 
 # What there is room for: addresses in subnets, and quotas of an account.
 #
 # Source of the shapes: botocore 1.44.5, ec2/2016-11-15 (Subnet), service-quotas/2019-06-24 (ServiceQuota).
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Subnet:
     """`free`: addresses of IPv4 that nobody has, None where that is not told."""
 
@@ -260,7 +240,7 @@ class Subnet:
     block: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuotaOf:
     """Which one is meant; its codes are the same in every account."""
 
@@ -276,7 +256,7 @@ NODES_PER_GROUP = QuotaOf("eks", "L-BD136A63", "nodes of one managed node group"
 QUOTAS = (ON_DEMAND, SPOT, GP3, NODES_PER_GROUP)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UsageMetric:
     """By which CloudWatch counts what of a quota is in use in the whole account and region."""
 
@@ -285,7 +265,7 @@ class UsageMetric:
     dimensions: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Quota:
     """As it is applied in the account. `metric` is None where Service Quotas names none."""
 

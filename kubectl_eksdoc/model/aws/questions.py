@@ -5,10 +5,10 @@ Source of actions and of what is paged: the service authorization reference, and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from kubectl_eksdoc.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AwsOperation:
     """`service` and `operation` as botocore's models call them; `listed`: the list in the answer that comes in pages,
     "" where the answer is one. `free`: whoever has credentials may ask it. `needs`: the actions, where they are not the

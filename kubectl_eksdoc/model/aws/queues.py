@@ -7,14 +7,15 @@ monitoring/2010-08-01, ec2/2016-11-15 (DescribeSpotInstanceRequests).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
+from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, Unknown
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Queue:
     """Of SQS. `policy` is None where it has none; `key`: the id, ARN or alias of its KMS key, "" where SQS encrypts it
     itself or nobody does. `waiting`: messages that nobody has fetched, about so many."""
@@ -28,7 +29,7 @@ class Queue:
     waiting: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KmsKey:
     """Of KMS. `manager` is ``CUSTOMER`` or ``AWS``: nobody can change the policy of the latter."""
 
@@ -38,7 +39,7 @@ class KmsKey:
     policy: Doc | Unknown = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EventRule:
     """Of EventBridge's default bus; `pattern` is None for one that goes by the clock."""
 
@@ -52,7 +53,7 @@ class EventRule:
         return self.state.startswith("ENABLED")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RuleTarget:
     """What a rule calls. `shaped`: it is given something else than the event (Input, InputPath, InputTransformer)."""
 
@@ -61,7 +62,7 @@ class RuleTarget:
     shaped: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RolePolicies:
     """What a role is allowed by policies of its own, each with its name. `unread`: those that could not be read;
     `boundary`: its permissions boundary, None where it has none."""
@@ -72,7 +73,7 @@ class RolePolicies:
     boundary: Doc | Unknown | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Notice:
     """A Spot instance that EC2 is about to take back (status code ``marked-for-termination`` and its like)."""
 
@@ -81,7 +82,7 @@ class Notice:
     since: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FiguresOf:
     """What CloudWatch is asked about: a queue ("" for none) and rules, in the day before `until`."""
 
@@ -90,7 +91,7 @@ class FiguresOf:
     until: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Figures:
     """Sums of CloudWatch over the day before, by rule: events that it matched, and targets it failed to call. Of the
     queue in the last hour: fetches that came back empty, and messages that were deleted. None: no figures at all."""
@@ -101,23 +102,23 @@ class Figures:
     deleted: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InterruptionKeys:
-    """What is asked for. `account`: namespace and name of the service account whose role by EKS Pod Identity is asked
-    for; `role`: the ARN of the role whose policies are; `instances`: those of which it is asked whether EC2 is about to
-    take them back."""
+    """What is asked for, called as its answer. `identity`: namespace and name of the service account whose role by EKS
+    Pod Identity is asked for; `policies`: the ARN of the role whose policies are; `notices`: the instances of which it
+    is asked whether EC2 is about to take them back."""
 
     queue: str = ""
     rules: bool = False
     targets: tuple[str, ...] = ()
     key: str = ""
-    account: tuple[str, str] | None = None
-    role: str = ""
+    identity: tuple[str, str] | None = None
+    policies: str = ""
     figures: FiguresOf | None = None
-    instances: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InterruptionAnswers:
     """Each answer. `targets` by the name of the rule; `identity`: the ARN of the role by EKS Pod Identity; `notices` by
     instance, of those that have one."""
@@ -130,16 +131,3 @@ class InterruptionAnswers:
     policies: RolePolicies | Absent | Unknown = NOT_ASKED
     figures: Figures | Unknown = NOT_ASKED
     notices: Mapping[str, Notice] | Unknown = NOT_ASKED
-
-    def and_also(self, other: InterruptionAnswers) -> InterruptionAnswers:
-        """With what was told later; nothing is asked twice."""
-        return InterruptionAnswers(
-            other.queue if self.queue is NOT_ASKED else self.queue,
-            other.rules if self.rules is NOT_ASKED else self.rules,
-            {**self.targets, **other.targets},
-            other.key if self.key is NOT_ASKED else self.key,
-            other.identity if self.identity is NOT_ASKED else self.identity,
-            other.policies if self.policies is NOT_ASKED else self.policies,
-            other.figures if self.figures is NOT_ASKED else self.figures,
-            other.notices if self.notices is NOT_ASKED else self.notices,
-        )

@@ -10,12 +10,10 @@ import msgspec
 from kubectl_eksdoc.amazon.upgrades.written_kinds import LAST_APPLIED
 from kubectl_eksdoc.kubernetes.keeping import KeptAnnotations, suspicious
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, with_value
-from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.kinds import ENDPOINT_SLICES, LEASES, NODES, PODS, REPLICA_SETS, Resource
+from kubectl_eksdoc.model.kinds import ENDPOINT_SLICES, LEASES, NODES, PODS, REPLICA_SETS, Resource, Unknown
 from kubectl_eksdoc.objects.collector import MALFORMED, BadObject
 from kubectl_eksdoc.objects.keeping.shapes import OWNED, SHAPES, KeptShape, cleaners, told
-from kubectl_eksdoc.objects.raw_objects import Keeper
-from kubectl_eksdoc.objects.single import document
+from kubectl_eksdoc.objects.single import Keeper, document
 from kubectl_eksdoc.objects.structs import ListOf
 
 _BY_KIND = {(resource.group, resource.kind): resource for resource in SHAPES}

@@ -6,11 +6,12 @@ Sources of the names: the OpenAPI documents of Kubernetes 1.36.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import msgspec
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.keeping import KeptAnnotations
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Resource
@@ -24,7 +25,7 @@ Step = tuple[str, Callable[[Any], None], bool]
 """A field, what cleans the struct in it, and whether it is a list of such."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shape:
     """`whole`: fields that are kept as they are, by their JSON names; `cleaned`: those that a cleaner goes over, by its
     name; `below`: those with a shape of their own, a list of which is `ListShape`."""
@@ -45,7 +46,7 @@ class Shape:
         return Shape(whole, self.cleaned, {**self.below, **below})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListShape:
     """A list of such."""
 

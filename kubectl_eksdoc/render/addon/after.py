@@ -3,9 +3,7 @@ has all that changed."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from kubectl_eksdoc.addon_diff.aftermath.causes import Cause
@@ -21,12 +19,13 @@ from kubectl_eksdoc.addon_diff.aftermath.facts import (
 from kubectl_eksdoc.addon_diff.aftermath.timeline import TemplateUpdateStep, UnknownRevision
 from kubectl_eksdoc.addon_diff.fields import some_of, value_of
 from kubectl_eksdoc.addon_diff.merging import MISSING
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.keeping import printed
 from kubectl_eksdoc.model import api_objects
-from kubectl_eksdoc.model.asked import Absent, Confidence, Unknown
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory, shown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.model.kinds import Absent, Confidence, Unknown
 from kubectl_eksdoc.render.addon import update as commands
 from kubectl_eksdoc.render.addon.update import BLANK, named, of_terraform
 from kubectl_eksdoc.render.command_result import CommandResult
@@ -54,8 +53,19 @@ from kubectl_eksdoc.render.result import (
     Texts,
     UnsetType,
 )
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title, columns_of, name_column, text_column
-from kubectl_eksdoc.render.text import Tone, counted, rfc3339
+from kubectl_eksdoc.render.text import (
+    Cell,
+    Column,
+    Drawn,
+    Row,
+    Title,
+    Tone,
+    columns_of,
+    counted,
+    name_column,
+    rfc3339,
+    text_column,
+)
 
 # A past update in sentences, and what is done about it as commands.
 
@@ -118,17 +128,6 @@ def _step(each: Templated) -> str:
     return f"{each.of}: its pod template stayed as it was: {step.why}."
 
 
-def patch_command(each: Templated, kubectl: tuple[str, ...]) -> str:
-    """For a shell; "" where nothing is to be patched. `kubectl`: the words by which no other cluster is patched."""
-    if each.patch is None:
-        return ""
-    where = [*kubectl, *(("-n", each.of.namespace) if each.of.namespace else ())]
-    secret = printed(each.patch) != each.patch  # then it is a file of one's own
-    patch = ("--patch-file", "patch.json") if secret else ("-p", commands.as_json(each.patch))
-    what = ("patch", each.of.kind.lower(), each.of.name, "--type", "strategic")
-    return shlex.join(["kubectl", *where, *what, *patch])
-
-
 def _rolls(each: Templated) -> str:
     """What the patch does to the pods of the object, a sentence; "" where that is not known."""
     rollout = each.rollout
@@ -165,7 +164,7 @@ def _to_recreate(rule: Recreating) -> str:
     return f"{of}: {which}; {rule.says} ({rule.source}; confidence: {rule.sure.value})."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AfterReport(CommandReport):
     """`found` by the names of the add-ons; `kubectl`: the words by which it reaches the cluster that was read."""
 
@@ -203,7 +202,7 @@ def _sections(found: UpdateReview, kubectl: tuple[str, ...], full: bool) -> Iter
     yield Table(Title("What the update changed" if full else "What the update took"), _changed(seen, full), "fields")
     yield Findings(found.findings, named=False)
     for each in found.templated:
-        command = patch_command(each, kubectl)
+        command = commands.patch_command(each, kubectl)
         if command:
             said = (flush(text) for text in (_rolls(each), _OWNER) if text)
             title = Title("Now", ": the patch that gives it back, and changes nothing else")
@@ -278,9 +277,6 @@ def _sent(found: UpdateReview) -> Iterator[Section]:
 # nowhere is absent.
 
 
-_Values = dict[str, Any]
-
-
 class _Error(Printed):
     code: str
     message: str
@@ -343,7 +339,7 @@ class _Revisions(Printed):
 class _Now(Printed):
     """The patch that gives back what was lost, and nothing else."""
 
-    patch: _Values
+    patch: dict[str, Any]
     """A strategic merge patch."""
     command: Text
     pods: Count | None
@@ -360,7 +356,7 @@ def _now(each: Templated, kubectl: tuple[str, ...]) -> _Now | None:
     rollout = each.rollout
     return _Now.filled(
         patch=printed(each.patch),
-        command=patch_command(each, kubectl),
+        command=commands.patch_command(each, kubectl),
         pods=rollout and rollout.pods,
         at_a_time=rollout and rollout.at_a_time,
         waits_for_deletion=rollout is not None and rollout.waits,
@@ -384,14 +380,15 @@ class _Template(Printed):
 
 def _template(each: Templated, kubectl: tuple[str, ...]) -> _Template:
     step = each.step
-    candidates = step.candidates if isinstance(step, UnknownRevision) else ()
+    update = step if isinstance(step, TemplateUpdateStep) else None
+    unknown = step if isinstance(step, UnknownRevision) else None
     return _Template.filled(
         object=each.of,
-        changed=None if isinstance(step, UnknownRevision) else isinstance(step, TemplateUpdateStep),
-        before=step.before.number if isinstance(step, TemplateUpdateStep) else None,
-        after=step.after.number if isinstance(step, TemplateUpdateStep) else None,
+        changed=None if unknown else update is not None,
+        before=update and update.before.number,
+        after=update and update.after.number,
         why=step.why,
-        candidates=candidates,
+        candidates=unknown and unknown.candidates,
         fields=each.changes,
         now=_now(each, kubectl),
     )
@@ -402,7 +399,7 @@ class _WithoutHistory(Printed):
     written: Text | None
     """When eks wrote the object last; null if that is not noted."""
     fields: Texts
-    last_applied: _Values | UnsetType
+    last_applied: dict[str, Any] | UnsetType
     """What kubectl apply sent last, whenever that was; absent where nothing is noted."""
 
     @classmethod
@@ -431,7 +428,7 @@ class _Later(Printed):
 
     called = {"cannot_keep": "cannot", "refused": "broken"}
 
-    values: _Values
+    values: dict[str, Any]
     keeps: Texts
     cannot_keep: Texts
     """Fields to which no value leads."""
@@ -464,7 +461,7 @@ class _Addon(Printed):
     """Null where none is known."""
     other_updates: Count | None
     """How many more EKS lists, of which nothing was asked; null if they may not be listed."""
-    values: _Values | None
+    values: dict[str, Any] | None
     """The configuration values of today; null if they cannot be read."""
     templates: tuple[_Template, ...]
     without_history: tuple[_WithoutHistory, ...]

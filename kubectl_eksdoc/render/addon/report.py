@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, WayOut
 from kubectl_eksdoc.addon_diff.plan import SchemaSince as InSchema
 from kubectl_eksdoc.addon_diff.terraform.requests import DeclaredAddon, Kind
 from kubectl_eksdoc.addon_diff.terraform.result import JudgedAddonChange, PlannedAddonChange, TerraformJudgement, named
 from kubectl_eksdoc.baseline.changes import ResultComparison
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.render.addon import update
@@ -32,11 +33,10 @@ from kubectl_eksdoc.render.addon.update import (
 )
 from kubectl_eksdoc.render.report import CommandReport, Findings, Foot, Head, Line, Lines, Section, as_it_is
 from kubectl_eksdoc.render.since import screen
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.text import counted, joined
+from kubectl_eksdoc.render.text import Title, counted, joined
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddonReport(CommandReport):
     """`plans` by the names of the add-ons. `steps`: of an add-on that goes one minor at a time, the plan of each, by
     name; only where they were asked for. `since`: when the schema got the paths of fields at risk, likewise. `beside`:
@@ -86,7 +86,7 @@ class AddonReport(CommandReport):
 # A Terraform plan: each change by its address, and what to write there instead.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TerraformReport(CommandReport):
     """`name`: of the EKS cluster that it is judged against."""
 

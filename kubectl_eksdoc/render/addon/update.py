@@ -6,6 +6,7 @@ import json
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
+from kubectl_eksdoc.addon_diff.aftermath.facts import Templated
 from kubectl_eksdoc.addon_diff.expected import Witness
 from kubectl_eksdoc.addon_diff.fields import AddonField, value_of
 from kubectl_eksdoc.addon_diff.judging import calls
@@ -15,22 +16,11 @@ from kubectl_eksdoc.addon_diff.schema.changes import changes
 from kubectl_eksdoc.addon_diff.terraform.requests import Generation
 from kubectl_eksdoc.kubernetes.keeping import printed
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import shown as config_shown
 from kubectl_eksdoc.model.findings import Code, Status
-from kubectl_eksdoc.render.report import Findings, Head, Line, Lines, Section, Table, as_it_is, flush
-from kubectl_eksdoc.render.tables import (
-    Cell,
-    Column,
-    Drawn,
-    Mark,
-    Title,
-    columns_of,
-    name_column,
-    text_column,
-    unmarked,
-)
-from kubectl_eksdoc.render.text import Tone, counted
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.render.report import Findings, Head, Line, Lines, Mark, Section, Table, as_it_is, flush, unmarked
+from kubectl_eksdoc.render.text import Cell, Column, Drawn, Title, Tone, columns_of, counted, name_column, text_column
 
 # The update with values that change nothing, as the tools write it by which people declare add-ons.
 #
@@ -57,6 +47,17 @@ def printed_text(text: str) -> str:
 def given(values: Doc) -> str:
     """As an argument for a shell; where a secret is in it, a file of one's own."""
     return as_json(values) if printed(values) == values else "file://values.json"
+
+
+def patch_command(each: Templated, kubectl: tuple[str, ...]) -> str:
+    """For a shell; "" where nothing is to be patched. `kubectl`: the words by which no other cluster is patched."""
+    if each.patch is None:
+        return ""
+    where = [*kubectl, *(("-n", each.of.namespace) if each.of.namespace else ())]
+    secret = printed(each.patch) != each.patch  # then it is a file of one's own
+    patch = ("--patch-file", "patch.json") if secret else ("-p", as_json(each.patch))
+    what = ("patch", each.of.kind.lower(), each.of.name, "--type", "strategic")
+    return shlex.join(["kubectl", *where, *what, *patch])
 
 
 def safest(way: WayOut) -> Mode:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.check.undoing import UNDO
 from kubectl_eksdoc.model.findings import Finding, Remedy
 from kubectl_eksdoc.render.report import Line, Lines, Section, as_it_is
-from kubectl_eksdoc.render.tables import MARGIN, Title
-from kubectl_eksdoc.render.text import Tone, counted, sentences
+from kubectl_eksdoc.render.text import MARGIN, Title, Tone, counted, sentences
 
 if TYPE_CHECKING:  # manifests alone have no symptoms
     from kubectl_eksdoc.check.symptoms import Suspect, SymptomDiagnosis

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import groupby
 from types import MappingProxyType
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.check.checking import Area, Gate
 from kubectl_eksdoc.check.checks.api_manifests import file_of
 from kubectl_eksdoc.check.plan import CheckPlan, JudgedFindings, TableOutline
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Finding, Status, Subject, Suppression
 from kubectl_eksdoc.render.check import verdict
@@ -37,8 +37,24 @@ from kubectl_eksdoc.render.report import (
 )
 from kubectl_eksdoc.render.sarif import Sarif, SarifDetails
 from kubectl_eksdoc.render.since import screen
-from kubectl_eksdoc.render.tables import MARGIN, Column, Title, columns_of, number_column, plain, text_column, titled
-from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, cut, rfc3339, wrapped
+from kubectl_eksdoc.render.text import (
+    MARGIN,
+    Column,
+    Look,
+    Title,
+    Tone,
+    age,
+    between,
+    columns_of,
+    counted,
+    cut,
+    number_column,
+    plain,
+    rfc3339,
+    text_column,
+    titled,
+    wrapped,
+)
 
 if TYPE_CHECKING:  # manifests alone are beside nothing earlier, and have no steps
     from kubectl_eksdoc.baseline.changes import ResultComparison
@@ -46,7 +62,7 @@ if TYPE_CHECKING:  # manifests alone are beside nothing earlier, and have no ste
     from kubectl_eksdoc.check.checklist.steps import UpgradeStep
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckReport(CommandReport):
     """`since`: beside an earlier check, None where none was given."""
 
@@ -275,7 +291,7 @@ def _details(step: UpgradeStep) -> Iterator[Line]:
 # The tables by which an upgrade is judged, with their age: a line for each, or on a wide page each row.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TablesReport(Report):
     of = "--tables"
     formats = MappingProxyType({name: PLAIN[name] for name in ("table", "wide")})

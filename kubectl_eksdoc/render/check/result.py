@@ -10,8 +10,8 @@ from kubectl_eksdoc.check.causes import RootCause
 from kubectl_eksdoc.check.checking import Area, Gate
 from kubectl_eksdoc.check.checklist import steps
 from kubectl_eksdoc.check.facts import UpgradePath
-from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.findings import Severity, Status
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.render.check.verdict import GateOf, because, figures, gates, in_short
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.result import (

@@ -16,9 +16,9 @@ from kubectl_eksdoc.render.check import verdict
 from kubectl_eksdoc.render.check.diagnosis import five, pasted
 from kubectl_eksdoc.render.check.verdict import areas
 from kubectl_eksdoc.render.markdown import block, code, escape, folded
+from kubectl_eksdoc.render.report import SIGNS
 from kubectl_eksdoc.render.since import screen
-from kubectl_eksdoc.render.tables import SIGNS, columns_of
-from kubectl_eksdoc.render.text import Look, counted, rfc3339
+from kubectl_eksdoc.render.text import Look, columns_of, counted, rfc3339
 
 if TYPE_CHECKING:  # manifests alone are beside nothing earlier
     from kubectl_eksdoc.baseline.changes import ResultComparison

@@ -10,23 +10,28 @@ from kubectl_eksdoc.check.causes import AWS, DECIDING, RootCause
 from kubectl_eksdoc.check.checking import Area, Gate
 from kubectl_eksdoc.check.plan import CheckPlan, JudgedFindings
 from kubectl_eksdoc.check.wording import listed
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
-from kubectl_eksdoc.render.report import Line, Lines, ReportFigure, Section, as_it_is, flush
-from kubectl_eksdoc.render.tables import (
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.render.report import SIGNS, Line, Lines, Mark, ReportFigure, Section, as_it_is, flush
+from kubectl_eksdoc.render.text import (
     MARGIN,
-    SIGNS,
     Cell,
     Drawn,
-    Mark,
+    Look,
     Title,
+    Tone,
     columns_of,
+    counted,
+    cut,
+    few,
+    joined,
     more,
     number_column,
+    shown,
     titled,
+    wrapped,
 )
-from kubectl_eksdoc.render.text import Look, Tone, counted, cut, few, joined, shown, wrapped
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.check.checklist.steps import UpgradeStep

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
@@ -17,6 +16,7 @@ from kubectl_eksdoc.coredns_lameduck.change.placing import CandidateNode, Coredn
 from kubectl_eksdoc.coredns_lameduck.change.wishes import Place
 from kubectl_eksdoc.coredns_lameduck.run import PodVerification, Taken, Verified
 from kubectl_eksdoc.drain.run.waves import Stage
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.keeping import printed, printed_corefile
 from kubectl_eksdoc.model.api_objects import Conflict, Doc
 from kubectl_eksdoc.model.cluster import Cluster
@@ -38,8 +38,19 @@ from kubectl_eksdoc.render.report import (
 )
 from kubectl_eksdoc.render.result import Count, FindingResult, Printed, Text, WholeSeconds
 from kubectl_eksdoc.render.result import Lines as OthersLines
-from kubectl_eksdoc.render.tables import Cell, Column, Row, Title, columns_of, name_column, text_column
-from kubectl_eksdoc.render.text import Tone, counted, duration, joined
+from kubectl_eksdoc.render.text import (
+    Cell,
+    Column,
+    Row,
+    Title,
+    Tone,
+    columns_of,
+    counted,
+    duration,
+    joined,
+    name_column,
+    text_column,
+)
 
 # A change of CoreDNS in sentences.
 
@@ -121,7 +132,7 @@ _TONES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DnsChangeReport(CommandReport):
     """`change` None: it was begun before, and is looked at again. `plan`: what the update would do, None where EKS is
     not asked; `values` and `mode` are those of the call. `resets`: fields that it takes from people; `weighty`: what

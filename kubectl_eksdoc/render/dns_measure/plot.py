@@ -13,12 +13,11 @@ from kubectl_eksdoc.coredns_lameduck.measuring.findings import (
     offset_s,
 )
 from kubectl_eksdoc.coredns_lameduck.measuring.plan import MeasurePlan
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.coredns import Counts, MeasuredSecond, MeasuredStream
 from kubectl_eksdoc.model.coredns import LoadReport as Answers
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.render.report import Line, Lines, ReportFigure, Section, as_it_is, flush
-from kubectl_eksdoc.render.tables import MARGIN, Title
-from kubectl_eksdoc.render.text import Look, cut, rfc3339, shown, wrap
+from kubectl_eksdoc.render.text import MARGIN, Look, Title, cut, rfc3339, shown, wrap
 
 ANSWERED, LATE, LOST, UNKNOWN, NOTHING = "▁", "▄", "█", "?", " "
 LEGEND = f"{ANSWERED} answered  {LATE} late  {LOST} lost  {UNKNOWN} not known"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Literal
 
 from kubectl_eksdoc.coredns_lameduck.measuring.findings import (
@@ -15,11 +15,12 @@ from kubectl_eksdoc.coredns_lameduck.measuring.findings import (
     said,
 )
 from kubectl_eksdoc.coredns_lameduck.measuring.plan import LATE_S, MOST_ENDPOINTS, Happening, MeasurePlan, manifests
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.coredns import Counts, MeasuredSecond, MeasuredStream, QueryTarget
 from kubectl_eksdoc.model.coredns import LoadReport as Answers
 from kubectl_eksdoc.model.findings import Finding
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.placing import NotMade
 from kubectl_eksdoc.render import result
 from kubectl_eksdoc.render.command_result import CommandResult
@@ -27,8 +28,7 @@ from kubectl_eksdoc.render.dns_measure.plot import by, legend, plot
 from kubectl_eksdoc.render.report import CommandReport, Findings, Head, Points, Section, Table
 from kubectl_eksdoc.render.result import LEFT_OUT, Count, FindingResult, Meta, Positive, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.roles import RoleManifests
-from kubectl_eksdoc.render.tables import Cell, Column, Row, Title, columns_of, name_column, number_column
-from kubectl_eksdoc.render.text import Tone, counted
+from kubectl_eksdoc.render.text import Cell, Column, Row, Title, Tone, columns_of, counted, name_column, number_column
 
 # A measurement of DNS in sentences.
 
@@ -131,7 +131,7 @@ def named(targets: Iterable[QueryTarget]) -> str:
     return f"the service ({', '.join(service)})" + (f" and {counted(pods, 'endpoint')}" if pods else "")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MeasureReport(CommandReport):
     """`measured` None: nothing was made, yet or at all. `refused`: what the server would refuse, by names, where it was
     asked. `program` and `asked`: what the pods are given, for the manifests."""

@@ -22,31 +22,28 @@ from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.drain.signs import BUDGET_SIGN, TARGET_SIGN
-from kubectl_eksdoc.render.report import Lines, Markdown, Points, Screen, Section, Table, Written, flush
+from kubectl_eksdoc.render.report import SIGNS, Lines, Markdown, Points, Screen, Section, Table, Written, flush
 from kubectl_eksdoc.render.report import ReportFigure as Drawing
 from kubectl_eksdoc.render.since.screen import counts
-from kubectl_eksdoc.render.tables import (
+from kubectl_eksdoc.render.text import (
     MARGIN,
-    SIGNS,
     Cell,
     Column,
     Drawn,
+    Look,
     Row,
     Title,
-    columns_of,
-    name_column,
-    number_column,
-    text_column,
-)
-from kubectl_eksdoc.render.text import (
-    Look,
     Tone,
     age,
     between,
+    columns_of,
     counted,
     duration,
     joined,
+    name_column,
+    number_column,
     rfc3339,
+    text_column,
     wrapped,
 )
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from kubectl_eksdoc.drain.nodes import natural
 from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.findings import Finding, Remedy, Status, When
 from kubectl_eksdoc.render.drain.plan import DUMP, DrainView, again, dump_folder
 from kubectl_eksdoc.render.drain.signs import in_brief
-from kubectl_eksdoc.render.report import Line, Lines, as_it_is
-from kubectl_eksdoc.render.tables import SIGNS, Title
-from kubectl_eksdoc.render.text import Look, Tone, counted, shown, wrap, wrapped
+from kubectl_eksdoc.render.report import SIGNS, Line, Lines, as_it_is
+from kubectl_eksdoc.render.text import Look, Title, Tone, counted, shown, wrap, wrapped
 
 FLAGS = (
     ("pod-emptydir", "delete-emptydir-data", "Evict pods with emptyDir data too; the data is lost"),
@@ -39,7 +39,7 @@ Advice = tuple[Remedy, tuple[str, ...]]
 """A remedy and the commands that do it, one for each object it is for."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Group:
     """Findings of one code that say the same, worst first as they came. `app` is ``Deployment/web`` or ""."""
 
@@ -266,7 +266,7 @@ _FROM_CREATION = frozenset(
 """What does not change in the life of a pod."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cause:
     """All blockers of one code. `freed`: nodes that its fix frees once those before it in the list are fixed, too;
     `alone`: of these the ones that need no other. `command` fixes the first of what it is about, or is "" where only

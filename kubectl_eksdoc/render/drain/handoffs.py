@@ -9,8 +9,21 @@ from kubectl_eksdoc.render.drain.findings import command_line
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.markdown import block, code, escape, folded, more, table
 from kubectl_eksdoc.render.report import ReportFigure, Written
-from kubectl_eksdoc.render.tables import Drawn, Row, Title, columns_of, plain
-from kubectl_eksdoc.render.text import Look, Tone, counted, cut, duration, joined, shown, wrapped
+from kubectl_eksdoc.render.text import (
+    Drawn,
+    Look,
+    Row,
+    Title,
+    Tone,
+    columns_of,
+    counted,
+    cut,
+    duration,
+    joined,
+    plain,
+    shown,
+    wrapped,
+)
 
 TITLE = Title("After the drain", ": how new nodes come and old ones leave")
 

@@ -33,8 +33,8 @@ from kubectl_eksdoc.render.pages import (
     put,
     table,
 )
-from kubectl_eksdoc.render.tables import SIGNS, Column, Drawn
-from kubectl_eksdoc.render.text import Look, counted, few, listing
+from kubectl_eksdoc.render.report import SIGNS
+from kubectl_eksdoc.render.text import Column, Drawn, Look, counted, few, listing
 
 
 def page(view: DrainView, look: Look) -> str:

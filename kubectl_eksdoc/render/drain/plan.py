@@ -24,9 +24,8 @@ from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.findings import Finding, Status, in_order, reached
 from kubectl_eksdoc.model.kinds import KindRead
-from kubectl_eksdoc.model.nodes import NodeOwner
+from kubectl_eksdoc.model.nodes import ControllerOwner, NodeOwner, Pod
 from kubectl_eksdoc.model.options import usual
-from kubectl_eksdoc.model.pods import ControllerOwner, Pod
 
 SYNC_FAILED = "SyncFailed"
 _JOURNAL = "--journal-namespace"

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from kubectl_eksdoc.kubernetes.keeping import hidden
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.interruption import PodReport
-from kubectl_eksdoc.model.pods import Container, ContainerRunState
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.nodes import Container, ContainerRunState
 from kubectl_eksdoc.render.text import Tone, age, between, counted
 
 Line = str | tuple[str, Tone]

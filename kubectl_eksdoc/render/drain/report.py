@@ -42,6 +42,7 @@ from kubectl_eksdoc.render.markdown import block as code_block
 from kubectl_eksdoc.render.markdown import code, escape, folded, more
 from kubectl_eksdoc.render.report import (
     PLAIN,
+    SIGNS,
     Head,
     Line,
     Lines,
@@ -56,8 +57,22 @@ from kubectl_eksdoc.render.report import (
     as_it_is,
     flush,
 )
-from kubectl_eksdoc.render.tables import MARGIN, SIGNS, Drawn, Title, plain
-from kubectl_eksdoc.render.text import Look, Tone, counted, cut, duration, few, joined, shown, wrap, wrapped
+from kubectl_eksdoc.render.text import (
+    MARGIN,
+    Drawn,
+    Look,
+    Title,
+    Tone,
+    counted,
+    cut,
+    duration,
+    few,
+    joined,
+    plain,
+    shown,
+    wrap,
+    wrapped,
+)
 
 BLOCKERS, ESTIMATE, NEXT = Title("Blockers"), Title("Estimate"), Title("Next", " (nothing was changed)")
 UNKNOWN = Title("Unknown", ": what could not be judged is not taken as fine")

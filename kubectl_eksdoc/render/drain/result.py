@@ -9,8 +9,7 @@ from kubectl_eksdoc.drain import outcome, result
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, TargetVerdict
 from kubectl_eksdoc.drain.policy import Means
 from kubectl_eksdoc.model.findings import Status
-from kubectl_eksdoc.model.nodes import NodeOwner
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import NodeOwner, Pod
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.drain.plan import DrainView, status_of
 from kubectl_eksdoc.render.drain.result_parts import (

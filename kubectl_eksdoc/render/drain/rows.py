@@ -13,8 +13,18 @@ from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.render.drain.findings import grouped
 from kubectl_eksdoc.render.drain.plan import DrainView, status_of
 from kubectl_eksdoc.render.drain.signs import BUDGET_SIGN, POD_SIGN, TARGET_SIGN, Sign
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, columns_of, name_column, number_column, text_column
-from kubectl_eksdoc.render.text import age, between, duration
+from kubectl_eksdoc.render.text import (
+    Cell,
+    Column,
+    Drawn,
+    age,
+    between,
+    columns_of,
+    duration,
+    name_column,
+    number_column,
+    text_column,
+)
 
 UNKNOWN = "unknown"
 NONE = "-"

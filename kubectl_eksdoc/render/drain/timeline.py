@@ -13,8 +13,7 @@ from kubectl_eksdoc.drain.result import DrainPlan, Headroom
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.verdict import estimate_lines
 from kubectl_eksdoc.render.pages import Html, el, folded, lines, more, put
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.text import Look, Tone, counted, cut, duration, short, shown, wrap
+from kubectl_eksdoc.render.text import Look, Title, Tone, counted, cut, duration, short, shown, wrap
 
 _STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400)
 

@@ -3,36 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.interruption import installs, outage, spot
 from kubectl_eksdoc.interruption.installs import Link, effective
 from kubectl_eksdoc.interruption.outage import KARPENTER, sentences
 from kubectl_eksdoc.interruption.plan import InterruptionPlan
 from kubectl_eksdoc.interruption.spot import NOTICE_S, AtRisk, SpotNode
 from kubectl_eksdoc.model import interruption
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Status
 from kubectl_eksdoc.model.interruption import KarpenterInstall
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import CommandReport, Findings, Foot, Head, Points, Section, Table
 from kubectl_eksdoc.render.result import Code as CodeName
 from kubectl_eksdoc.render.result import Count, FindingResult, Lines, Printed, SubjectResult, Text, Texts, UnsetType
-from kubectl_eksdoc.render.tables import (
+from kubectl_eksdoc.render.text import (
     Cell,
     Column,
     Drawn,
     Row,
     Title,
+    Tone,
     columns_of,
+    counted,
+    joined,
     name_column,
     number_column,
     text_column,
 )
-from kubectl_eksdoc.render.text import Tone, counted, joined
 
 # The handling of interruptions in sentences.
 
@@ -122,7 +124,7 @@ _NOTHING = "This command changes nothing. All evidence: -o wide; for a program: 
 _PRINT = "This command changes nothing; it prints: --print stack | commands | iam | helm-values. All evidence: -o wide"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InterruptionReport(CommandReport):
     of = "an answer about interruptions"
 

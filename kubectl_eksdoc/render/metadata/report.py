@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from kubectl_eksdoc.amazon.metadata_service import ImdsVerdict, Reach
 from kubectl_eksdoc.baseline.changes import ResultComparison
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe import affected
 from kubectl_eksdoc.imds_probe.affected import Effect
 from kubectl_eksdoc.imds_probe.fixes.fix import FixOptions
 from kubectl_eksdoc.imds_probe.judging import NODES
 from kubectl_eksdoc.imds_probe.plan import GroupPlan, MetadataPlan, OnePod
 from kubectl_eksdoc.imds_probe.sources import MetadataService, NodesAlike
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.findings import Severity, Subject
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.probes import owner_of
 from kubectl_eksdoc.render.command_result import CommandResult
@@ -129,7 +130,7 @@ def _next(alike: NodesAlike) -> str:
     return f"On the next node they {how}{_DO[alike.later.reach]}, as {alike.later.why} ({_by(alike)})."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ImdsReport(CommandReport):
     """`pod`: the one that was asked about. `offered`: what can be done, for each group of the plan; () where nobody
     looked. `since`: beside an earlier answer, None where none was given."""

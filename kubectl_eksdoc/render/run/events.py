@@ -126,18 +126,16 @@ def _reason(reason: Reason) -> str:
     return "; ".join(filter(None, (why, reason.usual, f"see: {reason.remedy}" if reason.remedy else "")))
 
 
-def left_by_stopping(stands: RunProgress) -> str:
+def left_by_stopping(stands: RunProgress, brief: bool = False) -> str:
     """What is half done if it ends now, as a clause."""
-    parts = []
-    if stands.leaving:
-        parts.append(f"{counted(len(stands.leaving), 'pod')} leaving")
-    if stands.half:
-        parts.append(f"{counted(len(stands.half), 'node')} half empty")
-    if stands.cordoned:
-        parts.append(f"{len(stands.cordoned)} cordoned and full")
-    if stands.cordoned_only:
-        parts.append(f"{len(stands.cordoned_only)} skipped and cordoned")
-    return ", ".join(parts) or "nothing is half done"
+    parts = (
+        (len(stands.leaving), f"{counted(len(stands.leaving), 'pod')} leaving", "leaving"),
+        (len(stands.half), f"{counted(len(stands.half), 'node')} half empty", "half empty"),
+        (len(stands.cordoned), f"{len(stands.cordoned)} cordoned and full", "full"),
+        (len(stands.cordoned_only), f"{len(stands.cordoned_only)} skipped and cordoned", "skipped"),
+    )
+    said = (f"{count} {short}" if brief else long for count, long, short in parts if count)
+    return ", ".join(said) or "nothing is half done"
 
 
 def stop_in_full(stands: RunProgress) -> str:

@@ -18,8 +18,18 @@ from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.drain.timeline import axis, colour, grid, rect, ticks
 from kubectl_eksdoc.render.pages import STYLE, Html, Section, el, folded, framed, lines, more, put, table
 from kubectl_eksdoc.render.record import requests
-from kubectl_eksdoc.render.tables import Cell, Row, columns_of, number_column
-from kubectl_eksdoc.render.text import Look, Tone, counted, duration, listing, rfc3339
+from kubectl_eksdoc.render.text import (
+    Cell,
+    Look,
+    Row,
+    Tone,
+    columns_of,
+    counted,
+    duration,
+    listing,
+    number_column,
+    rfc3339,
+)
 
 _MOST = 5
 MOST_DROPPED = 20

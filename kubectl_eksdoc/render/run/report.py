@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from enum import Enum
 from types import MappingProxyType
@@ -14,6 +14,7 @@ from kubectl_eksdoc.drain.handoff.offers import HandOff
 from kubectl_eksdoc.drain.run.account import WAITED_S
 from kubectl_eksdoc.drain.run.chronicle import holds
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.render import record as rows
 from kubectl_eksdoc.render.command_result import CommandResult
@@ -42,8 +43,7 @@ from kubectl_eksdoc.render.report import PLAIN, Head, Lines, OwnFormat, Points, 
 from kubectl_eksdoc.render.result import Count, Difference, FindingResult, Printed, Seconds, Text, Texts
 from kubectl_eksdoc.render.result import Moment as At
 from kubectl_eksdoc.render.run.events import json_line
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.text import Look, counted, duration, listing, rfc3339, sentences
+from kubectl_eksdoc.render.text import Look, Title, counted, duration, listing, rfc3339, sentences
 
 
 class Outcome(str, Enum):
@@ -52,7 +52,7 @@ class Outcome(str, Enum):
     STOPPED = "stopped"  # it asks for nothing more, and was not at its end
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunReport(Report):
     """`record`: what was planned and what happened, with times from the begin of this part of the run; `stopped`: why,
     "" if it was not. `resumed`: somebody had begun it before. `reached_by`: the words that lead to the same cluster
@@ -189,9 +189,13 @@ def _differences(view: RunReport) -> Iterator[str]:
     if view.resumed:
         yield "This part of the run was planned again when it was resumed: times and counts are from then."
     if estimate is not None and not record.record.undone and view.outcome is Outcome.DONE and record.evictions:
-        took_s = record.record.drain_s - record.waited_s
+        took_s, speed = record.record.drain_s - record.waited_s, record.cluster.identity.speed
         without = " (without its pause)" if record.record.paused_s else ""
-        yield f"It took{without} {against_times(estimate.p50_s, estimate.p95_s, took_s, record.record.causes)}."
+        yield (
+            f"Not compared with p50: the cluster plays {speed:g} times as fast."
+            if speed != 1.0
+            else f"It took{without} {against_times(estimate.p50_s, estimate.p95_s, took_s, record.record.causes)}."
+        )
     if undone := [node.name for node in record.not_emptied if not node.seen_empty]:
         yield f"Not emptied: {listing(undone, _MOST_NAMES, Look())}."
     if empty := [node.name for node in record.not_emptied if node.seen_empty]:
@@ -248,8 +252,12 @@ class _Errors(Printed):
     """By how many seconds each made the run longer than p50, or shorter (negative)."""
 
 
+def _late_s(view: RecordView) -> float | None:
+    return view.late_s if view.cluster.identity.speed == 1.0 else None
+
+
 def _errors(view: RecordView) -> _Errors | None:
-    estimate, late_s = view.plan.estimate, view.late_s
+    estimate, late_s = view.plan.estimate, _late_s(view)
     if estimate is None or late_s is None:
         return None
     took_s = estimate.p50_s + late_s
@@ -289,7 +297,8 @@ class RunResult(CommandResult):
     ended_seconds: Seconds
     """When it was over: readySeconds after the last node was done."""
     late_seconds: Difference | None
-    """How much longer than the plan's p50; negative: sooner. null where one of both has no end."""
+    """How much longer than the plan's p50; negative: sooner. null where one of both has no end, and of a rehearsal that
+    is served faster than time."""
     errors: _Errors | None
     """null where it has no end, or nothing was estimated."""
     ready_seconds: Seconds
@@ -331,6 +340,7 @@ class RunResult(CommandResult):
             view,
             view.record,
             errors=_errors(view),
+            late_seconds=_late_s(view),
             not_ready=view.record.unready,
             against_plan=against_plan(facts),
             next=facts.steps,

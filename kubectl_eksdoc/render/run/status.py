@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
 from types import MappingProxyType
@@ -14,22 +13,12 @@ from kubectl_eksdoc.amazon.group_updates import PATIENCE
 from kubectl_eksdoc.drain.run.account import nodes_of, phase_words
 from kubectl_eksdoc.drain.run.journal import Journaled
 from kubectl_eksdoc.drain.run.others import OthersNode
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, HeldLock, RunNote, RunPhase, RunSummary, Timed
 from kubectl_eksdoc.render.drain.findings import to_do
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.record import RecordCause, against_times, because, requests
-from kubectl_eksdoc.render.report import (
-    PLAIN,
-    Head,
-    Lines,
-    OwnFormat,
-    Points,
-    Report,
-    Section,
-    Table,
-    as_it_is,
-    flush,
-)
+from kubectl_eksdoc.render.report import PLAIN, Head, Lines, OwnFormat, Points, Report, Section, Table, as_it_is, flush
 from kubectl_eksdoc.render.result import (
     Count,
     Difference,
@@ -43,13 +32,26 @@ from kubectl_eksdoc.render.result import (
     Texts,
 )
 from kubectl_eksdoc.render.run.events import json_line
-from kubectl_eksdoc.render.tables import Column, Title, columns_of, name_column, number_column, text_column
-from kubectl_eksdoc.render.text import Look, age, between, counted, duration, listing, rfc3339
+from kubectl_eksdoc.render.text import (
+    Column,
+    Look,
+    Title,
+    age,
+    between,
+    columns_of,
+    counted,
+    duration,
+    listing,
+    name_column,
+    number_column,
+    rfc3339,
+    text_column,
+)
 
 # Predicted against actual: what the plans of past runs said, and what happened.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Past:
     """A run and what stands in its journal. `timed`: of its last part that came to its end."""
 
@@ -77,7 +79,7 @@ class Past:
 _MOST_NAMES = 6
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WithoutJournal:
     """A run that is known by what `nodes` say of it alone. `gone`: its journal is not in `namespace` any more; else it
     may be there, in another namespace than was asked for. `command` takes it back, or shows it."""
@@ -95,7 +97,7 @@ class WithoutJournal:
         return f"run {self.run}: {what}; {carry} ({listing(self.nodes, _MOST_NAMES, Look())})"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StatusReport(Report):
     """The runs of a cluster, and what nodes say of runs that have no journal there. `run` is one of `runs` in full,
     None where only the list is asked for; `held` is the lock, None where it must not be read. `without`: runs that are
@@ -389,7 +391,7 @@ _GROUPS_OWN = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OthersReport(Report):
     """`command` shows a run of this tool, to be copied into a shell."""
 

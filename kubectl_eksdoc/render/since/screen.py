@@ -10,9 +10,8 @@ from kubectl_eksdoc.baseline.changes import FindingChangeKind, FindingSince, Res
 from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.markdown import escape, folded
-from kubectl_eksdoc.render.report import Line, Lines, flush
-from kubectl_eksdoc.render.tables import SIGNS, Mark, Title, unmarked
-from kubectl_eksdoc.render.text import Tone, age, between, few, joined, rfc3339
+from kubectl_eksdoc.render.report import SIGNS, Line, Lines, Mark, flush, unmarked
+from kubectl_eksdoc.render.text import Title, Tone, age, between, few, joined, rfc3339
 
 # The words for what became of findings: the line of counts, the remarks, and how one is told or marked.
 

@@ -7,10 +7,10 @@ upstream's delay between attempts is left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.model.nodes import UNSCHEDULABLE_TAINT
@@ -20,7 +20,7 @@ from kubectl_eksdoc.simulator.disruptions import NOT_READY, UNREACHABLE
 from kubectl_eksdoc.simulator.registry import Registry
 from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem
 from kubectl_eksdoc.simulator.workloads import templates
-from kubectl_eksdoc.simulator.workloads.owning import Index, Owners
+from kubectl_eksdoc.simulator.workloads.owning import Index, ObjectController, OncePerDocument, Owners
 from kubectl_eksdoc.simulator.workloads.replica_sets import scaled
 from kubectl_eksdoc.simulator.workloads.taints import NO_EXECUTE, NO_SCHEDULE, all_tolerated, taints_of
 from kubectl_eksdoc.simulator.workloads.templates import (
@@ -63,39 +63,36 @@ class _Places:
     """Mutable: remembers what it decided for a template and a node, until one of them changes."""
 
     def __init__(self) -> None:
-        self._read: dict[int, tuple[Doc, NodeDemand, list[Doc]]] = {}
-        self._decided: dict[tuple[int, str], tuple[Doc, Doc | None, _Place]] = {}
+        self._read = OncePerDocument(_Demand)
 
     def of(self, owner: StoredItem, node: Doc) -> _Place:
-        template: Doc = owner.doc["spec"].get("template") or {}
+        return self._read.of(templates.template_in(owner)).place(node)
+
+
+class _Demand:
+    """Of a template. Mutable: it remembers what it decided, by the node's name."""
+
+    def __init__(self, template: Doc) -> None:
+        spec: Doc = template.get("spec") or {}
+        self._name = spec.get("nodeName")
+        self._demand = demand_of(spec)
+        self._tolerations = [*(spec.get("tolerations") or ()), *added_tolerations(spec)]
+        self._decided: dict[str, tuple[Doc, Doc | None, _Place]] = {}
+
+    def place(self, node: Doc) -> _Place:
         spec: Doc = node.get("spec") or {}
-        labels = node["metadata"].get("labels")
-        key = (id(template), node["metadata"]["name"])
-        held = self._decided.get(key)
-        if held is not None and held[0] is spec and held[1] is labels:
-            return held[2]
-        made = self._decide(template, node)
-        self._decided[key] = (spec, labels, made)
-        return made
+        labels, name = node["metadata"].get("labels"), node["metadata"]["name"]
+        held = self._decided.get(name)
+        if held is None or held[0] is not spec or held[1] is not labels:
+            held = self._decided[name] = (spec, labels, self._decide(node, name))
+        return held[2]
 
-    def _decide(self, template: Doc, node: Doc) -> _Place:
-        demand, tolerations = self._demand(template)
-        name = node["metadata"]["name"]
-        if (template.get("spec") or {}).get("nodeName") not in (None, "", name):
+    def _decide(self, node: Doc, name: str) -> _Place:
+        if self._name not in (None, "", name) or not self._demand.accepts(name, labels_of(node)):
             return _Place(False, False)
-        if not demand.accepts(name, labels_of(node)):
-            return _Place(False, False)
-        if all_tolerated(taints_of(node, NO_SCHEDULE, NO_EXECUTE), tolerations):
+        if all_tolerated(taints_of(node, NO_SCHEDULE, NO_EXECUTE), self._tolerations):
             return _Place(True, True)
-        return _Place(False, all_tolerated(taints_of(node, NO_EXECUTE), tolerations))
-
-    def _demand(self, template: Doc) -> tuple[NodeDemand, list[Doc]]:
-        held = self._read.get(id(template))
-        if held is None:
-            spec: Doc = template.get("spec") or {}
-            tolerations = [*(spec.get("tolerations") or ()), *added_tolerations(spec)]
-            held = self._read[id(template)] = (template, demand_of(spec), tolerations)
-        return held[1], held[2]
+        return _Place(False, all_tolerated(taints_of(node, NO_EXECUTE), self._tolerations))
 
 
 def demand_of(spec: Doc) -> NodeDemand:
@@ -151,7 +148,7 @@ GENERATION_LABEL = "pod-template-generation"
 GENERATION_ANNOTATION = "deprecated.daemonset.template.generation"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Rollout:
     """`most_away` and `most_beside` are maxUnavailable and maxSurge as counts, of nodes that want a pod."""
 
@@ -237,18 +234,17 @@ BURST = 250
 _ByNode = Mapping[str, list[StoredItem]]
 
 
-class DaemonSets:
+class DaemonSets(ObjectController):
     """A `Controller`; keys are those of DaemonSets."""
 
     resources = (DAEMON_SETS, templates.PODS, NODES)
 
     def __init__(self, registry: Registry, index: Index) -> None:
-        self._registry = registry
-        self._index = index
+        super().__init__(registry, index)
         self._owners = Owners(registry, index, kinds.DAEMON_SETS)
         self._places = _Places()
         self._templates = PodTemplates(registry.store)
-        self._tolerant: dict[int, tuple[Doc, Doc]] = {}
+        self._tolerant = OncePerDocument(_tolerant)
         self._revisions = Revisions(registry, index, kinds.DAEMON_SETS)
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
@@ -258,10 +254,7 @@ class DaemonSets:
             return self._concerned(change)
         return self._owners.of(change)
 
-    def reconcile(self, key: Key) -> float | None:
-        item = self._registry.store.get(DAEMON_SETS, key)
-        if item is None:
-            return None
+    def look_after(self, item: StoredItem) -> float | None:
         own = self._owners.claimed(item, templates.PODS)
         held = self._revisions.of(item, self._owners.matcher(item))
         latest = self._revisions.latest(item, held, _known_hash(item, own))
@@ -275,7 +268,7 @@ class DaemonSets:
                 self._update(item, rollout)
         live = {templates.labels_of(pod.doc).get(HASH_LABEL) for pod in own}
         self._revisions.truncate(item, held, {each.key[1] for each in held if hash_in(each) in live or each is latest})
-        return self._report(item, by_node, nodes, rollout)
+        return self._counted(item, by_node, nodes, rollout)
 
     def _concerned(self, change: StoreChange) -> Iterable[Key]:
         """Sets for which the node is another place than before."""
@@ -325,24 +318,14 @@ class DaemonSets:
                 self._registry.delete(current)
 
     def _pod(self, item: StoredItem, node: str, rollout: _Rollout) -> Doc:
-        pod = self._templates.pod(self._tolerant_template(item), item, kinds.DAEMON_SETS)
+        pod = self._templates.pod(self._tolerant.of(templates.template_in(item)), item, kinds.DAEMON_SETS)
         labels = {**(pod["metadata"].get("labels") or {}), HASH_LABEL: rollout.hash}
         if rollout.generation:
             labels[GENERATION_LABEL] = rollout.generation
         made = with_value(pod, ("metadata", "labels"), labels)
         return {**made, "spec": for_node(pod["spec"], node)}
 
-    def _tolerant_template(self, item: StoredItem) -> Doc:
-        """The template with the tolerations that its pods get, one document for each template."""
-        template: Doc = item.doc["spec"].get("template") or {}
-        held = self._tolerant.get(id(template))
-        if held is None:
-            spec: Doc = template.get("spec") or {}
-            tolerations = [*(spec.get("tolerations") or ()), *added_tolerations(spec)]
-            held = self._tolerant[id(template)] = template, with_value(template, ("spec", "tolerations"), tolerations)
-        return held[1]
-
-    def _report(self, item: StoredItem, by_node: _ByNode, nodes: list[Doc], rollout: _Rollout) -> float | None:
+    def _counted(self, item: StoredItem, by_node: _ByNode, nodes: list[Doc], rollout: _Rollout) -> float | None:
         """Write the status as of these pods; in how many seconds it changes by itself."""
         wanted = there = misplaced = ready = available = updated = 0
         soon: list[float] = []
@@ -371,10 +354,15 @@ class DaemonSets:
         status: Doc = {key: value for key, value in counted.items() if value}
         status |= {"currentNumberScheduled": there, "desiredNumberScheduled": wanted}
         status |= {"numberMisscheduled": misplaced, "numberReady": ready}
-        current = self._registry.get(DAEMON_SETS, item.key)
         kept = {key: value for key, value in (item.doc.get("status") or {}).items() if key == "collisionCount"}
-        self._registry.update(current, {**current.doc, "status": {**kept, **status}}, status=True)
+        self._report(item, {**kept, **status})
         return min(soon, default=None)
+
+
+def _tolerant(template: Doc) -> Doc:
+    """The template with the tolerations that its pods get."""
+    spec: Doc = template.get("spec") or {}
+    return with_value(template, ("spec", "tolerations"), [*(spec.get("tolerations") or ()), *added_tolerations(spec)])
 
 
 def _by_node(own: Iterable[StoredItem]) -> dict[str, list[StoredItem]]:
@@ -401,7 +389,7 @@ def _oldest_first(own: list[StoredItem]) -> list[StoredItem]:
         own,
         key=lambda pod: (
             not templates.node_of(pod.doc),
-            str(pod.doc["metadata"].get("creationTimestamp") or ""),
+            pod.created,
             pod.key[1],
         ),
     )

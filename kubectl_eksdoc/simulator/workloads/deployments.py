@@ -13,7 +13,7 @@ from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.simulator.registry import Registry, condition
 from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem, moment
 from kubectl_eksdoc.simulator.workloads import templates
-from kubectl_eksdoc.simulator.workloads.owning import Index, Owners, controller_of, keys_of_owner
+from kubectl_eksdoc.simulator.workloads.owning import Index, ObjectController, Owners, controller_of, keys_of_owner
 from kubectl_eksdoc.simulator.workloads.replica_sets import REPLICA_SETS, wanted
 from kubectl_eksdoc.simulator.workloads.rollouts import (
     DESIRED,
@@ -187,14 +187,13 @@ def _sum(items: Iterable[StoredItem], what: str) -> int:
 DEPLOYMENTS = kinds.DEPLOYMENTS.full_name
 
 
-class Deployments:
+class Deployments(ObjectController):
     """A `Controller`; keys are those of Deployments."""
 
     resources = (DEPLOYMENTS, REPLICA_SETS, templates.PODS)
 
     def __init__(self, registry: Registry, index: Index) -> None:
-        self._registry = registry
-        self._index = index
+        super().__init__(registry, index)
         self._owners = Owners(registry, index, kinds.DEPLOYMENTS)
         self._generations = Generations(registry)
         self._writing = False
@@ -206,10 +205,7 @@ class Deployments:
             return self._waiting_for(change) if change.what is StoreChangeKind.DELETED else ()
         return self._owners.of(change)
 
-    def reconcile(self, key: Key) -> float | None:
-        item = self._registry.store.get(DEPLOYMENTS, key)
-        if item is None:
-            return None
+    def look_after(self, item: StoredItem) -> float | None:
         own = self._owners.claimed(item, REPLICA_SETS)
         new, old = self._generations.told_apart(item, own)
         limits = limits_of(item.doc)
@@ -270,7 +266,7 @@ class Deployments:
         latest, old = self._resized(limits, steps, there, old)
         if not steps:
             self._generations.clean_up(item, old)
-        return self._report(item, latest, old, limits)
+        return self._progressed(item, latest, old, limits)
 
     def _recreate(
         self, item: StoredItem, new: StoredItem | None, old: list[StoredItem], limits: RolloutLimits
@@ -279,14 +275,14 @@ class Deployments:
         running = [each for each in old if wanted(each.doc)]
         if running:
             new, old = self._resized(limits, [(each, 0) for each in running], new, old)
-            return self._report(item, new, old, limits)
+            return self._progressed(item, new, old, limits)
         if any(counted(each, "replicas") or self._runs(each) for each in old):
-            return self._report(item, new, old, limits)
+            return self._progressed(item, new, old, limits)
         item, there = self._latest(item, new, old, limits)
         latest, old = self._resized(limits, [(there, limits.replicas)], there, old)
         if complete(item.doc, status_of(item.doc, latest, old, limits, self._registry.now)):
             self._generations.clean_up(item, old)
-        return self._report(item, latest, old, limits)
+        return self._progressed(item, latest, old, limits)
 
     def _runs(self, item: StoredItem) -> bool:
         return any(not templates.is_finished(pod.doc) for pod in self._index.controlled(item.uid, templates.PODS))
@@ -332,7 +328,7 @@ class Deployments:
         made = with_condition(held, new, self._registry.now)
         return self._written(item, with_value(item.doc, ("status", "conditions"), made))
 
-    def _report(
+    def _progressed(
         self, item: StoredItem, new: StoredItem | None, old: Sequence[StoredItem], limits: RolloutLimits
     ) -> float | None:
         status = status_of(item.doc, new, old, limits, self._registry.now)

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.registry import Registry
 from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem
 from kubectl_eksdoc.simulator.workloads import templates
-from kubectl_eksdoc.simulator.workloads.owning import Index, keys_of_owner, reference_to
+from kubectl_eksdoc.simulator.workloads.owning import Index, ObjectController, keys_of_owner, reference_to
 
 # Endpoints of a Service: what one says of a pod, and the ports it is reached at.
 #
@@ -101,7 +101,7 @@ MOST = 100
 """Endpoints in one slice (--max-endpoints-per-slice)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Spread:
     """`kept`: endpoints of each slice that stays, as they are to be; `new`: of those to make; `spare`: to delete."""
 
@@ -234,14 +234,13 @@ class _Known(NamedTuple):
     endpoint: Doc | None
 
 
-class EndpointSlices:
+class EndpointSlices(ObjectController):
     """A `Controller`; keys are those of Services."""
 
     resources = (SERVICES, templates.PODS, NODES, SLICES)
 
     def __init__(self, registry: Registry, index: Index) -> None:
-        self._registry = registry
-        self._index = index
+        super().__init__(registry, index)
         self._memberships = Memberships()
         self._known: dict[str, dict[str, _Known]] = {}
         self._writing = False
@@ -265,17 +264,14 @@ class EndpointSlices:
             return ()
         return [key for pod in self._index.on_node(item.key[1]) for key in self._memberships.of(pod)]
 
-    def reconcile(self, key: Key) -> float | None:
-        service = self._registry.store.get(SERVICES, key)
-        if service is None or service.leaving:
-            return None
+    def look_after(self, service: StoredItem) -> None:
         spec = service.doc["spec"]
         selector = spec.get("selector")
-        if not selector or spec.get("type") == "ExternalName":
-            return None
+        if service.leaving or not selector or spec.get("type") == "ExternalName":
+            return
         held = [item for item in self._index.controlled(service.uid, SLICES) if not item.leaving and _managed(item)]
         families = spec.get("ipFamilies") or ["IPv4"]
-        own = list(self._index.labelled(key[0], selector))
+        own = list(self._index.labelled(service.key[0], selector))
         self._writing = True  # it need not look again at what it wrote itself
         try:
             for family in families:
@@ -285,7 +281,6 @@ class EndpointSlices:
                     self._registry.delete(item)
         finally:
             self._writing = False
-        return None
 
     def _reconcile_family(
         self, service: StoredItem, family: str, own: list[StoredItem], held: list[StoredItem]

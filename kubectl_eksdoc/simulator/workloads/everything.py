@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.simulator.controllers import Controller
 from kubectl_eksdoc.simulator.registry import Registry
 from kubectl_eksdoc.simulator.workloads.daemon_sets import DaemonSets
@@ -16,7 +17,7 @@ from kubectl_eksdoc.simulator.workloads.garbage import (
 )
 from kubectl_eksdoc.simulator.workloads.jobs import EndedJobs, Jobs
 from kubectl_eksdoc.simulator.workloads.owning import Index
-from kubectl_eksdoc.simulator.workloads.replica_sets import ReplicaSets
+from kubectl_eksdoc.simulator.workloads.replica_sets import OtherControllers, ReplicaSets
 from kubectl_eksdoc.simulator.workloads.stateful_sets import StatefulSets
 from kubectl_eksdoc.simulator.workloads.taints import NodeTaints, TaintEvictions
 
@@ -30,16 +31,18 @@ def every_controller(registry: Registry, index: Index | None = None) -> tuple[Co
     index = Index(registry.store) if index is None else index
     return (
         ReplicaSets(registry, index),
+        ReplicaSets(registry, index, kinds.REPLICATION_CONTROLLERS),
         Deployments(registry, index),
         StatefulSets(registry, index),
         DaemonSets(registry, index),
         Jobs(registry, index),
-        EndedJobs(registry),
+        OtherControllers(registry, index),
+        EndedJobs(registry, index),
         EndpointSlices(registry, index),
-        NodeTaints(registry),
+        NodeTaints(registry, index),
         TaintEvictions(registry, index),
         PodGarbage(registry, index),
-        ClaimProtection(registry),
+        ClaimProtection(registry, index),
         DetachController(registry, index),
         Namespaces(registry),
         Garbage(registry, index),

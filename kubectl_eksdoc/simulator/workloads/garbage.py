@@ -15,42 +15,39 @@ from kubectl_eksdoc.simulator.disruptions import disrupted
 from kubectl_eksdoc.simulator.registry import DeleteOptions, Registry
 from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem
 from kubectl_eksdoc.simulator.workloads import templates
-from kubectl_eksdoc.simulator.workloads.owning import Index, group_of
+from kubectl_eksdoc.simulator.workloads.owning import Index, ObjectController, is_missing
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 
 _OWNERS = ("metadata", "ownerReferences")
-_FINALIZERS = ("metadata", "finalizers")
 
 
-class Garbage:
+class Garbage(ObjectController):
     """A `Controller`; keys are ("", UID). It is told of all kinds that the registry knows."""
 
     def __init__(self, registry: Registry, index: Index) -> None:
-        self._registry = registry
-        self._index = index
+        super().__init__(registry, index)
         self.resources = registry.traits.keys()
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
-        meta = change.item.doc["metadata"]
-        owners = meta.get("ownerReferences") or ()
+        owners = change.item.owners
         if change.what is StoreChangeKind.DELETED:
             gone = change.item.uid
             yield from (("", item.uid) for item in self._index.dependents(gone))
             yield from (("", owner["uid"]) for owner in owners)  # it may have waited for this one
         elif change.item.leaving:
-            if meta.get("finalizers"):
+            if change.item.finalizers:
                 yield ("", change.item.uid)
             if owners and (change.before is None or not change.before.leaving):
                 yield from (("", owner["uid"]) for owner in owners)
-        elif owners and (change.before is None or change.before.doc["metadata"].get("ownerReferences") != owners):
+        elif owners and (change.before is None or change.before.owners != owners):
             yield ("", change.item.uid)
 
     def reconcile(self, key: Key) -> float | None:
         item = self._index.of_uid(key[1])
         if item is None:
             return None
-        if item.leaving and ORPHAN in _finalizers(item):
+        if item.leaving and ORPHAN in item.finalizers:
             self._orphan(item)
         elif _waits(item):
             self._wait(item)
@@ -73,10 +70,10 @@ class Garbage:
 
     def _judge(self, item: StoredItem) -> None:
         """Delete what no owner keeps; what some still keep only loses the others."""
-        owners: list[Doc] = item.doc["metadata"].get("ownerReferences") or []
+        owners = item.owners
         if not owners or (item.leaving and not _waits(item)):
             return
-        missing = {owner["uid"] for owner in owners if self._missing(owner, item.key[0])}
+        missing = {owner["uid"] for owner in owners if is_missing(self._registry, self._index, owner, item.key[0])}
         waiting = {owner["uid"] for owner in owners if self._waiting(owner)}
         if any(owner["uid"] not in missing | waiting for owner in owners):
             if missing | waiting:
@@ -87,16 +84,6 @@ class Garbage:
         elif not item.leaving:
             self._delete(item, _asked(item))
 
-    def _missing(self, owner: Doc, namespace: str) -> bool:
-        """Whether the owner is certainly not there."""
-        held = self._index.of_uid(owner["uid"])
-        if held is not None:
-            return held.key[0] not in ("", namespace) or held.key[1] != owner["name"]
-        named = (group_of(owner), owner["kind"])
-        traits = self._registry.traits.items()
-        resource = next((name for name, each in traits if (each.named.group, each.named.kind) == named), "")
-        return bool(resource) and self._index.held(resource)
-
     def _waiting(self, owner: Doc) -> bool:
         held = self._index.of_uid(owner["uid"])
         return held is not None and _waits(held)
@@ -105,14 +92,14 @@ class Garbage:
         """Dependents that wait themselves must not keep it: they may wait for it in a circle."""
         for dependent in self._index.dependents(item.uid):
             if _waits(dependent):
-                owners = [{**each, "blockOwnerDeletion": False} for each in item.doc["metadata"]["ownerReferences"]]
-                self._registry.update(item, with_value(item.doc, _OWNERS, owners))
+                owners = [{**each, "blockOwnerDeletion": False} for each in item.owners]
+                self._registry.put(item, _OWNERS, owners)
                 return
 
     def _disown(self, item: StoredItem, uids: set[str]) -> None:
         current = self._registry.get(item.resource, item.key)
-        kept = [each for each in current.doc["metadata"].get("ownerReferences") or () if each["uid"] not in uids]
-        self._registry.update(current, with_value(current.doc, _OWNERS, kept))
+        kept = [each for each in current.owners if each["uid"] not in uids]
+        self._registry.put(current, _OWNERS, kept)
 
     def _delete(self, item: StoredItem, propagation: str) -> None:
         current = self._registry.get(item.resource, item.key)
@@ -121,30 +108,23 @@ class Garbage:
 
     def _let_go(self, item: StoredItem, finalizer: str) -> None:
         current = self._registry.get(item.resource, item.key)
-        kept = [each for each in _finalizers(current) if each != finalizer]
-        self._registry.update(current, with_value(current.doc, _FINALIZERS, kept))
-
-
-def _finalizers(item: StoredItem) -> list[str]:
-    return item.doc["metadata"].get("finalizers") or []
+        self._registry.let_go(current, finalizer)
 
 
 def _waits(item: StoredItem) -> bool:
     """Whether it is being deleted and waits for its dependents to go first."""
-    return item.leaving and FOREGROUND in _finalizers(item)
+    return item.leaving and FOREGROUND in item.finalizers
 
 
 def _blocks(item: StoredItem, uid: str) -> bool:
-    owners = item.doc["metadata"].get("ownerReferences") or ()
-    return any(each["uid"] == uid and each.get("blockOwnerDeletion") for each in owners)
+    return any(each["uid"] == uid and each.get("blockOwnerDeletion") for each in item.owners)
 
 
 def _asked(item: StoredItem) -> str:
     """The way of deletion that its own finalizers ask for."""
-    held = _finalizers(item)
-    if ORPHAN in held:
+    if ORPHAN in item.finalizers:
         return "Orphan"
-    return "Foreground" if FOREGROUND in held else "Background"
+    return "Foreground" if FOREGROUND in item.finalizers else "Background"
 
 
 # The pod garbage collector: pods on nodes that are gone are failed and deleted by force, budgets or not.
@@ -164,14 +144,13 @@ QUARANTINE_S = 40.0
 REASON, MESSAGE = "DeletionByPodGC", "PodGC: node no longer exists"
 
 
-class PodGarbage:
+class PodGarbage(ObjectController):
     """A `Controller`; keys are ("", name of a node). Without any node in the store none is missed."""
 
     resources = (NODES, templates.PODS)
 
     def __init__(self, registry: Registry, index: Index) -> None:
-        self._registry = registry
-        self._index = index
+        super().__init__(registry, index)
         self._due: dict[str, float] = {}
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
@@ -254,7 +233,7 @@ class Namespaces:
 
     def _finalize(self, item: StoredItem) -> None:
         kept = [each for each in at(item.doc, "spec", "finalizers") or () if each != FINALIZER]
-        self._registry.update(item, with_value(item.doc, ("spec", "finalizers"), kept))
+        self._registry.put(item, ("spec", "finalizers"), kept)
 
 
 # The protection of claims in use: one that is being deleted stays until no pod on a node uses it.
@@ -266,13 +245,10 @@ CLAIMS, CLAIM_PROTECTION_PODS = kinds.CLAIMS.full_name, kinds.PODS.full_name
 CLAIM_PROTECTION_FINALIZER = "kubernetes.io/pvc-protection"
 
 
-class ClaimProtection:
+class ClaimProtection(ObjectController):
     """A `Controller`; keys are those of claims."""
 
     resources = (CLAIMS, CLAIM_PROTECTION_PODS)
-
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
         if change.item.resource == CLAIMS:
@@ -281,13 +257,9 @@ class ClaimProtection:
             return ()
         return [(change.item.key[0], name) for name in claims_of(change.item.doc)]
 
-    def reconcile(self, key: Key) -> float | None:
-        item = self._registry.store.get(CLAIMS, key)
-        if item is None or not _is_held(item) or self._is_used(key):
-            return None
-        kept = [each for each in item.doc["metadata"]["finalizers"] if each != CLAIM_PROTECTION_FINALIZER]
-        self._registry.update(item, with_value(item.doc, ("metadata", "finalizers"), kept))
-        return None
+    def look_after(self, item: StoredItem) -> None:
+        if _is_held(item) and not self._is_used(item.key):
+            self._registry.let_go(item, CLAIM_PROTECTION_FINALIZER)
 
     def _is_used(self, key: Key) -> bool:
         """By a pod that has a node: no kubelet starts one whose claim is being deleted."""
@@ -296,7 +268,7 @@ class ClaimProtection:
 
 
 def _is_held(claim: StoredItem) -> bool:
-    return claim.leaving and CLAIM_PROTECTION_FINALIZER in (at(claim.doc, "metadata", "finalizers") or ())
+    return claim.leaving and CLAIM_PROTECTION_FINALIZER in claim.finalizers
 
 
 def claims_of(pod: Doc) -> list[str]:
@@ -322,14 +294,13 @@ TAKES_S = 3.0
 """From the end of a pod until its volumes are off the node: unmounted by the kubelet, detached by the driver."""
 
 
-class DetachController:
+class DetachController(ObjectController):
     """A `Controller`; keys are those of attachments."""
 
     resources = (ATTACHMENTS, templates.PODS)
 
     def __init__(self, registry: Registry, index: Index) -> None:
-        self._registry = registry
-        self._index = index
+        super().__init__(registry, index)
         self._due: dict[Key, float] = {}
 
     def touched(self, change: StoreChange) -> Iterable[Key]:

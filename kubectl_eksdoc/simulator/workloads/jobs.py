@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.simulator.registry import DeleteOptions, Registry, condition, put
 from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem, later, moment, rfc3339
 from kubectl_eksdoc.simulator.workloads import templates
-from kubectl_eksdoc.simulator.workloads.owning import Index, Owners, keys_of_owner, may_be_adopted
+from kubectl_eksdoc.simulator.workloads.owning import Index, ObjectController, Owners, keys_of_owner, may_be_adopted
 from kubectl_eksdoc.simulator.workloads.replica_sets import surplus
 from kubectl_eksdoc.simulator.workloads.templates import PodTemplates, annotations_of, labels_of
 
@@ -29,7 +29,7 @@ BACKOFF_S, LONGEST_BACKOFF_S = 10.0, 600.0
 
 
 def is_tracked(pod: StoredItem) -> bool:
-    return TRACKING in (pod.doc["metadata"].get("finalizers") or ())
+    return TRACKING in pod.finalizers
 
 
 def only_replaces_failed(job: Doc) -> bool:
@@ -175,21 +175,17 @@ def ended(status: Doc, how: Doc, now: str) -> Doc:
     return {**made, "completionTime": now} if last["type"] == "Complete" else made
 
 
-class EndedJobs:
+class EndedJobs(ObjectController):
     """A `Controller`; keys are those of Jobs: they go so many seconds after their end (ttlSecondsAfterFinished)."""
 
     resources = (JOBS,)
-
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
         asked = change.item.doc["spec"].get("ttlSecondsAfterFinished") is not None
         return (change.item.key,) if asked and change.what is not StoreChangeKind.DELETED else ()
 
-    def reconcile(self, key: Key) -> float | None:
-        item = self._registry.store.get(JOBS, key)
-        if item is None or item.leaving:
+    def look_after(self, item: StoredItem) -> float | None:
+        if item.leaving:
             return None
         left_s = _left_s(item.doc, self._registry.agenda.now)
         if left_s is None or left_s > 0:
@@ -291,14 +287,13 @@ def completed(job: Doc) -> Doc:
 BURST = 500
 
 
-class Jobs:
+class Jobs(ObjectController):
     """A `Controller`; keys are those of Jobs."""
 
     resources = (JOBS, templates.PODS)
 
     def __init__(self, registry: Registry, index: Index) -> None:
-        self._registry = registry
-        self._index = index
+        super().__init__(registry, index)
         self._owners = Owners(registry, index, kinds.JOBS)
         self._templates = PodTemplates(registry.store)
         self._backoff = Backoff()
@@ -339,8 +334,7 @@ class Jobs:
             if self._reached(item.doc, status, count):
                 how = decision(SUCCEEDED, self._registry.now)
         status = self._reported(item, status, own, count, how)
-        current = self._registry.get(JOBS, item.key)
-        self._registry.update(current, {**current.doc, "status": status}, status=True)
+        self._report(item, status)
         for pod in counted:
             self._free(pod)
         deadline_s = self._deadline_s(item.doc, status)
@@ -493,5 +487,4 @@ class Jobs:
         current = self._registry.store.get(templates.PODS, pod.key)
         if current is None or current.uid != pod.uid or not is_tracked(current):
             return current or pod
-        kept = [each for each in current.doc["metadata"]["finalizers"] if each != TRACKING]
-        return self._registry.update(current, with_value(current.doc, ("metadata", "finalizers"), kept))
+        return self._registry.let_go(current, TRACKING)

@@ -7,11 +7,12 @@ Kubernetes v1.36.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Generic, TypeVar
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc, with_value
+from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.selectors import NOTHING, Selector, from_document
 from kubectl_eksdoc.simulator.registry import Registry
@@ -23,6 +24,8 @@ from kubectl_eksdoc.simulator.store import Key, Store, StoreChange, StoreChangeK
 
 
 PODS = kinds.PODS.full_name
+
+T = TypeVar("T")
 
 _Place = tuple[str, ...]
 _Ref = tuple[str, Key]
@@ -43,10 +46,6 @@ class Index:
     def controlled(self, uid: str, resource: str) -> list[StoredItem]:
         """Objects whose controller is the one of that UID, in the order in which they came to be so."""
         return self._of(("controlled", uid, resource))
-
-    def controls(self, uid: str, resource: str) -> int:
-        """How many there are."""
-        return len(self._at.get(("controlled", uid, resource), ()))
 
     def orphans(self, resource: str, namespace: str) -> list[StoredItem]:
         """Objects without a controller."""
@@ -106,10 +105,9 @@ class Index:
 
 
 def _places(item: StoredItem) -> tuple[_Place, ...]:
-    meta: Doc = item.doc["metadata"]
-    found: list[_Place] = [("uid", str(meta.get("uid", "")))]
+    found: list[_Place] = [("uid", item.uid)]
     controller = ""
-    for owner in meta.get("ownerReferences") or ():
+    for owner in item.owners:
         found.append(("owned", owner["uid"]))
         if owner.get("controller"):
             controller = owner["uid"]
@@ -120,7 +118,7 @@ def _places(item: StoredItem) -> tuple[_Place, ...]:
     if item.resource == PODS:
         found.append(("node", item.doc["spec"].get("nodeName") or ""))
         namespace = item.key[0]
-        found.extend(("label", namespace, key, value) for key, value in (meta.get("labels") or {}).items())
+        found.extend(("label", namespace, key, value) for key, value in item.labels.items())
     return tuple(found)
 
 
@@ -132,7 +130,7 @@ def _places(item: StoredItem) -> tuple[_Place, ...]:
 _MOST = 20_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Matcher:
     """`equal` are the labels that must be there as they are; `others` the rest of the selector, None without."""
 
@@ -146,24 +144,23 @@ class Matcher:
 NONE = Matcher({}, NOTHING)
 
 
-class Selectors:
-    """Mutable: remembers what it read. A document is a value, so the same one always reads the same."""
+class OncePerDocument(Generic[T]):
+    """Mutable: what `make` makes of documents, once of each. A document is a value, so it is always the same."""
 
-    def __init__(self) -> None:
-        self._read: dict[int, tuple[Doc, Matcher]] = {}
+    def __init__(self, make: Callable[[Doc], T]) -> None:
+        self._make = make
+        self._made: dict[int, tuple[Doc, T]] = {}
 
-    def of(self, selector: Doc | None) -> Matcher:
-        """None matches nothing, an empty one everything, one that is not valid nothing."""
-        if selector is None:
-            return NONE
-        held = self._read.get(id(selector))
-        if held is not None:
-            return held[1]
-        if len(self._read) >= _MOST:
-            self._read.clear()
-        made = read(selector)
-        self._read[id(selector)] = (selector, made)  # held with it, so that its id is not given again
-        return made
+    def of(self, doc: Doc) -> T:
+        held = self._made.get(id(doc))
+        if held is None:
+            if len(self._made) >= _MOST:
+                self.forget()
+            held = self._made[id(doc)] = doc, self._make(doc)  # with it, so that its id is not given again
+        return held[1]
+
+    def forget(self) -> None:
+        self._made.clear()
 
 
 def read(selector: Doc) -> Matcher:
@@ -185,6 +182,17 @@ def controller_of(doc: Doc) -> Doc | None:
             found: Doc = owner
             return found
     return None
+
+
+def is_missing(registry: Registry, index: Index, owner: Doc, namespace: str) -> bool:
+    """Whether the owner is certainly not there."""
+    held = index.of_uid(owner["uid"])
+    if held is not None:
+        return held.key[0] not in ("", namespace) or held.key[1] != owner["name"]
+    named = (group_of(owner), owner["kind"])
+    traits = registry.traits.items()
+    resource = next((name for name, each in traits if (each.named.group, each.named.kind) == named), "")
+    return bool(resource) and index.held(resource)
 
 
 def reference_to(item: StoredItem, resource: Resource) -> Doc:
@@ -215,8 +223,7 @@ def may_be_adopted(change: StoreChange) -> bool:
         return False
     if change.before is None:
         return True
-    labels = change.item.doc["metadata"].get("labels")
-    return controller_of(change.before.doc) is not None or change.before.doc["metadata"].get("labels") != labels
+    return controller_of(change.before.doc) is not None or change.before.labels != change.item.labels
 
 
 def claimed(
@@ -229,16 +236,39 @@ def claimed(
     """
     kept = []
     for item in index.controlled(owner.uid, resource):
-        if selector.matches(item.doc["metadata"].get("labels") or {}):
+        if selector.matches(item.labels):
             kept.append(item)
         elif not owner.leaving:
             _release(registry, item, owner.uid)
     if owner.leaving:
         return kept
     for item in index.orphans(resource, owner.key[0]):
-        if not item.leaving and selector.matches(item.doc["metadata"].get("labels") or {}):
+        if not item.leaving and selector.matches(item.labels):
             kept.append(_adopt(registry, item, owner, kind))
     return kept
+
+
+class ObjectController:
+    """A `Controller` whose keys are those of the objects of the first of its `resources`."""
+
+    resources: Collection[str] = ()
+
+    def __init__(self, registry: Registry, index: Index) -> None:
+        self._registry = registry
+        self._index = index
+
+    def reconcile(self, key: Key) -> float | None:
+        item = self._registry.store.get(next(iter(self.resources)), key)
+        return None if item is None else self.look_after(item)
+
+    def look_after(self, item: StoredItem) -> float | None:
+        """As `reconcile`, of an object that is there."""
+        raise NotImplementedError
+
+    def _report(self, item: StoredItem, status: Doc) -> None:
+        """Over the status as it is by now."""
+        current = self._registry.get(item.resource, item.key)
+        self._registry.update(current, {**current.doc, "status": status}, status=True)
 
 
 class Owners:
@@ -248,17 +278,21 @@ class Owners:
         self._registry = registry
         self._index = index
         self._kind = kind
-        self._selectors = Selectors()
+        self._matchers = OncePerDocument(read)
 
     def matcher(self, owner: StoredItem) -> Matcher:
-        return self._selectors.of(owner.doc["spec"].get("selector"))
+        """None matches nothing, an empty one everything, one that is not valid nothing."""
+        selector = owner.doc["spec"].get("selector")
+        if self._kind == kinds.REPLICATION_CONTROLLERS:  # whose selector is a set of labels
+            return Matcher(selector) if selector else NONE
+        return NONE if selector is None else self._matchers.of(selector)
 
     def of(self, change: StoreChange) -> Iterable[Key]:
         """Those of the changed object, and those that would adopt it."""
         owners = keys_of_owner(change, self._kind)
         if not may_be_adopted(change):
             return owners
-        namespace, labels = change.item.key[0], change.item.doc["metadata"].get("labels") or {}
+        namespace, labels = change.item.key[0], change.item.labels
         held = self._registry.store.list(self._kind.full_name, namespace)
         return (*owners, *(each.key for each in held if self.matcher(each).matches(labels)))
 
@@ -268,13 +302,13 @@ class Owners:
 
 
 def _adopt(registry: Registry, item: StoredItem, owner: StoredItem, kind: Resource) -> StoredItem:
-    others = [each for each in item.doc["metadata"].get("ownerReferences") or () if each["uid"] != owner.uid]
-    return registry.update(item, with_value(item.doc, _OWNERS, [*others, reference_to(owner, kind)]))
+    others = [each for each in item.owners if each["uid"] != owner.uid]
+    return registry.put(item, _OWNERS, [*others, reference_to(owner, kind)])
 
 
 def _release(registry: Registry, item: StoredItem, uid: str) -> None:
-    others = [each for each in item.doc["metadata"].get("ownerReferences") or () if each["uid"] != uid]
-    registry.update(item, with_value(item.doc, _OWNERS, others))
+    others = [each for each in item.owners if each["uid"] != uid]
+    registry.put(item, _OWNERS, others)
 
 
 def group_of(owner: Doc) -> str:

@@ -14,12 +14,23 @@ from math import log2
 
 from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
 from kubectl_eksdoc.kubernetes.budgets import amount_of
+from kubectl_eksdoc.kubernetes.replacement import Replacement, by_owner
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.nodes import ENDED, ControllerOwner
+from kubectl_eksdoc.simulator.disruptions import first_status
 from kubectl_eksdoc.simulator.registry import Registry
-from kubectl_eksdoc.simulator.store import Key, StoreChange, StoredItem, moment
+from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem, moment
 from kubectl_eksdoc.simulator.workloads import templates
-from kubectl_eksdoc.simulator.workloads.owning import Index, Owners, controller_of
+from kubectl_eksdoc.simulator.workloads.owning import (
+    Index,
+    ObjectController,
+    Owners,
+    controller_of,
+    group_of,
+    is_missing,
+)
 from kubectl_eksdoc.simulator.workloads.templates import PodTemplates
 
 # Which pods of a replica set go first when there are too many.
@@ -106,44 +117,41 @@ BURST = 500
 """Pods that are made or deleted in one go (BurstReplicas)."""
 
 
-class ReplicaSets:
-    """A `Controller`; keys are those of ReplicaSets."""
+class ReplicaSets(ObjectController):
+    """A `Controller`; keys are those of ReplicaSets, or of ReplicationControllers, which one controller serves as well
+    (pkg/controller/replication/replication_controller.go)."""
 
-    resources = (REPLICA_SETS, templates.PODS)
-
-    def __init__(self, registry: Registry, index: Index) -> None:
-        self._registry = registry
-        self._index = index
-        self._owners = Owners(registry, index, kinds.REPLICA_SETS)
+    def __init__(self, registry: Registry, index: Index, kind: Resource = kinds.REPLICA_SETS) -> None:
+        super().__init__(registry, index)
+        self.resources = (kind.full_name, templates.PODS)
+        self._kind = kind
+        self._owners = Owners(registry, index, kind)
         self._templates = PodTemplates(registry.store)
         self._writing = False
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
-        if change.item.resource == REPLICA_SETS:
+        if change.item.resource == self._kind.full_name:
             return () if self._writing else (change.item.key,)
         return self._owners.of(change)
 
-    def reconcile(self, key: Key) -> float | None:
-        item = self._registry.store.get(REPLICA_SETS, key)
-        if item is None:
-            return None
+    def look_after(self, item: StoredItem) -> float | None:
         own = self._owners.claimed(item, templates.PODS)
         active = [pod for pod in own if templates.is_active(pod.doc)]
-        labels = (((item.doc["spec"].get("template") or {}).get("metadata")) or {}).get("labels") or {}
+        labels = at(templates.template_in(item), "metadata", "labels") or {}
         # A dump that was edited may hold what no API server stores: such a set would make pods without an end.
         refused = (
             self._manage(item, active) if not item.leaving and self._owners.matcher(item).matches(labels) else None
         )
         terminating = sum(templates.is_terminating(pod.doc) for pod in own)
         status, again_s = self._status(item, active, terminating, refused)
-        self._write(key, status)
+        self._write(item.key, status)
         if refused is not None:
             raise refused
         return again_s
 
     def _write(self, key: Key, status: Doc) -> None:
         """It need not look again at what it wrote itself."""
-        current = self._registry.store.get(REPLICA_SETS, key)
+        current = self._registry.store.get(self._kind.full_name, key)
         if current is None or status == current.doc.get("status"):
             return
         self._writing = True
@@ -157,7 +165,7 @@ class ReplicaSets:
         missing = wanted(item.doc) - len(active)
         try:
             if missing > 0:
-                pod = self._templates.pod(item.doc["spec"].get("template") or {}, item, kinds.REPLICA_SETS)
+                pod = self._templates.pod(templates.template_in(item), item, self._kind)
                 for _ in range(min(missing, BURST)):
                     self._registry.create(templates.PODS, pod, item.key[0])
             elif missing < 0:
@@ -171,7 +179,7 @@ class ReplicaSets:
     def _related(self, item: StoredItem) -> Iterable[StoredItem]:
         """Pods of all replica sets that have the same controller."""
         owner = controller_of(item.doc)
-        sets = [item] if owner is None else self._index.controlled(owner["uid"], REPLICA_SETS)
+        sets = [item] if owner is None else self._index.controlled(owner["uid"], self._kind.full_name)
         return (pod for each in sets for pod in self._index.controlled(each.uid, templates.PODS))
 
     def _status(
@@ -180,7 +188,7 @@ class ReplicaSets:
         """The status as of these pods, and in how many seconds it changes by itself."""
         spec = item.doc["spec"]
         min_ready_s = int(spec.get("minReadySeconds") or 0)
-        labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
+        labels = at(templates.template_in(item), "metadata", "labels") or {}
         now = self._registry.agenda.now
         ready = available = labelled = 0
         soon: list[float] = []
@@ -217,6 +225,45 @@ class ReplicaSets:
             return held
         failure = {"type": "ReplicaFailure", "status": "True", "reason": reason, "message": refused.status.message}
         return [*others, {**failure, "lastTransitionTime": self._registry.now}]
+
+
+class OtherControllers:
+    """A `Controller` in the place of all that are not simulated (an operator's, for example); keys are those of pods.
+    Each is taken to make another pod as soon as one is asked to go, as a plan has it."""
+
+    resources = (templates.PODS,)
+
+    def __init__(self, registry: Registry, index: Index) -> None:
+        self._registry = registry
+        self._index = index
+        self._gone: dict[Key, Doc] = {}
+
+    def touched(self, change: StoreChange) -> Iterable[Key]:
+        item, before = change.item, change.before
+        if before is None or before.leaving or not (item.leaving or change.what is StoreChangeKind.DELETED):
+            return ()
+        owner = controller_of(item.doc)
+        if owner is None or owner["kind"] == kinds.NODES.kind or templates.phase(item.doc) in ENDED:
+            return ()
+        if by_owner(ControllerOwner(owner["kind"], "", "", group_of(owner))) is not Replacement.UNKNOWN:
+            return ()
+        self._gone[item.key] = item.doc
+        return (item.key,)
+
+    def reconcile(self, key: Key) -> float | None:
+        doc = self._gone.pop(key, None)
+        owner = doc and controller_of(doc)
+        if not doc or not owner or is_missing(self._registry, self._index, owner, key[0]):
+            return None
+        there = self._index.of_uid(owner["uid"])
+        if there is not None and there.leaving:
+            return None
+        kept = ("labels", "annotations", "ownerReferences", "finalizers")
+        meta = {part: doc["metadata"][part] for part in kept if part in doc["metadata"]}
+        spec = {part: value for part, value in doc["spec"].items() if part != "nodeName"}
+        made = {"metadata": meta | {"generateName": f"{key[1]}-"}, "spec": spec, "status": first_status(spec)}
+        self._registry.create(templates.PODS, {"apiVersion": "v1", "kind": "Pod", **made}, key[0])
+        return None
 
 
 def wanted(doc: Doc) -> int:

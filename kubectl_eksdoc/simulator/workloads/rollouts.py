@@ -7,15 +7,16 @@ Source: pkg/controller/deployment/{rolling,sync}.go, pkg/controller/deployment/u
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.simulator.registry import Registry
 from kubectl_eksdoc.simulator.store import StoredItem
-from kubectl_eksdoc.simulator.workloads.owning import reference_to
+from kubectl_eksdoc.simulator.workloads.owning import OncePerDocument, reference_to
 from kubectl_eksdoc.simulator.workloads.replica_sets import REPLICA_SETS, scaled, wanted
-from kubectl_eksdoc.simulator.workloads.templates import CanonicalTexts, annotations_of, hash_of, labels_of
+from kubectl_eksdoc.simulator.workloads.templates import annotations_of, hash_of, labels_of, template_in, text_of
 
 DESIRED, MAX = "deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas"
 
@@ -154,7 +155,7 @@ def _share(limits: RolloutLimits, item: StoredItem, left: int, total_before: int
 
 
 def _made(item: StoredItem) -> tuple[str, str]:
-    return str(item.doc["metadata"].get("creationTimestamp") or ""), item.key[1]
+    return item.created, item.key[1]
 
 
 # The ReplicaSets of a Deployment: which is that of the template as it is now, its revision, and those that are spare.
@@ -184,15 +185,15 @@ class Generations:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self._texts = CanonicalTexts(besides=HASH_LABEL)
+        self._texts = OncePerDocument(partial(text_of, besides=HASH_LABEL))
 
     def told_apart(
         self, deployment: StoredItem, own: Sequence[StoredItem]
     ) -> tuple[StoredItem | None, list[StoredItem]]:
         """That of the template as it is, the oldest if there are several, and the others."""
-        text = self._texts.of(deployment.doc["spec"].get("template") or {})
-        by_age = sorted(own, key=lambda item: (str(item.doc["metadata"].get("creationTimestamp")), item.key[1]))
-        new = next((item for item in by_age if self._texts.of(item.doc["spec"].get("template") or {}) == text), None)
+        text = self._texts.of(template_in(deployment))
+        by_age = sorted(own, key=_made)
+        new = next((item for item in by_age if self._texts.of(template_in(item)) == text), None)
         return new, [item for item in by_age if item is not new]
 
     def synced(self, deployment: StoredItem, new: StoredItem, old: Sequence[StoredItem]) -> StoredItem:
@@ -215,7 +216,7 @@ class Generations:
         Raises:
             Refusal: it could not be made.
         """
-        template: Doc = deployment.doc["spec"].get("template") or {}
+        template = template_in(deployment)
         collisions = int(at(deployment.doc, "status", "collisionCount") or 0)
         while self._taken(deployment, hash_of(template, collisions)):
             collisions += 1

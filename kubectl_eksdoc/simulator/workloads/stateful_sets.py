@@ -18,6 +18,7 @@ from kubectl_eksdoc.simulator.workloads import templates as pods
 from kubectl_eksdoc.simulator.workloads.garbage import CLAIM_PROTECTION_FINALIZER as FINALIZER
 from kubectl_eksdoc.simulator.workloads.owning import (
     Index,
+    ObjectController,
     Owners,
     keys_of_owner,
     may_be_adopted,
@@ -213,10 +214,9 @@ class SetClaims:
                 yield held
 
     def _own(self, claim: StoredItem, owner: StoredItem, kind: Resource) -> None:
-        held = at(claim.doc, "metadata", "ownerReferences") or []
-        if not any(each["uid"] == owner.uid for each in held):
-            owners = [*held, reference_to(owner, kind)]
-            self._registry.update(claim, with_value(claim.doc, ("metadata", "ownerReferences"), owners))
+        if not any(each["uid"] == owner.uid for each in claim.owners):
+            owners = [*claim.owners, reference_to(owner, kind)]
+            self._registry.put(claim, ("metadata", "ownerReferences"), owners)
 
 
 def _claim(template: Doc, name: str, owner: StoredItem) -> Doc:
@@ -238,13 +238,13 @@ def _policy(owner: StoredItem, when: str) -> str:
 STATEFUL_SETS = kinds.STATEFUL_SETS.full_name
 
 
-class StatefulSets:
+class StatefulSets(ObjectController):
     """A `Controller`; keys are those of StatefulSets."""
 
     resources = (STATEFUL_SETS, pods.PODS)
 
     def __init__(self, registry: Registry, index: Index) -> None:
-        self._registry = registry
+        super().__init__(registry, index)
         self._owners = Owners(registry, index, kinds.STATEFUL_SETS)
         self._templates = PodTemplates(registry.store)
         self._revisions = Revisions(registry, index, kinds.STATEFUL_SETS)
@@ -259,10 +259,7 @@ class StatefulSets:
         parent, _, _ = change.item.key[1].rpartition("-")
         return (*owners, (change.item.key[0], parent))
 
-    def reconcile(self, key: Key) -> float | None:
-        item = self._registry.store.get(STATEFUL_SETS, key)
-        if item is None:
-            return None
+    def look_after(self, item: StoredItem) -> float | None:
         held = self._revisions.of(item, self._owners.matcher(item))
         update = self._revisions.latest(item, held, _known_hash(item))
         named = at(item.doc, "status", "currentRevision")
@@ -271,8 +268,7 @@ class StatefulSets:
         numbered = {number: pod for pod in own if (number := ordinal_of(item, pod)) is not None}
         marked = 0 if item.leaving else self._sync(item, numbered, current, update)
         status, again_s = status_of(item, numbered.values(), current, update, marked, self._registry.agenda.now)
-        written = self._registry.get(STATEFUL_SETS, key)
-        self._registry.update(written, {**written.doc, "status": status}, status=True)
+        self._report(item, status)
         live = {current.key[1], update.key[1], *(revision_of(pod.doc) for pod in own)}
         self._revisions.truncate(item, held, live)
         return again_s

@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc, with_value
-from kubectl_eksdoc.model.nodes import UNSCHEDULABLE_TAINT
-from kubectl_eksdoc.model.pods import Toleration
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.nodes import UNSCHEDULABLE_TAINT, Toleration
 from kubectl_eksdoc.simulator.disruptions import NOT_READY, UNREACHABLE, disrupted
 from kubectl_eksdoc.simulator.registry import Registry, condition
 from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem
 from kubectl_eksdoc.simulator.workloads import templates
-from kubectl_eksdoc.simulator.workloads.owning import Index
+from kubectl_eksdoc.simulator.workloads.owning import Index, ObjectController
 
 # Taints and tolerations of documents.
 #
@@ -61,21 +60,15 @@ BY_CONDITION = {
 _KEPT = frozenset({*BY_CONDITION.values(), UNSCHEDULABLE_TAINT})
 
 
-class NodeTaints:
+class NodeTaints(ObjectController):
     """A `Controller`; keys are those of Nodes."""
 
     resources = (NODES,)
 
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
-
     def touched(self, change: StoreChange) -> Iterable[Key]:
         return () if change.what is StoreChangeKind.DELETED else (change.item.key,)
 
-    def reconcile(self, key: Key) -> float | None:
-        item = self._registry.store.get(NODES, key)
-        if item is None:
-            return None
+    def look_after(self, item: StoredItem) -> None:
         held: list[Doc] = (item.doc.get("spec") or {}).get("taints") or []
         wanted = set(_wanted(item.doc))
         kept = [each for each in held if not _ours(each) or (each["key"], each["effect"]) in wanted]
@@ -83,8 +76,7 @@ class NodeTaints:
         now = self._registry.now
         new = [{"key": k, "effect": e, "timeAdded": now} for k, e in sorted(wanted) if (k, e) not in there]
         if new or len(kept) != len(held):
-            self._registry.update(item, with_value(item.doc, ("spec", "taints"), [*kept, *new]))
-        return None
+            self._registry.put(item, ("spec", "taints"), [*kept, *new])
 
 
 def _wanted(node: Doc) -> Iterator[tuple[str, str]]:
@@ -116,14 +108,13 @@ def _ours(taint: Doc) -> bool:
 REASON, MESSAGE = "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint"
 
 
-class TaintEvictions:
+class TaintEvictions(ObjectController):
     """A `Controller`; keys are those of pods."""
 
-    resources = (NODES, templates.PODS)
+    resources = (templates.PODS, NODES)
 
     def __init__(self, registry: Registry, index: Index) -> None:
-        self._registry = registry
-        self._index = index
+        super().__init__(registry, index)
         self._since: dict[str, float] = {}  # by UID: when its tolerations began to run out
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
@@ -142,9 +133,8 @@ class TaintEvictions:
             return ()
         return (item.key,) if node else ()
 
-    def reconcile(self, key: Key) -> float | None:
-        pod = self._registry.store.get(templates.PODS, key)
-        if pod is None or pod.leaving:
+    def look_after(self, pod: StoredItem) -> float | None:
+        if pod.leaving:
             return None
         node = self._registry.store.get(NODES, ("", templates.node_of(pod.doc)))
         taints = taints_of(node.doc, NO_EXECUTE) if node is not None else []

@@ -18,9 +18,7 @@ from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.simulator.disruptions import PRIORITY_CLASSES, admitted, first_status
 from kubectl_eksdoc.simulator.registry import Registry, condition
 from kubectl_eksdoc.simulator.store import ALPHABET, Store, StoredItem, moment
-from kubectl_eksdoc.simulator.workloads.owning import Index, Matcher, claimed, reference_to
-
-_MOST = 10_000
+from kubectl_eksdoc.simulator.workloads.owning import Index, Matcher, OncePerDocument, claimed, reference_to
 
 
 class PodTemplates:
@@ -28,8 +26,7 @@ class PodTemplates:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._made: dict[int, tuple[Doc, int, Doc, Doc]] = {}
-        self._classes = 0  # changes of priority classes so far
+        self._admitted = OncePerDocument(self._admit)
         store.listen(self._note)
 
     def pod(self, template: Doc, owner: StoredItem, kind: Resource) -> Doc:
@@ -38,26 +35,19 @@ class PodTemplates:
         Raises:
             Refusal: admission says no.
         """
-        spec, status = self._admitted(template)
+        spec, status = self._admitted.of(template)
         given = template.get("metadata") or {}
         meta: Doc = {"generateName": owner.key[1] + "-", "ownerReferences": [reference_to(owner, kind)]}
         meta |= {part: given[part] for part in ("labels", "annotations", "finalizers") if given.get(part)}
         return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec, "status": status}
 
-    def _admitted(self, template: Doc) -> tuple[Doc, Doc]:
-        held = self._made.get(id(template))
-        if held is not None and held[1] == self._classes:
-            return held[2], held[3]
-        if len(self._made) >= _MOST:
-            self._made.clear()
+    def _admit(self, template: Doc) -> tuple[Doc, Doc]:
         spec = admitted(of_pods(template.get("spec") or {}), self._store)
-        status = first_status(spec)
-        self._made[id(template)] = (template, self._classes, spec, status)
-        return spec, status
+        return spec, first_status(spec)
 
     def _note(self, change: Any) -> None:
         if change.item.resource == PRIORITY_CLASSES:
-            self._classes += 1
+            self._admitted.forget()
 
 
 def hash_of(doc: Doc, collisions: int = 0) -> str:
@@ -76,30 +66,13 @@ def canonical(value: Any) -> str:
     return repr(value)
 
 
-class CanonicalTexts:
-    """Mutable: the canonical text of documents, made once for each."""
-
-    def __init__(self, besides: str = "") -> None:
-        """Of templates, a label of that key is left out."""
-        self._besides = besides
-        self._made: dict[int, tuple[Doc, str]] = {}
-
-    def of(self, template: Doc) -> str:
-        held = self._made.get(id(template))
-        if held is not None:
-            return held[1]
-        if len(self._made) >= _MOST:
-            self._made.clear()
-        text = canonical(self._plain(template))
-        self._made[id(template)] = (template, text)
-        return text
-
-    def _plain(self, template: Doc) -> Doc:
-        """Without what is no part of a pod: the label, and what a stored patch says of itself."""
-        meta = {key: value for key, value in (template.get("metadata") or {}).items() if key != "creationTimestamp"}
-        labels = {key: value for key, value in (meta.get("labels") or {}).items() if key != self._besides}
-        plain = {key: value for key, value in template.items() if key != "$patch"}
-        return {**plain, "metadata": {**meta, "labels": labels}}
+def text_of(template: Doc, besides: str = "") -> str:
+    """Its canonical text without what is no part of a pod: the label of that key, and what a stored patch says of
+    itself."""
+    meta = {key: value for key, value in (template.get("metadata") or {}).items() if key != "creationTimestamp"}
+    labels = {key: value for key, value in (meta.get("labels") or {}).items() if key != besides}
+    plain = {key: value for key, value in template.items() if key != "$patch"}
+    return canonical({**plain, "metadata": {**meta, "labels": labels}})
 
 
 def _empty(value: Any) -> bool:
@@ -124,7 +97,7 @@ class Revisions:
         self._registry = registry
         self._index = index
         self._kind = kind
-        self._texts = CanonicalTexts()
+        self._texts = OncePerDocument(text_of)
 
     def of(self, owner: StoredItem, selector: Matcher) -> list[StoredItem]:
         """Oldest first.
@@ -143,7 +116,7 @@ class Revisions:
         Raises:
             Refusal: it could not be written.
         """
-        template = owner.doc["spec"].get("template") or {}
+        template = template_in(owner)
         text = self._texts.of(template)
         equal = [item for item in held if self._texts.of(template_of(item)) == text]
         number = number_of(held[-1]) + 1 if held else 1
@@ -178,6 +151,12 @@ class Revisions:
         return self._registry.create(REVISIONS, {**kind, "metadata": meta, "data": data, "revision": number}, namespace)
 
 
+def template_in(owner: StoredItem) -> Doc:
+    """That of its pods."""
+    found: Doc = owner.doc["spec"].get("template") or {}
+    return found
+
+
 def number_of(item: StoredItem) -> int:
     return int(item.doc.get("revision") or 0)
 
@@ -189,7 +168,7 @@ def template_of(item: StoredItem) -> Doc:
 
 def hash_in(item: StoredItem) -> str:
     """What pods of a DaemonSet are labelled with."""
-    return str(item.doc["metadata"].get("labels", {}).get(HASH_LABEL, ""))
+    return item.labels.get(HASH_LABEL, "")
 
 
 # What controllers ask of a pod's document: does it run, is it ready, since when, is it available.

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
@@ -27,6 +25,7 @@ from kubectl_eksdoc.tui.framed import too_small
 from kubectl_eksdoc.tui.run import sheets
 from kubectl_eksdoc.tui.run.state import ActiveRun, PreparedRun, RunKind, RunState
 from kubectl_eksdoc.tui.sheets.pods import Line
+from kubectl_eksdoc.tui.widgets.foot import look_of
 from kubectl_eksdoc.tui.widgets.panel import Answered, Prose, ask, refusal
 
 _MOST_NAMES = 6
@@ -43,12 +42,12 @@ class ConfirmScreen(ModalScreen[ActiveRun | None]):
     reads the cluster."""
 
     VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "back", show=False),
-        Binding("down", "scroll_by(1)", "down", show=False),  # the cursor is in the line that is typed
-        Binding("up", "scroll_by(-1)", "up", show=False),
-        Binding("pagedown", "scroll_by(8)", "page down", show=False),
-        Binding("pageup", "scroll_by(-8)", "page up", show=False),
+    BINDINGS = [
+        ("escape", "dismiss"),
+        ("down", "scroll_by(1)"),  # the cursor is in the line that is typed
+        ("up", "scroll_by(-1)"),
+        ("pagedown", "scroll_by(8)"),
+        ("pageup", "scroll_by(-8)"),
     ]
 
     def __init__(self, kind: RunKind, prepare: Callable[[], PreparedRun]) -> None:
@@ -75,7 +74,7 @@ class ConfirmScreen(ModalScreen[ActiveRun | None]):
         self.query_one(Prose).scroll_relative(y=lines, animate=False)
 
     def _said(self, name: str, text: str) -> None:
-        look = Look(ascii=getattr(self.app, "only_ascii", False))
+        look = look_of(self)
         self.query_one(f"#{name}").border_title = sheets.plain(text, look)
 
     def _refused(self, told: Sequence[Line]) -> None:
@@ -231,7 +230,7 @@ _PROVES = (
 class TrialScreen(ModalScreen[None]):
     """`attempt` is called in a thread of its own: it asks the server."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss", "close", show=False)]
+    BINDINGS = [("escape,q", "dismiss")]
 
     def __init__(self, attempt: Callable[[], DryRunResult]) -> None:
         super().__init__()
@@ -242,7 +241,7 @@ class TrialScreen(ModalScreen[None]):
             yield Prose(id="about")
 
     def on_mount(self) -> None:
-        look = Look(ascii=getattr(self.app, "only_ascii", False))
+        look = look_of(self)
         self.query_one("#dialog").border_title = shown("A dry run of the first round, on the server", look)
         self.query_one(Prose).show(["The server is asked…"])
         self.query_one(Prose).focus()
@@ -268,7 +267,7 @@ def trial_lines(tried: DryRunResult) -> list[Line]:
 
 
 class EntryScreen(ModalScreen[None]):
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "dismiss", "close", show=False)]
+    BINDINGS = [("escape,q,enter", "dismiss")]
 
     def __init__(self, state: RunState, at: int) -> None:
         """`at`: its place in the chronicle's moments, as they are now."""
@@ -281,7 +280,7 @@ class EntryScreen(ModalScreen[None]):
             yield Prose(id="about")
 
     def on_mount(self) -> None:
-        look = Look(ascii=getattr(self.app, "only_ascii", False))
+        look = look_of(self)
         self.query_one("#dialog").border_title = shown(self._title, look)
         prose = self.query_one(Prose)
         prose.show(self._lines)

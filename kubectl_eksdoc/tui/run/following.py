@@ -151,7 +151,7 @@ class FollowedRun:
         """Where there is no room for more: how far it is, what waits, and the keys that matter."""
         if self.state is None:
             return []
-        notice, _ = sheets.notice(self.state)
+        notice = sheets.notice(self.state).text
         seen = self._app.screen
         keys = "5 the run"
         if isinstance(seen, RunScreen):

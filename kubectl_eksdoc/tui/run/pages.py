@@ -6,11 +6,9 @@ import shlex
 from collections.abc import Sequence
 from datetime import datetime
 from enum import Enum
-from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 
@@ -18,12 +16,12 @@ from kubectl_eksdoc.drain.run.chronicle import NodeState
 from kubectl_eksdoc.model.journal import RunSummary
 from kubectl_eksdoc.render.record import placed, skipped_targets
 from kubectl_eksdoc.render.run import events
-from kubectl_eksdoc.render.tables import Cell, Column
-from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, sentences, shown
+from kubectl_eksdoc.render.text import Cell, Column, Tone, age, between, counted, sentences, shown
 from kubectl_eksdoc.tui.model import INSPECTS, can_inspect
 from kubectl_eksdoc.tui.run import sheets
 from kubectl_eksdoc.tui.run.state import RunKind, RunState, ScreenRunController, ScreenStage
 from kubectl_eksdoc.tui.sheets.pods import Cells, Line, Sheet, of_rows, text_sheet
+from kubectl_eksdoc.tui.widgets.foot import look_of
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import Answered, Prose, Titled, ask
 
@@ -44,11 +42,11 @@ _ABOUT: list[Line] = [
 class RunsScreen(ModalScreen[Chosen | None]):
     """Mutable: what was found. It gives what is to be done, and with which run."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("o", "choose('GO_ON')", "go on", show=False),
-        Binding("R", "choose('GIVE_BACK')", "give back", show=False),
-        Binding("C", "command", "copy the command that watches it", show=False),
-        Binding("escape,q", "dismiss", "close", show=False),
+    BINDINGS = [
+        ("o", "choose('GO_ON')"),
+        ("R", "choose('GIVE_BACK')"),
+        ("C", "command"),
+        ("escape,q", "dismiss"),
     ]
 
     def __init__(self, desk: ScreenRunController, now: datetime, reached_by: Sequence[str]) -> None:
@@ -64,7 +62,7 @@ class RunsScreen(ModalScreen[Chosen | None]):
             yield Prose(id="choices")
 
     def on_mount(self) -> None:
-        look = Look(ascii=getattr(self.app, "only_ascii", False))
+        look = look_of(self)
         self.query_one("#dialog").border_title = shown("Runs of this cluster", look)
         table = self.query_one(LineTable)
         table.show(text_sheet(("reading the journals of runs…",)))
@@ -137,14 +135,14 @@ _TITLES = {
 
 
 class StopScreen(ModalScreen[StopChoice | None]):
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "choose('PAUSE')", "pause, or go on", show=False),
-        Binding("w", "choose('FINISH_WAVE')", "finish the wave, then stop", show=False),
-        Binding("s", "choose('STOP')", "stop", show=False),
-        Binding("y", "choose('LEAVE_ALONE')", "leave the node alone", show=False),
-        Binding("R", "choose('GIVE_BACK')", "stop, and give back", show=False),
-        Binding("X", "choose('LEAVE')", "leave at once", show=False),
-        Binding("escape,q", "dismiss", "close", show=False),
+    BINDINGS = [
+        ("space", "choose('PAUSE')"),
+        ("w", "choose('FINISH_WAVE')"),
+        ("s", "choose('STOP')"),
+        ("y", "choose('LEAVE_ALONE')"),
+        ("R", "choose('GIVE_BACK')"),
+        ("X", "choose('LEAVE')"),
+        ("escape,q", "dismiss"),
     ]
 
     def __init__(self, state: RunState, node: str = "") -> None:
@@ -163,7 +161,7 @@ class StopScreen(ModalScreen[StopChoice | None]):
         self.set_interval(_LOOK_S, self._show)
 
     def _show(self) -> None:
-        look = Look(ascii=getattr(self.app, "only_ascii", False))
+        look = look_of(self)
         title = f"Leave {self._node} alone?" if self._node else _TITLES.get(self._state.stage, _GOES_ON)
         self.query_one("#dialog").border_title = shown("It is over." if self._state.over else title, look)
         self.query_one(Prose).show(about_node(self._state, self._node) if self._node else lines(self._state))
@@ -259,13 +257,15 @@ def in_markdown(state: RunState, cluster: str, command: str) -> str:
 
 
 def _so_far(state: RunState) -> list[Line]:
+    if not state.drains:
+        return ["Each node becomes what it was before the run; pods do not move back."]
     chronicle = state.chronicle
     ended = sum(node.ended_s is not None for node in chronicle.nodes.values())
     lines: list[Line] = [
         f"{ended} of {counted(len(chronicle.nodes), 'node')} ended, {state.pods_gone}, "
         f"{counted(chronicle.refusals, 'refusal')}"
     ]
-    if state.standing is not None and state.drains:
+    if state.standing is not None:
         lines.append(events.stop_in_full(state.standing))
     return lines
 
@@ -283,7 +283,7 @@ class RunPage(Vertical):
 
     def said(self, text: str) -> str:
         """For the frame of a part: without markup."""
-        return sheets.plain(text, Look(ascii=getattr(self.app, "only_ascii", False)))
+        return sheets.plain(text, look_of(self))
 
 
 class LivePage(RunPage):
@@ -380,9 +380,3 @@ class LogPage(RunPage):
         if self.follows:
             table.to_end()
         self.query_one("#run-summary", Prose).show(summary(state))
-
-
-def toned(text: str, tone: Tone | None) -> str:
-    """As markup of the theme's colour, to its end: behind a backslash a closing tag would be text. `text` is without
-    markup already."""
-    return text if tone is None or not text else f"[$st-{tone.name.lower()}]{text}"

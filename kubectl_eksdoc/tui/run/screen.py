@@ -10,7 +10,7 @@ from typing import ClassVar, Protocol
 from textual import on
 from textual.app import ComposeResult
 from textual.screen import Screen
-from textual.widgets import ContentSwitcher, Input, Static
+from textual.widgets import ContentSwitcher, Input
 
 from kubectl_eksdoc.drain.run.chronicle import ENDS
 from kubectl_eksdoc.flows.run.draining import RunWish
@@ -18,62 +18,28 @@ from kubectl_eksdoc.render.text import Look
 from kubectl_eksdoc.tui import keymap
 from kubectl_eksdoc.tui.framed import SCREENS_CSS
 from kubectl_eksdoc.tui.help import HelpScreen
-from kubectl_eksdoc.tui.keymap import HelpPart, Hint, KeyBinding, ScreenPage
+from kubectl_eksdoc.tui.keymap import Hint, KeyBinding, ScreenPage
 from kubectl_eksdoc.tui.model import InspectPod
 from kubectl_eksdoc.tui.run import sheets
 from kubectl_eksdoc.tui.run.confirm import EntryScreen
-from kubectl_eksdoc.tui.run.pages import LivePage, LogPage, RunPage, StopChoice, StopScreen, in_markdown, toned
+from kubectl_eksdoc.tui.run.pages import LivePage, LogPage, RunPage, StopChoice, StopScreen, in_markdown
 from kubectl_eksdoc.tui.run.state import RunState
-from kubectl_eksdoc.tui.widgets.foot import FootBar, HeadLine
+from kubectl_eksdoc.tui.widgets.foot import FootBar, HeadLine, look_of
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import AskLine
 
 # The keys of a run: none of them is Enter, and none that stops or gives back does so without asking.
 
 
-_RUN, _LOG = (ScreenPage.RUN,), (ScreenPage.LOG,)
-
-RUN_KEYS: tuple[KeyBinding, ...] = (
-    KeyBinding("run-pause", "space", "space", "pause", "pause, or go on", HelpPart.RUN, (), 1),
-    KeyBinding("run-hold", "p", "p", "hold", "pause, and never go on", HelpPart.RUN),
-    KeyBinding("run-stop", "a", "a", "stop", "stop…", HelpPart.RUN, (), 2),
-    KeyBinding("run-give-back", "R", "R", "give_back", "give nodes back…", HelpPart.RUN, (), 3),
-    KeyBinding("run-alone", "n", "n", "leave_alone", "leave the node under the cursor alone…", HelpPart.RUN, _RUN),
-    KeyBinding("run-go-on", "o", "o", "go_on", "resume a stopped run…", HelpPart.RUN, (), 2),
-    KeyBinding("run-next", "N", "N", "next_group", "mark the next group", HelpPart.RUN, (), 1),
-    KeyBinding(
-        "run-check", "c", "c", "check", "copy the check (kubectl eksdoc check, of this cluster)", HelpPart.RUN, (), 2
-    ),
-    KeyBinding("run-others", "L", "L", "others", "the other runs of this cluster", HelpPart.RUN),
-    KeyBinding("run-copy", "y", "y", "copy", "copy kubectl describe (of what is waited for)", HelpPart.LOOK, _RUN, 4),
-    KeyBinding("run-describe", "d", "d", "inspect", "describe the pod (its events and logs)", HelpPart.LOOK, _RUN),
-    KeyBinding("run-follow", "f", "f", "follow", "follow what is new", HelpPart.LOOK, _LOG, 5),
-    KeyBinding("run-level", "v", "v", "level", "all, or only what went wrong", HelpPart.LOOK, _LOG, 4),
-    KeyBinding("run-filter", "slash", "/", "filter", "look for", HelpPart.LOOK, _LOG, 6),
-    KeyBinding("run-ticket", "m", "m", "ticket", "copy the result, as markdown", HelpPart.LOOK, (), 8),
-    KeyBinding("run-save", "ctrl+s", "ctrl+s", "save", "save the result, as markdown", HelpPart.LOOK),
-    KeyBinding("run-html", "H", "H", "html", "save an HTML report of the run", HelpPart.LOOK),
-    KeyBinding(
-        "run-command",
-        "C",
-        "C",
-        "command",
-        "copy the command (that shows it, or replays it)",
-        HelpPart.LOOK,
-        (),
-        9,
-    ),
-    KeyBinding("run-live", "5", "5", "page", "the run", HelpPart.ANYWHERE, given=ScreenPage.RUN),
-    KeyBinding("run-log", "6", "6", "page", "its log", HelpPart.ANYWHERE, (), 7, given=ScreenPage.LOG),
-    *(
-        replace(key, id=f"run-{key.id}", keys=number, shown=number, action="plan", words=f"the plan: {key.words}")
-        for key in keymap.KEYS
-        for number in key.shown[:1]
-        if key.action == "page"
-    ),
-    KeyBinding("run-help", "question_mark", "?", "help", "help", HelpPart.ANYWHERE, (), 6),
-    KeyBinding("run-back", "escape,q", "esc q", "back", "back; a run is never left by it", HelpPart.ANYWHERE),
+_OF_PLANS = tuple(
+    replace(key, id=f"run-{key.id}", keys=number, shown=number, action="plan", words=f"the plan: {key.words}")
+    for key in keymap.KEYS
+    for number in key.shown[:1]
+    if key.action == "page"
 )
+_OWN = keymap.keys_of("run")
+RUN_KEYS = (*_OWN[:-2], *_OF_PLANS, *_OWN[-2:])
+"""Help and back are the last."""
 
 
 def why_not(key: KeyBinding, state: RunState, page: ScreenPage) -> str:
@@ -171,7 +137,6 @@ class RunScreen(Screen[None]):
         self.state = state
         self.page = ScreenPage.RUN
         self._cluster = name
-        self._said: dict[str, str] = {}
 
     @property
     def _next_step(self) -> _NextStep:
@@ -181,8 +146,8 @@ class RunScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         yield HeadLine(id="identity")
         yield HeadLine(id="line")
-        yield Static(id="notice")
-        yield Static(id="half")
+        yield HeadLine(id="notice")
+        yield HeadLine(id="half")
         with ContentSwitcher(initial=_IDS[ScreenPage.RUN], id="pages"):
             yield LivePage(id=_IDS[ScreenPage.RUN])
             yield LogPage(id=_IDS[ScreenPage.LOG])
@@ -195,9 +160,13 @@ class RunScreen(Screen[None]):
             self._tell(wrong, 20)
         self.show()
 
+    def on_resize(self) -> None:
+        """The log shows as many lines as there is room for; a replay that stands still would not show more."""
+        self.call_after_refresh(self.show)
+
     @property
     def look(self) -> Look:
-        return Look(ascii=getattr(self.app, "only_ascii", False))
+        return look_of(self)
 
     @property
     def _page(self) -> RunPage:
@@ -205,24 +174,21 @@ class RunScreen(Screen[None]):
 
     def show(self) -> None:
         """All that is seen; what is as it was is not drawn anew."""
-        look = self.look
+        if not self.query("#identity"):
+            return  # it is being closed
         head = self.head()
-        for name, text in (
-            ("notice", toned(sheets.plain(head.notice, look), head.tone)),
-            ("half", sheets.plain(head.half, look)),
-        ):
-            if self._said.get(name) != text:
-                self._said[name] = text
-                self.query_one(f"#{name}", Static).update(text, layout=False)
         self.query_one("#identity", HeadLine).show(head.identity)
-        self.query_one("#line", HeadLine).show(head.line, " · ")
+        for name, parts in (("line", head.line), ("notice", (head.notice,)), ("half", head.half)):
+            self.query_one(f"#{name}", HeadLine).show(parts, " · ")
         self.query_one("#foot", FootBar).show(self.foot())
         self._page.show(self.state)
 
     def head(self) -> sheets.RunHead:
-        notice, tone = sheets.notice(self.state)
         return sheets.RunHead(
-            sheets.identity(self.state, self._cluster), sheets.line(self.state), notice, tone, sheets.half(self.state)
+            sheets.identity(self.state, self._cluster),
+            sheets.line(self.state),
+            sheets.notice(self.state),
+            sheets.half(self.state),
         )
 
     def foot(self) -> tuple[Hint, ...]:
@@ -412,9 +378,9 @@ class RunScreen(Screen[None]):
         view = self.state.live.view
         return tuple((view.reached_by if view is not None else None) or ())
 
-    def do_page(self, page: ScreenPage) -> None:
-        self.page = page
-        self.query_one("#pages", ContentSwitcher).current = _IDS[page]
+    def do_page(self, page: str) -> None:
+        self.page = ScreenPage(page)
+        self.query_one("#pages", ContentSwitcher).current = _IDS[self.page]
         self.show()
         self._page.table.focus()
 

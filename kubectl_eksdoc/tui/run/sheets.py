@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -13,8 +13,7 @@ from kubectl_eksdoc.drain.run.moments import WENT_WRONG, Happened, RunMoment
 from kubectl_eksdoc.drain.run.standing import Reason, RunProgress
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.render.run import events
-from kubectl_eksdoc.render.tables import Cell, Column
-from kubectl_eksdoc.render.text import Look, Tone, counted, duration, shown
+from kubectl_eksdoc.render.text import Cell, Column, Look, Tone, counted, duration, shown
 from kubectl_eksdoc.tui.model import brief
 from kubectl_eksdoc.tui.run.state import RunKind, RunState, ScreenStage
 from kubectl_eksdoc.tui.sheets.budgets import bar as headroom_bar
@@ -33,9 +32,8 @@ class RunHead(NamedTuple):
 
     identity: tuple[FittingText, ...]
     line: tuple[FittingText, ...]
-    notice: str
-    tone: Tone | None = None
-    half: str = ""
+    notice: FittingText
+    half: tuple[FittingText, ...] = ()
 
 
 def identity(state: RunState, name: str) -> tuple[FittingText, ...]:
@@ -46,7 +44,8 @@ def identity(state: RunState, name: str) -> tuple[FittingText, ...]:
     planned = f"planned about {duration(estimate.p50_s)} (p95 {duration(estimate.p95_s)})" if estimate else ""
     of = f", {planned}" if planned and not state.over else ""
     of = f" since resumed{of.replace('planned', 'the rest planned')}" if _goes_on(state) else of
-    speed = f"{state.live.speed:g} s pass in one" if state.live.speed != 1.0 else ""
+    plays = state.live.speed * (1.0 if view is None else view.cluster.identity.speed)
+    speed = f"{plays:g} s pass in one" if plays != 1.0 else ""
     lasted = f" {duration(state.lasted_s)}" if state.drains else ""  # giving back takes a moment
     stage = f"{state.stage.value}{lasted}"
     short = ((2, stage),) if of else ()
@@ -77,7 +76,8 @@ def line(state: RunState) -> tuple[FittingText, ...]:
     if state.outcome is not None:
         (sign, tone), said = state.outcome.sign, state.outcome.said
         unplanned = said.partition("; planned")[0]  # the lines below have the rest
-        shorter = [f"{sign} {each}" for each in (said, unplanned, unplanned.partition(", their")[0])]
+        counts = unplanned.rpartition(". ")[2] if state.stage is ScreenStage.STOPPED else unplanned
+        shorter = [f"{sign} {each}" for each in (said, unplanned, unplanned.partition(", their")[0], counts)]
         return (FittingText(f"{sign} Run {state.live.run}: {said}", tuple(enumerate(shorter, 1)), tone),)
     chronicle = state.chronicle
     run = dropped(f"Run {state.live.run}", 2)
@@ -112,39 +112,42 @@ def _wave(state: RunState) -> str:
     return f"wave {min(open_waves, default=max(waves))} of {max(waves)}"
 
 
-def half(state: RunState) -> str:
-    """What is half done if it stops now."""
+def half(state: RunState) -> tuple[FittingText, ...]:
+    """What is half done if it stops now: its counts stay where there is too little room for the words."""
     if state.over or state.standing is None or not state.drains:
-        return ""
+        return ()
     when = "when it has stopped" if state.stage is ScreenStage.STOPPING else "stop now"
-    told = [f"{when}: {events.left_by_stopping(state.standing)}", *_coming(state.standing)]
-    return " · ".join(told)
+    short = events.left_by_stopping(state.standing, brief=True)
+    told = FittingText(f"{when}: {events.left_by_stopping(state.standing)}", ((2, f"{when}: {short}"), (0, short)))
+    return (told, *_coming(state.standing))
 
 
-def _coming(standing: RunProgress) -> list[str]:
+def _coming(standing: RunProgress) -> Iterator[FittingText]:
     """``3 replacements not Ready: shop/web-x waits for target-health…``."""
-    said = []
-    if standing.pending:
-        said.append(f"{counted(len(standing.pending), 'replacement')} without a node")
+    if count := len(standing.pending):
+        yield FittingText(f"{counted(count, 'replacement')} without a node", ((3, f"{count} without a node"), (1, "")))
     if standing.coming:
-        first = standing.coming[0]
+        first, count = standing.coming[0], len(standing.coming)
+        said = f"{counted(count, 'replacement')} not Ready"
         why = f": {first.pod} {first.why}" if first.why.startswith("waits for ") else ""
-        said.append(f"{counted(len(standing.coming), 'replacement')} not Ready{why}")
-    return said
+        yield FittingText(f"{said}{why}", ((4, said), (3, f"{count} not Ready"), (1, "")))
 
 
-def notice(state: RunState) -> tuple[str, Tone | None]:
+def notice(state: RunState) -> FittingText:
     """What matters most now: why nothing is asked for, else what waits."""
     stage, standing = state.stage, state.standing
     if state.outcome is not None:
-        more = state.outcome.more
-        return (more[0] if more else "", state.outcome.sign[1])
+        result = state.outcome.more[0] if state.outcome.more else ""
+        marks = ("), ", "): ") if " than p50 (" in result else ()
+        shorter = [f"{result.partition(mark)[0]})" for mark in marks if mark in result]
+        return FittingText(result, tuple(enumerate(shorter)), state.outcome.sign[1])
     if standing is None:
-        return ("the cluster is read once more, under the lock, before anything is done", None)
+        said = "the cluster is read once more, under the lock"
+        return FittingText(f"{said}, before anything is done", ((1, said),))
     if not state.drains:
-        return ("", None)
+        return FittingText("")
     if state.is_silent:
-        return (f"! nothing heard for {duration(state.silent_s)}: all this is as it was then", Tone.BAD)
+        return FittingText(f"! nothing heard for {duration(state.silent_s)}: all this is as it was then", tone=Tone.BAD)
     if stage in (ScreenStage.STOPPING, ScreenStage.PAUSING, ScreenStage.PAUSED, ScreenStage.HELD):
         why = {
             ScreenStage.STOPPING: f"stopping: {standing.stopped or 'nothing more is asked for'}",
@@ -152,16 +155,18 @@ def notice(state: RunState) -> tuple[str, Tone | None]:
             ScreenStage.PAUSED: f"{standing.held or 'paused'}: no more requests are sent; space resumes",
             ScreenStage.HELD: f"held: {held(state)}",
         }[stage]
-        return (f"! {why}", Tone.WARN)
-    if standing.unready:
-        others = len(standing.unready) - 1
-        beside = f" and {others} more replacements" if others else ""
-        return (f"every node is done; {standing.unready[0]}{beside} not Ready yet", Tone.WARN)
-    if standing.waits:
+        return FittingText(f"! {why}", ((1, f"! {why.replace(': no more requests are sent', '')}"),), Tone.WARN)
+    if count := len(standing.unready):
+        beside = f" and {count - 1} more replacements" if count > 1 else ""
+        text = "every node is done; {} not Ready yet"
+        steps = ((1, text.format(counted(count, "replacement"))),)
+        return FittingText(text.format(f"{standing.unready[0]}{beside}"), steps, Tone.WARN)
+    if count := len(standing.waits):
         first = standing.waits[0]
-        more_waits = f" (+{len(standing.waits) - 1})" if len(standing.waits) > 1 else ""
-        return (f"! {first.pod} waits: {first.why}{more_waits}", Tone.WARN)
-    return ("nothing waits", Tone.FAINT)
+        text = f"! {first.pod} waits: {first.why}{f' (+{count - 1})' if count > 1 else ''}"
+        steps = ((1, f"! {counted(count, 'pod')} wait{'s' * (count == 1)}: {first.why}"),)
+        return FittingText(text, steps, Tone.WARN)
+    return FittingText("nothing waits", tone=Tone.FAINT)
 
 
 def held(state: RunState) -> str:
@@ -461,7 +466,7 @@ def log(
         tone = _LOUD.get(moment.what, Tone.WARN if moment.what in WENT_WRONG else None)
         return [Cell(when, Tone.FAINT), Cell(what, tone), text]
 
-    nothing = "Nothing is like that." if wanted or only_wrong else "Nothing has happened yet."
+    nothing = "No entry matches." if wanted or only_wrong else "Nothing has happened yet."
     return Sheet(
         columns,
         (8, widest, 20),

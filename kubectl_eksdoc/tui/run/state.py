@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from time import monotonic
@@ -13,6 +12,7 @@ from kubectl_eksdoc.drain.run.chronicle import PlannedNode, RunHistory
 from kubectl_eksdoc.drain.run.replay import WRITTEN_S, ReplaySource, RunReplay
 from kubectl_eksdoc.drain.run.standing import PodWaits, RunProgress
 from kubectl_eksdoc.flows.run.draining import RunWish
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.render.text import Tone, counted
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class RunKind(Enum):
     GIVE_BACK = "give back"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunSummaryView:
     """What came of it: `said` in a sentence, `more` line by line. `view`: of a drain that came to its end or was
     stopped; `bad`: it is not what was wanted; `doubt`: whether all is well must still be seen;
@@ -98,7 +98,7 @@ class ActiveRun(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PreparedRun:
     """What is about to be done, read afresh and checked: `name` of the cluster, so many `nodes`. `typed`: what must be
     typed for it, one after the other; `notes` say what was noticed. `view`: the plan, None where nothing is drained.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, PodVerdict
 from kubectl_eksdoc.drain.policy import Means
 from kubectl_eksdoc.drain.result import Headroom
 from kubectl_eksdoc.drain.verdicts.filters import SCALED_BY_HAND
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.cluster import Cluster
@@ -22,8 +22,8 @@ from kubectl_eksdoc.render.drain.findings import Cause, Group, assumed_fixed, ca
 from kubectl_eksdoc.render.drain.plan import DrainView, status_of
 from kubectl_eksdoc.render.drain.rows import budget_order
 from kubectl_eksdoc.render.drain.signs import BAD, BUDGET_SIGN, GOOD, OPEN, WARN, budget_in_brief, in_brief
-from kubectl_eksdoc.render.tables import SIGNS, Cell, Column
-from kubectl_eksdoc.render.text import Tone, age, between, counted
+from kubectl_eksdoc.render.report import SIGNS
+from kubectl_eksdoc.render.text import Cell, Column, Tone, age, between, counted
 from kubectl_eksdoc.tui.sheets.pods import Cells, Line, Sheet, of_rows, once_a_view, text_sheet
 
 MUST_STAY, MAY_GO, MISSING = "█", "▒", "░"
@@ -34,6 +34,7 @@ UNKNOWN = "?"
 _LONGEST = 12
 
 NOTHING = "No PodDisruptionBudget counts a pod on a marked node: the API refuses none of these evictions."
+UNREAD = "? Budgets could not be read: whether one is in the way is not known."
 
 
 @once_a_view
@@ -50,7 +51,8 @@ def sheet(view: DrainView, full: bool) -> Sheet:
         *([Column("WHY", drop=5)] if full else []),
     ]
     rows = [(headroom.budget.key, _cells(headroom, full)) for headroom in budget_order(view, full=True)]
-    return of_rows(columns, rows, NOTHING, fill=len(columns) - 1)
+    nothing = NOTHING if view.cluster.read_of(kinds.BUDGETS).known else f"{UNREAD} ! says why."
+    return of_rows(columns, rows, nothing, fill=len(columns) - 1)
 
 
 def bar(budget: Budget) -> str:
@@ -79,7 +81,7 @@ def closed_sheet(cluster: Cluster) -> Sheet | None:
     """Before anything is marked: the budgets that let no pod go now, None where all do. One without pods lets none go,
     and holds none."""
     if not cluster.read_of(kinds.BUDGETS).known:
-        return text_sheet(("? Budgets could not be read: whether one is in the way is not known.", "! says why."))
+        return text_sheet((UNREAD, "! says why."))
     columns = (
         Column("BUDGET", middle=True, floor=22),
         Column("HEADROOM", drop=1),
@@ -126,7 +128,7 @@ COLUMNS = (
 UNGUARDED_NOTHING = "No pod without a budget is evicted."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unguarded:
     """`at_once` of its `going` pods go in the same round; `workload` None: nobody told how many it should have."""
 
@@ -215,7 +217,7 @@ def _also(workload: Workload, other: Workload) -> bool:
 def about(found: tuple[Unguarded, ...], view: DrainView) -> list[Line]:
     """Why it matters that there is no budget, and what helps."""
     if not view.cluster.read_of(kinds.BUDGETS).known:
-        return [("? Budgets could not be read: whether there are any is not known.", Tone.UNKNOWN), "! says why."]
+        return [(UNREAD, Tone.UNKNOWN), "! says why."]
     if view.cluster.budgets:
         lines: list[Line] = ["No PodDisruptionBudget counts a pod on a marked node."]
     else:
@@ -240,16 +242,16 @@ def about(found: tuple[Unguarded, ...], view: DrainView) -> list[Line]:
 BLOCKERS_NOTHING = "Nothing blocks, nothing is unknown, nothing is to be warned of."
 
 BLOCKERS_COLUMNS = (
-    Column("CAUSE", floor=16),
+    Column("CAUSE", floor=19),
     Column("ABOUT", middle=True, floor=16),
     Column("NODES", right=True, drop=3),
     Column("FREES", floor=12),
     Column("SINCE", right=True, drop=2),
-    Column("FIX", floor=20, drop=1),
+    Column("FIX", floor=16, drop=1),
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToDo:
     """A row of the page of blockers: a `cause` that can be taken for fixed, one that is (`fixed`), or what is only to
     be known. `groups`: what it is about."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
 from kubectl_eksdoc.drain.nodes import IMAGE, behind, natural, older_images
 from kubectl_eksdoc.drain.outcome import DrainTarget, TargetVerdict
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.selectors import InvalidSelector, Requirement, Selector, parse
@@ -18,8 +19,7 @@ from kubectl_eksdoc.model.spelling import matches
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.rows import OF_NODE, of_node
 from kubectl_eksdoc.render.drain.signs import BAD, GOOD, OPEN, TARGET_SIGN, WARN, in_brief
-from kubectl_eksdoc.render.tables import Cell, Column
-from kubectl_eksdoc.render.text import Tone, counted
+from kubectl_eksdoc.render.text import Cell, Column, Tone, counted
 from kubectl_eksdoc.tui.sheets.pods import Cells, Sheet, Widths, once_a_view
 from kubectl_eksdoc.tui.sheets.pods import cells as room_of
 
@@ -41,9 +41,11 @@ COLUMNS = (
 _STATUS = len(COLUMNS) - 1
 _KUBELET, _AMI = 4, 5
 _IMAGE = 6
+OLD = "!"
+"""Behind a version that is old: it is in colour, too, but not on the row under the cursor, and not with NO_COLOR."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodeFacts:
     """What of the nodes does not change with a plan: made once for what was read."""
 
@@ -67,13 +69,15 @@ def facts_of_last(view: LastView) -> NodeFacts:
 
 def _facts(nodes: Sequence[Node], pods: Mapping[str, int], at: datetime, server: str) -> NodeFacts:
     widths = Widths(COLUMNS[: _STATUS - 1])
+    old, old_images = behind(nodes, server), older_images(nodes)
     texts = {}
     for node in sorted(nodes, key=lambda each: natural(each.name)):
         told = of_node(node, at)
         texts[node.name] = cells = (
             node.name,
-            *(told[title] or UNKNOWN for title in ("GROUP", "TYPE", "CAPACITY", "KUBELET")),
-            _image(node),
+            *(told[title] or UNKNOWN for title in ("GROUP", "TYPE", "CAPACITY")),
+            (told["KUBELET"] or UNKNOWN) + OLD * (node.name in old),
+            _image(node) + OLD * (node.name in old_images),
             told["AGE"] or UNKNOWN,
             f"{pods.get(node.name, 0)}/{node.pods_allocatable or UNKNOWN}",
         )
@@ -81,7 +85,7 @@ def _facts(nodes: Sequence[Node], pods: Mapping[str, int], at: datetime, server:
     by_name = {node.name: node for node in nodes}
     wide, plain = (*widths.widest, 4, 10), (*widths.in_ascii, 4, 10)
     counts = {name: pods.get(name, 0) for name in by_name}
-    return NodeFacts(by_name, texts, wide, plain, counts, behind(nodes, server), older_images(nodes))
+    return NodeFacts(by_name, texts, wide, plain, counts, old, old_images)
 
 
 def wave_tone(wave: int) -> Tone | None:
@@ -180,7 +184,7 @@ MOST_NAMES = 500
 NO_FAULTS = "Nothing is the matter with any node: all are Ready, none is cordoned or left out.\nesc shows them all."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Filter:
     """`wanted` is in the line of a node, in lower case, or is not (`inverse`); or its labels are like `selector`.
     `wrong`: why it is no selector; nothing is like that."""
@@ -235,14 +239,14 @@ def why_none(facts: NodeFacts, typed: str, faults: bool) -> str:
     """What is said instead of rows, by lines."""
     total = len(facts.texts)
     if not typed.strip() or like(facts, typed):
-        where = f"Of those that are like /{typed}, none is at fault.\nesc shows all." if typed.strip() else NO_FAULTS
+        where = f"Of those that match /{typed}, none is at fault.\nesc shows all." if typed.strip() else NO_FAULTS
         return where if faults else "There is no node."
     filter = read(typed)
     away = "esc takes the filter away."
     if filter.wrong:
         return f"/{typed}: {filter.wrong}\n{away}"
     near = _near_labels(facts, filter.selector) if filter.selector is not None else _near_word(facts, filter)
-    return f"0 of {counted(total, 'node')} are like /{typed}{near}\n{away}"
+    return f"0 of {counted(total, 'node')} match /{typed}{near}\n{away}"
 
 
 def _near_word(facts: NodeFacts, filter: _Filter) -> str:
@@ -287,7 +291,7 @@ def _all(facts: NodeFacts) -> set[str]:
 FORTH, BACK = "▲", "▼"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SortOrder:
     """`column` is the title of one; `back`: the last of them first."""
 

@@ -11,13 +11,13 @@ from rich.cells import cell_len, chop_cells
 
 from kubectl_eksdoc.drain.outcome import Eviction, NotEvictedPod, PodVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy, Means
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.pods import ControllerOwner, Pod
+from kubectl_eksdoc.model.nodes import ControllerOwner, Pod
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.signs import BAD, GOOD, OPEN, POD_SIGN
-from kubectl_eksdoc.render.tables import Cell, Column
-from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, duration
+from kubectl_eksdoc.render.text import Cell, Column, Look, Tone, age, between, counted, duration
 from kubectl_eksdoc.tui.knobs import KNOBS
 
 # A table as a widget takes it: a row is made when it is drawn, because of thousands only a screenful is seen.
@@ -58,7 +58,7 @@ Line = str | tuple[str, Tone]
 _ASCII = Look(ascii=True)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sheet:
     """`keys` name the rows in their order; `cells` gives those of a key, of as many as there are columns. `widths` of
     the columns on a terminal, as wide as the widest text in them, titles aside, and `ascii_widths` of the same in ASCII
@@ -191,17 +191,17 @@ OF_NODE = (
 OF_BUDGET = (
     Column("POD", middle=True, floor=20),
     Column("NODE", middle=True, floor=14),
-    Column("READY", floor=8),
+    Column("READY", floor=8, drop=1),
     Column("AGE", right=True, drop=3),
     Column("GRACE", right=True, drop=2),
-    Column("IN PLAN", drop=1),
+    Column("IN PLAN"),
     Column("WHY"),
 )
 _MEANS = {Means.RESTART: "restart", Means.DELETION: "delete", Means.PATIENCE: "wait"}
 _FIRST = (PodVerdict.BLOCKED, PodVerdict.UNKNOWN, PodVerdict.HELD, PodVerdict.STAY, PodVerdict.EVICT)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Listed:
     """A page of pods: what stands above them, and the rows by the uids of the pods; the last cell says why."""
 

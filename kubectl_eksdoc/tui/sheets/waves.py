@@ -11,8 +11,7 @@ from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.rows import budget_order
 from kubectl_eksdoc.render.drain.signs import TARGET_SIGN, in_brief
 from kubectl_eksdoc.render.drain.timeline import SLOW, text_axis, text_bar
-from kubectl_eksdoc.render.tables import Cell, Column
-from kubectl_eksdoc.render.text import Tone, duration
+from kubectl_eksdoc.render.text import Cell, Column, Tone, duration
 from kubectl_eksdoc.tui.sheets import budgets
 from kubectl_eksdoc.tui.sheets.nodes import targets_of, wave_tone
 from kubectl_eksdoc.tui.sheets.pods import Cells, Sheet, of_rows, once_a_view
@@ -24,7 +23,7 @@ EVICTING = ("▇", "▆")
 EMPTY = "─"
 _LEAST_BARS = 40
 """Columns that the bars of the whole page have before others are left out."""
-KEY = f"p50: {EVICTING[0]} pods are evicted  {EMPTY} empty, until it is done  {SLOW} p95"
+KEY = f"p50: {EVICTING[0]} pods are evicted  {EMPTY} empty until done  {SLOW} p95"
 
 
 @once_a_view
@@ -102,9 +101,10 @@ def _time_width(view: DrainView) -> int:
 
 
 def gantt(span: Span, end: float, room: int, wave: int, slow_s: float = 0.0) -> str:
-    """``   ▇▇▇▇─··· 1m05s``, at least one sign long; the time is when it is done, the tail ends when a slow one is."""
+    """``   ▇▇▇▇─ 1m05s ···``, at least one sign long; the time is when it is done, the tail ends when a slow one is."""
     bars = max(room - len(duration(end)) - 1, 1)
-    return f"{text_bar(span, slow_s, end, bars, EVICTING[(wave - 1) % 2], EMPTY)} {duration(span.done_s)}"
+    bar = f"{text_bar(span, 0.0, end, bars, EVICTING[(wave - 1) % 2], EMPTY)} {duration(span.done_s)} "
+    return f"{bar}{SLOW * (round(slow_s / end * bars) - len(bar))}".rstrip()
 
 
 # Two plans beside each other: A, which was pinned, and the one that is chosen now.

@@ -8,6 +8,7 @@ from textual import events
 from textual.color import Color
 from textual.content import Content
 from textual.style import Style
+from textual.widget import Widget
 from textual.widgets import Static
 
 from kubectl_eksdoc.render.text import Look, Tone, shown
@@ -37,6 +38,11 @@ def fitting(hints: Sequence[Hint], room: int, more: str) -> tuple[Hint, ...]:
     return tuple(kept)
 
 
+def look_of(widget: Widget) -> Look:
+    """How the app that it is in draws; apps of tests may not say."""
+    return Look(ascii=getattr(widget.app, "only_ascii", False))
+
+
 class FootBar(Static):
     """Mutable: the hints that are shown. Drawn again when its width or the theme changes."""
 
@@ -59,7 +65,7 @@ class FootBar(Static):
             await self.screen.run_action(action)
 
     def _draw(self) -> None:
-        look = Look(ascii=getattr(self.app, "only_ascii", False))
+        look = look_of(self)
         said = [each._replace(key=shown(each.key, look), words=shown(each.words, look)) for each in self._hints]
         room = self.size.width or self.app.size.width - self.gutter.width
         key = Style(foreground=Color.parse(self.app.theme_variables["st-key"]), bold=True)
@@ -103,7 +109,7 @@ class HeadLine(Static):
         self._draw()
 
     def _draw(self) -> None:
-        look = Look(ascii=getattr(self.app, "only_ascii", False))
+        look = look_of(self)
         gap = self._gap if not look.ascii else look.signs(self._gap)
         said: list[str | tuple[str, str | Style]] = []
         for part in fitted(self._parts, self.size.width or self.app.size.width - self.gutter.width, gap, look):

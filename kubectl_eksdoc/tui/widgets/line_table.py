@@ -7,20 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
-from textual.binding import Binding, BindingType
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.text import Look, Tone, shown
+from kubectl_eksdoc.render.text import Cell, Look, Tone, shown
 from kubectl_eksdoc.tui.sheets.pods import EMPTY, Sheet, text_of, wrapped
+from kubectl_eksdoc.tui.widgets.foot import look_of
 from kubectl_eksdoc.tui.widgets.panel import GAP, ColumnLayout, Titled, laid, laid_wide, where_it_differs
 
 _MARK = 2
@@ -47,18 +45,18 @@ class LineTable(ScrollView, Titled, can_focus=True):
     """The cursor stays on its key when the rows change. `wide`: every column in full; what does not fit is seen by
     going sideways, and the first column stays."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,j", "move(1)", "row", show=False),
-        Binding("up,k", "move(-1)", "row", show=False),
-        Binding("g,home", "move_to(0)", "top", show=False),
-        Binding("G,end", "move_to(-1)", "bottom", show=False),
-        Binding("pagedown,ctrl+f", "page(1.0)", "page", show=False),
-        Binding("pageup,ctrl+b", "page(-1.0)", "page", show=False),
-        Binding("ctrl+d", "page(0.5)", "half page", show=False),
-        Binding("ctrl+u", "page(-0.5)", "half page", show=False),
-        Binding("left,h", "sideways(-1)", "left", show=False),
-        Binding("right,l", "sideways(1)", "right", show=False),
-        Binding("enter", "open", "open", show=False),
+    BINDINGS = [
+        ("down,j", "move(1)"),
+        ("up,k", "move(-1)"),
+        ("g,home", "move_to(0)"),
+        ("G,end", "move_to(-1)"),
+        ("pagedown,ctrl+f", "page(1.0)"),
+        ("pageup,ctrl+b", "page(-1.0)"),
+        ("ctrl+d", "page(0.5)"),
+        ("ctrl+u", "page(-0.5)"),
+        ("left,h", "sideways(-1)"),
+        ("right,l", "sideways(1)"),
+        ("enter", "open"),
     ]
 
     @dataclass
@@ -98,7 +96,7 @@ class LineTable(ScrollView, Titled, can_focus=True):
     def look(self) -> Look:
         """Asked for with every cell: to ask the app each time would take longer than to draw."""
         if self._look is None:
-            self._look = Look(ascii=getattr(self.app, "only_ascii", False))
+            self._look = look_of(self)
         return self._look
 
     @property
@@ -362,7 +360,8 @@ class LineTable(ScrollView, Titled, can_focus=True):
             if name == "cursor" and self.app.has_class("-plain"):
                 found += Style(bold=True, reverse=True)
             elif name == "cursor":
-                found += Style(bold=True, bgcolor=self.app.theme_variables["st-cursor"])
+                colours = self.app.theme_variables
+                found += Style(bold=True, color=colours["foreground"], bgcolor=colours["st-cursor"])
             elif name:
                 tone = "faint" if name == "head" or (name in _COLOURED and self.has_class("-old")) else name
                 colour = self.app.theme_variables.get(f"st-{tone}")

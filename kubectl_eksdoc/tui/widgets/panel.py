@@ -6,13 +6,12 @@ import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.geometry import Size
 from textual.message import Message
@@ -22,9 +21,9 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from kubectl_eksdoc.errors import EksdocError, as_bug
-from kubectl_eksdoc.render.tables import fitted
-from kubectl_eksdoc.render.text import Look, Tone, shown
+from kubectl_eksdoc.render.text import Tone, fitted, shown
 from kubectl_eksdoc.tui.sheets.pods import Line, Sheet, cells, wrapped
+from kubectl_eksdoc.tui.widgets.foot import look_of
 
 # Titles of a frame that draw it anew only when they change: Textual does so whenever they are given.
 
@@ -44,8 +43,6 @@ class Titled(Widget):
             self._subtitle = self.border_subtitle = subtitle
 
 
-_STYLES: dict[Tone | None, Style] = {Tone.TITLE: Style(bold=True), Tone.FAINT: Style(dim=True)}
-
 _LABEL = re.compile(r" *\S+(?: \S+)* {2,}|[✗✓!?·»] | +")
 """What stands before the words of a line, as in ``Will not  delete nodes`` and ``✓ all is well``: they are wrapped
 behind it."""
@@ -55,11 +52,11 @@ class Prose(ScrollView, Titled, can_focus=True):
     """Lines of text, as many as there are; long ones are wrapped. Drawn line by line, as tables are: of a long text
     only what is seen. Mutable."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,j", "scroll_down", show=False),
-        Binding("up,k", "scroll_up", show=False),
-        Binding("pagedown,ctrl+f", "page_down", show=False),
-        Binding("pageup,ctrl+b", "page_up", show=False),
+    BINDINGS = [
+        ("down,j", "scroll_down"),
+        ("up,k", "scroll_up"),
+        ("pagedown,ctrl+f", "page_down"),
+        ("pageup,ctrl+b", "page_up"),
     ]
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -80,7 +77,7 @@ class Prose(ScrollView, Titled, can_focus=True):
     def lines(self, width: int) -> list[tuple[str, Tone | None]]:
         """In as many columns."""
         if width not in self._wrapped:
-            look = Look(ascii=getattr(self.app, "only_ascii", False))
+            look = look_of(self)
             told = ((each, None) if isinstance(each, str) else each for each in self._shown or ())
             self._wrapped[width] = [
                 (part, tone)
@@ -112,7 +109,7 @@ class Prose(ScrollView, Titled, can_focus=True):
 
     def _style(self, tone: Tone | None) -> Style:
         colour = self.app.theme_variables.get(f"st-{tone.name.lower()}") if tone is not None else None
-        return _STYLES[tone] if tone in _STYLES else Style(color=colour)
+        return Style(bold=tone is Tone.TITLE or None, color=colour)
 
 
 @dataclass
@@ -157,7 +154,7 @@ def hanging(line: str, room: int) -> list[str]:
 class AskLine(Horizontal):
     """`sign` is the key that opens it, and stands before what is typed."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "leave", show=False)]
+    BINDINGS = [("escape", "leave")]
 
     @dataclass
     class Of(Message):

@@ -15,11 +15,11 @@ from kubectl_eksdoc.addon_diff.prediction import AddonFacts, OfVersion
 from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, EksAddonUpdate, Issue, UpdateHistory
 from kubectl_eksdoc.model.aws.clusters import EksCluster
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
-from kubectl_eksdoc.model.pods import Branch, Pod
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.nodes import Branch, Pod
 from tests.addon_diff.aftermath.revised import at, daemon_set, lived, template, written
 
 OLD, NEW = "v1.19.0-eksbuild.1", "v1.19.5-eksbuild.1"

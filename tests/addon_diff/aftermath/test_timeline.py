@@ -19,7 +19,7 @@ from kubectl_eksdoc.addon_diff.aftermath.timeline import (
     templates_of,
 )
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Confidence
+from kubectl_eksdoc.model.kinds import Confidence
 from tests.addon_diff.aftermath.revised import META, at, daemon_set, lived, template, written
 
 A, B, C = (template(image) for image in ("v1.19.0-eksbuild.1", "v1.19.0-eksbuild.1", "v1.19.5-eksbuild.1"))

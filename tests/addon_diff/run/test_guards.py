@@ -19,11 +19,11 @@ from kubectl_eksdoc.addon_diff.run.guards import (
 )
 from kubectl_eksdoc.addon_diff.run.outcome import AddonRollback, way_back
 from kubectl_eksdoc.addon_diff.usage import Usage
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Addon
 from kubectl_eksdoc.model.aws.clusters import EksCluster
 from kubectl_eksdoc.model.findings import Status
-from kubectl_eksdoc.model.pods import Asks, Branch, Probe
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.nodes import Asks, Branch, Probe
 from tests.addon_diff.incident import a_persons, version
 from tests.builders import a_pod
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.addon_diff.terraform.result import TerraformJudgement
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Addon
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.render.addon.report import blocks
 from tests.addon_diff.incident import a_persons
 from tests.addon_diff.terraform.worlds import (

@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.addon_diff.terraform.requests import AddonRequest, Kind, requests
 from kubectl_eksdoc.host.terraform import read_terraform_plan
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.kinds import Unknown
 from tests.host.terraform_plans import a_change, a_plan, an_addon, written
 
 NEW = "v1.12.6-eksbuild.1"

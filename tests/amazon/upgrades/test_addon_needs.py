@@ -8,9 +8,15 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.amazon.upgrades.addon_needs import (
     AL2023,
+    BY_NAME,
+    CLUSTER_AUTOSCALER,
+    COREDNS,
+    KUBE_PROXY,
     NEEDS,
     TABLES,
+    VPC_CNI,
     Installed,
+    Software,
     SupportPromise,
     UpdatePosition,
     VersionRequirement,
@@ -20,9 +26,8 @@ from kubectl_eksdoc.amazon.upgrades.addon_needs import (
     placed,
     versions_for,
 )
-from kubectl_eksdoc.amazon.upgrades.software import BY_NAME, CLUSTER_AUTOSCALER, COREDNS, KUBE_PROXY, VPC_CNI, Software
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.quantities import Version
 
 UNKNOWN = Unknown("the tag is no version")

@@ -22,8 +22,8 @@ from kubectl_eksdoc.amazon.upgrades.calendar import (
     support,
 )
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
-from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws.clusters import ClusterVersion
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.quantities import Version
 
 SOURCE = json.loads(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.amazon.upgrades.addon_needs import AL2023, NEEDS
+from kubectl_eksdoc.amazon.upgrades.addon_needs import AL2023, NEEDS, SOFTWARE
 from kubectl_eksdoc.amazon.upgrades.amis import (
     AL2023_VPC_CNI,
     READ_TO,
@@ -25,9 +25,8 @@ from kubectl_eksdoc.amazon.upgrades.amis import (
     unread,
     way_to,
 )
-from kubectl_eksdoc.amazon.upgrades.software import SOFTWARE
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit
-from kubectl_eksdoc.model.asked import Confidence, Unknown
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.quantities import Version
 
 AMI_TYPES = {

@@ -23,7 +23,7 @@ from kubectl_eksdoc.amazon.upgrades.skew import (
     rollback_left,
 )
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit
-from kubectl_eksdoc.model.asked import Confidence, Unknown
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.quantities import Version
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)

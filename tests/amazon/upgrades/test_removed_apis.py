@@ -25,7 +25,7 @@ from kubectl_eksdoc.amazon.upgrades.removed_apis import (
     served,
     unread,
 )
-from kubectl_eksdoc.model.asked import Confidence, Unknown
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.quantities import Version, parse
 from tests.for_each import for_each
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.amazon.upgrades.software import (
+from kubectl_eksdoc.amazon.upgrades.addon_needs import (
     BY_NAME,
     SOFTWARE,
     VPC_CNI,
@@ -17,7 +17,7 @@ from kubectl_eksdoc.amazon.upgrades.software import (
     tag_of,
     version_of,
 )
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.quantities import Version
 
 ECR = "602401143452.dkr.ecr.eu-west-1.amazonaws.com"

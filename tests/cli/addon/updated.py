@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kubectl_eksdoc.aws.believing import VerifiedCluster, believed
+from kubectl_eksdoc.aws.asking import VerifiedCluster, believed
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.run_edges import DrainRunEdges
 from kubectl_eksdoc.cli.surroundings import CommandContext

@@ -16,9 +16,8 @@ from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
 from kubectl_eksdoc.kube.api_signs import LiveChanges
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.kinds import Resource, Unknown
 from tests.embedded.clients import worlds
 from tests.examples import one_in
 from tests.fakes import kubeconfigs

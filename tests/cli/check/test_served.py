@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.aws.believing import VerifiedCluster, believed
+from kubectl_eksdoc.aws.asking import VerifiedCluster, believed
 from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.check.checking import UpgradeCheck
 from kubectl_eksdoc.check.registry import ALL

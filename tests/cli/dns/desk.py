@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kubectl_eksdoc.aws.believing import VerifiedCluster, believed
+from kubectl_eksdoc.aws.asking import VerifiedCluster, believed
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.run_edges import DrainRunEdges
 from kubectl_eksdoc.cli.surroundings import CommandContext

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.aws.believing import VerifiedCluster, believed
+from kubectl_eksdoc.aws.asking import VerifiedCluster, believed
 from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.surroundings import CommandContext
@@ -27,7 +27,7 @@ from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.aws.clusters import AwsAccess
-from kubectl_eksdoc.objects.raw_objects import RawObjects
+from kubectl_eksdoc.objects.single import RawObjects
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.aws.test_live import access
 from tests.cli.running import Ran

@@ -11,13 +11,13 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.aws.believing import believed
+from kubectl_eksdoc.aws.asking import believed
 from kubectl_eksdoc.aws.recorded import RecordedOf, Recorder
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.host.archives.snapshot import STEM
 from kubectl_eksdoc.interruption.read import NEEDS, interruption_facts
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.objects.raw_objects import RawObjects
+from kubectl_eksdoc.objects.single import RawObjects
 from tests.builders import NOW
 from tests.cli.interruption.incident import values_in
 from tests.cli.running import run_cli

@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kubectl_eksdoc.aws.believing import believed
+from kubectl_eksdoc.aws.asking import believed
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.run_edges import DrainRunEdges
 from kubectl_eksdoc.cli.surroundings import CommandContext
@@ -20,8 +20,7 @@ from kubectl_eksdoc.model.aws.machines import SaidOptions
 from kubectl_eksdoc.model.cluster import Cluster, Identity, NodeClass
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.nodes import MANAGED_GROUP, NODE_POOL, Node
-from kubectl_eksdoc.model.pods import Calls
+from kubectl_eksdoc.model.nodes import MANAGED_GROUP, NODE_POOL, Calls, Node
 from kubectl_eksdoc.session.ports import ClusterReader
 from kubectl_eksdoc.session.session import ClusterNeeds, ClusterSession, Observed, SessionRequest
 from kubectl_eksdoc.session.sources import Progress, SourceChoice

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from kubectl_eksdoc.aws.believing import VerifiedCluster, believed
+from kubectl_eksdoc.aws.asking import VerifiedCluster, believed
 from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.surroundings import CommandContext

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.aws.believing import believed
+from kubectl_eksdoc.aws.asking import believed
 from kubectl_eksdoc.aws.recorded import RecordedOf, Recorder
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.host.archives.snapshot import STEM
 from kubectl_eksdoc.imds_probe.read import KINDS, NEEDS, _by_tag, metadata_facts
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.objects.raw_objects import RawObjects
+from kubectl_eksdoc.objects.single import RawObjects
 from kubectl_eksdoc.session.sources import SourceChoice, open_reader
 from tests.builders import NOW
 from tests.check.of_aws import eks

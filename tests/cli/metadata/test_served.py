@@ -16,8 +16,8 @@ from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.embedded.serving.handler import ManualTime
 from kubectl_eksdoc.imds_probe.read import NEEDS
 from kubectl_eksdoc.kube.identity import AwsRequest
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.session.session import SessionRequest, open_session
 from kubectl_eksdoc.session.sources import SourceChoice
 from tests.aws.test_live import access, prod

@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.aws.believing import believed
+from kubectl_eksdoc.aws.asking import believed
 from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.main import run

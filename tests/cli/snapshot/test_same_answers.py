@@ -77,8 +77,12 @@ def as_of_the_demo(text: str, path: str) -> str:
         (f"the snapshot {path}", "the demo"),
     ):
         text = text.replace(named, demo)
+    text = _DRAINS.sub(r"kubectl eksdoc rehearse\1", text)
     return _MEASURES.sub("", text.replace(" --demo --dry-run", "").replace(*A_DRY_RUN))
 
+
+_DRAINS = re.compile(r'kubectl eksdoc (?:drain run|rehearse)([^"\n]*?)(?: --demo)?(?=["\n])')
+"""A drain cannot be run on the demo, so a rehearsal is proposed there."""
 
 _MEASURES = re.compile(r'(\n *("command": ")?| )kubectl eksdoc coredns-lameduck --measure(=\w+)?((",)?(?=\n)|(?="))')
 """It takes a live cluster, which the demo is not and a snapshot is of: proposed of a snapshot alone."""

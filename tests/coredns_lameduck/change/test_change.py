@@ -26,11 +26,10 @@ from kubectl_eksdoc.coredns_lameduck.deployed import PROPORTIONAL
 from kubectl_eksdoc.kubernetes.keeping import MARK
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, AddonSide, VersionSide
 from kubectl_eksdoc.model.findings import Status
-from kubectl_eksdoc.model.nodes import Taint
-from kubectl_eksdoc.model.pods import Toleration
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.nodes import Taint, Toleration
 from kubectl_eksdoc.model.workloads import Autoscaler
 from tests.addon.stand_in.coredns import AFFINITY
 from tests.builders import ROOM, a_cluster, a_node

@@ -15,9 +15,9 @@ from kubectl_eksdoc.coredns_lameduck.measuring.findings import (
     findings_of,
     until,
 )
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.coredns import Counts, LoadReport, MeasuredSecond, MeasuredStream
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
+from kubectl_eksdoc.model.kinds import Unknown
 from tests.coredns_lameduck.measuring.test_planning import planned
 from tests.flows.dns_worlds import START
 

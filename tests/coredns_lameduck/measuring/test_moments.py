@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 from kubectl_eksdoc.coredns_lameduck.measuring.findings import What, moments, settled
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.coredns import DnsPod, DnsStand
+from kubectl_eksdoc.model.kinds import Unknown
 from tests.flows.dns_worlds import PODS, START
 
 ONE, TWO = PODS

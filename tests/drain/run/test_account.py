@@ -19,7 +19,7 @@ from kubectl_eksdoc.model.acts import (
     Restart,
 )
 from kubectl_eksdoc.model.journal import Entries, Entry, JournaledNode
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from tests.builders import NOW, a_pod
 
 POD: Pod = a_pod("db-0", node="old-0")

@@ -19,8 +19,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import Act, Evict, Exclude, Release
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.network import Service, TargetGroupBinding
-from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, EXCLUDED_FROM_BALANCERS, Node
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, EXCLUDED_FROM_BALANCERS, Node, Pod
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_roomy_node, a_workload
 from tests.drain.run.driving import Driven
 

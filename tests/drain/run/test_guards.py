@@ -23,7 +23,7 @@ from kubectl_eksdoc.kubernetes.news import (
 )
 from kubectl_eksdoc.model.acts import Cordon, Evict
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from tests.builders import a_cluster, a_node, pods
 from tests.drain.planning import WEB, plan_of
 

@@ -9,7 +9,7 @@ from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.flows.run.running import engine_again
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import IntentOutcome, JournaledNode, JournalIntent, RunStarted, Verb
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node, a_workload, ago, uid_of
 
 

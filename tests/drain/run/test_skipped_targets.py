@@ -18,8 +18,7 @@ from kubectl_eksdoc.kubernetes.news import News, NodeIs, PodIs, RequestAnswered
 from kubectl_eksdoc.model.acts import Act, Cordon, Evict
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import UNCORDONED, JournaledNode, JournalNote, Note, RunStarted
-from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, Node, Taint
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, Node, Pod, Taint
 from kubectl_eksdoc.render.run import events
 from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node, a_workload, pods
 from tests.drain.planning import plan_of, target

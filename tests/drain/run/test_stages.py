@@ -13,10 +13,10 @@ from kubectl_eksdoc.addon_diff.run.outcome import affected
 from kubectl_eksdoc.drain.run.waves import LONGEST_PAUSE_S, Stage, pause_s, stage_by_addon, stage_of
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, EksAddonUpdate
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.network import Service, TargetGroupBinding
-from kubectl_eksdoc.model.pods import Branch
+from kubectl_eksdoc.model.nodes import Branch
 from tests.builders import a_cluster, a_node, a_pod
 
 WORDS = ("InProgress", "Successful", "Failed", "Cancelled", "SomethingNew")

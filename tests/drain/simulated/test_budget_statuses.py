@@ -23,7 +23,7 @@ from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.kubernetes.budgets import Computed, full_health_allowed, recompute
 from kubectl_eksdoc.kubernetes.replacement import Replacement, Scales, replacement
 from kubectl_eksdoc.model.budgets import ALWAYS_ALLOW, BudgetStatus
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from tests.builders import NOW, a_budget, a_pod, a_workload, ago, pods
 
 Row = tuple[float, int, int, int, int]

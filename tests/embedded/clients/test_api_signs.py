@@ -15,8 +15,8 @@ from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.embedded.serving.pod_logs import DeprecatedUse
 from kubectl_eksdoc.kube.api_signs import ApiSigns
 from kubectl_eksdoc.model.api_objects import Doc, KindUsage, ManifestText, WrittenBy
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.quantities import Version
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs

@@ -16,7 +16,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import ReadState
-from kubectl_eksdoc.objects.raw_objects import RawObjects
+from kubectl_eksdoc.objects.single import RawObjects
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 

@@ -12,9 +12,9 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ManualTime
 from kubectl_eksdoc.embedded.serving.targets import ServedRequest
 from kubectl_eksdoc.kube.inside_pods import LINES, MOST_BYTES, LivePodReader
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.pods import Container, LogOf
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.nodes import Container, LogOf
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 

@@ -19,7 +19,7 @@ from kubectl_eksdoc.embedded.loading import load_observed
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.objects.raw_objects import RawObjects
+from kubectl_eksdoc.objects.single import RawObjects
 from tests.cli.check.asked import document
 from tests.cli.running import run_cli
 from tests.cli.test_carried import commands

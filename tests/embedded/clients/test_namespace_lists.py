@@ -18,8 +18,8 @@ from kubectl_eksdoc.embedded.serving.handler import ManualTime
 from kubectl_eksdoc.kube.single_objects import NamespaceLists
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.kinds import Unknown
 from tests.addon.stand_in import hands
 from tests.addon.stand_in.pod_template import INIT
 from tests.addon.stand_in.served import Served

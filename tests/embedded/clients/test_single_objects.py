@@ -7,8 +7,8 @@ from pathlib import Path
 from kubectl_eksdoc.embedded.serving.handler import ManualTime
 from kubectl_eksdoc.kube.single_objects import SingleObjects
 from kubectl_eksdoc.model.api_objects import ObjectName, named
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 from tests.raw_facts import recorded

@@ -13,8 +13,12 @@ from tests.examples import one_in
 NOT_SUPPORTED = {
     6: "there is no aggregated discovery: clients take the plain answer, where they do not get it",
     7: "as 6",
+    17: "what is wrong with a token is said in other words",
     105: "kubelets are played, and their logs are always there; the recorded server could not reach any",
+    **dict.fromkeys((110, 111, 112), "as 114, whatever is wrong besides"),
     114: "no connection is upgraded to a websocket, so nothing is executed in a pod",
+    **dict.fromkeys((*range(119, 125), *range(126, 132)), "policies are stored as given, not evaluated"),
+    **dict.fromkeys((149, 151, 153, 154, 155), "the recorded server has no watch cache"),
 }
 """Exchanges that are answered otherwise, and why."""
 

@@ -23,7 +23,6 @@ ADDRESS = "192.0.2.2:16443"
 BUILD = Build(
     git_commit="98b35193b2ac7a23a673325f5e9b830ecd5ba406", build_date="2026-08-01T00:00:00Z", go_version="go1.27.3"
 )
-WITHOUT_WATCH_CACHE = range(149, 157)
 COMPACTED = {142: 1234, 143: 1234, 144: 1234, 145: 1234, 146: 1234, 147: 1234, 148: 1234}
 COMPACTED |= dict.fromkeys(range(150, 157), 1429)
 """Before these the versions before those were dropped from etcd."""
@@ -62,7 +61,7 @@ class World:
         _write(self.plane.store, held, version, RESTARTED.get(index, 0))
         if index in COMPACTED:
             self.plane.store.compact()
-        setup = Setup(ACCESS, BUILD, ADDRESS, watch_cache=index not in WITHOUT_WATCH_CACHE)
+        setup = Setup(ACCESS, BUILD, ADDRESS)
         self.api = Api(self.plane, setup, self.clockwork, self.clockwork.monotonic)
         self.uids = {str(doc["metadata"].get("uid")) for _, doc, _ in held}
 
@@ -73,7 +72,7 @@ _STANDING: dict[tuple[object, ...], World] = {}
 def reading(index: int) -> World:
     """The world of an exchange that changes nothing: one for all that were answered from the same state."""
     state = (cluster_of(index), before(index), moment(index))
-    kept = (COMPACTED.get(index), RESTARTED.get(index), index in WITHOUT_WATCH_CACHE)
+    kept = (COMPACTED.get(index), RESTARTED.get(index))
     if (*state, *kept) not in _STANDING:
         _STANDING[(*state, *kept)] = World(index)
     return _STANDING[(*state, *kept)]

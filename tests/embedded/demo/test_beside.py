@@ -7,10 +7,9 @@ import pytest
 from kubectl_eksdoc.embedded.demo.reader import SCENES, DemoBeside, held
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import ObjectName
-from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.pods import LogOf
-from kubectl_eksdoc.objects.raw_objects import raws_in
+from kubectl_eksdoc.model.kinds import Absent, Resource, Unknown
+from kubectl_eksdoc.model.nodes import LogOf
+from kubectl_eksdoc.objects.single import raws_in
 
 PLAIN, CHECK, INTERRUPTION = DemoBeside(""), DemoBeside("check"), DemoBeside("interruption")
 KARPENTER = ObjectName("apps/v1", "Deployment", "kube-system", "karpenter")

@@ -13,8 +13,7 @@ from kubectl_eksdoc.kubernetes.guards import matching
 from kubectl_eksdoc.kubernetes.replacement import Scales
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Source
-from kubectl_eksdoc.model.nodes import NodeOwner
-from kubectl_eksdoc.model.pods import Pod, VolumeKind
+from kubectl_eksdoc.model.nodes import NodeOwner, Pod, VolumeKind
 
 
 @pytest.fixture(scope="module")

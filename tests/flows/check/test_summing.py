@@ -11,7 +11,6 @@ from kubectl_eksdoc.addon_diff.corefile import CONFIG
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
 from kubectl_eksdoc.check import read
 from kubectl_eksdoc.model.api_objects import ObjectName
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import (
     Addon,
     AddonSide,
@@ -22,6 +21,7 @@ from kubectl_eksdoc.model.aws.addons import (
 )
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.findings import Code, Finding
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from tests.check.healthy import EKS, healthy
 from tests.sessions import Answered, AppliesNothing
 

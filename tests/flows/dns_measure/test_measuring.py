@@ -12,9 +12,9 @@ from kubectl_eksdoc.coredns_lameduck.measuring.findings import DnsMeasurement, W
 from kubectl_eksdoc.coredns_lameduck.measuring.plan import BEFORE_S, OLD_S, Happening, MeasurementSettings, MeasurePlan
 from kubectl_eksdoc.errors import ClusterError, Forbidden, UsageError
 from kubectl_eksdoc.flows.dns_measure import MeasurementEdges, measured, prepared, tried
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.coredns import LoadReport
 from kubectl_eksdoc.model.findings import Code, Finding, Status
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.placing import NotMade, ProbeOwner
 from tests.flows.dns_worlds import LATER, NODES, Ground, World
 

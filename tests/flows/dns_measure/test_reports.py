@@ -7,8 +7,8 @@ import json
 import pytest
 
 from kubectl_eksdoc.flows.dns_measure import report_in
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.coredns import Counts, LoadReport, MeasuredSecond, MeasuredStream
+from kubectl_eksdoc.model.kinds import Unknown
 
 HEAD = '{"asker":"eksdoc-dns-asker","version":1,"began":1767261600.5,"seconds":9}\n'
 LINE = (

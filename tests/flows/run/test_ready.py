@@ -17,6 +17,7 @@ from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.drain.run.standing import Reason
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.run.draining import Draining, DrainRunEnd, RunWish, RunWishState
+from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.nodes import PROTECTIONS
 from kubectl_eksdoc.render.run.events import why_it_waits
 from kubectl_eksdoc.render.text import Look
@@ -42,10 +43,10 @@ def ended(
     limits: RunLimits = RunLimits(),
     budget: bool = False,
     wish: Callable[[Said, float], RunWishState] | None = None,
+    docs: Sequence[Doc] = tuple(web(2, 2)),
 ) -> tuple[ControlPlane, DrainRunEnd, Said, KeptJournal]:
     """Two nodes with a pod each are emptied onto two new ones."""
-    docs = [*web(2, 2), a_node_doc("new-0"), a_node_doc("new-1"), *([a_budget_doc()] if budget else [])]
-    plane, stage = made(*docs)
+    plane, stage = made(*docs, a_node_doc("new-0"), a_node_doc("new-1"), *([a_budget_doc()] if budget else []))
     cluster, plan = plan_drain(stage, BLUE, DrainPolicy())
     stage.start(Steady(start=start_s, stop=2.0))
     journal, scribe, said = KeptJournal(), JournalWriter(), Said()
@@ -77,6 +78,14 @@ def test_it_does_not_wait_where_nobody_wants_it() -> None:
     _, run, said, _ = ended(90.0, RunLimits(ready_s=0.0))
     assert run.whole and run.record.ended_s == run.record.drain_s == max(at(said, Happened.DONE))
     assert len(run.record.coming) == 2 and run.record.unready == (), "nobody waited for them"
+
+
+def test_what_was_not_ready_before_is_not_waited_for_long() -> None:
+    """Both pods crash, before the drain and after it."""
+    ill = {"conditions": [{"type": "Ready", "status": "False"}]}
+    docs = [doc | {"status": doc["status"] | ill} if doc["kind"] == "Pod" else doc for doc in web(2, 2)]
+    _, run, _, _ = ended(NEVER, docs=docs)
+    assert run.whole and run.record.ready_s == 60 and len(run.record.unready) == 2
 
 
 def test_those_that_are_never_ready_are_named() -> None:

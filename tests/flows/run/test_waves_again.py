@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.account import nodes_of
-from kubectl_eksdoc.drain.run.journal import replay
+from kubectl_eksdoc.drain.run.journal import replay, stops_in
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.flows.drain import plan_drain
@@ -15,7 +18,8 @@ from kubectl_eksdoc.flows.run.draining import DrainRunEnd, RunWish, RunWishState
 from kubectl_eksdoc.flows.run.running import ResumedIntent, RunEnvironment, RunHeader, go_on, run_plan
 from kubectl_eksdoc.kubernetes.news import HookEnded
 from kubectl_eksdoc.model.acts import Hook
-from kubectl_eksdoc.model.journal import JournalNote, Note
+from kubectl_eksdoc.model.cluster import played
+from kubectl_eksdoc.model.journal import JournalNote, Note, Timed
 from tests.flows.fields import OwnLock, StageClock
 from tests.flows.run.test_rolling_back import AdoptedJournal
 from tests.flows.run.test_waves import BLUE, BOTH, ONE_BY_ONE, HookedStage, a_cluster, yes
@@ -94,3 +98,17 @@ def test_where_there_are_no_waves_it_is_still_the_first() -> None:
     world.begun()
     world.gone_on(9)
     assert {hook.wave for hook in world.hooks} == {1}
+
+
+@pytest.mark.parametrize(("version", "teaches"), [("v1.33.0", True), (played("v1.33.0", 15), False)])
+def test_a_rehearsal_that_plays_faster_than_time_teaches_later_plans_nothing(version: str, teaches: bool) -> None:
+    """A snapshot that is served has the uid of the real cluster, and its journals are beside those of that."""
+    world = World()
+    observed = world.stage._observed
+    world.stage._observed = replace(observed, identity=replace(observed.identity, server_version=version))
+    world.begun()
+    while not world.gone_on(9).record.drained_s:
+        pass
+    entries = world.journal.read()
+    timed = any(isinstance(each, Timed) for each in entries.entries)
+    assert (bool(list(stops_in(entries))), timed) == (teaches, teaches)

@@ -9,7 +9,6 @@ from typing import Any
 from kubectl_eksdoc.imds_probe.affected import PodEvidence
 from kubectl_eksdoc.imds_probe.sources import NODE_CLASS, MetadataFacts
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.machines import (
     Image,
     Instance,
@@ -22,9 +21,8 @@ from kubectl_eksdoc.model.aws.machines import (
     TemplateVersion,
 )
 from kubectl_eksdoc.model.cluster import Identity, NodeClass
-from kubectl_eksdoc.model.kinds import KindRead, ReadState
-from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, EKSCTL_GROUP, MANAGED_GROUP, NODE_POOL, Node
-from kubectl_eksdoc.model.pods import Calls, Pod
+from kubectl_eksdoc.model.kinds import Absent, KindRead, ReadState, Unknown
+from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, EKSCTL_GROUP, MANAGED_GROUP, NODE_POOL, Calls, Node, Pod
 from tests.builders import a_cluster, a_node, a_pod
 
 ONE, TWO, OPTIONAL = MetadataOptions("required", 1), MetadataOptions("required", 2), MetadataOptions("optional", 1)

@@ -17,7 +17,7 @@ from kubectl_eksdoc.imds_probe.probing.result import (
     manifests,
     probe_pods,
 )
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.metadata import Network
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, Node
 from kubectl_eksdoc.model.placing import PodStand

@@ -27,7 +27,7 @@ from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs

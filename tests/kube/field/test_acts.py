@@ -22,7 +22,7 @@ from kubectl_eksdoc.kubernetes.news import RequestAnswered
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import Evict, ListPods, Look
 from kubectl_eksdoc.model.api_objects import at, with_value
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.embedded.clients import worlds
 from tests.examples import one_in

@@ -19,7 +19,7 @@ from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import RESTARTED_AT, Delete, Restart
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.builders import a_pod
 from tests.kube.field.fields import RUN, among, answer_to, connection, field_on

@@ -314,8 +314,9 @@ def test_a_lease_that_somebody_else_wrote(world: World, spec: dict[str, object])
     assert world.sender().send("POST", LEASES, {}, doc).ok
     lock = world.lock("ada")
     if spec:
-        with pytest.raises(Locked):
+        with pytest.raises(Locked) as error:
             lock.take()
+        assert error.value.hint.endswith("stays: kubectl delete lease eksdoc-drain -n kube-system")
         world.hands.seconds += 61
     lock.take()
     assert lock.held() and lock.renew()

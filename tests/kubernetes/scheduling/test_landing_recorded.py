@@ -15,8 +15,7 @@ from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.nodes import MANAGED_GROUP, UNSCHEDULABLE_TAINT, Taint
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import MANAGED_GROUP, UNSCHEDULABLE_TAINT, Pod, Taint
 from tests import raw_facts
 from tests.kubernetes.scheduling import observed
 

@@ -22,7 +22,7 @@ from kubectl_eksdoc.kubernetes.scheduling.preemption import (
     may_help,
     victims_on,
 )
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.selectors import EVERYTHING
 from tests import raw_facts
 from tests.builders import a_budget, a_node, a_pod, ago

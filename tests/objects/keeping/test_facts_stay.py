@@ -14,9 +14,8 @@ from kubectl_eksdoc.embedded.demo.reader import a_list, held, kind_of
 from kubectl_eksdoc.kubernetes.keeping import Digests, KeptAnnotations, is_digest
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import ObjectName
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
-from kubectl_eksdoc.model.kinds import SINGLE, Resource
+from kubectl_eksdoc.model.kinds import SINGLE, Resource, Unknown
 from kubectl_eksdoc.objects.collector import Collector
 from kubectl_eksdoc.objects.karpenter import BY_RESOURCE
 from kubectl_eksdoc.objects.keeping.pages import SnapshotCleaner

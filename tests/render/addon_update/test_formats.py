@@ -18,9 +18,9 @@ from kubectl_eksdoc.addon_diff.judging import calls
 from kubectl_eksdoc.addon_diff.run.guards import Guard, changing, to_acknowledge
 from kubectl_eksdoc.addon_diff.run.outcome import AddonRollback, AddonUpdateResult, Health, Verdict
 from kubectl_eksdoc.drain.run.waves import Stage
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Issue
 from kubectl_eksdoc.model.connection import CommandTarget
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.render.addon_update import Sent, UpdateReport, look_again, way_back_text
 from kubectl_eksdoc.render.text import Look
 from tests.addon.stand_in import hands

@@ -18,8 +18,8 @@ from kubectl_eksdoc.check.plan import CheckWish
 from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.drain.course import Span
 from kubectl_eksdoc.drain.duration.estimate import Estimate
-from kubectl_eksdoc.model.asked import NoAws, Unknown
 from kubectl_eksdoc.model.findings import Code, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.kinds import NoAws, Unknown
 from kubectl_eksdoc.render.check.page.shown import MOST_ALIKE
 from kubectl_eksdoc.render.check.report import CheckReport
 from kubectl_eksdoc.render.text import Look

@@ -13,10 +13,10 @@ from kubectl_eksdoc.check.checking import Area, Gate
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.check.symptoms import Symptom, codes_of
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.findings import Code, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.interruption import ReportedChanges, Revision
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.render.check import verdict
 from kubectl_eksdoc.render.check.result import CheckResult
 from kubectl_eksdoc.render.text import Look, unsafe

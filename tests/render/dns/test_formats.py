@@ -17,8 +17,8 @@ import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts, InterruptionNotices
 from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
 from kubectl_eksdoc.coredns_lameduck.shutdown import Shutdown, budget
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.coredns import Propagation
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.render.dns import LameduckReport, bar, legend
 from kubectl_eksdoc.render.text import Look
 from tests.broken import accepted

@@ -15,7 +15,7 @@ EPHEMERAL = {"name": "data", "ephemeral": {"volumeClaimTemplate": {}}}
 
 
 def a_world() -> World:
-    world = World(lambda registry, index: [ClaimProtection(registry), Namespaces(registry)])
+    world = World(lambda registry, index: [ClaimProtection(registry, index), Namespaces(registry)])
     for name in ("data", "user-data"):
         meta = {"name": name, "finalizers": [FINALIZER]}
         world.create(CLAIMS, {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": meta, "spec": {}})

@@ -26,7 +26,7 @@ def a_job(**spec: Any) -> Doc:
 
 
 def a_world(**spec: Any) -> World:
-    world = World(lambda registry, index: [Jobs(registry, index), EndedJobs(registry), Garbage(registry, index)])
+    world = World(lambda registry, index: [Jobs(registry, index), EndedJobs(registry, index), Garbage(registry, index)])
     world.create(JOBS, a_job(**spec))
     world.run()
     return world

@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.simulator.store import StoredItem
 from kubectl_eksdoc.simulator.workloads import templates
+from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from kubectl_eksdoc.simulator.workloads.replica_sets import ReplicaSets
 from tests.simulator.workloads.world import World, a_pod, a_workload, names, phase
 
@@ -73,6 +75,45 @@ def test_the_status_follows_the_pods() -> None:
     world.report(world.pods()[0], ready=False)
     world.run()
     assert (status(world)["readyReplicas"], status(world)["availableReplicas"]) == (2, 2)
+
+
+def test_a_replication_controller_replaces_its_pods_alike() -> None:
+    """Its selector is a set of labels."""
+    kind = kinds.REPLICATION_CONTROLLERS
+    world = World(every_controller)
+    doc = a_workload("ReplicationController", replicas=2) | {"apiVersion": "v1"}
+    world.create(kind.full_name, with_value(doc, ("spec", "selector"), {"app": "web"}))
+    world.settle()
+    world.delete(world.pods()[0])
+    world.run()
+    (old, new) = world.active()
+    assert {each.doc["metadata"]["ownerReferences"][0]["kind"] for each in (old, new)} == {"ReplicationController"}
+    assert world.get(kind.full_name, "web").doc["status"]["replicas"] == 2
+
+
+@pytest.mark.parametrize(
+    ("owner", "comes_back"),
+    [
+        ({"apiVersion": "postgresql.cnpg.io/v1", "kind": "Cluster"}, True),
+        ({"apiVersion": "apps.kruise.io/v1beta1", "kind": "StatefulSet"}, True),
+        ({"apiVersion": "v1", "kind": "Node"}, False),
+        (None, False),
+    ],
+)
+def test_pods_of_a_controller_that_is_not_simulated_come_back(owner: Doc | None, comes_back: bool) -> None:
+    world = World(every_controller)
+    refs = [] if owner is None else [{**owner, "name": "pg", "uid": "u", "controller": True}]
+    world.create("pods", with_value(a_pod("pg-1"), ("metadata", "ownerReferences"), refs))
+    world.settle()
+    world.delete(world.pods()[0], grace_s=30)
+    world.run()
+    made = [each for each in world.active() if each.key[1] != "pg-1"]
+    assert [each.doc["metadata"]["ownerReferences"] for each in made] == ([refs] if comes_back else [])
+    assert all("nodeName" not in each.doc["spec"] for each in made)
+    for each in world.pods():
+        world.delete(each, grace_s=0)
+    world.run()
+    assert len(world.active()) == comes_back, "once for each pod that goes"
 
 
 def test_a_pod_that_is_deleted_is_replaced_at_once_and_counted_as_terminating() -> None:

@@ -19,7 +19,11 @@ CLAIMS = "persistentvolumeclaims"
 
 def a_world(replicas: int = 3, **spec: Any) -> World:
     world = World(
-        lambda registry, index: [StatefulSets(registry, index), Garbage(registry, index), ClaimProtection(registry)]
+        lambda registry, index: [
+            StatefulSets(registry, index),
+            Garbage(registry, index),
+            ClaimProtection(registry, index),
+        ]
     )
     world.create(SETS, a_workload("StatefulSet", "db", replicas, serviceName="db", **spec))
     return world

@@ -10,7 +10,7 @@ TAINT = {"key": "example.com/out", "value": "yes", "effect": "NoExecute"}
 
 
 def a_world() -> World:
-    world = World(lambda registry, index: [NodeTaints(registry), TaintEvictions(registry, index)])
+    world = World(lambda registry, index: [NodeTaints(registry, index), TaintEvictions(registry, index)])
     world.create("nodes", a_node("n1"))
     return world
 

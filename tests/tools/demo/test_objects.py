@@ -14,7 +14,7 @@ from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.embedded.loading import load_observed
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.objects.raw_objects import RawObjects
+from kubectl_eksdoc.objects.single import RawObjects
 from tools.demo import objects, world
 
 Json = dict[str, Any]

@@ -15,11 +15,10 @@ from kubectl_eksdoc.drain.run.chronicle import NodeState, PodState
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.drain.run.standing import PodWaits, Reason
 from kubectl_eksdoc.flows.run.draining import RunWish
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.text import Look, Tone
+from kubectl_eksdoc.render.text import Cell, Look, Tone
 from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.run import confirm, pages, sheets
-from kubectl_eksdoc.tui.run.pages import summary, toned
+from kubectl_eksdoc.tui.run.pages import summary
 from kubectl_eksdoc.tui.run.screen import RUN_KEYS, run_foot, why_not
 from kubectl_eksdoc.tui.run.state import PreparedRun, RunKind, RunState, RunSummaryView, RunUpdate, ScreenStage
 from kubectl_eksdoc.tui.sheets.pods import Sheet, text_of
@@ -131,7 +130,7 @@ def test_every_situation_has_its_word_and_says_the_same_everywhere(name: str) ->
 
 def test_what_is_paused_or_held_gives_no_time() -> None:
     state = happened(at(20, held="2 nodes are NotReady"), RunMoment(20, Happened.HELD, "the drain", why="2 nodes"))
-    assert "left" not in line(state) and sheets.notice(state)[0].startswith("! held: 2 nodes are NotReady")
+    assert "left" not in line(state) and sheets.notice(state).text.startswith("! held: 2 nodes are NotReady")
     assert "about" in line(at(20)) and "left" in line(at(20))
 
 
@@ -148,7 +147,7 @@ def test_a_run_that_is_held_says_first_what_is_wrong() -> None:
         "continues automatically"
     )
     state = happened(at(20, held=why), RunMoment(20, Happened.HELD, "the drain", why=why))
-    told = sheets.notice(state)[0]
+    told = sheets.notice(state).text
     assert told.startswith("! held: the server cannot be reached: the connection is refused, so the lock")
     assert told.count("continues automatically") == 1
     assert "Held: the server cannot be reached: the connection is refused" in said(pages.lines(state))
@@ -294,10 +293,10 @@ def test_a_run_of_which_nothing_is_heard_does_not_look_alive() -> None:
     state = RunState(live, lambda: now[0])
     live.to(20)
     state.take(live.look())
-    assert not state.is_silent and "nothing heard" not in sheets.notice(state)[0]
+    assert not state.is_silent and "nothing heard" not in sheets.notice(state).text
     now[0] += 23
     assert state.is_silent
-    assert sheets.notice(state) == ("! nothing heard for 23s: all this is as it was then", Tone.BAD)
+    assert sheets.notice(state).text == "! nothing heard for 23s: all this is as it was then"
 
 
 def test_replacements_without_a_node_are_named() -> None:
@@ -328,7 +327,7 @@ def test_the_log_keeps_the_order_and_finds_what_is_looked_for() -> None:
     assert sheets.log(moments, BEGAN, only_wrong=True).keys == ("1",)
     assert sheets.log(moments, BEGAN, wanted="room").keys == ("1",)
     assert sheets.log(moments, BEGAN, wanted="cordon").keys == ("0",)
-    assert sheets.log(moments, BEGAN, wanted="nowhere").empty == "Nothing is like that."
+    assert sheets.log(moments, BEGAN, wanted="nowhere").empty == "No entry matches."
     assert sheets.log([], BEGAN).empty == "Nothing has happened yet."
     when, what, text = sheets.log_line(moments[1], BEGAN)
     assert (when, what, text) == ("09:00:02", "refused", "shop/web-1 on blue-1: no ROOM")
@@ -337,19 +336,12 @@ def test_the_log_keeps_the_order_and_finds_what_is_looked_for() -> None:
 # Texts of clusters
 
 
-def shown(text: str) -> str:
-    """As a Static shows it that takes markup."""
-    return Content.from_markup(text).plain
-
-
 @pytest.mark.parametrize("odd", ODD)
-@pytest.mark.parametrize("tone", [None, Tone.WARN])
-def test_texts_of_the_cluster_come_out_as_they_are(odd: str, tone: Tone | None) -> None:
+def test_texts_of_the_cluster_come_out_as_they_are(odd: str) -> None:
     waits = (PodWaits(f"shop/{odd}", "blue-2", odd, ""),)
     state = at(20, waits=waits)
-    for text in (read(sheets.identity(state, odd)), sheets.notice(state)[0]):
+    for text in (read(sheets.identity(state, odd)), sheets.notice(state).text):
         assert odd in text
-        assert shown(toned(sheets.plain(text, Look()), tone)) == text
     live = ScriptedLive()
     live.ends(RunSummaryView(odd, (odd,), bad=True))
     over = at(20, live)
@@ -360,8 +352,7 @@ def test_texts_of_the_cluster_come_out_as_they_are(odd: str, tone: Tone | None) 
 @given(st.text(st.characters(exclude_categories=("C",)), max_size=12))
 def test_any_text_does(odd: str) -> None:
     text = sheets.plain(f"a {odd} b", Look())
-    assert shown(text) == f"a {odd} b"
-    assert shown(toned(text, Tone.BAD)) == f"a {odd} b"
+    assert Content.from_markup(text).plain == f"a {odd} b"
 
 
 @pytest.mark.parametrize("odd", ODD)

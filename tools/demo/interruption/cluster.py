@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.pods import LogOf
+from kubectl_eksdoc.model.nodes import LogOf
 from tools.demo.aws.names import role
 from tools.demo.meta import Json, ago
 from tools.demo.pods import Addresses, pods_of

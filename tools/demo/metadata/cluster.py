@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.pods import LogOf
+from kubectl_eksdoc.model.nodes import LogOf
 from tools.demo import cluster, incidents
 from tools.demo.meta import Json
 from tools.demo.metadata.applications import irsa, pods

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.pods import LogOf
+from kubectl_eksdoc.model.nodes import LogOf
 from tools.demo import dns_logs
 from tools.demo.interruption import cluster as interruption
 from tools.demo.meta import Json

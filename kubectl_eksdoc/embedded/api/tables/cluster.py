@@ -1,9 +1,8 @@
-"""Nodes, events, volumes, services, and what else the tool reads."""
+"""Nodes, pods and namespaces."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from kubectl_eksdoc.embedded.api.tables import fields
@@ -13,39 +12,21 @@ from kubectl_eksdoc.embedded.api.tables.fields import (
     NONE,
     UNKNOWN,
     Column,
-    a_few,
     column,
     condition,
-    count_column,
     going,
     is_true,
-    labels,
     listed,
     mapped,
-    name,
     number,
-    number_column,
     text,
     text_column,
     wide,
 )
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, at
 
 NAMESPACES = (NAME, text_column("Status", "status.phase"), AGE)
-CONFIG_MAPS = (
-    NAME,
-    column("Data", lambda d: len(mapped(d, "data")) + len(mapped(d, "binaryData")), "integer"),
-    AGE,
-)
-LEASES = (NAME, text_column("Holder", "spec.holderIdentity"), AGE)
-PRIORITY_CLASSES = (
-    NAME,
-    number_column("Value", "value"),
-    column("Global-Default", lambda d: bool(d.get("globalDefault")), "boolean"),
-    AGE,
-    text_column("PreemptionPolicy", "preemptionPolicy"),
-)
-WEBHOOKS = (NAME, count_column("Webhooks", "webhooks"), AGE)
 
 
 # Nodes: ready or not, cordoned or not, and what their kubelets report.
@@ -92,198 +73,13 @@ NODES = (
 )
 
 
-# Events.
-
-
-def _first_seen(event: Doc, now: datetime) -> str:
-    return fields.since(event.get("firstTimestamp") or event.get("eventTime"), now)
-
-
-def _last_seen(event: Doc, now: datetime) -> str:
-    """A series goes before everything else."""
-    if event.get("series") is not None:
-        return fields.since(event["series"].get("lastObservedTime"), now)
-    return fields.since(event["lastTimestamp"], now) if event.get("lastTimestamp") else _first_seen(event, now)
-
-
-def _source(event: Doc) -> str:
-    component = text(event, "source", "component") or text(event, "reportingComponent")
-    instance = text(event, "source", "host") or text(event, "reportingInstance")
-    return f"{component}, {instance}" if instance else component
-
-
-def _involved(event: Doc) -> str:
-    kind, named = (text(event, "involvedObject", field) for field in ("kind", "name"))
-    return f"{kind.lower()}/{named}" if named else kind.lower()
-
-
-EVENTS = (
-    Column("Last Seen", _last_seen),
-    text_column("Type", "type"),
-    text_column("Reason", "reason"),
-    column("Object", _involved),
-    wide(text_column("Subobject", "involvedObject.fieldPath")),
-    wide(column("Source", _source)),
-    column("Message", lambda event: text(event, "message").strip()),
-    wide(Column("First Seen", _first_seen)),
-    wide(column("Count", lambda event: number(event, "series", "count") or number(event, "count") or 1)),
-    wide(NAME),
-)
-
-
-# Volumes, claims, storage classes, and what the CSI keeps about nodes and attachments.
-
-
-_UNSET = "<unset>"
-_MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
-_BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
-_DEFAULT_CLASS = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
-
-
-def _modes(found: list[str]) -> str:
-    """Always in the order of the table above, and each once (``helper.GetAccessModesAsString``)."""
-    return ",".join(short for mode, short in _MODES.items() if mode in found)
-
-
-def _class(document: Doc) -> str:
-    """The storage class of a volume or claim; the old annotation goes before the field."""
-    annotated: str | None = mapped(document, "metadata", "annotations").get(_BETA_CLASS)
-    return text(document, "spec", "storageClassName") if annotated is None else annotated
-
-
-def _phase(document: Doc) -> str:
-    return "Terminating" if going(document) else text(document, "status", "phase")
-
-
-def _claimed_by(volume: Doc) -> str:
-    claim = at(volume, "spec", "claimRef")
-    return "" if claim is None else f"{text(claim, 'namespace')}/{text(claim, 'name')}"
-
-
-def _bound_capacity(claim: Doc) -> str:
-    return (text(claim, "status", "capacity", "storage") or "0") if text(claim, "spec", "volumeName") else ""
-
-
-def _bound_modes(claim: Doc) -> str:
-    return _modes(listed(claim, "status", "accessModes")) if text(claim, "spec", "volumeName") else ""
-
-
-def _class_name(storage_class: Doc) -> str:
-    """Every class that is annotated as the default is marked; later servers mark the one that is used."""
-    annotations = mapped(storage_class, "metadata", "annotations")
-    default = any(annotations.get(key) == "true" for key in _DEFAULT_CLASS)
-    return f"{name(storage_class)} (default)" if default else name(storage_class)
-
-
-_CLASS = column("StorageClass", _class)
-_ATTRIBUTES = text_column("VolumeAttributesClass", "spec.volumeAttributesClassName", _UNSET)
-_VOLUME_MODE = wide(text_column("VolumeMode", "spec.volumeMode", _UNSET))
-
-VOLUMES = (
-    NAME,
-    text_column("Capacity", "spec.capacity.storage", "0"),
-    column("Access Modes", lambda volume: _modes(listed(volume, "spec", "accessModes"))),
-    text_column("Reclaim Policy", "spec.persistentVolumeReclaimPolicy"),
-    column("Status", _phase),
-    column("Claim", _claimed_by),
-    _CLASS,
-    _ATTRIBUTES,
-    text_column("Reason", "status.reason"),
-    AGE,
-    _VOLUME_MODE,
-)
-CLAIMS = (
-    NAME,
-    column("Status", _phase),
-    text_column("Volume", "spec.volumeName"),
-    column("Capacity", _bound_capacity),
-    column("Access Modes", _bound_modes),
-    _CLASS,
-    _ATTRIBUTES,
-    AGE,
-    _VOLUME_MODE,
-)
-STORAGE_CLASSES = (
-    Column("Name", lambda storage_class, _: _class_name(storage_class), format="name"),
-    text_column("Provisioner", "provisioner"),
-    text_column("ReclaimPolicy", "reclaimPolicy", "Delete"),
-    text_column("VolumeBindingMode", "volumeBindingMode", "Immediate"),
-    column("AllowVolumeExpansion", lambda d: bool(d.get("allowVolumeExpansion")), "boolean"),
-    AGE,
-)
-CSI_NODES = (NAME, count_column("Drivers", "spec.drivers"), AGE)
-VOLUME_ATTACHMENTS = (
-    NAME,
-    text_column("Attacher", "spec.attacher"),
-    text_column("PV", "spec.source.persistentVolumeName"),
-    text_column("Node", "spec.nodeName"),
-    column("Attached", lambda d: bool(at(d, "status", "attached")), "boolean"),
-    AGE,
-)
-
-
-# Services and their endpoints.
-
-
-def _balancers(found: Doc) -> str:
-    """The addresses of a load balancer; whole, since a server makes its tables for ``-o wide``."""
-    ingress = listed(found, "status", "loadBalancer", "ingress")
-    return ",".join(sorted({text(one, "ip") or text(one, "hostname") for one in ingress} - {""}))
-
-
-def _external(service: Doc) -> str:
-    kind, own = text(service, "spec", "type"), ",".join(listed(service, "spec", "externalIPs"))
-    if kind in ("ClusterIP", "NodePort"):
-        return own or NONE
-    if kind == "LoadBalancer":
-        return ",".join(filter(None, (_balancers(service), own))) or "<pending>"
-    return text(service, "spec", "externalName") if kind == "ExternalName" else "<unknown>"
-
-
-def _port(port: Doc) -> str:
-    where = f"{text(port, 'port')}:{port['nodePort']}" if port.get("nodePort") else text(port, "port")
-    return f"{where}/{port.get('protocol') or 'TCP'}"
-
-
-def _first_address(service: Doc) -> str:
-    return next(iter(listed(service, "spec", "clusterIPs")), text(service, "spec", "clusterIP")) or NONE
-
-
-def _slice_ports(endpoint_slice: Doc) -> str:
-    found = [text(port, "port") or text(port, "name") or "*" for port in listed(endpoint_slice, "ports")]
-    return a_few(found, len(found)) or _UNSET
-
-
-def _slice_addresses(endpoint_slice: Doc) -> str:
-    found = [address for each in listed(endpoint_slice, "endpoints") for address in listed(each, "addresses")]
-    return a_few(found, len(found)) or _UNSET
-
-
-SERVICES = (
-    NAME,
-    text_column("Type", "spec.type"),
-    column("Cluster-IP", _first_address),
-    column("External-IP", _external),
-    column("Port(s)", lambda service: ",".join(map(_port, listed(service, "spec", "ports"))) or NONE),
-    AGE,
-    wide(column("Selector", lambda service: labels(mapped(service, "spec", "selector")))),
-)
-ENDPOINT_SLICES = (
-    NAME,
-    text_column("AddressType", "addressType"),
-    column("Ports", _slice_ports),
-    column("Endpoints", _slice_addresses),
-    AGE,
-)
-
-
 # Pods: the words of STATUS, which containers count as ready, and how often they were restarted.
 
 
 _NEVER = datetime.min.replace(tzinfo=timezone.utc)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Restarts:
     """How often, and when the last time was."""
 
@@ -299,7 +95,7 @@ class _Restarts:
         return f"{self.count} ({fields.human((now - self.last).total_seconds())} ago)"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Progress:
     """What some of a pod's containers say: a status word ("" for none of their own), ready ones, restarts."""
 

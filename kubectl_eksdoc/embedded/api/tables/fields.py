@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, at
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Column:
     """`cell` gives a string, a whole number, a truth value, or None. Only ``-o wide`` shows what has a `priority`."""
 
@@ -54,11 +55,6 @@ def number_column(name: str, path: str) -> Column:
     return column(name, lambda document: number(document, *path.split(".")), "integer")
 
 
-def count_column(name: str, path: str) -> Column:
-    """How many items the list at `path` has."""
-    return column(name, lambda document: len(listed(document, *path.split("."))), "integer")
-
-
 def name(document: Doc) -> str:
     return text(document, "metadata", "name")
 
@@ -97,12 +93,6 @@ def condition(document: Doc, kind: str) -> Doc | None:
 def is_true(document: Doc, kind: str) -> bool:
     found = condition(document, kind)
     return found is not None and found.get("status") == "True"
-
-
-def a_few(items: list[str], count: int, most: int = 3, separator: str = ",") -> str:
-    """At most `most` of the items, and how many of `count` are not shown."""
-    shown = separator.join(items[:most])
-    return f"{shown} + {count - most} more..." if count > most else shown
 
 
 # How long ago something was, as kubectl writes it: ``45s``, ``5m20s``, ``3h15m``, ``2d4h``, ``400d``, ``3y40d``.

@@ -1,6 +1,6 @@
 """Tables of objects: one function, whatever the kind.
 
-Workloads, jobs, budgets and autoscalers.
+Workloads, jobs and budgets.
 """
 
 from __future__ import annotations
@@ -16,36 +16,23 @@ from kubectl_eksdoc.embedded.api.tables.fields import (
     AGE,
     CONTAINERS_AND_IMAGES,
     NAME,
-    NONE,
     SELECTOR,
-    UNKNOWN,
     Column,
     Columns,
-    a_few,
     column,
     going,
     is_true,
     labels,
-    listed,
     mapped,
     number,
     number_column,
     text,
     text_column,
-    wide,
 )
 from kubectl_eksdoc.model.api_objects import Doc, at
 
 _READY = column("Ready", lambda d: f"{number(d, 'status', 'readyReplicas')}/{number(d, 'spec', 'replicas')}")
 _TEMPLATE = (AGE, *CONTAINERS_AND_IMAGES)
-_COUNTS = (
-    NAME,
-    number_column("Desired", "spec.replicas"),
-    number_column("Current", "status.replicas"),
-    number_column("Ready", "status.readyReplicas"),
-    *_TEMPLATE,
-)
-
 DEPLOYMENTS = (
     NAME,
     _READY,
@@ -54,8 +41,14 @@ DEPLOYMENTS = (
     *_TEMPLATE,
     SELECTOR,
 )
-REPLICA_SETS = (*_COUNTS, SELECTOR)
-REPLICATION_CONTROLLERS = (*_COUNTS, wide(column("Selector", lambda d: labels(mapped(d, "spec", "selector")))))
+REPLICA_SETS = (
+    NAME,
+    number_column("Desired", "spec.replicas"),
+    number_column("Current", "status.replicas"),
+    number_column("Ready", "status.readyReplicas"),
+    *_TEMPLATE,
+    SELECTOR,
+)
 STATEFUL_SETS = (NAME, _READY, *_TEMPLATE)
 DAEMON_SETS = (
     NAME,
@@ -117,94 +110,21 @@ JOBS = (
 )
 
 
-# Horizontal pod autoscalers: what they measure against what they want.
-
-
-_SOURCES = {
-    "Resource": "resource",
-    "ContainerResource": "containerResource",
-    "Pods": "pods",
-    "Object": "object",
-    "External": "external",
-}
-
-
-def _targets(autoscaler: Doc) -> str:
-    metrics, statuses = listed(autoscaler, "spec", "metrics"), listed(autoscaler, "status", "currentMetrics")
-    shown = [_metric(spec, statuses[i] if i < len(statuses) else {}) for i, spec in enumerate(metrics)]
-    return a_few(shown, len(shown), most=2, separator=", ") if shown else NONE
-
-
-def _metric(spec: Doc, status: Doc) -> str:
-    """One metric: what is measured, and what is wanted (printers.go, ``formatHPAMetrics``)."""
-    source = _SOURCES.get(text(spec, "type"))
-    if source is None:
-        return "<unknown type>"
-    target, current = at(spec, source, "target") or {}, at(status, source, "current") or {}
-    if source in ("resource", "containerResource"):
-        return f"{text(spec, source, 'name')}: {_resource(target, current)}"
-    if source == "pods":
-        return _ratio(current, target, "averageValue")
-    if target.get("averageValue") is not None:
-        return f"{_ratio(current, target, 'averageValue')} (avg)"
-    return _ratio(current, target, "value")
-
-
-def _ratio(current: Doc, target: Doc, field: str) -> str:
-    return f"{text(current, field) or UNKNOWN}/{text(target, field)}"
-
-
-def _resource(target: Doc, current: Doc) -> str:
-    if target.get("averageValue") is not None:
-        return _ratio(current, target, "averageValue")
-    return "/".join(
-        f"{side['averageUtilization']}%" if side.get("averageUtilization") is not None else missing
-        for side, missing in ((current, UNKNOWN), (target, "<auto>"))
-    )
-
-
-AUTOSCALERS = (
-    NAME,
-    column("Reference", lambda d: "/".join(text(d, "spec", "scaleTargetRef", field) for field in ("kind", "name"))),
-    column("Targets", _targets),
-    text_column("MinPods", "spec.minReplicas", "<unset>"),
-    number_column("MaxPods", "spec.maxReplicas"),
-    number_column("Replicas", "status.currentReplicas"),
-    AGE,
-)
-
-
 _COLUMNS: dict[str, Columns] = {
-    "configmaps": cluster.CONFIG_MAPS,
-    "events": cluster.EVENTS,
     "namespaces": cluster.NAMESPACES,
     "nodes": cluster.NODES,
-    "persistentvolumeclaims": cluster.CLAIMS,
-    "persistentvolumes": cluster.VOLUMES,
     "pods": cluster.PODS,
-    "replicationcontrollers": REPLICATION_CONTROLLERS,
-    "serviceaccounts": (NAME, AGE),
-    "services": cluster.SERVICES,
     "daemonsets.apps": DAEMON_SETS,
     "deployments.apps": DEPLOYMENTS,
     "replicasets.apps": REPLICA_SETS,
     "statefulsets.apps": STATEFUL_SETS,
-    "horizontalpodautoscalers.autoscaling": AUTOSCALERS,
     "jobs.batch": JOBS,
-    "leases.coordination.k8s.io": cluster.LEASES,
-    "endpointslices.discovery.k8s.io": cluster.ENDPOINT_SLICES,
     "poddisruptionbudgets.policy": BUDGETS,
-    "priorityclasses.scheduling.k8s.io": cluster.PRIORITY_CLASSES,
-    "csinodes.storage.k8s.io": cluster.CSI_NODES,
-    "storageclasses.storage.k8s.io": cluster.STORAGE_CLASSES,
-    "volumeattachments.storage.k8s.io": cluster.VOLUME_ATTACHMENTS,
-    "mutatingwebhookconfigurations.admissionregistration.k8s.io": cluster.WEBHOOKS,
-    "validatingwebhookconfigurations.admissionregistration.k8s.io": cluster.WEBHOOKS,
 }
-"""Of the kinds that the tool reads."""
+"""Of the kinds that somebody looks at who drains nodes."""
 
 _CREATED_AT = (NAME, Column("Created At", lambda document, _: text(document, "metadata", "creationTimestamp"), "date"))
-"""The default of apiserver (registry/rest/table.go), as of roles and CustomResourceDefinitions."""
+"""The default of apiserver (registry/rest/table.go); all other kinds have it here."""
 
 
 def _columns_of(served: Served) -> Columns:

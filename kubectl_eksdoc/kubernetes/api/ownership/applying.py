@@ -8,9 +8,9 @@ as is kubectl's last-applied annotation (lastappliedmanager.go), which only ``ku
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.ownership.comparing import (
     NONE,
     FieldSet,
@@ -48,7 +48,7 @@ from kubectl_eksdoc.model.api_objects import Doc, at
 # the causes of several owners varies on a server; here they are sorted, as in the message.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Conflict:
     owner: FieldManager
     path: Path
@@ -59,7 +59,7 @@ class _Conflict:
         return "".join(shown(step) for step in self.path)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Conflicts:
     """At least one conflict, by owner."""
 
@@ -104,7 +104,7 @@ class Conflicts:
 # Items of a configuration that have the same key: such a list cannot be applied (typed/validate.go).
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Duplicate:
     """`where` is the list, as ``.spec.containers``; `key` the item, as ``[name="app"]``."""
 
@@ -299,14 +299,14 @@ def without_new_nulls(value: Any, before: Any) -> Any:
 BEFORE_FIRST_APPLY = "before-first-apply"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AppliedDocument:
     """The document to default and store; it is the live one where nothing changed."""
 
     doc: Doc
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ApplyRefused:
     """A configuration that cannot be applied, with the server's status code and message."""
 

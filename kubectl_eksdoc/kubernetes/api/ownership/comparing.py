@@ -7,9 +7,9 @@ one that was null before is not. An atomic one, and one that is empty on both si
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.ownership.steps import (
     Step,
     canonical,
@@ -181,7 +181,7 @@ def _without_self(node: Tree) -> Tree:
 # A set of fields of a document, as managedFields has it (FieldsV1), and the set that a document spells out.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FieldSet:
     """A set of paths. A field's parents and children are not in the set unless they were put there."""
 
@@ -288,7 +288,7 @@ def _with_named(tree: Tree, place: SchemaPlace) -> Tree:
     return result
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FieldSetComparison:
     """No field is in more than one of the sets."""
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.ownership.comparing import NONE, FieldSet, FieldSetComparison, compare
 from kubectl_eksdoc.kubernetes.api.ownership.steps import MalformedStep, quoted
 from kubectl_eksdoc.kubernetes.api.types import Schema
@@ -35,7 +36,7 @@ class FieldManager:
         return f"{quoted(self.manager)}{where}{using}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entry:
     """What one owner has; `time` is RFC 3339 in whole seconds, "" where the entry has none."""
 

@@ -47,8 +47,7 @@ from kubectl_eksdoc.render.pages import (
     table,
 )
 from kubectl_eksdoc.render.since import screen
-from kubectl_eksdoc.render.tables import Cell, Column, Row, columns_of, number_column
-from kubectl_eksdoc.render.text import Look, Tone, counted, rfc3339
+from kubectl_eksdoc.render.text import Cell, Column, Look, Row, Tone, columns_of, counted, number_column, rfc3339
 
 
 def page(shown: CheckPage, since: ResultComparison | None, look: Look) -> str:

@@ -18,8 +18,8 @@ from kubectl_eksdoc.coredns_lameduck.run import (
     metrics_port,
     stand,
 )
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.model.kinds import Unknown
 from tests.builders import a_pod
 
 NEW, OLD, MD5 = "a" * 128, "b" * 128, "c" * 32

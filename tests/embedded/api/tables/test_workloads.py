@@ -46,14 +46,6 @@ def test_a_replica_set() -> None:
         "Age": "5m20s",
         **WIDE,
     }
-    old = an_object("web-0", spec={**SPEC, "selector": {"app": "shop"}}, status=status)
-    assert shown("replicationcontrollers.v1", old) == {
-        "Name": "web-0",
-        **counts,
-        "Age": "5m20s",
-        **WIDE,
-        "Selector": "app=shop",
-    }
 
 
 def test_a_replica_set_without_pods() -> None:

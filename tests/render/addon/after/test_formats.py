@@ -16,8 +16,7 @@ import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.addon_diff.aftermath.facts import UpdateReview
 from kubectl_eksdoc.addon_diff.read import HISTORIES, NEEDS, look_back_on, past_of
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
-from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.kinds import Absent, Resource, Unknown
 from kubectl_eksdoc.render.addon.after import AfterReport
 from kubectl_eksdoc.render.text import Look
 from kubectl_eksdoc.session.session import ClusterSession, Observed

@@ -1,0 +1,89 @@
+"""Every screen on three terminals, dark, light and without colours: what it looks like, and that all of it can be read.
+
+A golden file has the text of a scene in each size, and below it the roles of its colours (`tests.tui.seen`). They are
+the same in the light theme; without colours there is the same text.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.app import App
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from kubectl_eksdoc.tui import framed
+from kubectl_eksdoc.tui.widgets.foot import FootBar, HeadLine
+from tests.examples import one_in
+from tests.render.test_golden import check_golden
+from tests.tui.scenes import SCENES
+from tests.tui.seen import Seen, pale, seen
+
+GOLDEN = Path(__file__).parent / "golden" / "screens"
+SIZES = ((120, 36), (80, 24), (60, 20))
+LEAST = 4.5
+"""Of what is to be read, by WCAG 2.1 (1.4.3)."""
+
+FRAMES = tuple("╭╰┏┗")
+HEAVY = str.maketrans("┏━┓┃┗┛", "╭─╮│╰╯")
+"""The frame that has the focus, where no colour says so."""
+
+
+async def look_at(app: App[int], pilot: Pilot[int], theme: str, plain: bool = False) -> Seen:
+    if (theme, plain) != (app.theme, app.has_class("-plain")):
+        app.theme, app._plain = theme, plain  # type: ignore[attr-defined]
+        app.set_class(plain, "-plain")
+        await pilot.pause()
+        for bar in app.screen.query(FootBar):
+            bar.show(bar._hints)
+        for head in app.screen.query(HeadLine):
+            head.show(head._parts, head._gap)
+        app.screen.refresh(layout=True, recompose=False)
+        for widget in app.screen.query("*"):
+            widget.refresh()
+        await pilot.pause()
+    return seen(app)
+
+
+def told(found: Seen, size: tuple[int, int]) -> str:
+    return f"== {size[0]}x{size[1]}\n{found.text}--\n{found.roles}"
+
+
+@pytest.mark.parametrize("name", one_in(10, list(SCENES)))
+def test_every_screen_looks_like_this_and_can_be_read(name: str) -> None:
+    looks: list[str] = []
+    figures: list[set[str]] = []
+
+    async def see(app: App[int], pilot: Pilot[int]) -> None:
+        for field in app.screen.query(Input):
+            field.cursor_blink = False
+        for size in SIZES:
+            if app.size != size:
+                await pilot.resize_terminal(*size)
+                await pilot.pause(0.1)  # what is behind a dialog follows later
+                await pilot.pause()
+            dark = await look_at(app, pilot, framed.DARK)
+            light = await look_at(app, pilot, framed.LIGHT)
+            plain = await look_at(app, pilot, framed.DARK, plain=True)
+            looks.append(told(dark, size))
+            assert light.text == dark.text
+            assert light.roles == dark.roles
+            assert plain.text.translate(HEAVY) == dark.text.translate(HEAVY)
+            assert all(look.contrast is None for row in plain.rows for _, look in row), "there is a colour"
+            assert [*pale(dark, LEAST), *pale(light, LEAST)] == []
+            if not dark.is_dialog:
+                figures.append(figures_of(dark.text))
+                assert figures[-1] <= figures[0], "one is cut"
+            await look_at(app, pilot, framed.DARK)
+
+    SCENES[name](see)
+    check_golden(GOLDEN / f"{name}.txt", "".join(looks))
+
+
+def figures_of(text: str) -> set[str]:
+    """Of the head, and of titles of frames: a smaller terminal may leave one out, and cuts none."""
+    lines = text.splitlines()
+    head = next((at for at, line in enumerate(lines) if line[:1] in FRAMES), 0)
+    kept = [*lines[:head], *(line for line in lines if line[:1] in FRAMES)]
+    return {word.strip(",.;:()") for line in kept for word in line.split() if any(map(str.isdigit, word))}
