@@ -11,7 +11,8 @@ from datetime import date
 from typing import Any, TypeVar
 
 from kubectl_eksdoc.amazon.upgrades.addon_needs import BY_NAME, CompatibilityTable
-from kubectl_eksdoc.amazon.upgrades.removed_apis import CustomApi, RemovedApi, Tables
+from kubectl_eksdoc.amazon.upgrades.custom_apis import CustomApi
+from kubectl_eksdoc.amazon.upgrades.removed_apis import RemovedApi, Tables
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.host.documents import hand_written, read_text, short
 from kubectl_eksdoc.model.findings import ANY, Suppression

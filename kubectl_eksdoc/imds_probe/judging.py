@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from kubectl_eksdoc.amazon.metadata_service import HOST, OPTIONAL, POD, REQUIRED, Reach, verdict
 from kubectl_eksdoc.imds_probe.affected import (
@@ -223,21 +224,24 @@ def _until_then(alike: NodesAlike, hops: int) -> Iterator[Remedy]:
 
 def _possible(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[AffectedPod]]]) -> Iterator[Finding]:
     """One for all: the groups are its evidence."""
-    evidence, every = list[str](), list[AffectedPod]()
+    evidence, every, now = list[str](), list[AffectedPod](), list[object]()
     for alike, affected in groups:
         found = [each for each in affected if each.effect is Effect.POSSIBLE]
         if found:
+            now.append(alike.now.options)
             evidence.append(f"{_group(alike)}: {pod_count(len(found))}; {found[0].where}")
             evidence += some(reasons(found))
         every += found
     if every:
-        yield Finding.of(
+        whole = Finding.of(
             "imds-pods-possible/possible",
             _cluster(facts),
             tuple(evidence),
             count=len(every),
             whose=whose(every),
         )
+        unread = tuple(each for each in now if isinstance(each, Unknown))
+        yield replace(whole, lacks=unread) if len(unread) == len(now) else whole
 
 
 def _unlikely(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[AffectedPod]]]) -> Iterator[Finding]:

@@ -353,10 +353,11 @@ def life_link(facts: InterruptionFacts, install: KarpenterInstall, broken: bool,
     if broken:
         return replace(link, status=None, what="none; to be seen once the rest is fixed")
     why = Unknown("nothing has been seen of it: no message counted, none in the logs, no fetch counted by SQS")
-    figures = facts.told.figures
-    untold = (figures, *facts.metrics.values())
-    missing = next((each.missing for each in untold if isinstance(each, Unknown) and each.missing), "")
+    asked = (facts.told.figures, *facts.metrics.values(), *facts.logs.values())
+    untold = tuple(each for each in asked if isinstance(each, Unknown))
+    missing = next((each.missing for each in untold if each.missing), "")
     said = unknown(link, Unknown(why.why, missing), "a message that came")
+    said = replace(said, lacks=untold or said.lacks)
     proof = _proof(facts)
     return replace(said, remedy=(Remedy("Send it a message about no node, and ask again:", proof),)) if proof else said
 
@@ -394,4 +395,5 @@ def _proof(facts: InterruptionFacts) -> str:
         f'"region":"{facts.place.region}","time":"2026-01-01T00:00:00Z","resources":[],'
         '"detail":{"instance-id":"i-00000000000000000","instance-action":"terminate"}}'
     )
-    return shell("aws", "sqs", "send-message", "--queue-url", url, "--message-body", body) if url else ""
+    words = ("--queue-url", url, "--message-body", body, "--region", facts.place.region)  # awscli takes none of the URL
+    return shell("aws", "sqs", "send-message", *words) if url else ""

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
+from posixpath import normpath
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -126,7 +127,7 @@ def _physical(found: Finding) -> Fields:
     if found.subject.kind != FILE:
         return {"artifactLocation": {"uri": quote(_qualified(found), errors="replace")}, "region": {"startLine": 1}}
     path = found.subject.name
-    uri = quote(path, errors="replace") or "unknown"
+    uri = quote(normpath(path), errors="replace") if path else "unknown"  # GitHub takes no ./deploy
     fields: Fields = {"artifactLocation": {"uri": f"file://{uri}" if path.startswith("/") else uri}}
     for each in found.evidence:
         line, _, _ = each.removeprefix(f"{path}:").partition(" ")

@@ -162,6 +162,8 @@ def test_vpc_cni_goes_by_every_minor() -> None:
         "kubectl eksdoc addon-diff vpc-cni --to v1.19.2",
         "kubectl eksdoc addon-diff vpc-cni --to v1.20.0",
     ]
+    (form,) = step.forms
+    assert 'addon_version = "v1.19.2", then "v1.20.0" in its' in form.text and "apply each before the next" in form.text
 
 
 def test_versions_that_nobody_tells_are_asked_for_in_the_step() -> None:

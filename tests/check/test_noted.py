@@ -17,9 +17,10 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.network import Service
+from kubectl_eksdoc.model.storage import PersistentVolume
 from kubectl_eksdoc.model.workloads import CronJob, Job
 from tests.builders import a_claimed, a_node, a_pod
-from tests.check.healthy import a_healthy_cluster, a_program, found, healthy
+from tests.check.healthy import IMAGES, a_healthy_cluster, a_program, found, healthy
 
 CRON = CronJob("shop", "report", "2")
 
@@ -141,6 +142,19 @@ def test_external_addresses_of_services() -> None:
         assert (None if told is None else told.status) is status
     blind = a_healthy_cluster(unread=[kinds.SERVICES])
     assert notes(replace(facts, cluster=blind))[note].status is Status.UNKNOWN
+
+
+def test_in_tree_volumes_need_their_driver_before_1_23() -> None:
+    """The first step after which nothing but the driver of EBS serves them."""
+    volumes = [PersistentVolume("old", "u", driver="kubernetes.io/aws-ebs"), PersistentVolume("new", "v")]
+    way = healthy(now="1.22", target="1.23")
+    told = notes(replace(way, cluster=a_healthy_cluster(volumes=volumes)))["1.23 csi-migration"]
+    assert (told.status, told.evidence[0]) == (Status.FAIL, "PersistentVolume old is of kubernetes.io/aws-ebs")
+    assert "1.23 csi-migration" not in notes(replace(way, cluster=a_healthy_cluster(volumes=volumes[1:])))
+    driver = a_program("ebs", f"{IMAGES}/eks/aws-ebs-csi-driver:v1.54.0")
+    assert "1.23 csi-migration" not in notes(replace(way, cluster=a_healthy_cluster(volumes=volumes, pods=[driver])))
+    unread = notes(replace(way, cluster=a_healthy_cluster(unread=[kinds.VOLUMES])))["1.23 csi-migration"]
+    assert unread.status is Status.UNKNOWN
 
 
 def test_those_of_nodes_count_from_the_oldest_kubelet() -> None:

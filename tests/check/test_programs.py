@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.check.checking import Gate
+from kubectl_eksdoc.check.checklist.nodes import checklist
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.registry import ALL as ALL_CHECKS
 from kubectl_eksdoc.model import kinds
@@ -242,3 +243,16 @@ def test_what_has_ended_does_not_count() -> None:
 
 def test_offered_here_fits_both() -> None:
     assert isinstance(OFFERED["vpc-cni"], AddonVersions) and not isinstance(OFFERED["vpc-cni"], Unknown)
+
+
+def test_controller_and_agent_of_one_installation_are_one() -> None:
+    """A CSI driver that EKS does not manage has a Deployment and a DaemonSet of one image."""
+    image = "public.ecr.aws/ebs-csi-driver/aws-ebs-csi-driver:v1.54.0"
+    pods = [a_program(f"ebs-{at}", image, owner) for at, owner in enumerate(("DaemonSet/node", "ReplicaSet/ctl-1"))]
+    others = [a_program("ebs-9", image.replace("v1.54.0", "v1.44.0"), "DaemonSet/old")]
+    cluster = a_healthy_cluster()
+    facts = replace(healthy(), cluster=replace(cluster, pods=(*cluster.pods, *pods, *others)))
+    told = [each for each in found(facts, Code.of("program-after")) if "aws-ebs-csi-driver" in each.message]
+    assert [each.subject.name for each in told] == ["old", "ctl"]
+    steps = [each.title for each in checklist(facts) if "aws-ebs-csi-driver" in each.title]
+    assert len(steps) == 2, "one for each installation"

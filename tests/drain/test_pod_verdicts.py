@@ -259,6 +259,10 @@ def test_a_local_volume_binds_its_pod_to_the_node() -> None:
     plan = plan_of(pods=[pod], claims=claims, volumes=[local])
     assert verdict_of(plan, "web-1") is PodVerdict.BLOCKED
     assert "pv-0 on old-0" in finding(plan, "pod-local-volume").message
+    anywhere = plan_of(pods=[pod], claims=claims, volumes=[PersistentVolume("pv-0", "u", local=True)])
+    assert verdict_of(anywhere, "web-1") is PodVerdict.BLOCKED
+    found = finding(anywhere, "pod-local-volume")
+    assert "the replacement starts elsewhere, without the data" in found.message and "Pending" not in found.message
     zonal = PersistentVolume("pv-0", "u", zones=("eu-west-1a",))
     assert verdict_of(plan_of(pods=[pod], claims=claims, volumes=[zonal]), "web-1") is PodVerdict.EVICT
 

@@ -17,7 +17,8 @@ from kubectl_eksdoc.addon_diff.terraform.judging import DeletionLoss
 from kubectl_eksdoc.amazon.upgrades.addon_needs import CompatibilityTable, Software, VersionRequirement
 from kubectl_eksdoc.amazon.upgrades.amis import Amis, KnownReleaseNote
 from kubectl_eksdoc.amazon.upgrades.calendar import CalendarRow
-from kubectl_eksdoc.amazon.upgrades.removed_apis import CustomApi, ManualConversion, RemovedApi
+from kubectl_eksdoc.amazon.upgrades.custom_apis import CustomApi
+from kubectl_eksdoc.amazon.upgrades.removed_apis import ManualConversion, RemovedApi
 from kubectl_eksdoc.check.symptoms import Causes
 from kubectl_eksdoc.coredns_lameduck import shutdown
 from kubectl_eksdoc.imds_probe.evidence import NodeRoleCalls

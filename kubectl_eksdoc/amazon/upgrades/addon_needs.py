@@ -7,10 +7,11 @@ EKS manages, DescribeAddonVersions tells more than any table here (`amazon.addon
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import TypeVar
 
+from kubectl_eksdoc.amazon.upgrades.custom_apis import CUSTOM_ROWS
 from kubectl_eksdoc.amazon.upgrades.skew import kube_proxy_skew
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit, SourcedVerdict, in_words, minor_of
 from kubectl_eksdoc.frozen import frozen
@@ -362,8 +363,22 @@ def _by_makers(
     if then.fit is Fit.TOO_OLD and newer:
         both = tuple(each for each in newer if each in versions_for(software, (now,), more))
         gap = "" if both else f"; no version is made for both {in_words(minor_of(now))} and {in_words(minor_of(step))}"
-        return OrderedAddon(UpdatePosition.BEFORE_CONTROL_PLANE, then.why + gap, both[0] if both else None, then.source)
+        why = f"{then.why}{gap}{''.join(_moves(software.name, installed, (both or newer)[0]))}"
+        return OrderedAddon(UpdatePosition.BEFORE_CONTROL_PLANE, why, both[0] if both else None, then.source)
     return OrderedAddon(UpdatePosition.NO_ORDER, then.why, None, then.source)
+
+
+def _moves(name: str, installed: Installed, to: Version) -> Iterator[str]:
+    """Of the custom resources that versions between do not serve any more: these are no update to go by at once."""
+    for row in {each.removed: each for each in reversed(CUSTOM_ROWS) if each.software == name}.values():
+        if (
+            row.removed is not None
+            and isinstance(installed, Version)
+            and installed < row.removed
+            and not to < row.removed
+        ):
+            gone = f"{in_words(row.removed)}, which does not serve {row.api_version}"
+            yield f"; before {gone}, move its objects to {row.replacement}"
 
 
 def _newer(installed: Version, versions: Sequence[Version]) -> tuple[Version, ...]:

@@ -7,10 +7,11 @@ what Kubernetes itself brings is here, nothing of custom resources.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.amazon.upgrades.custom_apis import CustomApi, custom_api
 from kubectl_eksdoc.amazon.upgrades.sourced import beyond, in_words, minor_of
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.connection import shell
@@ -184,35 +185,6 @@ def by_hand(row: RemovedApi) -> tuple[ManualConversion, ...]:
 def convertible(row: RemovedApi) -> bool:
     """Whether kubectl convert does anything about it: it must be an object, and something must replace it."""
     return bool(row.resource and row.replacement) and row.kind != "PodSecurityPolicy" and row.group not in _UNREGISTERED
-
-
-# API versions of custom resources that go with a version of the software that brings them, not with Kubernetes.
-
-
-@frozen
-class CustomApi:
-    """`kinds` in `api_version`, none for all of it. `removed`: the first version of `software` that does not serve it,
-    None where none is announced; `deprecated`: the first that says so, None where that is not told. `replacement` as
-    people write it, "" where nothing replaces it."""
-
-    api_version: str
-    kinds: tuple[str, ...]
-    software: str
-    removed: Version | None
-    source: KnowledgeSource
-    deprecated: Version | None = None
-    replacement: str = ""
-
-
-CUSTOM_ROWS = records(CustomApi, "custom_apis")
-
-
-def custom_api(api_version: str, kind: str, more: Iterable[CustomApi] = ()) -> CustomApi | None:
-    """Its row, of `more` before those of the table; None where its makers have announced nothing."""
-    found = (
-        row for row in (*more, *CUSTOM_ROWS) if row.api_version == api_version and (not row.kinds or kind in row.kinds)
-    )
-    return next(found, None)
 
 
 # Who still asks for deprecated APIs, as an API server's ``/metrics`` tells it.

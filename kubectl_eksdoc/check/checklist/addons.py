@@ -23,7 +23,7 @@ from kubectl_eksdoc.amazon.upgrades.sourced import Fit, in_words
 from kubectl_eksdoc.check.checklist.forms import of_addon
 from kubectl_eksdoc.check.checklist.steps import Phase, UpgradeStep, eks
 from kubectl_eksdoc.check.checks.programs import installed
-from kubectl_eksdoc.check.checks.running import RunningVersion
+from kubectl_eksdoc.check.checks.running import RunningVersion, installations
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import aws
 from kubectl_eksdoc.frozen import frozen
@@ -220,7 +220,7 @@ def _programs_moves(
     """Those of that place at that step, each with the version that the steps before it have given it."""
     managed = {addon.name for addon in installed(facts)}
     seen: set[tuple[str, str]] = set()
-    for each in there:
+    for each in installations(there):
         key = each.software.name, str(each.subject)
         if each.software.addon in managed or key in seen:
             continue

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
+from kubectl_eksdoc.amazon.upgrades.custom_apis import CustomApi
 from kubectl_eksdoc.amazon.upgrades.removed_apis import (
-    CustomApi,
     RemovedApi,
     by_hand,
     convertible,

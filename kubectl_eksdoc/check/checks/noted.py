@@ -36,7 +36,6 @@ from kubectl_eksdoc.model.quantities import Version
 JUDGED_ELSEWHERE = frozenset(
     (
         "beta-removals-1.22",
-        "csi-migration",
         "dockershim",
         "pod-security-policy",
         "vpc-cni-1.12",
@@ -119,6 +118,8 @@ _POD_FIELDS = {
     "Pod spec.volumes[*].gitRepo": "gitRepo",
 }
 _EXTERNAL_IPS = "Service spec.externalIPs"
+_IN_TREE = "PersistentVolume spec.awsElasticBlockStore"
+_IN_TREE_EBS, _EBS_CSI = "kubernetes.io/aws-ebs", "aws-ebs-csi-driver"
 _ARMOR = "container.apparmor.security.beta.kubernetes.io/"
 _TEMPLATES = Code.of("runtime-socket").needs
 """What pods are made of, and pods."""
@@ -147,6 +148,10 @@ def _fields(facts: CheckFacts, alive: Sequence[Pod]) -> Iterator[tuple[str, str 
     if not facts.cluster.unread(kinds.SERVICES):
         services = (each for each in facts.cluster.services if each.external_ips)
         yield _EXTERNAL_IPS, next((f"Service {each.key} has externalIPs" for each in services), None)
+    if not facts.cluster.unread(kinds.VOLUMES):
+        served = any(each.software.name == _EBS_CSI for each in running(alive))
+        volumes = (each for each in cluster.volumes if each.driver == _IN_TREE_EBS and not served)
+        yield _IN_TREE, next((f"PersistentVolume {each.name} is of {_IN_TREE_EBS}" for each in volumes), None)
 
 
 def _claims(pod: Pod) -> bool:
@@ -212,10 +217,9 @@ _GATES = {
     UpgradeHalf.NODES: Gate.BEFORE_NODES,
     UpgradeHalf.NEW_GROUPS: None,
 }
+_READ = (kinds.NODES, *_TEMPLATES, kinds.SERVICES, kinds.VOLUMES)
 CHECKS = tuple(
-    replace(
-        UpgradeCheck.of("release-note", partial(_notes, when=when), kinds.NODES, *_TEMPLATES, kinds.SERVICES), gate=gate
-    )
+    replace(UpgradeCheck.of("release-note", partial(_notes, when=when), *_READ), gate=gate)
     for when, gate in _GATES.items()
 )
 

@@ -10,7 +10,7 @@ from kubectl_eksdoc.amazon.upgrades.addon_needs import KUBE_PROXY, OrderedAddon,
 from kubectl_eksdoc.amazon.upgrades.amis import AmiFamily, family_of_os
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
 from kubectl_eksdoc.check.checking import Gate, UpgradeCheck, cluster_of, unknown, unread
-from kubectl_eksdoc.check.checks.running import RunningVersion, running
+from kubectl_eksdoc.check.checks.running import RunningVersion, installations, running
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import issue
 from kubectl_eksdoc.frozen import frozen
@@ -157,7 +157,7 @@ def _placed(facts: CheckFacts) -> Iterator[tuple[RunningVersion, Version, Ordere
     """Each program with the first step at which something is to be done for it, and what. EKS's own add-ons are judged
     by EKS's own answer."""
     managed = {addon.name for addon in installed(facts)}
-    for each in running(facts.cluster.pods):
+    for each in installations(running(facts.cluster.pods)):
         if each.software.addon and each.software.addon in managed and each.software != KUBE_PROXY:
             continue
         now = facts.way.now
@@ -199,7 +199,7 @@ def _before_nodes(facts: CheckFacts) -> Iterator[Finding]:
     if not any(family_of_os(node.os_image) in (AmiFamily.AL2, AmiFamily.AL2023) for node in facts.cluster.nodes):
         return
     step = facts.way.steps[0] if facts.way.steps else facts.way.target
-    for each in running(facts.cluster.pods):
+    for each in installations(running(facts.cluster.pods)):
         if not any(need.nodes for need in needs(each.software, facts.way.now, step, AmiFamily.AL2023.value)):
             continue
         found = placed(each.software, each.version, facts.way.now, step, AmiFamily.AL2023.value)

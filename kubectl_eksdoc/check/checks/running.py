@@ -97,6 +97,16 @@ def running(pods: Iterable[Pod], of: Software | None = None) -> tuple[RunningVer
     return tuple(_running(programs[key[0]], *key[1:], found[key]) for key in sorted(found, key=_place))
 
 
+def installations(found: Iterable[RunningVersion]) -> tuple[RunningVersion, ...]:
+    """One of each: what has one image in one namespace is updated together, as controller and agent of a CSI driver."""
+    return tuple(
+        {
+            (each.software.name, each.image, each.subject.namespace, "" if each.image else each.subject): each
+            for each in found
+        }.values()
+    )
+
+
 def _place(key: tuple[str, str, Subject]) -> tuple[str, ...]:
     name, image, by = key
     return name, image, by.namespace, by.kind, by.name

@@ -257,8 +257,8 @@ def _docker(use: _Use, each: MountedSocket, docker: Docker, mounted: str) -> _Ju
     if docker is Docker.OWN:
         told = f"{above}, and {docker.value}"
         return _Judged(Severity.MEDIUM, Status.UNKNOWN, told, (_LOOK,), "whether new nodes have Docker, too")
-    if each.how is SocketAccess.FOLDER and each.at == "/" and not said:
-        return _Judged(Severity.INFO, Status.PASS, f"{above}, which reaches nothing: {docker.value}")
+    if each.how is SocketAccess.FOLDER and not said:  # agents mount /run for other sockets
+        return _Judged(Severity.INFO, Status.PASS, f"{above}, which is not in it: {docker.value}")
     severity = Severity.MEDIUM if each.then is PodAfterUpgrade.WILL_NOT_START or said else Severity.LOW
     fix = Remedy(f"Take the mount away if it is left over; or let it talk to containerd, or {_BUILD}.", "", When.LATER)
     if each.then is PodAfterUpgrade.WILL_NOT_START and use.ready:

@@ -215,7 +215,7 @@ def _may_hold_data(path: str) -> bool:
 
 
 def is_bound_to_its_node(survey: DrainContext, pod: Pod) -> RuleResult | None:
-    """A local volume: the replacement, if there will be one, can start nowhere else."""
+    """A local volume: the replacement, if there will be one, can start nowhere else, or starts without its data."""
     claims = [v.detail for v in pod.volumes if v.kind is VolumeKind.CLAIM]
     if not claims:
         return None
@@ -235,6 +235,10 @@ def is_bound_to_its_node(survey: DrainContext, pod: Pod) -> RuleResult | None:
         claim = survey.claims.get(f"{pod.namespace}/{name}")
         volume = survey.volumes.get(claim.volume) if claim else None
         if claim is not None and volume is not None and volume.local:
+            of = survey.owner_subject(pod), (where(pod),)
+            if not (volume.hostnames or volume.terms):  # a hostPath, which the scheduler takes to be everywhere
+                found = Finding.of("pod-local-volume/anywhere", *of, name=name, volume=volume.name)
+                return RuleResult.of(found)
             delete = (
                 kubectl("delete", "pvc", name, pod.namespace, "--wait=false"),
                 kubectl("delete", "pod", pod.name, pod.namespace),
@@ -242,8 +246,7 @@ def is_bound_to_its_node(survey: DrainContext, pod: Pod) -> RuleResult | None:
             return RuleResult.of(
                 Finding.of(
                     "pod-local-volume",
-                    survey.owner_subject(pod),
-                    (where(pod),),
+                    *of,
                     name=name,
                     volume=volume.name + (f" on {', '.join(volume.hostnames)}" if volume.hostnames else ""),
                     commands=in_turn(*delete),

@@ -234,6 +234,14 @@ def test_a_step_that_no_version_spans_says_so() -> None:
     assert "no version is made for both 1.29 and 1.36" in found.why
 
 
+def test_an_update_past_the_end_of_its_own_api_goes_by_the_version_before() -> None:
+    """Karpenter 1.1 and newer do not serve v1beta1: from 0.37 to 1.6 at once no NodePool is found any more."""
+    found = placed(KARPENTER, v("0.37.0"), v("1.33"), v("1.34"))
+    move = "; before 1.1, which does not serve karpenter.sh/v1beta1, move its objects to karpenter.sh/v1"
+    assert found.to == v("1.6") and found.why.endswith(move)
+    assert "move" not in placed(KARPENTER, v("1.5.0"), v("1.33"), v("1.34")).why
+
+
 @given(st.integers(20, 40), st.none() | st.builds(Version, st.just(1), st.integers(14, 50), st.integers(0, 20)))
 def test_kube_proxy_is_never_before_the_control_plane(now: int, installed: Version | None) -> None:
     assert placed(KUBE_PROXY, installed, v(f"1.{now}"), v(f"1.{now + 1}")).place is UpdatePosition.AFTER_CONTROL_PLANE

@@ -2,7 +2,8 @@
 
 `MANAGED`: a managed node group over three zones without a launch template of its own (so IMDSv2, one hop), three
 add-ons of EKS, AWS Load Balancer Controller and external-dns with roles, and an application of the team. `CURRENT`: the
-same with what many clusters run, all of it current, and Karpenter with a Spot node. `AUTO`: EKS Auto Mode.
+same with what many clusters run, all of it current, a volume of EBS, and Karpenter with a Spot node. `AUTO`: EKS Auto
+Mode. Each has what EKS brings (its webhooks, gp2), and what charts leave (definitions, releases of Helm).
 
 What comes from a chart has the replicas and budgets of its defaults: cert-manager, external-dns and Argo CD one
 replica, the Load Balancer Controller two and no budget. It is told its region and VPC, which it must be on Amazon Linux
@@ -18,6 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tests.cli.check import usual
 from tests.cli.check.eks_applied import applied, owned_by_eks
 
 ACCOUNT, REGION = "111122223333", "ap-northeast-2"
@@ -31,7 +33,7 @@ Doc = dict[str, Any]
 class App:
     """A workload. `budget`: its maxUnavailable; `role`: its pods get one by their service account; `addon`: of EKS,
     whose manifest says the rest; `hook`: the webhook configuration that it serves, with what it is asked about;
-    `selects`: labels of its nodes."""
+    `selects`: labels of its nodes; `claim`: it has a volume of EBS; `release`: the manifest that Helm has of it."""
 
     namespace: str
     name: str
@@ -44,6 +46,8 @@ class App:
     args: tuple[str, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
     empty_dir: bool = False
+    claim: bool = False
+    release: str = ""
     hook: str = ""
     selects: tuple[tuple[str, str], ...] = ()
 
@@ -111,14 +115,15 @@ _KARPENTER = App(
     role=True,
     env=(("CLUSTER_NAME", "prod"), ("INTERRUPTION_QUEUE", "prod")),
 )
+_EBS = "ebs-csi-driver/aws-ebs-csi-driver"
 CURRENT = KeptCluster(
     (
         *MANAGED.apps,
         _KARPENTER,
-        App("argocd", "argocd-server", "argoproj/argocd:v3.2.3"),
+        App("argocd", "argocd-server", "argoproj/argocd:v3.2.3", release=usual.HELD),
         App("argocd", "argocd-repo-server", "argoproj/argocd:v3.2.3", empty_dir=True),
         App("argocd", "argocd-application-controller", "argoproj/argocd:v3.2.3", "StatefulSet"),
-        App("cert-manager", "cert-manager", "jetstack/cert-manager-controller:v1.19.2"),
+        App("cert-manager", "cert-manager", "jetstack/cert-manager-controller:v1.19.2", release=usual.HELD),
         App("cert-manager", "cert-manager-cainjector", "jetstack/cert-manager-cainjector:v1.19.2"),
         App(
             "cert-manager",
@@ -126,7 +131,10 @@ CURRENT = KeptCluster(
             "jetstack/cert-manager-webhook:v1.19.2",
             hook="ValidatingWebhookConfiguration certificates",
         ),
-        App("monitoring", "prometheus", "prometheus/prometheus:v3.8.0", "StatefulSet", empty_dir=True),
+        App("monitoring", "prometheus", "prometheus/prometheus:v3.8.0", "StatefulSet", claim=True, release=usual.HELD),
+        App("kube-system", "metrics-server", "metrics-server/metrics-server:v0.8.0", replicas=2, budget=1),
+        App("kube-system", "ebs-csi-controller", f"{_EBS}:v1.54.0", replicas=2, budget=1, role=True),
+        App("kube-system", "ebs-csi-node", f"{_EBS}:v1.54.0", "DaemonSet"),
         App("logging", "fluent-bit", "aws-observability/aws-for-fluent-bit:2.34.2", "DaemonSet", role=True),
     ),
     nodes=("group", "group", "group", "karpenter", "spot"),
@@ -162,9 +170,9 @@ _EMPTY = {
     "apiregistration.k8s.io/v1": ("APIService",),
     "apiextensions.k8s.io/v1": ("CustomResourceDefinition",),
     "networking.k8s.io/v1": ("NetworkPolicy", "IngressClass"),
+    "elbv2.k8s.aws/v1beta1": ("TargetGroupBinding",),
 }
 _READY = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-02-20T08:00:00Z"}
-_LONG_AGO = "2026-02-01T08:00:00Z"
 _HASH = {"pod-template-hash": "7d9c8b6f5"}
 _REVISION = "5c9f7d68b4"
 _TOKEN = "/var/run/secrets/eks.amazonaws.com/serviceaccount/token"
@@ -188,10 +196,32 @@ def objects(of: KeptCluster, instances: Sequence[str]) -> Iterable[Doc]:
         yield _node(at, by, instances[at])
     for name in sorted({"kube-system", "default", *(each.namespace for each in of.apps)}):
         yield {**_made("Namespace", name), "status": {"phase": "Active"}}
+    yield from usual.of_eks()
     for app in of.apps:
         yield from _of_addon(app, of) if app.addon else _of_app(app, len(of.nodes))
+        yield from _beside(app, of)
     if of.auto_mode or of.with_karpenter:
-        yield from _of_karpenter(of.auto_mode)
+        yield from usual.karpenter(of.auto_mode)
+
+
+def _beside(app: App, of: KeptCluster) -> Iterable[Doc]:
+    if app.release:
+        yield usual.release(app.name, app.namespace, app.release)
+    if app.claim:
+        yield from usual.claim(f"data-{app.name}-0", app.namespace, f"{REGION}a")
+    if app.hook.endswith(" services"):
+        yield usual.definition("elbv2.k8s.aws", "TargetGroupBinding", "v1beta1")
+    if app.hook.endswith(" certificates"):
+        yield usual.definition("cert-manager.io", "Certificate")
+    if app.name == "metrics-server":
+        yield from usual.metrics_server({"app.kubernetes.io/name": app.name})
+        yield from slices(app, 10250)
+    if app.name == "ebs-csi-node":
+        yield from (usual.csi_node(_host(at)) for at in range(len(of.nodes)))
+
+
+def _host(at: int) -> str:
+    return f"ip-10-0-{at}-20.{REGION}.compute.internal"
 
 
 def _of_app(app: App, nodes: int) -> Iterable[Doc]:
@@ -239,7 +269,7 @@ def corefile(lameduck: str) -> str:
 
 def _made(kind: str, name: str, namespace: str = "", **more: Any) -> Doc:
     where = {"namespace": namespace} if namespace else {}
-    own = {"name": name, "uid": f"{kind}-{namespace}-{name}".lower(), "creationTimestamp": _LONG_AGO}
+    own = {"name": name, "uid": f"{kind}-{namespace}-{name}".lower(), "creationTimestamp": usual.LONG_AGO}
     given = {key: value for key, value in more.items() if value}
     return {"apiVersion": _API.get(kind, "v1"), "kind": kind, "metadata": {**own, **where, **given}}
 
@@ -262,7 +292,7 @@ _MADE_BY = {
 
 
 def _node(at: int, by: str, instance: str) -> Doc:
-    name, zone = f"ip-10-0-{at}-20.{REGION}.compute.internal", f"{REGION}{'abc'[at % 3]}"
+    name, zone = _host(at), f"{REGION}{'abc'[at % 3]}"
     auto = by == "auto"
     info = {
         "kubeletVersion": "v1.33.5-eks-113cf36",
@@ -305,6 +335,8 @@ def _pod_spec(app: App, labels: Doc) -> Doc:
         spec["nodeSelector"] = dict(app.selects)
     if app.empty_dir:
         spec["volumes"] = [{"name": "data", "emptyDir": {}}]
+    if app.claim:
+        spec["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": f"data-{app.name}-0"}}]
     if app.replicas > 1:
         zone = {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "ScheduleAnyway"}
         spec["topologySpreadConstraints"] = [{**zone, "labelSelector": {"matchLabels": labels}}]
@@ -385,7 +417,7 @@ def _pod(app: App, template: Doc, kind: str, at: int) -> Doc:
         for each in spec["containers"]
     ]
     told = {"phase": "Running", "podIP": f"10.0.{at}.{_ip(app)}", "conditions": [_READY], "containerStatuses": states}
-    return {**made, "spec": {**spec, "nodeName": f"ip-10-0-{at}-20.{REGION}.compute.internal"}, "status": told}
+    return {**made, "spec": {**spec, "nodeName": _host(at)}, "status": told}
 
 
 def _ip(app: App) -> int:
@@ -426,7 +458,7 @@ def slices(app: App, port: int, service: str = "", protocol: str = "TCP") -> Ite
         {
             "addresses": [f"10.0.{at}.{_ip(app)}"],
             "conditions": {"ready": True, "serving": True, "terminating": False},
-            "nodeName": f"ip-10-0-{at}-20.{REGION}.compute.internal",
+            "nodeName": _host(at),
             "zone": f"{REGION}{'abc'[at % 3]}",
             "targetRef": {
                 "kind": "Pod",
@@ -439,34 +471,3 @@ def slices(app: App, port: int, service: str = "", protocol: str = "TCP") -> Ite
     ]
     ports = [{"name": "", "protocol": protocol, "port": port}]
     yield {**made, "addressType": "IPv4", "ports": ports, "endpoints": endpoints}
-
-
-def _of_karpenter(auto: bool) -> Iterable[Doc]:
-    """Its definitions, a pool and its class, as its guide has them."""
-    group, kind = ("eks.amazonaws.com", "NodeClass") if auto else ("karpenter.k8s.aws", "EC2NodeClass")
-    yield _definition("karpenter.sh", "NodePool")
-    yield _definition(group, kind)
-    pool, of = ("general-purpose" if auto else "default"), {"group": group, "kind": kind, "name": "default"}
-    values = ["on-demand"] if auto else ["spot", "on-demand"]
-    wanted = [{"key": "karpenter.sh/capacity-type", "operator": "In", "values": values}]
-    node = {"requirements": wanted, "nodeClassRef": of, "expireAfter": "336h" if auto else "720h"}
-    calm = {"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": "1m", "budgets": [{"nodes": "10%"}]}
-    made = _made("NodePool", pool)
-    yield {**made, "apiVersion": "karpenter.sh/v1", "spec": {"template": {"spec": node}, "disruption": calm}}
-    options = {"httpEndpoint": "enabled", "httpPutResponseHopLimit": 1, "httpTokens": "required"}
-    chosen = [{"tags": {"karpenter.sh/discovery": "prod"}}]
-    spec: Doc = {"subnetSelectorTerms": chosen, "securityGroupSelectorTerms": chosen, "role": "prod-nodes"}
-    if not auto:
-        spec |= {"amiSelectorTerms": [{"alias": "al2023@v20260224"}], "metadataOptions": options}
-    ready = {"conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": _LONG_AGO}]}
-    yield {**_made(kind, "default"), "apiVersion": f"{group}/v1", "spec": spec, "status": ready}
-
-
-def _definition(group: str, kind: str) -> Doc:
-    plural = "nodepools" if kind == "NodePool" else f"{kind.lower()}es"
-    names = {"plural": plural, "singular": kind.lower(), "kind": kind, "listKind": f"{kind}List"}
-    anything = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-    version = {"name": "v1", "served": True, "storage": True, "schema": anything, "subresources": {"status": {}}}
-    told = {"storedVersions": ["v1"], "acceptedNames": names, "conditions": [{"type": "Established", "status": "True"}]}
-    spec = {"group": group, "scope": "Cluster", "names": names, "versions": [version]}
-    return {**_made("CustomResourceDefinition", f"{plural}.{group}"), "spec": spec, "status": told}

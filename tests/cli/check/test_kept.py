@@ -63,10 +63,16 @@ def test_its_page_says_so_first_and_shows_each_step_once(kept: Somebody, words: 
     lines = ran.out.splitlines()
     assert ran.code == 0 and lines[0].startswith("From 1.33 → 1.34. Nothing "), ran.out
     assert not [line for line in lines if line.lstrip().startswith(("✗", "?"))]
-    steps = re.findall(r"(\d+)\. ([A-Z][^;\n]+(?:\n {4}[^;\n]+)*)", ran.out.partition("UPGRADE STEPS")[2])
+    steps = re.findall(r"(\d+)\.\s+([A-Z][^;\n]+(?:\n {4}[^;\n]+)*)", ran.out.partition("UPGRADE STEPS")[2])
     assert [int(number) for number, _ in steps] == list(range(1, len(steps) + 1))
     assert len({" ".join(title.split()) for _, title in steps}) == len(steps) and "…" not in ran.out
     assert bool(steps) is ("--gate" not in words)
+
+
+def test_without_aws_on_purpose_nothing_of_it_is_unknown(kept: Somebody) -> None:
+    """What support costs is told by the day on which this runs, and by a table."""
+    told = kept.document(*TARGET, "--no-aws")
+    assert [each for each in counting(told) if " support-" not in each] == []
 
 
 GONE = "apiVersion: admissionregistration.k8s.io/v1beta1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: images}\n"

@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.check.clusters import AUTO, CURRENT, MANAGED, KeptCluster
 from tests.cli.check.kept import somebody_at
+from tests.cli.check.test_kept import GONE
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
@@ -24,6 +25,10 @@ DEFECTS = {
     ),
     "a lameduck of 5 s on Spot": (replace(CURRENT, nodes=_SPOT, lameduck="5s"), "dns-lameduck-short"),
     "Karpenter without a queue": (CURRENT.with_app("karpenter", env=()), "interruption-setting"),
+    "a release with an API that goes": (
+        CURRENT.with_app("argocd-server", release=GONE),
+        "api-in-helm",
+    ),
     "a budget under Auto Mode": (AUTO.with_app("web", budget=0), "budget-never-allows"),
 }
 """What is wrong, and the code of the cause that comes first."""

@@ -186,7 +186,8 @@ def carry_out(script: str, aws: World) -> list[str]:
 def _call(words: list[str], aws: World) -> None:
     _, service, operation, *flags = words
     given = {_camel(flag): value for flag, value in zip(flags[::2], flags[1::2], strict=True)}
-    getattr(aws.client(service), operation.replace("-", "_"))(**{k: _value(k, v) for k, v in given.items()})
+    client = aws.client(service, **({"region": given.pop("Region")} if "Region" in given else {}))
+    getattr(client, operation.replace("-", "_"))(**{k: _value(k, v) for k, v in given.items()})
 
 
 def _camel(flag: str) -> str:

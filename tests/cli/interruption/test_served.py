@@ -301,7 +301,9 @@ def test_without_any_sign_it_is_unknown_and_a_message_is_proposed(ann: Incident)
     ran = ann.run("-o", "json")
     (finding,) = (each for each in json.loads(ran.out)["findings"] if each["status"] == "unknown")
     assert ran.code == 5 and finding["code"] == "interruption-sign-of-life"
-    carry_out(finding["remedy"][0]["command"], ann.aws)
+    proof = finding["remedy"][0]["command"]
+    assert " --region ap-northeast-2" in proof, "awscli takes none of the URL of a queue"
+    carry_out(proof, ann.aws)
     sqs = ann.aws.client("sqs")
     url = sqs.get_queue_url(QueueName=QUEUE)["QueueUrl"]
     (message,) = sqs.receive_message(QueueUrl=url)["Messages"]

@@ -92,6 +92,9 @@ def test_a_manifest_has_its_file_and_its_line() -> None:
         "artifactLocation": {"uri": "file:///srv/web.yaml"},
         "region": {"startLine": 1},
     }
+    dotted = replace(of, subject=Subject("File", "./deploy/web.yaml"), evidence=("./deploy/web.yaml:3 x",))
+    (location,) = results(view(usual(dotted)))["kubelet-skew"]["locations"]
+    assert location["physicalLocation"] == {"artifactLocation": {"uri": "deploy/web.yaml"}, "region": {"startLine": 3}}
 
 
 def test_the_same_finding_of_another_day_has_the_same_fingerprint() -> None:
