@@ -113,6 +113,11 @@ def texts(said: Mapping[str, Any], name: str) -> tuple[str, ...]:
     return tuple(_checked(said, name, lambda value: _all_are(str, value), "a list of texts") or ())
 
 
+def tags(said: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Sorted, by their keys, as EKS tells them."""
+    return tuple(sorted((str(key), str(value)) for key, value in (said.get("tags") or {}).items()))
+
+
 def moment(said: Mapping[str, Any], name: str) -> datetime | None:
     """As `text`; None where it is not said. Times of AWS have a time zone."""
     found: datetime | None = _checked(
@@ -223,7 +228,7 @@ def _cluster(said: Json) -> EksCluster:
         created=moment(said, "createdAt"),
         issues=issues(said),
         subnets=texts(network, "subnetIds"),
-        tags=tuple(sorted((str(key), str(value)) for key, value in (said.get("tags") or {}).items())),
+        tags=tags(said),
     )
 
 

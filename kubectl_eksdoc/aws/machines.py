@@ -21,6 +21,7 @@ from kubectl_eksdoc.aws.asking import (
     name_of,
     number,
     parts,
+    tags,
     text,
     texts,
     there,
@@ -91,6 +92,7 @@ def _group(said: Json) -> NodeGroup:
         instance_types=texts(said, "instanceTypes"),
         strategy=text(said.get("updateConfig") or {}, "updateStrategy"),
         disk=number(said, "diskSize"),
+        tags=tags(said),
     )
 
 

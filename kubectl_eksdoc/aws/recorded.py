@@ -19,6 +19,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.keeping import KeptAnnotations
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.clusters import AwsAccess
+from kubectl_eksdoc.model.aws.machines import managed_by
 from kubectl_eksdoc.model.aws.questions import AwsOperation
 
 KIND, VERSION = "AwsAnswers", 1
@@ -212,7 +213,7 @@ def _meant(read: Json) -> Any:
 # What of AWS's answers may be written down: an allow-list of fields for each question.
 #
 # Source of the names: whoever makes facts of the answers (`aws.eks`, `aws.ec2` and the others); what these do not read
-# is left out, such as user data, tags of others and descriptions.
+# is left out, such as user data, tags that name no tool and descriptions.
 
 
 _TAGS = ("aws:autoscaling:groupName", "aws:ec2launchtemplate:id", "aws:ec2launchtemplate:version")
@@ -223,7 +224,7 @@ _TEMPLATE = "LaunchTemplate LaunchTemplateId LaunchTemplateName Version"
 _FIELDS: Mapping[AwsOperation, str] = {
     questions.CALLER: "Account Arn",
     questions.CLUSTER: "cluster name arn version platformVersion status endpoint certificateAuthority data "
-    f"upgradePolicy supportType computeConfig enabled resourcesVpcConfig vpcId subnetIds createdAt {_HEALTH}",
+    f"upgradePolicy supportType computeConfig enabled resourcesVpcConfig vpcId subnetIds createdAt tags {_HEALTH}",
     questions.CLUSTER_VERSIONS: "clusterVersions clusterVersion versionStatus status defaultVersion releaseDate "
     "endOfStandardSupportDate endOfExtendedSupportDate",
     questions.ADDONS: "addons",
@@ -237,7 +238,7 @@ _FIELDS: Mapping[AwsOperation, str] = {
     questions.NODE_GROUPS: "nodegroups",
     questions.NODE_GROUP: "nodegroup nodegroupName amiType releaseVersion version status launchTemplate id name "
     "resources autoScalingGroups createdAt updateConfig maxUnavailable maxUnavailablePercentage updateStrategy subnets "
-    f"scalingConfig desiredSize minSize maxSize capacityType instanceTypes diskSize {_HEALTH}",
+    f"scalingConfig desiredSize minSize maxSize capacityType instanceTypes diskSize tags {_HEALTH}",
     questions.POD_IDENTITIES: "associations associationId namespace serviceAccount",
     questions.POD_IDENTITY: "association roleArn",
     questions.INSIGHTS: "insights id name category kubernetesVersion insightStatus status reason lastRefreshTime "
@@ -334,6 +335,8 @@ class AwsAnswerCleaner:
             return self._values(value)
         if key == "Tags" and isinstance(value, list):
             return [each for each in value if isinstance(each, Mapping) and each.get("Key") in _TAGS]
+        if key == "tags" and isinstance(value, Mapping):
+            return {name: self._text(each) for name, each in value.items() if managed_by([(name, str(each))])}
         if key.startswith("Input") and value:  # only that there is one is read
             return self._keep.digests.of(json.dumps(value, default=str))
         return self._below(value, named, whole)

@@ -326,6 +326,7 @@ SUBJECTS = (
     "node_role_calls",
     "coredns_log_lines",
     "addon_manifests",
+    "cordon_marks",
 )
 
 
@@ -404,6 +405,7 @@ _KEYS = (
     ("fields",),
     ("text",),
     ("parts",),
+    ("mark", "key"),
 )
 
 

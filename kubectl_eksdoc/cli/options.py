@@ -42,6 +42,7 @@ class GlobalOptions:
     cluster_name: str = ""
     profile: str = ""
     output: str = "table"
+    all_namespaces: bool = False
     no_headers: bool = False
     no_color: bool = False
     ascii: bool = False

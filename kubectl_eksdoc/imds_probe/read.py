@@ -124,7 +124,7 @@ def plan_imds(
 def _by_tag(session: ClusterSession, name: str) -> IntendedOptions:
     """What that tag of the cluster says."""
     if not session.live:
-        raise UsageError("--intent tag:NAME asks EKS: nothing else keeps the tags of a cluster", "Give the options.")
+        raise UsageError("--intent tag:NAME asks EKS: nothing else keeps all tags of a cluster", "Give the options.")
     eks = session.eks
     if isinstance(eks, Unknown):
         raise AwsDenied(f"tag {name} of the cluster is not known: {eks}", "Give the options.", eks.missing)

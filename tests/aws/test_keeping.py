@@ -56,3 +56,11 @@ def test_a_number_that_is_called_a_secret_is_one(key: str) -> None:
 )
 def test_what_is_judged_stays(given: Any) -> None:
     assert values(given) == given
+
+
+def test_of_tags_those_are_kept_that_name_a_tool() -> None:
+    told = {"alpha.eksctl.io/cluster-name": "prod", "managed-by": "terraform", "owner": "ann", "cost-center": "4711"}
+    kept = KEPT(questions.CLUSTER, {"cluster": {"name": "prod", "tags": told}})["cluster"]
+    assert kept == {"name": "prod", "tags": {key: told[key] for key in ("alpha.eksctl.io/cluster-name", "managed-by")}}
+    assert KEPT(questions.NODE_GROUP, {"nodegroup": {"tags": told}})["nodegroup"] == {"tags": kept["tags"]}
+    assert KEPT(questions.ADDON, {"addon": {"tags": told}}) == {"addon": {}}

@@ -471,24 +471,3 @@ def test_the_update_of_an_addon_waits_for_what_is_wrong_with_it_alone() -> None:
 def test_of_a_part_no_checklist_is_made() -> None:
     assert plan_check(healthy(), [], CheckWish(gate=Gate.AFTER)).checklist == ()
     assert plan_check(healthy(), [], CheckWish(only=frozenset(["kubelet-skew"]))).checklist == ()
-
-
-def test_steps_have_the_form_of_the_tool_that_manages_what_they_change() -> None:
-    labels = {"eks.amazonaws.com/nodegroup": "blue", "alpha.eksctl.io/nodegroup-name": "blue"}
-    nodes = [a_node("a", version="v1.33.1", labels=labels, os_image="Amazon Linux 2023.7.20250609")]
-    by_tool = {
-        (step.title, form.tool): form.commands
-        for step in checklist(replace(healthy(), cluster=a_healthy_cluster(nodes=nodes)))
-        for form in step.forms
-    }
-    of = "--name prod --region eu-west-1", "--cluster prod --region eu-west-1"
-    update = "Update group blue in place to 1.34"
-    assert by_tool["Upgrade the control plane to 1.34", "eksctl"] == (
-        f"eksctl upgrade cluster {of[0]} --approve --version 1.34",
-    )
-    assert by_tool[update, "eksctl"] == (f"eksctl upgrade nodegroup {of[1]} --name blue --kubernetes-version 1.34",)
-    applied = ("terraform plan -out=upgrade.tfplan", "terraform apply upgrade.tfplan")
-    assert by_tool["Upgrade the control plane to 1.34", "Terraform"] == by_tool[update, "Terraform"] == applied
-    others = [a_node("a", group="blue", version="v1.33.1", os_image="Amazon Linux 2023.7.20250609")]
-    plain = checklist(replace(healthy(), cluster=a_healthy_cluster(nodes=others)))
-    assert {form.tool for step in plain for form in step.forms} == {"Terraform"}, "nothing says that eksctl made them"

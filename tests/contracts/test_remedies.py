@@ -7,7 +7,8 @@ import ast
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -20,7 +21,11 @@ from botocore.validate import ParamValidator
 from kubectl_eksdoc.cli.commands import tree as command_tree
 from kubectl_eksdoc.cli.parser import Parser
 from tests.cli.check.asked import RICH, document
+from tests.cli.running import run_cli
 from tests.contracts.source import PACKAGE, ROOT, files, name, text
+from tests.needed import KUBECTLS, kubectl_of
+from tools.record_flags import PLUGINS, flags_of, version_of
+from tools.same_answers import OF_THE_DEMO
 
 Words = Sequence[str | None]
 """None: a word that is not known before it runs, or several."""
@@ -56,17 +61,36 @@ def faults(words: Words, printed: bool = False) -> Iterator[str]:
         if not found:
             yield f"{program} has no {' '.join(map(str, rest[:2]))}"
         else:
-            flags = {*known[" ".join(map(str, rest[:found]))], *listed.get("options", ())}
+            flags = known[" ".join(map(str, rest[:found]))] | listed.get("options", {})
             yield from _strange(rest[found:], flags)
+            yield from _misfits(rest[found:], flags) if printed else ()
 
 
-def _strange(words: Words, flags: set[str]) -> Iterator[str]:
+def _strange(words: Words, flags: Collection[str]) -> Iterator[str]:
     for word in words:
         flag = (word or "").partition("=")[0]
         if flag == "--":
             return
         if re.match(r"--?[a-zA-Z]", flag) and flag not in flags:
             yield f"there is no flag {flag}"
+
+
+_KINDS = {"bool": "true|false", "int": r"-?\d+", "duration": r"(\d+(\.\d+)?(h|ms|m|s))+", "text": "(?!-).*|-"}
+
+
+def _misfits(words: Words, kinds: Mapping[str, str]) -> Iterator[str]:
+    """Flags whose value is none of their kind. A bool, and what may stand alone, has one behind = only."""
+    for at, word in enumerate(words):
+        flag, equals, joined = (word or "").partition("=")
+        if flag == "--":
+            return
+        kind = kinds.get(flag, "optional")
+        follows = words[at + 1] if at + 1 < len(words) else "-missing"
+        value = joined if equals else follows
+        if kind == "optional" or (kind == "bool" and not equals) or value is None:
+            continue
+        if not re.fullmatch(_KINDS[kind], value, re.DOTALL) and not _NAMED_BY_A_USER.match(value):
+            yield f"{flag}: {value} is no {kind}"
 
 
 @cache
@@ -213,7 +237,7 @@ def written() -> tuple[tuple[str, Words], ...]:
     """Of calls in the package, and of texts in its strings and records."""
     found: list[tuple[str, Words]] = []
     for path in files(PACKAGE):
-        if not re.search(r"kubectl|aws|eksctl|helm|eks\(", text(path)):
+        if not re.search(r"kubectl|aws|eksctl|helm|nodeadm|terraform|eks\(", text(path)):
             continue
         for node in ast.walk(ast.parse(text(path))):
             at = f"{name(path)} line {getattr(node, 'lineno', 0)}"
@@ -251,7 +275,9 @@ def _texts(told: object) -> Iterator[str]:
             yield from _texts(each)
 
 
-_COMMAND = re.compile(r"(?<![\w/.-])(kubectl|aws|eksctl|helm) ((?:[a-z][\w-]*|--?[a-z][\w-]*(?:=\S*)?|…|\{\w+\}| )+)")
+_COMMAND = re.compile(
+    r"(?<![\w/.-])(kubectl|aws|eksctl|helm|nodeadm|terraform) ((?:[a-z][\w-]*|--?[a-z][\w-]*(?:=\S*)?|…|\{\w+\}| )+)"
+)
 
 
 NO_COMMAND = {"needs", "that", "made", "would"}
@@ -268,7 +294,7 @@ def in_prose(said: str) -> Iterator[Words]:
             yield [program, *words]
         elif program == "aws" and words[0] in _session().get_available_services() and len(words) > 1:
             yield [program, *words[:2], *(each for each in words[2:] if each and each.startswith("-"))]
-        elif program in ("kubectl", "eksctl") and words[0] in _verbs(program):
+        elif program in ("kubectl", "eksctl", "nodeadm", "terraform") and words[0] in _verbs(program):
             yield [program, *words]
 
 
@@ -285,7 +311,7 @@ def test_commands_are_found() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("program", ["kubectl eksdoc", "kubectl", "aws", "eksctl", "helm"])
+@pytest.mark.parametrize("program", ["kubectl eksdoc", "kubectl", "aws", "eksctl", "helm", "nodeadm", "terraform"])
 def test_each_command_that_is_written_exists(program: str) -> None:
     ours = program == "kubectl eksdoc"
     wrong = [
@@ -298,6 +324,28 @@ def test_each_command_that_is_written_exists(program: str) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("version", KUBECTLS)
+def test_each_flag_of_kubectl_that_is_written_is_in_its_help(version: str) -> None:
+    """Of every kubectl that is here: remedies are for old ones, too."""
+    program, record = kubectl_of(version), LISTED["kubectl"]["commands"]
+    helps = {each: flags_of(program, each) for each in record if each not in PLUGINS}
+    common = flags_of(program, "options")
+    if f"kubectl {version_of(program)}," in LISTED["kubectl"]["source"]:
+        assert helps == {each: flags for each, flags in record.items() if each not in PLUGINS}
+        assert common == LISTED["kubectl"]["options"]
+    used: dict[str, set[str]] = defaultdict(set)
+    for _, (name_of_it, *rest) in written():
+        if name_of_it != "kubectl" or rest[0] == "eksdoc":
+            continue
+        verb = next((said for n in (2, 1) if (said := " ".join(map(str, rest[:n]))) in record), "")
+        flags = [(word or "").partition("=")[0] for word in rest]
+        until = flags.index("--") if "--" in flags else len(flags)
+        used[verb] |= {each for each in flags[:until] if re.match(r"--?[a-zA-Z]", each)}
+    assert len(used) > 15
+    assert {each: lacking for each in helps if (lacking := used[each] - helps[each].keys() - common.keys())} == {}
+
+
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words",
     [("--demo", "--target", "1.33"), ("--demo", "--target", "1.34"), ("--snapshot", RICH, "--target", "1.34")],
@@ -306,9 +354,36 @@ def test_each_command_that_is_printed_exists(words: tuple[str, ...]) -> None:
     told = document(*words)
     remedies = [remedy.get("command", "") for each in told["findings"] for remedy in each["remedy"]]
     steps = [line for each in told["checklist"] for line in (*each["commands"], each["verify"] or "")]
+    steps += [line for each in told["checklist"] for form in each["forms"] for line in form["commands"]]
     commands = [part for line in (*remedies, *steps) if line for part in _parts(line)]
     assert len(commands) > 40
     assert [f"{' '.join(each)}: {fault}" for each in commands for fault in faults(each, True)] == []
+
+
+PROGRAMS = {"kubectl", "aws", "eksctl", "helm", "terraform", "nodeadm"}
+OF_THE_SHELL = {"date", "grep", "jq", "printf", "sleep"}
+
+
+def _lines(told: object, field: str = "") -> Iterator[str]:
+    """That are there to be run, of a result."""
+    if isinstance(told, dict):
+        for key, each in told.items():
+            yield from _lines(each, str(key))
+    elif isinstance(told, list):
+        for each in told:
+            yield from _lines(each, field)
+    elif isinstance(told, str) and field in ("command", "commands", "verify"):
+        yield told
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("words", [each for each in OF_THE_DEMO if each not in ("", "options", "drain")])
+def test_each_command_of_every_result_on_the_demo_exists(words: str) -> None:
+    ran = run_cli(*shlex.split(words), "--demo", "-o", "json")
+    lines = dict.fromkeys(_lines(json.loads(ran.out))) if ran.out.startswith("{") else {}
+    parts = [part for line in lines for part in _parts(line) if re.fullmatch("[a-z]+", part[0])]
+    assert {part[0] for part in parts} <= PROGRAMS | OF_THE_SHELL
+    assert [f"{' '.join(each)}: {fault}" for each in parts for fault in faults(each, True)] == []
 
 
 def _parts(line: str) -> Iterator[list[str]]:
@@ -357,6 +432,11 @@ def _parts(line: str) -> Iterator[list[str]]:
         (("eksctl", "drain", "nodegroup"), "eksctl has no drain nodegroup"),
         (("eksctl", "delete", "nodegroup", "--force"), "there is no flag --force"),
         (("helm", "mend"), "helm has no mend"),
+        (("kubectl", "scale", "deployment", "web", "--replicas", "two"), "--replicas: two is no int"),
+        (("kubectl", "wait", "pod/web", "--timeout", "60"), "--timeout: 60 is no duration"),
+        (("kubectl", "patch", "pdb", "web", "--type", "-p", "{}"), "--type: -p is no text"),
+        (("eksctl", "upgrade", "cluster", "--approve=yes"), "--approve: yes is no bool"),
+        (("eksctl", "upgrade", "nodegroup", "--name"), "--name: -missing is no text"),
     ],
 )
 def test_what_does_not_exist_is_a_fault(words: tuple[str, ...], why: str) -> None:

@@ -20,7 +20,8 @@ from kubectl_eksdoc.amazon.upgrades.addon_needs import (
 )
 from kubectl_eksdoc.amazon.upgrades.skew import kube_proxy_skew
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit, in_words
-from kubectl_eksdoc.check.checklist.steps import Phase, UpgradeStep, eks, terraform
+from kubectl_eksdoc.check.checklist.forms import of_addon
+from kubectl_eksdoc.check.checklist.steps import Phase, UpgradeStep, eks
 from kubectl_eksdoc.check.checks.programs import installed
 from kubectl_eksdoc.check.checks.running import RunningVersion
 from kubectl_eksdoc.check.facts import CheckFacts
@@ -145,35 +146,36 @@ def _older(offered: AddonVersions, have: str, than: str) -> bool:
 
 def _step(facts: CheckFacts, there: Sequence[RunningVersion], move: _Move, phase: Phase, at: Version) -> UpgradeStep:
     """`at`: the version that the control plane has then."""
-    name = move.addon.name
+    name, versions = move.addon.name, _versions(facts, move, at)
     turn = "" if move.before else _TURN.get(name, "")
     why = move.why if not turn or turn == move.why else f"{move.why}; {turn}"
     return UpgradeStep(
         phase,
         f"Update add-on {name} to {move.to or f'its version for {in_words(at)}'}",
         why,
-        tuple(_commands(facts, move, at)),
+        tuple(_commands(facts, name, versions, at)),
         f"EKS says ACTIVE, and pods of it run as {move.to or 'that version'}",
         eks(facts, "wait addon-active", "--addon-name", name),
         at=at,
         codes=_BLOCKING,
         about=tuple(dict.fromkeys((name, *_objects(there, name)))),
         source=_SKEW if name == KUBE_PROXY.addon else _LISTED,
-        forms=(terraform("aws_eks_addon", "addon_version", move.to),) if move.to else (),
+        forms=of_addon(facts, name, versions) if versions else (),
     )
 
 
-def _commands(facts: CheckFacts, move: _Move, at: Version) -> Iterator[str]:
-    """Looked at, then done; vpc-cni goes by every minor between."""
-    name = move.addon.name
-    if not move.to:
-        of = ("--addon-name", name, "--kubernetes-version", in_words(at))
-        yield aws(facts, "eks", "describe-addon-versions", *of)
-        return
-    offered = facts.aws.addon_versions.get(name)
-    versions: tuple[str, ...] = (move.to,)
-    if isinstance(offered, AddonVersions):
-        versions = addon_versions.steps(name, offered, in_words(at), move.have, move.to)
+def _versions(facts: CheckFacts, move: _Move, at: Version) -> tuple[str, ...]:
+    """One after the other; vpc-cni goes by every minor between. None where nothing tells to which."""
+    offered = facts.aws.addon_versions.get(move.addon.name)
+    if move.to and isinstance(offered, AddonVersions):
+        return addon_versions.steps(move.addon.name, offered, in_words(at), move.have, move.to)
+    return (move.to,) if move.to else ()
+
+
+def _commands(facts: CheckFacts, name: str, versions: Sequence[str], at: Version) -> Iterator[str]:
+    """Looked at, then done."""
+    if not versions:
+        yield aws(facts, "eks", "describe-addon-versions", "--addon-name", name, "--kubernetes-version", in_words(at))
     for version in versions:
         yield shell("kubectl", "eksdoc", "addon-diff", name, "--to", version)
         yield shell("kubectl", "eksdoc", "addon-diff", name, "--to", version, "--apply")

@@ -10,28 +10,25 @@ from kubectl_eksdoc.amazon.upgrades.skew import kubelet_skew
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit, in_words, minor_of
 from kubectl_eksdoc.check.checking import Gate
 from kubectl_eksdoc.check.checklist import addons, karpenter, steps
+from kubectl_eksdoc.check.checklist.forms import new_by_eksctl, of_group, of_scaling_group
 from kubectl_eksdoc.check.checklist.karpenter import MINUTES, way_of
 from kubectl_eksdoc.check.checklist.steps import (
     Phase,
-    StepForm,
     UpgradeStep,
-    by_eksctl,
     check,
     deleted,
     deleting,
     eks,
-    eksctl,
     lost,
     numbered,
     preparing,
     restarted,
-    terraform,
 )
 from kubectl_eksdoc.check.checks.insighted import kubelets_refused
 from kubectl_eksdoc.check.checks.noted import NodeGroupNodes, groups
 from kubectl_eksdoc.check.checks.running import RunningVersion, running
 from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.check.wording import aws, in_region, name_of, number
+from kubectl_eksdoc.check.wording import aws, number
 from kubectl_eksdoc.model.connection import CommandTarget, file_of, kubectl, shell
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.kinds import Confidence
@@ -206,23 +203,12 @@ def _managed(
             f"{chosen.why}; with an AMI of its own in the launch template, or for a quick rollback, create a new "
             "group instead: an in-place update cannot be rolled back"
         )
-    forms = (
-        tuple(_other_tools(facts, group, to))
-        if chosen.way in (GroupUpdateKind.IN_PLACE, GroupUpdateKind.UNKNOWN)
-        else ()
-    )
+    forms = of_group(facts, group, to, chosen.way, _emptied(facts, group))
     gone = chosen.way is GroupUpdateKind.NEW_GROUP
     done = f"the old group is gone, and no node is older than {to}" if gone else f"every node of it has {to}"
     gate, seen = Gate.BEFORE_NODES, _nodes(group)
     source = chosen.source
     yield UpgradeStep(phase, title, because + why, commands, done, seen, version, gate, (), about, source, forms=forms)
-
-
-def _other_tools(facts: CheckFacts, group: NodeGroupNodes, to: str) -> Iterator[StepForm]:
-    """Of an update in place."""
-    if by_eksctl(group.nodes):
-        yield eksctl(facts, "upgrade nodegroup", "--name", group.name, "--kubernetes-version", to)
-    yield terraform("aws_eks_node_group", "version", to)
 
 
 def _emptied(facts: CheckFacts, group: NodeGroupNodes, *nodes: str) -> tuple[str, ...]:
@@ -253,7 +239,6 @@ def _nodes(group: NodeGroupNodes) -> str:
 def _by_eksctl(
     facts: CheckFacts, group: NodeGroupNodes, version: Version, phase: Phase, because: str
 ) -> Iterator[UpgradeStep]:
-    old = ("--cluster", name_of(facts), "--name", group.name, *in_region(facts))
     yield UpgradeStep(
         phase,
         f"Make a new group with eksctl beside {group.name} with {in_words(version)}, and drain {group.name}",
@@ -261,11 +246,7 @@ def _by_eksctl(
             f"{because}eksctl does not upgrade groups that EKS does not manage: it makes new ones (AL2023 from "
             f"eksctl 0.176 on); the old group is the rollback as long as it exists{_losing(facts, group)}"
         ),
-        (
-            "eksctl create nodegroup --config-file cluster.yaml",
-            *_emptied(facts, group),
-            shell("eksctl", "delete", "nodegroup", *old),
-        ),
+        new_by_eksctl(facts, group.name, _emptied(facts, group)),
         f"no node is older than {in_words(version)}",
         _nodes(group),
         version,
@@ -296,6 +277,7 @@ def _self_managed(
         gate=Gate.BEFORE_NODES,
         about=tuple(names),
         source=_SELF,
+        forms=of_scaling_group(in_words(version)),
     )
 
 

@@ -9,6 +9,7 @@ from enum import Enum
 from kubectl_eksdoc.amazon.upgrades.skew import FREE_ADDRESSES, ONE_AT_A_TIME, ROLLBACK_FOR, ROLLBACK_LEAVES
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
 from kubectl_eksdoc.check.checking import Gate
+from kubectl_eksdoc.check.checklist.forms import StepForm, of_cluster
 from kubectl_eksdoc.check.checks.insighted import FORCE, follows
 from kubectl_eksdoc.check.checks.programs import installed
 from kubectl_eksdoc.check.checks.running import maker
@@ -21,7 +22,7 @@ from kubectl_eksdoc.model.connection import CommandTarget, kubectl, shell
 from kubectl_eksdoc.model.findings import ROLLBACK, Finding
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
-from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, Node, NodeOwner
+from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.quantities import Version
 
 
@@ -34,15 +35,6 @@ class Phase(str, Enum):
     AFTER_CONTROL_PLANE = "after the control plane"
     NODES = "nodes"
     END = "end"
-
-
-@frozen
-class StepForm:
-    """How a step is done where another `tool` manages what it changes: `text` a sentence."""
-
-    tool: str
-    text: str
-    commands: tuple[str, ...]
 
 
 @frozen
@@ -99,23 +91,6 @@ def eks(facts: CheckFacts, verb: str, *more: str, name: str = "--cluster-name") 
     """``aws eks VERB --cluster-name demo-shop --region eu-west-1 …``; `verb` may be of two words (``wait
     cluster-active``), `name` the flag by which it is told the cluster."""
     return shell("aws", "eks", *verb.split(), name, name_of(facts), *in_region(facts), *more)
-
-
-def terraform(resource: str, argument: str, value: str) -> StepForm:
-    """Nothing in the cluster or in AWS tells whether Terraform manages it: its state does."""
-    text = f'Set {argument} = "{value}" in its {resource}, or in what its module passes there: awscli would make drift.'
-    return StepForm("Terraform", text, ("terraform plan -out=upgrade.tfplan", "terraform apply upgrade.tfplan"))
-
-
-def by_eksctl(nodes: Iterable[Node]) -> bool:
-    """Whether eksctl made one of their groups: it labels the nodes of managed ones as well."""
-    return any(EKSCTL_GROUP in node.labels for node in nodes)
-
-
-def eksctl(facts: CheckFacts, verb: str, *more: str, name: str = "--cluster") -> StepForm:
-    """`name`: the flag by which it is told the cluster."""
-    command = shell("eksctl", *verb.split(), name, name_of(facts), *in_region(facts), *more)
-    return StepForm("eksctl", "It made the groups of this cluster, and keeps a stack for each.", (command,))
 
 
 def check(*more: str) -> str:
@@ -177,9 +152,6 @@ def lost(found: Iterable[Finding]) -> str:
 _ROLLBACK = KnowledgeSource("EKS user guide, rollback-cluster; botocore eks, RollbackConfig", Confidence.MEDIUM)
 
 
-_OF_EKSCTL = ("upgrade cluster", "--approve", "--version")
-
-
 def looked_at(facts: CheckFacts, step: Version, first: bool) -> UpgradeStep:
     """What is found now, for the whole way, stands before the first step; before each other it is looked at anew."""
     gate = Gate.BEFORE_CONTROL_PLANE
@@ -223,10 +195,7 @@ def update(facts: CheckFacts, step: Version) -> Iterator[UpgradeStep]:
         eks(facts, "describe-cluster", "--query", "cluster.[status,version]", "--output", "text", name="--name"),
         at=step,
         source=ONE_AT_A_TIME,
-        forms=(
-            *((eksctl(facts, *_OF_EKSCTL, version, name="--name"),) if by_eksctl(facts.cluster.nodes) else ()),
-            terraform("aws_eks_cluster", "version", version),
-        ),
+        forms=of_cluster(facts, version),
     )
 
 
@@ -248,7 +217,7 @@ def soak(facts: CheckFacts, before: Version, step: Version) -> UpgradeStep:
         (
             f"for {days} days EKS takes the control plane back to {in_words(before)}, as long as no node is newer and "
             "no pod is on Fargate; downgrade add-ons that were upgraded first, and objects stay as they are. "
-            "After the next version no rollback to it is possible. "
+            "After the next version no rollback to it is possible. What declares the version is set back, too. "
             f"{ROLLBACK}{back}"
         ),
         done_when="errors of the API server, of controllers and of applications are as before",

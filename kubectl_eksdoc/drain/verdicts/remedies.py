@@ -177,7 +177,7 @@ def _unhealthy(budget: Budget, counted: Sequence[Pod]) -> Iterable[Remedy]:
     )
     if not budget.always_allows_unhealthy and any(not pod.ready for pod in counted):
         yield Remedy(
-            "Let pods that are not Ready go (Kubernetes 1.27 and later): they receive no traffic.",
+            "Let pods that are not Ready go (Kubernetes 1.27 and later): they receive no traffic. Ready ones wait.",
             connection.patch(
                 "pdb", budget.name, budget.namespace, '{"spec": {"unhealthyPodEvictionPolicy": "AlwaysAllow"}}'
             ),

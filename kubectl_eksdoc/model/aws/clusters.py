@@ -8,7 +8,7 @@ from datetime import datetime
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.aws.addons import Addon, AddonVersions, Issue, UpdateHistory
-from kubectl_eksdoc.model.aws.machines import NodeGroup, Quota, Subnet, TemplateRef, TemplateVersion
+from kubectl_eksdoc.model.aws.machines import NodeGroup, Quota, Subnet, Tags, TemplateRef, TemplateVersion
 from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, Unknown
 
 
@@ -31,7 +31,7 @@ class EksCluster:
     created: datetime | None = None
     issues: tuple[Issue, ...] = ()
     subnets: tuple[str, ...] = ()
-    tags: tuple[tuple[str, str], ...] = ()
+    tags: Tags = ()
 
     @property
     def account(self) -> str:

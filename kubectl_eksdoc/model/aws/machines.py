@@ -5,7 +5,8 @@ Source of the shapes: botocore 1.44.5, ec2/2016-11-15, autoscaling/2011-01-01, e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+import re
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from operator import add
@@ -14,6 +15,35 @@ from typing import Any
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.aws.addons import Issue
 from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, Unknown
+
+# Which tool manages a resource, as its tags tell.
+#
+# Sources: eksctl, pkg/apis/eksctl.io/v1alpha5/types.go; CloudFormation user guide, resource tags. Terraform sets none
+# of its own, but modules and default_tags often name it.
+
+
+Tags = tuple[tuple[str, str], ...]
+EKSCTL, CLOUDFORMATION, TERRAFORM = "eksctl", "CloudFormation", "Terraform"
+_OF_EKSCTL = ("alpha.eksctl.io/", "eksctl.cluster.k8s.io/", "eksctl.io/")
+_OF_STACKS = "aws:cloudformation:stack-name"
+_OF_TERRAFORM = re.compile(r"(?i)terraform|opentofu|terragrunt")
+_NO = ("", "0", "false", "no")
+
+
+def managed_by(tags: Iterable[tuple[str, str]]) -> Mapping[str, str]:
+    """By the tool: the tag that names it, ``managed-by=terraform``, or the stack's name. Stacks of eksctl are its own
+    affair."""
+    found: dict[str, str] = {}
+    for key, value in tags:
+        if key.startswith(_OF_EKSCTL):
+            found[EKSCTL] = f"{key}={value}"
+        elif key == _OF_STACKS:
+            found[CLOUDFORMATION] = value
+        elif _OF_TERRAFORM.search(f"{key}={value}") and value.lower() not in _NO:
+            found[TERRAFORM] = f"{key}={value}"
+    if EKSCTL in found:
+        found.pop(CLOUDFORMATION, None)
+    return found
 
 
 @frozen
@@ -121,6 +151,7 @@ class NodeGroup:
     instance_types: tuple[str, ...] = ()
     strategy: str = ""
     disk: int | None = None
+    tags: Tags = ()
 
 
 @frozen

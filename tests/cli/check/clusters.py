@@ -56,12 +56,13 @@ class App:
 @dataclass(frozen=True)
 class KeptCluster:
     """`nodes`: what makes each, ``group``, ``karpenter``, ``spot`` or ``auto``; `lameduck`: of CoreDNS; `hops`: the
-    limit of the instances."""
+    limit of the instances; `tags`: of the cluster and its node group."""
 
     apps: tuple[App, ...]
     nodes: tuple[str, ...] = ("group",) * 3
     lameduck: str = "20s"
     hops: int = 1
+    tags: tuple[tuple[str, str], ...] = ()
 
     @property
     def auto_mode(self) -> bool:

@@ -63,6 +63,7 @@ def an_account(aws: World, of: KeptCluster) -> Sequence[str]:
         resourcesVpcConfig={"subnetIds": subnets},
         upgradePolicy={"supportType": "STANDARD"},
         accessConfig={"authenticationMode": "API"},
+        tags=dict(of.tags),
         **({"computeConfig": {"enabled": True, "nodePools": ["general-purpose"]}} if of.auto_mode else {}),
     )
     catalogue = aws.eks().catalogue
@@ -85,6 +86,7 @@ def an_account(aws: World, of: KeptCluster) -> Sequence[str]:
             instanceTypes=["m6i.xlarge"],
             releaseVersion=RELEASE,
             scalingConfig={"minSize": 3, "maxSize": 6, "desiredSize": 3},
+            tags=dict(of.tags),
         )
         path = "/aws/service/eks/optimized-ami/{}/amazon-linux-2023/x86_64/standard/recommended/release_version"
         aws.publish_parameter(path.format("1.33"), RELEASE)

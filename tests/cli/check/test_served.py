@@ -28,6 +28,7 @@ from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServ
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.clusters import AwsAccess
 from kubectl_eksdoc.model.findings import Code
+from kubectl_eksdoc.snapshot.apply import take
 from tests.aws.test_live import access, prod
 from tests.cli.running import Ran
 from tests.embedded.clients import worlds
@@ -51,9 +52,12 @@ class Somebody:
     access: AwsAccess
 
     def run(self, *argv: str, **environ: str) -> Ran:
+        return self.command("check", *argv, **environ)
+
+    def command(self, *argv: str, **environ: str) -> Ran:
         out, err = io.StringIO(), io.StringIO()
-        around = CommandContext(out, err, environ, open_session=with_aws(self._believed))
-        code = run(["check", *argv, "--kubeconfig", self.config], out, err, around=around)
+        around = CommandContext(out, err, environ, open_session=with_aws(self._believed), take_snapshot=self._take)
+        code = run([*argv, "--kubeconfig", self.config], out, err, around=around)
         return Ran(code, out.getvalue(), err.getvalue())
 
     def document(self, *argv: str) -> dict[str, Any]:
@@ -64,7 +68,13 @@ class Somebody:
         return found
 
     def _believed(self) -> VerifiedCluster:
-        return believed(LiveAws(self.access, self.aws.endpoint, 1), self.access)
+        return believed(self._of_aws(), self.access)
+
+    def _of_aws(self, *_: object) -> LiveAws:
+        return LiveAws(self.access, self.aws.endpoint, 1)
+
+    def _take(self, *asked: Any) -> Any:
+        return take(*asked, self._of_aws)
 
 
 def own_rights(check: UpgradeCheck) -> tuple[Right, ...]:

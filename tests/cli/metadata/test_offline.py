@@ -188,7 +188,7 @@ def test_an_intent_may_be_a_tag_of_the_cluster(tag: str, said: str) -> None:
         with pytest.raises(UsageError, match=said):
             _by_tag(Live(), tag)  # type: ignore[arg-type]
     refused = run_cli("imds-probe", "--demo", "--intent", f"tag:{tag}")
-    assert refused.code == 2 and "nothing else keeps the tags" in refused.err
+    assert refused.code == 2 and "nothing else keeps all tags" in refused.err
 
 
 def test_an_intent_that_is_none_is_told_what_an_intent_is() -> None:

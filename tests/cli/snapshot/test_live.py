@@ -24,6 +24,7 @@ from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.aws.clusters import AwsAccess
+from kubectl_eksdoc.model.findings import ROLLBACK
 from kubectl_eksdoc.snapshot.apply import take
 from tests.aws.test_live import access, prod
 from tests.cli.running import Ran
@@ -119,7 +120,10 @@ def _plain(value: Any) -> Any:
         return {key: _plain(each) for key, each in value.items() if key not in OF_THE_SOURCE}
     if isinstance(value, list):
         return [_plain(each) for each in value]
-    return WORDS.sub('"…"', AGAIN.sub(" …", value)) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    text, back, _ = WORDS.sub('"…"', AGAIN.sub(" …", value)).partition(ROLLBACK)  # a command follows it
+    return text + back
 
 
 CHECK, STEPS, PLAN = ("check",), ("check", "--target", "1.26"), ("drain", "plan", "--nodegroup", "blue")

@@ -77,7 +77,13 @@ def as_of_the_demo(text: str, path: str) -> str:
         (f"the snapshot {path}", "the demo"),
     ):
         text = text.replace(named, demo)
-    return _MEASURES.sub("", text.replace(" --demo --dry-run", "").replace(*A_DRY_RUN))
+    text = text.replace("kubectl eksdoc rehearse ", "kubectl eksdoc drain run ")
+    return _MEASURES.sub("", _RUN_OF.sub(r"\1", text.replace(" --demo --dry-run", "").replace(*A_DRY_RUN)))
+
+
+_RUN_OF = re.compile(r"(kubectl eksdoc drain run [^\"\n]*?) --(?:demo|context demo)\b")
+"""A drain of the demo is rehearsed; a run takes no snapshot, and is proposed as it is done live, in the context of
+which the snapshot is."""
 
 
 _MEASURES = re.compile(r'(\n *("command": ")?| )kubectl eksdoc coredns-lameduck --measure(=\w+)?((",)?(?=\n)|(?="))')

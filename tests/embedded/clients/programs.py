@@ -30,9 +30,10 @@ class Ran(NamedTuple):
 class Kubectl:
     """`kubectl("get", "nodes")` is what it printed, which must end well; `ran` is all of it."""
 
-    def __init__(self, program: str, folder: Path, server: str) -> None:
+    def __init__(self, program: str, folder: Path, server: str, **cluster: str) -> None:
+        """`cluster`: more fields of it in the kubeconfig."""
         self._program = program
-        self._kubeconfig = kubeconfigs.one(folder / "config", server)
+        self._kubeconfig = kubeconfigs.one(folder / "config", server, **cluster)
         self._environ = {
             "HOME": str(folder / "home"),
             "KUBECACHEDIR": str(folder / "cache"),

@@ -1,0 +1,150 @@
+"""What check proposes is done with kubectl on the demo as it is served, and check is run again: the cause is gone.
+
+The demo has budgets that never allow an eviction, two over one pod, and a short lameduck; planted are a manifest of an
+API that is gone, a webhook without a Service, and kube-proxy in IPVS mode.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.cli.main import run
+from kubectl_eksdoc.cli.surroundings import CommandContext
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.session.sources import SourceChoice
+from kubectl_eksdoc.wiring.stages import Serving, served
+from tests import needed
+from tests.fakes.programs import program as a_program
+
+HOOK = {
+    "apiVersion": "admissionregistration.k8s.io/v1",
+    "kind": "ValidatingWebhookConfiguration",
+    "metadata": {"name": "images"},
+    "webhooks": [
+        {
+            "name": "images.example.com",
+            "admissionReviewVersions": ["v1"],
+            "sideEffects": "None",
+            "clientConfig": {"service": {"name": "images", "namespace": "policy"}},
+            "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}],
+        }
+    ],
+}
+OLD = {
+    "apiVersion": "policy/v1beta1",
+    "kind": "PodDisruptionBudget",
+    "metadata": {"name": "loyalty", "namespace": "shop"},
+    "spec": {"maxUnavailable": 1, "selector": {"matchLabels": {"app": "loyalty"}}},
+}
+CONVERT = """
+import sys
+words = dict(zip(sys.argv[1:], sys.argv[2:]))
+for line in open(words["-f"]):
+    print("apiVersion: " + words["--output-version"] if line.startswith("apiVersion:") else line.rstrip())
+"""
+"""The plugin, as far as one object goes whose fields are the same in both versions."""
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+Cause = tuple[str, str]
+
+
+@dataclass
+class Operator:
+    """With a shell in `folder`, where kubectl is, and the kubeconfig of what is served."""
+
+    folder: Path
+    config: str
+
+    def does(self, line: str, given: str = "") -> str:
+        """The line as it is printed, or one of one's own."""
+        environ = {"HOME": str(self.folder), "KUBECONFIG": self.config, "PATH": f"{self.folder}:{os.defpath}"}
+        done = subprocess.run(
+            ["sh", "-ec", line], cwd=self.folder, env=environ, input=given, capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+    def checks(self, *words: str) -> dict[Cause, Any]:
+        """What counts, by code and name."""
+        out, err = io.StringIO(), io.StringIO()
+        argv = ["check", "--target", "1.35", "--no-aws", "-o", "json", "--kubeconfig", self.config, *words]
+        run(argv, out, err, around=CommandContext(out, err, {}))
+        assert out.getvalue(), err.getvalue()
+        findings = json.loads(out.getvalue())["findings"]
+        return {(each["code"], each["subject"]["name"]): each for each in findings if each["status"] != "pass"}
+
+    def rewrites(self, name: str, key: str, was: str, becomes: str) -> None:
+        """A ConfigMap of kube-system, as an editor does it."""
+        text = json.loads(self.does(f"kubectl get cm {name} -n kube-system -o json"))["data"][key]
+        assert was in text
+        patch = json.dumps({"data": {key: text.replace(was, becomes)}})
+        (self.folder / "patch.json").write_text(patch, encoding="utf-8")
+        self.does(f"kubectl patch cm {name} -n kube-system --type merge --patch-file patch.json")
+
+
+@pytest.fixture
+def operator(tmp_path: Path) -> Iterator[Operator]:
+    config = str(tmp_path / "config")
+    (tmp_path / "kubectl").symlink_to(needed.kubectl_of(needed.KUBECTLS[-1]))
+    (tmp_path / "convert.py").write_text(CONVERT, encoding="utf-8")
+    a_program(tmp_path / "kubectl-convert", sys.executable, "-IS", str(tmp_path / "convert.py"))
+    how = Serving(60.0, config, lambda path, url: None, lambda text: None)
+    with served(SourceChoice(demo=True), Connection(), None, how):
+        yield Operator(tmp_path, config)
+
+
+AS_PRINTED: dict[Cause, tuple[int, str]] = {
+    ("budget-never-allows", "sale"): (0, "kubectl scale deployment sale -n shop --replicas=4 "),
+    ("pod-several-budgets", "loyalty"): (0, "kubectl get pdb team-rewards -n shop -o yaml "),
+    ("budget-missing", "rehearsal"): (0, "kubectl create poddisruptionbudget policy-webhook -n policy "),
+    ("webhook-down", "images"): (1, "kubectl get validatingwebhookconfiguration images "),
+    ("api-refused-today", "loyalty"): (0, "kubectl apply view-last-applied poddisruptionbudgets.policy loyalty "),
+}
+"""Which of a finding's remedies is done, and how its command begins."""
+BY_HAND: tuple[Cause, ...] = (("dns-kept-flows", "kube-proxy-config"), ("dns-lameduck-short", "coredns"))
+"""Their ConfigMaps are edited, as the remedy says."""
+
+
+@pytest.mark.long
+def test_causes_are_gone_once_their_remedies_have_been_carried_out(operator: Operator) -> None:
+    operator.does("kubectl create -f -", json.dumps(HOOK))
+    operator.does(f"kubectl annotate pdb loyalty -n shop {shlex.quote(f'{LAST_APPLIED}={json.dumps(OLD)}')}")
+    operator.rewrites("kube-proxy-config", "config", "iptables", "ipvs")
+    before = operator.checks()
+    assert {*AS_PRINTED, *BY_HAND} <= before.keys()
+    for cause, (at, begins) in AS_PRINTED.items():
+        command = before[cause]["remedy"][at]["command"]
+        assert command.startswith(begins)
+        out = operator.does(command)
+        if " convert " in command:
+            operator.does("kubectl apply -f -", out)
+    assert (operator.folder / "images.yaml").exists() and (operator.folder / "team-rewards.yaml").exists()
+    assert "iptables" in before[BY_HAND[0]]["remedy"][0]["text"]
+    assert "lameduck=20s" in before[BY_HAND[1]]["remedy"][0]["command"]
+    operator.rewrites("kube-proxy-config", "config", "ipvs", "iptables")
+    operator.rewrites("coredns", "Corefile", "lameduck 5s", "lameduck 20s")
+    operator.does("kubectl rollout status deployment sale -n shop --timeout 30s")
+    after = operator.checks()
+    assert {*AS_PRINTED, *BY_HAND} & after.keys() == set()
+    assert after.keys() <= before.keys(), "no remedy has made another cause"
+
+
+@pytest.mark.long
+def test_a_single_replica_is_none_once_it_is_scaled(operator: Operator) -> None:
+    single = ("workload-single-replica", "mailer")
+    assert "Run at least two" in operator.checks("--area", "workloads")[single]["remedy"][0]["text"]
+    operator.does("kubectl scale deployment mailer -n shop --replicas=2")
+    assert single not in operator.checks("--area", "workloads")
+    operator.does("kubectl create poddisruptionbudget mailer -n shop --selector=app=mailer --max-unavailable=1")
+    operator.does("kubectl rollout status deployment mailer -n shop --timeout 30s")
+    assert not [each for each in operator.checks() if "mailer" in each]

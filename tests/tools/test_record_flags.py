@@ -1,0 +1,49 @@
+"""The record of flags and arguments: what help and schemas say, and what is not there."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests import needed
+from tools.record_flags import arguments, flags_of, kind, main
+
+
+@pytest.mark.parametrize(
+    ("flag", "default", "found"),
+    [
+        ("--overwrite", "false", "bool"),
+        ("--replicas", "0", "int"),
+        ("--grace-period", "-1", "int"),
+        ("--timeout", "0s", "duration"),
+        ("--log-flush-frequency", "1m30s", "duration"),
+        ("--type", "'strategic'", "text"),
+        ("--filename", "[]", "text"),
+        ("--dry-run", "'none'", "optional"),
+    ],
+)
+def test_the_default_tells_the_kind(flag: str, default: str, found: str) -> None:
+    assert kind(flag, default) == found
+
+
+def test_flags_are_those_of_the_help() -> None:
+    program = needed.kubectl_of(needed.KUBECTLS[-1])
+    scale = flags_of(program, "scale")
+    assert scale["--replicas"] == "int" and scale["-f"] == scale["--filename"] == "text" and "--context" not in scale
+    assert flags_of(program, "options")["--context"] == "text"
+    for unknown in ("scalee", "rollout mend"):
+        with pytest.raises(ValueError, match=unknown):
+            flags_of(program, unknown)
+
+
+def test_what_may_be_set_is_an_argument() -> None:
+    """And what is only told is none."""
+    block = {
+        "attributes": {"arn": {"computed": True}, "name": {"required": True}, "version": {"optional": True}},
+        "block_types": {"launch_template": {"block": {"attributes": {"id": {"optional": True}}}}},
+    }
+    assert arguments(block) == ["launch_template", "launch_template.id", "name", "version"]
+
+
+def test_other_words_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(()) == 2
+    assert "record_flags kubectl PROGRAM" in capsys.readouterr().err
