@@ -170,9 +170,15 @@ def path_of(given: str | None, missing: str) -> str:
     return given or ""
 
 
-def idle(plan: DrainPlan) -> list[str]:
-    """Notes on what was asked for by name and changes nothing: pins whose node the plan does not drain, and of
-    ``--delete-past-budget`` pods that go without it, or do not go for another reason."""
+def idle(plan: DrainPlan, targeting: Targeting, server: str) -> list[str]:
+    """Notes on what was asked for by name and changes nothing: pins whose node the plan does not drain, of
+    ``--delete-past-budget`` pods that go without it, or do not go for another reason, and a ``--older-than`` that is
+    above the control plane's version (`server`)."""
+    from kubectl_eksdoc.model.quantities import parse
+
+    limit, own = targeting.older_than, parse(server)
+    above = limit is not None and own is not None and (own.major, own.minor) < (limit.major, limit.minor)
+    every = [f"--older-than {limit} leaves no node out: no kubelet is newer than the control plane ({server})"]
     verdicts = {target.node.name: target.verdict.value for target in plan.targets if not target.order}
     pins = [
         f"--pin {node}={wave} changes nothing: the plan does not drain {node} ({verdicts[node]})"
@@ -186,7 +192,9 @@ def idle(plan: DrainPlan) -> list[str]:
         why[each.pod.key] = "a rollout replaces it (--surge-singles)" if restarts else turn
     without = sorted(plan.policy.delete_past_budget - {eviction.pod.key for eviction in plan.past_budgets})
     none = "it is on no target"
-    return pins + [f"--delete-past-budget {pod} changes nothing: {why.get(pod, none)}" for pod in without]
+    return [*(every if above else []), *pins] + [
+        f"--delete-past-budget {pod} changes nothing: {why.get(pod, none)}" for pod in without
+    ]
 
 
 _PLAN = """\
@@ -302,7 +310,14 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: CommandCont
     # Whose cluster it is comes first, and then all that is to be said about the answer.
     opening.identify(cluster, options, around)
     since_options.told(baseline, around)
-    tell((*said, *opening.contradicted(cluster.identity, options), *idle(plan)), around)
+    tell(
+        (
+            *said,
+            *opening.contradicted(cluster.identity, options),
+            *idle(plan, request.targeting, cluster.identity.server_version),
+        ),
+        around,
+    )
     reached_by = opening.words(request.source, options, cluster.identity.context)
     comparison = compare(baseline, cluster, plan, request.given) if baseline else None
     if comparison and comparison.doubt:

@@ -92,7 +92,7 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Command
         stops = stops_of(request, around, said.append)
         cluster, rehearsal = rehearse(stage, request.targeting, request.policy, options.identity, stops=stops)
     opening.identify(cluster, options, around)
-    tell((*said, *drain.idle(rehearsal.plan)), around)
+    tell((*said, *drain.idle(rehearsal.plan, request.targeting, cluster.identity.server_version)), around)
     asked = request.given | fault_options.as_given(faults)
     to_cluster = opening.words(request.source, options, cluster.identity.context)
     report = RehearsalReport(rehearsal, cluster, asked, to_cluster=to_cluster, aws=options.with_profile)

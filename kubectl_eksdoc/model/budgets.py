@@ -38,7 +38,8 @@ class BudgetStatus:
 class Budget:
     """One budget. Exactly one of `min_available`, `max_unavailable` is set in what the API accepts.
 
-    `condition_reason` is that of the DisruptionAllowed condition, "" when there is none;
+    `condition_reason` is that of the DisruptionAllowed condition, "" when there is none; `condition_since`: when its
+    status changed last;
     `disrupted` maps pod names to the time their eviction was granted (status.disruptedPods).
     """
 
@@ -55,6 +56,7 @@ class Budget:
     condition_status: str = ""
     condition_reason: str = ""
     condition_message: str = ""
+    condition_since: datetime | None = field(default=None, compare=False)
     disrupted: Mapping[str, datetime] = field(default_factory=dict)
     key: str = field(init=False, repr=False, compare=False)  # ns/name, kept because it is asked for so often
 

@@ -72,5 +72,6 @@ def budget(given: BudgetObject, share: SharedTexts) -> Budget:
         condition_status=text(allowed.status),
         condition_reason=text(allowed.reason),
         condition_message=text(allowed.message),
+        condition_since=allowed.last_transition_time,
         disrupted=state.disrupted_pods or {},
     )

@@ -7,7 +7,7 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
@@ -21,7 +21,7 @@ from textual.filter import LineFilter, NoColor
 from textual.notifications import Notify
 from textual.screen import ModalScreen
 from textual.theme import Theme
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from kubectl_eksdoc.render.text import Look, shown
 
@@ -233,15 +233,28 @@ class FramedApp(App[int]):
     async def on_event(self, event: Event) -> None:
         """Keys that come faster than they are handled are handled one after the other; the screen is painted in
         between, so that one sees where one is."""
-        await super().on_event(event)
+        if not (isinstance(event, Key) and await self._edits(event)):
+            await super().on_event(event)
         if not self.message_queue_size:
             self._painted = monotonic()  # it is, as soon as there is nothing else to do
         elif isinstance(event, Key) and monotonic() - self._painted > PAINT_S:
-            painted = asyncio.Event()
-            self.screen.call_after_refresh(painted.set)
-            with suppress(asyncio.TimeoutError):  # a screen that is being closed paints nothing any more
-                await asyncio.wait_for(painted.wait(), PAINT_S)
+            await self._waits_for(self.screen.call_after_refresh)
             self._painted = monotonic()
+
+    async def _edits(self, key: Key) -> bool:
+        """In a line that is typed, backspace and enter wait for the letters before them, and the next letter for them.
+        Textual by itself does what such a key is bound to only behind all that is waiting."""
+        field = self.focused
+        if key.is_forwarded or key.is_printable or not isinstance(field, Input):
+            return False
+        await self._waits_for(field.call_later)
+        return await self._check_bindings(key.key, priority=True) or await self._check_bindings(key.key)
+
+    async def _waits_for(self, call: Callable[[Callable[[], None]], object]) -> None:
+        done = asyncio.Event()
+        call(done.set)
+        with suppress(asyncio.TimeoutError):  # what is being closed calls nothing any more
+            await asyncio.wait_for(done.wait(), PAINT_S)
 
     def hear_signals(self) -> None:
         """Without this the terminal is left as it is: alternate screen, no cursor, no echo. In the event loop."""

@@ -295,6 +295,7 @@ class Model:
     about: str = ""  # the node or the budget (ns/name) that the page of pods is of
     reads: ScreenReads = ScreenReads()
     denied: tuple[Permission, ...] | None = None  # of what a run needs; None: it was not asked
+    fixed: tuple[tuple[str, str], ...] = ()  # codes that were in the way and are no more, each with what it is about
 
     @property
     def old(self) -> bool:

@@ -142,7 +142,9 @@ class BlockersPage(PageOf):
         view = model.view
         if model.choice.ask.marked != self._marked:
             self._order, self._marked = (), model.choice.ask.marked
-        self.rows = budgets.to_do(view, self._order) if view is not None else ()
+        self.rows = ()
+        if view is not None:
+            self.rows = (*budgets.to_do(view, self._order), *budgets.ticked_off(view, model.fixed))
         self._order = tuple(row.code for row in self.rows if row.code)
         self.frame(self.table, model, "● assumed fixed: the plan follows" if view is not None else "")
         sheet = budgets.blockers_sheet(self.rows, view.cluster.observed_at) if view is not None else no_plan(model)
@@ -157,7 +159,8 @@ class BlockersPage(PageOf):
 
     @property
     def cause(self) -> str:
-        return (self.row.code or self.row.groups[0].first.code.name) if self.row is not None else ""
+        row = self.row
+        return (row.code or "".join(group.first.code.name for group in row.groups[:1])) if row is not None else ""
 
     @property
     def copies(self) -> str | None:

@@ -20,7 +20,7 @@ from kubectl_eksdoc.errors import EksdocError, as_bug
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.permissions import Permission
-from kubectl_eksdoc.render.drain.findings import assumed_fixed, no_longer
+from kubectl_eksdoc.render.drain.findings import assumed_fixed, in_the_way
 from kubectl_eksdoc.render.drain.plan import DrainView, as_given
 from kubectl_eksdoc.render.drain.signs import in_brief
 from kubectl_eksdoc.render.text import Look, sentences, shown
@@ -324,11 +324,12 @@ class LearningScreen(Shell):
         """What was fixed in the cluster is told, and is taken for fixed no more: it is."""
         policy = now.plan.policy
         same = before.plan.policy == policy
-        gone = no_longer(before, now) if same else ()
+        gone = sorted(in_the_way(before) - in_the_way(now)) if same else []
         was = {code for code, groups in assumed_fixed(before) if groups}
         done = frozenset(code for code, groups in assumed_fixed(now) if not groups and code in was and same)
-        if gone or done:
-            said = ", ".join((*gone, *(in_brief(code) for code in sorted(done))))
+        if gone:
+            self.model = replace(self.model, fixed=tuple(dict.fromkeys((*self.model.fixed, *gone))))
+            said = ", ".join(f"{about} ({in_brief(code)})" for code, about in gone)
             self.notify(shown(f"✓ no longer in the way: {said}", Look(ascii=self._opening.ascii)), markup=False)
         if done:
             kept = replace(policy, assume_fixed=policy.assume_fixed - done)

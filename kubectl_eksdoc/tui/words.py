@@ -11,11 +11,12 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.render.drain.findings import allowed_by
-from kubectl_eksdoc.render.drain.plan import DrainView
+from kubectl_eksdoc.render.drain.plan import DrainView, status_of
 from kubectl_eksdoc.render.drain.signs import in_brief
 from kubectl_eksdoc.render.identity import data_age, named
 from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, cut, duration, rfc3339, shown
 from kubectl_eksdoc.tui.model import Model, ScreenReads, brief
+from kubectl_eksdoc.tui.sheets.budgets import closed
 from kubectl_eksdoc.tui.sheets.pods import cells, once_a_view
 
 # Parts of a line, and what becomes of them where there is too little room: the least important is shortened first.
@@ -147,7 +148,7 @@ def plan_line(model: Model) -> tuple[FittingText, ...]:
     at = dropped(f"parallel {at_once(model.choice.ask.policy)}", 2)
     stop = dropped(f"grace {grace(model.choice.ask.policy)}", 4)
     if (said := _without_plan(model, marked)) is not None:
-        return (said,)
+        return (said, *_closed(model))
     if model.preview is not None:
         blockers = len(model.preview.blockers)
         return (
@@ -214,9 +215,20 @@ def _without_plan(model: Model, marked: int) -> FittingText | None:
     if not marked:
         short = "Nothing is marked: space marks a node, m more."
         return FittingText(
-            "Nothing is marked: space marks the node under the cursor, m more. Marks only build a plan.", ((1, short),)
+            "Nothing is marked: space marks the node under the cursor, m more. Marks only build a plan.",
+            ((1, short), (0, "Nothing is marked: space, m")),
         )
     return None
+
+
+def _closed(model: Model) -> tuple[FittingText, ...]:
+    """How many budgets allow nothing now: their table has no room on a small terminal."""
+    if model.facts is None or model.old or model.trouble:
+        return ()
+    if not (count := sum(status_of(each) is not None for each in closed(model.facts.cluster))):
+        return ()
+    pdbs = counted(count, "PDB")
+    return (FittingText(f"✗ no eviction allowed by {pdbs}", ((1, f"✗ no eviction: {pdbs}"),), Tone.BAD),)
 
 
 def at_once(policy: DrainPolicy) -> str:

@@ -10,6 +10,7 @@ import pytest
 from kubectl_eksdoc.cli import drain, values
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.render.drain.plan import as_given
 from tests.builders import a_budget, a_node, a_pod, a_workload, pods
 from tests.drain.planning import plan_of
@@ -67,8 +68,11 @@ def test_names_that_change_nothing_are_noted() -> None:
         budgets=[a_budget(), held],
         policy=DrainPolicy(delete_past_budget=names),
     )
-    far, web, bare = (next(n for n in drain.idle(plan) if pod in n) for pod in ("far", "web-0", "bare"))
+    notes = drain.idle(plan, Targeting(older_than=Version(1, 34)), "v1.33.1-eks-1b3e656")
+    far, web, bare = (next(n for n in notes if pod in n) for pod in ("far", "web-0", "bare"))
     assert far.endswith("it is on no target")
     assert web.endswith("its budget allows its eviction in its turn")
     assert "no controller owns it" in bare
-    assert len(drain.idle(plan)) == 3 and [e.pod.name for e in plan.past_budgets] == ["never-0"]
+    assert notes[0].startswith("--older-than v1.34 leaves no node out")
+    assert len(drain.idle(plan, Targeting(older_than=Version(1, 33, 4)), "v1.33.1")) == 3
+    assert len(notes) == 4 and [e.pod.name for e in plan.past_budgets] == ["never-0"]

@@ -229,6 +229,8 @@ DESKS: dict[str, Scene] = {
     "confirm-refused": of_desk(lambda: ScriptedDesk(refuses=CHANGED), "has changed", "r"),
     "runs": of_desk(lambda: ScriptedDesk(runs=SUMMARIES), "20261120", "L"),
     "runs-none": of_desk(ScriptedDesk, "There is no run", "L"),
+    "confirm-resume": of_desk(lambda: ScriptedDesk(runs=SUMMARIES), "press enter", "L", "o"),
+    "confirm-rollback": of_desk(lambda: ScriptedDesk(runs=SUMMARIES), "press enter", "L", "R"),
     "dry-run": of_desk(lambda: DryRunDesk(FORBIDDEN), "esc closes", "D"),
 }
 

@@ -79,6 +79,18 @@ def test_what_is_typed_after_a_slash_is_in_the_filter() -> None:
     drive(typing)
 
 
+def test_what_is_deleted_is_what_was_typed_before_it() -> None:
+    async def typing(pilot: Pilot[int], screen: PlanScreen) -> None:
+        burst(pilot, "/spxx")
+        for _ in "xx":
+            pilot.app.post_message(Key("backspace", "\x7f"))
+        burst(pilot, "ot")
+        await pilot.pause(0.1)
+        assert screen.model.filter == "spot"
+
+    drive(typing)
+
+
 def test_the_screen_is_painted_while_keys_are_still_waiting() -> None:
     waiting: list[int] = []
 

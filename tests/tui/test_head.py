@@ -121,3 +121,15 @@ def test_the_demo_that_is_served_does_not_say_that_it_is_live() -> None:
         assert "demo cluster, read at 2026-11-21T08:51:00Z" in head and "live" not in head
 
     drive(look, a_demo())
+
+
+@pytest.mark.parametrize("size", [(120, 36), (80, 24), (60, 20)])
+def test_budgets_that_allow_nothing_are_seen_before_anything_is_marked(size: tuple[int, int]) -> None:
+    async def work(pilot: Pilot[int], screen: PlanScreen) -> None:
+        await pilot.resize_terminal(*size)
+        assert "no eviction" not in lines(pilot.app)[1], "a plan has more to say"
+        await press(pilot, "m", "n")
+        head = lines(pilot.app)[1]
+        assert "Nothing is marked" in head and "✗ no eviction" in head and "2 PDBs" in head and "…" not in head
+
+    drive(work)

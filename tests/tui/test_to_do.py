@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.render.drain.findings import assumed_fixed, causes_of, no_longer
+from kubectl_eksdoc.render.drain.findings import assumed_fixed, causes_of, in_the_way
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.tui.model import SOONEST_S
 from kubectl_eksdoc.tui.run import confirm
@@ -37,6 +37,7 @@ def test_each_cause_is_one_row_in_words_with_what_its_fix_frees_since_when_and_h
     said = cells["pod-emptydir"]
     assert said[0] == "✗ emptyDir data" and said[2:5] == ["1", "1 with above", "41d"]
     assert "metrics-server" in said[1] and "emptyDir" in said[5]
+    assert cells["budget-unhealthy"][3:5] == ["none alone", "3m"], "since the budget allows none"
     assert cells["pod-several-budgets"][3:5] == ["none alone", "·"], "since when is not known"
     assert [row.key for row in rows][: len(CODES)] == list(CODES), "in the order in which fixing them frees nodes"
     assert all(row.code for row in rows if row.cause is not None)
@@ -50,7 +51,7 @@ def test_what_is_taken_for_fixed_stays_a_row_and_is_no_blocker(code: str) -> Non
     (first, *others) = budgets.to_do(view)
     assert found == code and groups and first.fixed and first.code == code
     assert code not in {row.code for row in others}
-    assert no_longer(VIEW, view) and not no_longer(VIEW, VIEW)
+    assert in_the_way(VIEW) == in_the_way(view), "it is only assumed"
 
 
 def test_space_takes_a_cause_for_fixed_and_the_plan_follows_until_it_is_taken_back() -> None:
@@ -125,7 +126,13 @@ def test_a_fix_that_happens_in_the_cluster_is_ticked_off_and_taken_for_fixed_no_
         await planned(pilot)
         await pilot.pause()
         assert any("no longer in the way" in each.message for each in pilot.app._notifications)
-        assert "WHAT IF" not in text(pilot) and "PDB never allows" not in text(pilot)
+        said = text(pilot)
+        assert "WHAT IF" not in said and not any("✗ PDB never allows" in line for line in said.splitlines())
+        (ticked,) = (line for line in said.splitlines() if "✓ PDB never allows" in line)
+        assert ticked.partition("allows")[2].split()[:4] == ["shop/sale", "·", "fixed", "·"]
+        screen._of(screen.page).table.go_to("budget-never-allows shop/sale")
+        await press(pilot, "space", "a", "y")
+        assert not screen.model.choice.ask.policy.assume_fixed, "it is done"
 
     drive(work, cluster.opening())
 

@@ -97,8 +97,10 @@ class RunController:
         with opening.explaining(rest.COMMAND):
             runs = request.runs(self.around)
             if (held := runs.lock()).led:
+                at = f" (at {held.renewed:%H:%M:%S} UTC)" if held.renewed is not None else ""
                 raise UsageError(
-                    f"{held.holder} leads a run of this cluster", "Its lock is free a minute after it was renewed last."
+                    f"{held.holder} leads a run of this cluster",
+                    f"If that process has ended, its lock expires a minute after its last renewal{at}: try again then.",
                 )
             left = RemainingPlan.of(run, replay(runs.entries(run)), request, notes.around)
         if not left.plan.targets and left.finished:

@@ -159,7 +159,8 @@ def _planned(request: _Request, around: CommandContext) -> PlannedRead:
     with ProgressLine(around.stderr) as progress:
         read = read_and_plan(request.wanted, around, progress)
     opening.identify(read.cluster, request.options, around)
-    tell((*request.wanted.plan.notes, *drain.idle(read.plan)), around)
+    plan = request.wanted.plan
+    tell((*plan.notes, *drain.idle(read.plan, plan.targeting, read.cluster.identity.server_version)), around)
     return read
 
 

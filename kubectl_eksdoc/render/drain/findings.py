@@ -14,7 +14,6 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.findings import Finding, Remedy, Status, When
 from kubectl_eksdoc.render.drain.plan import DUMP, DrainView, again, dump_folder
-from kubectl_eksdoc.render.drain.signs import in_brief
 from kubectl_eksdoc.render.report import SIGNS, Line, Lines, as_it_is
 from kubectl_eksdoc.render.text import Look, Title, Tone, counted, shown, wrap, wrapped
 
@@ -271,7 +270,7 @@ class Cause:
     """All blockers of one code. `freed`: nodes that its fix frees once those before it in the list are fixed, too;
     `alone`: of these the ones that need no other. `command` fixes the first of what it is about, or is "" where only
     `text` says what to do. `groups`: the blockers; `since`: when the oldest pod began that has it from its creation on,
-    None where that is not known."""
+    or a budget began to allow no eviction; None where that is not known."""
 
     code: str
     subjects: tuple[str, ...]
@@ -329,10 +328,10 @@ def assumed_fixed(view: DrainView) -> tuple[tuple[str, tuple[Group, ...]], ...]:
     return tuple((code, grouped((f for f in view.warnings if f.code.name == code), view)) for code in codes)
 
 
-def no_longer(before: DrainView, now: DrainView) -> tuple[str, ...]:
-    """What was in the way and is not any more: ``shop/sale (PDB never allows)``."""
-    was, still = ({(group.first.code.name, _about(group)) for group in grouped(v.blockers, v)} for v in (before, now))
-    return tuple(f"{about} ({in_brief(code)})" for code, about in sorted(was - still))
+def in_the_way(view: DrainView) -> frozenset[tuple[str, str]]:
+    """The codes with what each is about, what is only assumed fixed too: ``budget-never-allows``, ``shop/sale``."""
+    blocking = {(group.first.code.name, _about(group)) for group in grouped(view.blockers, view)}
+    return frozenset(blocking.union((code, _about(group)) for code, of in assumed_fixed(view) for group in of))
 
 
 def _keeps(view: DrainView, groups: Mapping[str, list[Group]]) -> dict[str, frozenset[str]]:
@@ -366,7 +365,10 @@ def _cause(
     subjects = tuple(dict.fromkeys(_about(group) for group in groups))
     text, command = _fix(code, groups, view)
     created = [row.pod.created_at for row in view.left if code in row.codes and code in _FROM_CREATION]
-    since = min((each for each in created if each is not None), default=None)
+    closed = {each.key: each.condition_since for each in view.cluster.budgets if each.condition_status == "False"}
+    found = [str(f.subject) for group in groups for f in group.findings if f.subject.kind == "PodDisruptionBudget"]
+    times = (*created, *map(closed.get, found))
+    since = min((each for each in times if each is not None), default=None)
     alone = sum(keeps[node] == {code} for node in freed)
     return Cause(code, subjects, nodes, freed, alone, text, command, tuple(groups), since)
 

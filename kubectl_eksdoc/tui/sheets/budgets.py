@@ -18,7 +18,15 @@ from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.model.permissions import NeededPermission, Permission, PlanPermissions
 from kubectl_eksdoc.model.workloads import Workload
-from kubectl_eksdoc.render.drain.findings import Cause, Group, assumed_fixed, causes_of, commands_of, grouped
+from kubectl_eksdoc.render.drain.findings import (
+    Cause,
+    Group,
+    assumed_fixed,
+    causes_of,
+    commands_of,
+    grouped,
+    in_the_way,
+)
 from kubectl_eksdoc.render.drain.plan import DrainView, status_of
 from kubectl_eksdoc.render.drain.rows import budget_order
 from kubectl_eksdoc.render.drain.signs import BAD, BUDGET_SIGN, GOOD, OPEN, WARN, budget_in_brief, in_brief
@@ -77,9 +85,15 @@ def numbers(headroom: Headroom) -> str:
 CLOSED = "[2] PDBs that allow no eviction now"
 
 
+def closed(cluster: Cluster) -> list[Budget]:
+    """The budgets that let no pod go now, or of which it is not known. One without pods lets none go, and holds
+    none."""
+    numbers = ((each, status_of(each)) for each in cluster.budgets)
+    return [budget for budget, known in numbers if known is None or (known.expected and not known.allowed)]
+
+
 def closed_sheet(cluster: Cluster) -> Sheet | None:
-    """Before anything is marked: the budgets that let no pod go now, None where all do. One without pods lets none go,
-    and holds none."""
+    """Before anything is marked: the budgets that are `closed`, None where all let a pod go."""
     if not cluster.read_of(kinds.BUDGETS).known:
         return text_sheet((UNREAD, "! says why."))
     columns = (
@@ -89,11 +103,11 @@ def closed_sheet(cluster: Cluster) -> Sheet | None:
         Column("RULE", floor=18),
     )
     rows: list[tuple[str, Cells]] = []
-    for budget in sorted(cluster.budgets, key=lambda each: each.key):
+    for budget in sorted(closed(cluster), key=lambda each: each.key):
         status = status_of(budget)
         if status is None:
             rows.append((budget.key, [budget.key, "", UNKNOWN, Cell(f"? {budget.rule}", Tone.UNKNOWN)]))
-        elif not budget.status.allowed and status.expected:
+        else:
             cells: Cells = [budget.key, Cell(bar(budget), Tone.BAD), f"{status.current}/{status.desired}"]
             rows.append((budget.key, [*cells, Cell(f"✗ {budget.rule}", Tone.BAD)]))
     return of_rows(columns, rows, fill=len(columns) - 1) if rows else None
@@ -253,13 +267,14 @@ BLOCKERS_COLUMNS = (
 
 @frozen
 class ToDo:
-    """A row of the page of blockers: a `cause` that can be taken for fixed, one that is (`fixed`), or what is only to
-    be known. `groups`: what it is about."""
+    """A row of the page of blockers: a `cause` that can be taken for fixed, one that is (`fixed`), what was fixed in
+    the cluster (`about`), or what is only to be known. `groups`: what it is about."""
 
     key: str
     groups: tuple[Group, ...]
     cause: Cause | None = None
     fixed: bool = False
+    about: str = ""
 
     @property
     def code(self) -> str:
@@ -289,6 +304,12 @@ def to_do(view: DrainView, order: tuple[str, ...] = ()) -> tuple[ToDo, ...]:
     return tuple(rows)
 
 
+def ticked_off(view: DrainView, fixed: Iterable[tuple[str, str]]) -> tuple[ToDo, ...]:
+    """What was in the way once and is not now."""
+    still = in_the_way(view)
+    return tuple(ToDo(" ".join(each), (), about=each[1]) for each in fixed if each not in still)
+
+
 @once_a_view
 def groups_of(view: DrainView) -> tuple[Group, ...]:
     return grouped(view.findings, view)
@@ -300,6 +321,8 @@ def blockers_sheet(rows: Sequence[ToDo], now: datetime) -> Sheet:
 
 
 def _to_do_cells(row: ToDo, now: datetime) -> Cells:
+    if row.about:
+        return [Cell(f"{GOOD[0]} {in_brief(row.key.split()[0])}", GOOD[1]), row.about, "·", "fixed", "·", ""]
     if not row.groups:
         return [Cell(f"· {in_brief(row.key)}", Tone.FAINT), "nothing here", "·", "·", "·", ""]
     first, cause = row.groups[0].first, row.cause

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -232,8 +233,9 @@ def test_one_at_a_time_here_and_elsewhere(seen: Evictions, one: Machine, other: 
         return refused.type is Locked and live.run in refused.value.message
 
     until(is_locked)
-    with pytest.raises(UsageError, match="leads a run of this cluster"):
+    with pytest.raises(UsageError, match="leads a run of this cluster") as refused:
         elsewhere.prepare_going_on(live.run)
+    assert re.search(r"a minute after its last renewal \(at \d\d:\d\d:\d\d UTC\): try again then", refused.value.hint)
     live.wish(RunWish.STOP)
     assert over(live).bad and max(seen.of.values(), default=1) == 1
 
