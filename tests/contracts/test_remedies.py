@@ -254,7 +254,7 @@ def _texts(told: object) -> Iterator[str]:
 _COMMAND = re.compile(r"(?<![\w/.-])(kubectl|aws|eksctl|helm) ((?:[a-z][\w-]*|--?[a-z][\w-]*(?:=\S*)?|…|\{\w+\}| )+)")
 
 
-NO_COMMAND = {"needs", "that", "made", "would"}
+NO_COMMAND = {"needs", "that", "made", "would", "have"}
 """Words that follow the name of the tool in a sentence."""
 
 
