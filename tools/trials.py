@@ -1,6 +1,6 @@
 """Tries the recipes of CONTRIBUTING.md in a copy of this tree: what is one declaration has to be one, and enough.
 
-    python -m tools.trials [check | verdict | column | option | addon …]
+    python -m tools.trials [check | verdict | field | column | option | addon …]
 
 It says which files each trial edits by hand and which `make docs` writes, and runs the tests near them. Exit code 1: a
 test fails, or what was declared does not show.
@@ -35,6 +35,9 @@ _VERDICT = """def is_tried(survey: DrainContext, pod: Pod) -> RuleResult | None:
 RULES = (
     is_tried,
 """
+_FIELD = '''    os_image: Text
+    """A recipe was tried."""
+'''
 _OPTION = """    tried: bool = option(
         False, "--tried", ONLY_HERE, SWITCH, "try a recipe", steps=Steps("tried", "a recipe", (False, True))
     )
@@ -88,6 +91,12 @@ def new_verdict(tree: Path) -> None:
     _replaced(rules, "RULES = (\n", _VERDICT)
 
 
+def new_field(tree: Path) -> None:
+    """A line with its type, and its description."""
+    result = tree / "kubectl_eksdoc" / "render" / "interruption" / "report.py"
+    _replaced(result, "    instance_type: Text | None\n", f"    instance_type: Text | None\n{_FIELD}")
+
+
 def new_column(tree: Path) -> None:
     """A column, its cell, and that only -o wide has room for it."""
     rows = tree / "kubectl_eksdoc" / "render" / "drain" / "rows.py"
@@ -119,6 +128,12 @@ TRIALS = {
         _PLAN,
         '"pod-tried"',
         ("tests/render/test_schema.py", "tests/contracts/test_codes.py", "tests/model"),
+    ),
+    "field": Trial(
+        new_field,
+        ("interruption", "--demo", "-o", "json"),
+        '"osImage"',
+        ("tests/render/test_schema.py", "tests/cli/interruption/test_offline.py"),
     ),
     "column": Trial(
         new_column,

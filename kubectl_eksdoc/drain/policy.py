@@ -27,13 +27,13 @@ from kubectl_eksdoc.model.options import (
     option,
     pairs,
 )
-from kubectl_eksdoc.model.workloads import Workload
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.model.budgets import Amount
     from kubectl_eksdoc.model.nodes import Pod
     from kubectl_eksdoc.model.quantities import Version
     from kubectl_eksdoc.model.selectors import Selector
+    from kubectl_eksdoc.model.workloads import Workload
 
 
 @frozen

@@ -13,6 +13,10 @@ from typing import Any
 
 import pytest
 
+from kubectl_eksdoc.check.checking import Area, Gate
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.check_needs import CheckNeed
+from kubectl_eksdoc.model.findings import Severity, Status, When
 from tests.contracts.source import PACKAGE, files, name, text
 
 MAKER = PACKAGE / "model" / "findings.py"
@@ -145,3 +149,71 @@ def test_faults_are_seen(call: str, fault: str) -> None:
 def test_a_value_inside_another_and_one_that_a_remedy_depends_on_are_values() -> None:
     record = {"message": "{a:x {b}|}", "remedies": [{"text": "y", "if": "c"}, {"text": "z", "unless": "d"}]}
     assert sorted(fields(record)) == ["a", "b", "c", "d"]
+
+
+RESOURCES = {each.full_name for each in vars(kinds).values() if isinstance(each, kinds.Resource)}
+KEYS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
+    "record": (frozenset({"code", "title", "about"}), frozenset({"needs", "area", "gate", "asks", "texts"})),
+    "text": (frozenset({"status", "message"}), frozenset({"severity", "missing", "remedies"})),
+    "remedy": (frozenset({"text"}), frozenset({"command", "when", "if", "unless"})),
+}
+"""Those that have to be there, and those that may."""
+WORDS = {
+    "area": {each.value for each in Area} | {"disruption"},
+    "gate": {each.value for each in Gate},
+    "asks": {each.value for each in CheckNeed},
+    "needs": RESOURCES,
+    "severity": {each.value for each in Severity},
+    "status": {each.value for each in Status},
+    "when": {each.value for each in When},
+}
+
+
+def misspelled(record: Mapping[str, Any], kind: str = "record") -> Iterator[str]:
+    """What `Finding.of` and `Code.of` would leave out without a word, or find out where a user is."""
+    required, may = KEYS[kind]
+    yield from (f"its {kind} has no {key}" for key in sorted(required - record.keys()))
+    yield from (f"its {kind} has {key}, which nothing reads" for key in sorted(record.keys() - required - may))
+    for key in WORDS.keys() & record.keys():
+        told = record[key] if isinstance(record[key], list) else [record[key]]
+        yield from (f"{key}: there is no {each}" for each in told if each not in WORDS[key])
+    for each in record.get("texts", {}).values():
+        yield from misspelled(each, "text")
+    for each in record.get("remedies", ()):
+        yield from misspelled(each, "remedy")
+    if kind == "text" and (record.get("status") == "unknown") is not bool(record.get("missing")):
+        yield "what is unknown says what is missing, and nothing else does"
+    parts = [field for key in ("message", "text") for field in Formatter().parse(record.get(key, ""))]
+    yield from (
+        f"{field}: # and one word only" for _, field, more, _ in parts if more and "#" in more and "|" not in more
+    )
+
+
+def test_each_record_is_whole() -> None:
+    assert [(code, fault) for code, record in records().items() for fault in misspelled(record)] == []
+
+
+_TEXT = {"severity": "low", "status": "unknown", "message": "{n:# pod|# pods}", "missing": "pods", "remedies": []}
+
+
+@pytest.mark.parametrize(
+    ("record", "text", "remedy", "fault"),
+    [
+        ({}, {}, {}, ""),
+        ({"gat": "after"}, {}, {}, "its record has gat, which nothing reads"),
+        ({"gate": "befor-nodes"}, {}, {}, "gate: there is no befor-nodes"),
+        ({"needs": ["pod"]}, {}, {}, "needs: there is no pod"),
+        ({"asks": ["the moon"]}, {}, {}, "asks: there is no the moon"),
+        ({}, {"severity": "hihg"}, {}, "severity: there is no hihg"),
+        ({}, {"status": "pass"}, {}, "what is unknown says what is missing"),
+        ({}, {"missing": ""}, {}, "what is unknown says what is missing"),
+        ({}, {"remedy": []}, {}, "its text has remedy, which nothing reads"),
+        ({}, {"message": "{n:# pod}"}, {}, "n: # and one word only"),
+        ({}, {}, {"comand": "kubectl get pods"}, "its remedy has comand, which nothing reads"),
+        ({}, {}, {"when": "latter"}, "when: there is no latter"),
+    ],
+)
+def test_what_is_misspelled_is_seen(record: Any, text: Any, remedy: Any, fault: str) -> None:
+    whole = {"": {**_TEXT, "remedies": [{"text": "Wait.", **remedy}], **text}}
+    found = list(misspelled({"code": "a", "title": "b", "about": "c", "texts": whole, **record}))
+    assert (fault in found[0]) if fault else found == []

@@ -280,7 +280,7 @@ _COMMAND = re.compile(
 )
 
 
-NO_COMMAND = {"needs", "that", "made", "would"}
+NO_COMMAND = {"needs", "that", "made", "would", "have"}
 """Words that follow the name of the tool in a sentence."""
 
 
@@ -441,3 +441,47 @@ def _parts(line: str) -> Iterator[list[str]]:
 )
 def test_what_does_not_exist_is_a_fault(words: tuple[str, ...], why: str) -> None:
     assert why in list(faults(words, True))
+
+
+def of_records() -> tuple[str, ...]:
+    """The commands of the texts of findings; what a rule fills in stays in braces."""
+    told = json.loads((PACKAGE / "knowledge" / "findings.json").read_text(encoding="utf-8"))
+    texts = (text for records in told["areas"].values() for each in records for text in each.get("texts", {}).values())
+    found = [remedy["command"] for text in texts for remedy in text.get("remedies", ()) if remedy.get("command")]
+    return tuple(each for each in found if not re.fullmatch(r"\{\w+\}", each))
+
+
+def unparsed(command: str) -> Iterator[str]:
+    try:
+        parts = list(_parts(command))
+    except ValueError as error:
+        yield str(error)
+        return
+    for words in parts:
+        if words[0] not in ("kubectl", "aws", "eksctl", "helm"):
+            yield f"there is no program {words[0]}"
+        yield from faults([None if word.startswith("{") else word for word in words])
+
+
+def test_each_command_of_a_text_parses() -> None:
+    every = of_records()
+    assert len(every) > 30
+    assert [f"{each}: {fault}" for each in every for fault in unparsed(each)] == []
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("kubectl logs -n {namespace} {pod} --tail=50", ""),
+        ("kubetcl get nodeclaims", "there is no program kubetcl"),
+        ("kubectl getx nodeclaims", "kubectl has no getx"),
+        ("kubectl get nodeclaims 'x", "No closing quotation"),
+        ("kubectl get pods -n {namespace} A/b --xnosuch=1", "there is no flag --xnosuch"),
+        ("kubectl patch pod {pod} -p '{x}' --xnosuch", "there is no flag --xnosuch"),
+        ("kubectl eksdoc coredns-lameduck --autoscale {wanted}:{most} --aply", "there is no flag --aply"),
+        ("kubectl eksdoc coredns-lameduckx --apply", "there is no kubectl eksdoc coredns-lameduckx"),
+    ],
+)
+def test_a_command_that_does_not_parse_is_a_fault(command: str, why: str) -> None:
+    found = list(unparsed(command))
+    assert (why in " ".join(found)) if why else found == []

@@ -65,3 +65,15 @@ def test_make_reads_every_target() -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert re.search(r'-m pytest -q .*--workers [0-9]+ -m "long or hypothesis"', done.stdout)
     assert "tools.documents --check" in done.stdout
+
+
+def test_files_and_names_that_the_recipes_tell_are_there() -> None:
+    """A field of `RunLimits` is added where `RunLimits` is."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    paths = set(re.findall(r"`((?:\w+/)+[\w.<>-]*\.(?:py|json|cfg))`", page))
+    assert len(paths) > 20
+    places = {path: [top / path for top in (ROOT, ROOT / "kubectl_eksdoc") if (top / path).exists()] for path in paths}
+    assert [path for path, found in places.items() if not found and "<" not in path] == []
+    told = re.findall(r"`(\w+)`(?: of pods)? (?:of|in|\() ?\(?`((?:\w+/)+\w+\.py)`", page)
+    assert len(told) > 4
+    assert [(name, path) for name, path in told if name not in places[path][0].read_text(encoding="utf-8")] == []
