@@ -80,14 +80,17 @@ def test_sixty_groups_with_five_thousand_findings_are_told_within_seconds() -> N
 
 def test_a_new_group_has_the_form_of_the_tool_that_manages_the_old_one() -> None:
     """eksctl keeps a stack for it, which awscli would leave."""
-    labels = {"eks.amazonaws.com/nodegroup": "blue", "alpha.eksctl.io/nodegroup-name": "blue"}
-    nodes = [a_node("a", version="v1.32.1", labels=labels, os_image="Amazon Linux 2")]
-    steps = checklist(replace(healthy(), cluster=a_healthy_cluster(nodes=nodes)))
-    (step,) = (each for each in steps if each.title.startswith("Make a new group beside blue"))
-    forms = {form.tool: form.commands for form in step.forms}
-    of = "--cluster prod --name blue --region eu-west-1"
+    of = "--cluster prod --region eu-west-1 --name blue"
     drained = ("kubectl eksdoc drain plan --nodegroup blue", "kubectl eksdoc drain run --nodegroup blue")
     make = "eksctl create nodegroup --config-file cluster.yaml"
-    assert forms["eksctl"] == (make, *drained, f"eksctl delete nodegroup {of}")
     applied = ("terraform plan -out=upgrade.tfplan", "terraform apply upgrade.tfplan")
-    assert forms["Terraform"] == (*applied, *drained, *applied)
+    by_eksctl = (make, *drained, f"eksctl delete nodegroup {of}")
+    for label, form in (
+        ({"alpha.eksctl.io/nodegroup-name": "blue"}, ("eksctl", by_eksctl)),
+        ({}, ("Terraform", (*applied, *drained, *applied))),
+    ):
+        labels = {"eks.amazonaws.com/nodegroup": "blue", **label}
+        nodes = [a_node("a", version="v1.32.1", labels=labels, os_image="Amazon Linux 2")]
+        steps = checklist(replace(healthy(), cluster=a_healthy_cluster(nodes=nodes)))
+        (step,) = (each for each in steps if each.title.startswith("Make a new group beside blue"))
+        assert [(each.tool, each.commands) for each in step.forms] == [form]

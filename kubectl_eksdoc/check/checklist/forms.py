@@ -57,12 +57,13 @@ def of_addon(facts: CheckFacts, name: str, versions: Sequence[str]) -> tuple[Ste
     made = [_command(facts, "update addon", "--name", name, "--version", each, "--wait") for each in versions]
     text = "Give --config-file instead where the add-on has Pod Identity associations: it has to name them."
     to = ", then ".join(f'"{each}"' for each in versions)
+    alone = "; apply each before the next" if len(versions) > 1 else ""
     return _forms(
         {tool: tag for tool, tag in by.items() if tool != EKSCTL},
         StepForm(EKSCTL, text, tuple(made)) if _of_eksctl(facts, by) else None,
         f"Set AddonVersion = {to} in its AWS::EKS::Addon",
         f'Set addon_version = {to} in its aws_eks_addon ({_MODULE}: addons["{name}"].addon_version,'
-        f' before v21 cluster_addons["{name}"].addon_version)',
+        f' before v21 cluster_addons["{name}"].addon_version){alone}',
     )
 
 
