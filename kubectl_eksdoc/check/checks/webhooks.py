@@ -6,9 +6,9 @@ never leaves out an object that is in no namespace, other than a Namespace itsel
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from urllib.parse import urlsplit
 
 from kubectl_eksdoc.check.checking import UpgradeCheck, unknown, unread
 from kubectl_eksdoc.check.facts import CheckFacts
@@ -67,9 +67,8 @@ _CONFIGURATIONS = (kinds.VALIDATING_WEBHOOKS, kinds.MUTATING_WEBHOOKS)
 _SYSTEM, _NODE_LEASES = "kube-system", "kube-node-lease"
 
 
-def _on_itself(url: str) -> bool:
-    """On the API server's own machine: EKS's own webhooks are there (pod identity, VPC resources)."""
-    return urlsplit(url).hostname in ("127.0.0.1", "localhost")
+_ON_ITSELF = re.compile(r"https://(127\.0\.0\.1|localhost)(?![^:/?])")
+"""On the API server's own machine: EKS's own webhooks are there (pod identity, VPC resources)."""
 
 
 _NAMESPACED = frozenset(
@@ -151,7 +150,7 @@ def _down(facts: CheckFacts) -> Iterator[Finding]:
     behind, whom = backends(facts.cluster), _whom(facts.cluster)
     for hooks in _together(facts.cluster.webhooks):
         first = hooks[0]
-        if _on_itself(first.url):
+        if _ON_ITSELF.match(first.url):
             continue  # EKS's own, on the machine of the API server: nobody here runs it
         if not first.service:
             told = Unknown(f"it is called at {first.url or 'no address'}, which cannot be checked from here")
@@ -211,7 +210,7 @@ def _catching(facts: CheckFacts) -> Iterator[Finding]:
         yield from unread(facts, "webhook-catches-all", what, kinds.NODES, kinds.PODS)
     behind, whom = backends(facts.cluster), _whom(facts.cluster)
     for hooks in _together(facts.cluster.webhooks):
-        if hooks[0].fails_closed and not _on_itself(hooks[0].url):
+        if hooks[0].fails_closed and not _ON_ITSELF.match(hooks[0].url):
             caught = {each: harm for hook in hooks for each, harm in whom.needed(hook).items()}
             if caught:
                 yield _caught([hook for hook in hooks if whom.needed(hook)], caught, behind)
