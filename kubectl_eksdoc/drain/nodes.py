@@ -328,7 +328,8 @@ def survey(cluster: Cluster, targets: tuple[Node, ...], policy: DrainPolicy) -> 
     for pod in cluster.pods:
         if (there := on.get(pod.node)) is not None:
             there.append(pod)
-        if pod.of_daemon_set and comes_back_to_its_node(pod) and not pod.finished:
+        owner = pod.owner
+        if owner is not None and owner.kind == "DaemonSet" and comes_back_to_its_node(pod) and not pod.finished:
             daemons[pod.node].append(pod)
     needed: dict[str, list[Backends]] = defaultdict(list)
     for backends in needed_backends(cluster):
