@@ -14,7 +14,7 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.cordon import TERMINATION_TAINTS, ForeignDrain, by_locks, foreign_drain
 from kubectl_eksdoc.kubernetes.guards import PodBudgets, matching
-from kubectl_eksdoc.kubernetes.replacement import Backends, Scales, needed_backends
+from kubectl_eksdoc.kubernetes.replacement import Backends, Scales, comes_back_to_its_node, needed_backends
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.cluster import Cluster, LeftOut
@@ -251,6 +251,7 @@ class DrainContext:
     policy: DrainPolicy
     targets: tuple[Node, ...]
     pods_on: Mapping[str, tuple[Pod, ...]]
+    daemons_on: Mapping[str, Sequence[Pod]]  # of DaemonSets, on any node, without those that have ended
     guards: PodBudgets
     scales: Scales
     workloads: Mapping[str, Workload]  # by uid
@@ -323,9 +324,13 @@ def _refused(cluster: Cluster, targets: Iterable[Node], owners: Mapping[str, Ite
 def survey(cluster: Cluster, targets: tuple[Node, ...], policy: DrainPolicy) -> DrainContext:
     """Index `cluster` for a drain of `targets`."""
     on: dict[str, list[Pod]] = {node.name: [] for node in targets}
+    daemons: dict[str, list[Pod]] = defaultdict(list)
     for pod in cluster.pods:
         if (there := on.get(pod.node)) is not None:
             there.append(pod)
+        owner = pod.owner
+        if owner is not None and owner.kind == "DaemonSet" and comes_back_to_its_node(pod) and not pod.finished:
+            daemons[pod.node].append(pod)
     needed: dict[str, list[Backends]] = defaultdict(list)
     for backends in needed_backends(cluster):
         for pod in backends.pods:
@@ -341,6 +346,7 @@ def survey(cluster: Cluster, targets: tuple[Node, ...], policy: DrainPolicy) -> 
         policy=policy,
         targets=targets,
         pods_on={name: tuple(pods) for name, pods in on.items()},
+        daemons_on=daemons,
         guards=guards,
         scales=Scales.of(cluster.workloads, cluster.unread(*SCALED)),
         workloads=workloads,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.placing import NOWHERE_SPECIAL, Placement, Requests
@@ -303,8 +303,7 @@ class ControllerOwner:
     group: str = ""
 
 
-@frozen
-class Toleration:
+class Toleration(NamedTuple):
     """`operator` is Exists or Equal; an empty `key` with Exists tolerates every taint."""
 
     key: str = ""

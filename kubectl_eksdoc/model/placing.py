@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
+from typing import NamedTuple
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
@@ -155,8 +156,7 @@ def any_matches(terms: Iterable[NodeTerm], name: str, labels: Labels) -> bool:
     return any(term.matches(name, labels) for term in terms)
 
 
-@frozen
-class NodeDemand:
+class NodeDemand(NamedTuple):
     """The nodes a pod asks for: every pair of `selector`, and one of `terms` (None: no required node affinity)."""
 
     selector: tuple[tuple[str, str], ...] = ()

@@ -8,7 +8,8 @@ from dataclasses import FrozenInstanceError, dataclass, field, replace
 
 import pytest
 
-from kubectl_eksdoc.model.nodes import ControllerOwner, Pod, Toleration
+from kubectl_eksdoc.model.nodes import ControllerOwner, Pod
+from kubectl_eksdoc.model.placing import HostPort
 from kubectl_eksdoc.objects.structs import quickly
 from tests.builders import a_pod
 
@@ -32,7 +33,7 @@ def test_it_is_frozen_and_can_be_a_key() -> None:
 
 
 def test_defaults_and_names_are_kept() -> None:
-    assert quickly(Toleration)(key="a") == Toleration("a")
+    assert quickly(HostPort)(port=80) == HostPort(80)
     with pytest.raises(TypeError):
         quickly(ControllerOwner)("ReplicaSet")  # type: ignore[call-arg]
 

@@ -193,7 +193,7 @@ def too_few(found: CorednsPlacement) -> ChangeRefused | None:
 
 
 def _like(model: Pod, affinity: Doc) -> Pod:
-    demand = replace(model.placement.nodes, terms=node_terms(affinity))
+    demand = model.placement.nodes._replace(terms=node_terms(affinity))
     return replace(model, placement=replace(model.placement, nodes=demand), node="", volumes=())
 
 

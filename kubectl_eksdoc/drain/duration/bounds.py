@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
+from itertools import chain
 from math import inf, sqrt
 from typing import NamedTuple
 
@@ -224,9 +225,12 @@ def longest_part(nodes: Nodes, terms: DrainTerms, most: int) -> _Part | None:
 
     None where something besides budgets makes nodes, pods or replacements wait, or nothing waits at all.
     """
-    if terms.waves or terms.at_once or terms.between_s or _waits(nodes):
+    if terms.waves or terms.at_once or terms.between_s:
         return None
-    chains = _longest_part_chains(nodes, terms)
+    found = _longest_part_chains(nodes, terms)
+    if found is None:
+        return None
+    chains, tail_s = found
     chosen: set[str] = set()
     for limit in sorted(chains, key=lambda limit: (-chains[limit].most_s, limit)):
         if not chosen or chains[limit].number <= most:
@@ -237,20 +241,24 @@ def longest_part(nodes: Nodes, terms: DrainTerms, most: int) -> _Part | None:
     if not chosen:
         return None
     picked = [(node, [move for move in moves if not chosen.isdisjoint(move.limits)]) for node, moves in nodes]
-    left = [chain.most_s for limit, chain in chains.items() if limit not in chosen]
-    stops = {(move.stop_s, move.slow_stop_s) for _, moves in nodes for move in moves}
-    tail_s = max(map(max, stops), default=0.0)
+    left = [each.most_s for limit, each in chains.items() if limit not in chosen]
     # A node has its critical pods stop after the others.
     return _Part([(node, moves) for node, moves in picked if moves], max([2 * tail_s + terms.settle_s, *left]))
 
 
-def _longest_part_chains(nodes: Nodes, terms: DrainTerms) -> dict[str, _Chain]:
+def _longest_part_chains(nodes: Nodes, terms: DrainTerms) -> tuple[dict[str, _Chain], float] | None:
+    """With the seconds of the longest stop of all; None where something besides budgets makes an eviction wait."""
     number: dict[str, int] = defaultdict(int)
     means: dict[str, float] = defaultdict(float)
     variances: dict[str, float] = defaultdict(float)
     known: dict[tuple[float, float, float, float, bool, bool], tuple[float, float]] = {}
-    for move in (move for _, moves in nodes for move in moves):
-        _, limits, stop_s, start_s, after, _, _, _, _, slow_stop_s, slow_start_s, _, kin = move
+    tail_s = 0.0
+    for move in chain.from_iterable([moves for _, moves in nodes]):
+        _, limits, stop_s, start_s, after, _, _, _, waits_for, slow_stop_s, slow_start_s, waits_s, kin = move
+        if waits_for or waits_s:
+            return None
+        if stop_s > tail_s or slow_stop_s > tail_s:
+            tail_s = max(stop_s, slow_stop_s)
         if not limits or after is Replacement.NEVER:
             continue
         after_gone = after is Replacement.AFTER_GONE
@@ -262,10 +270,11 @@ def _longest_part_chains(nodes: Nodes, terms: DrainTerms) -> dict[str, _Chain]:
             number[limit] += 1
             means[limit] += moments[0] + terms.lag_s
             variances[limit] += moments[1]
-    return {
+    chains = {
         limit: _Chain(count, (means[limit] + _CERTAIN * sqrt(variances[limit])) / terms.slots[limit])
         for limit, count in number.items()
     }
+    return chains, tail_s
 
 
 def _moments(move: Move, after_gone: bool) -> tuple[float, float]:
@@ -278,7 +287,3 @@ def _moments(move: Move, after_gone: bool) -> tuple[float, float]:
         return start.mean_s + max(move.stop_s, move.slow_stop_s), start.variance
     # Nothing outlasts a slow stop, so its mean is no more than that either.
     return start.mean_s + min(stop.mean_s, max(move.stop_s, move.slow_stop_s)), start.variance + stop.variance
-
-
-def _waits(nodes: Nodes) -> bool:
-    return any(move.waits_for or move.waits_s for _, moves in nodes for move in moves)

@@ -23,7 +23,7 @@ from kubectl_eksdoc.drain.order.strategies import NodeTasks
 from kubectl_eksdoc.drain.policy import ALL, EVICTED, DrainPolicy, EvictionMode, Means
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.budgets import same_name_holds
-from kubectl_eksdoc.kubernetes.replacement import Replacement, comes_back_to_its_node
+from kubectl_eksdoc.kubernetes.replacement import Replacement
 from kubectl_eksdoc.model.nodes import HOSTNAME, Node, Pod
 from kubectl_eksdoc.model.placing import CPU, MEMORY, PODS
 
@@ -111,7 +111,7 @@ def supplies(
     others = {n.name: n for n in world.cluster.nodes if n.name not in world.pods_on}
     there = [pod for pod in world.cluster.pods if pod.node in others and not pod.finished and not pod.deleting]
     joined = [like for _, like in surged(list(targets.values()), world.policy.surge or 0)]
-    given = {name: _less(node, _sum(_daemons(world.pods_on[name]))) for name, node in targets.items()}
+    given = {name: _less(node, _sum(world.daemons_on.get(name, ()))) for name, node in targets.items()}
     asked = {
         name: asked[name] if name in asked and tasks else _sum(coming_again(tasks))
         for name, tasks in work.tasks.items()
@@ -158,10 +158,6 @@ def _keeps_apart(pod: Pod) -> bool:
         and term.selector.matches(pod.labels)
         for term in pod.placement.anti_affinity
     )
-
-
-def _daemons(pods: Iterable[Pod]) -> Iterator[Pod]:
-    return (pod for pod in pods if comes_back_to_its_node(pod) and not pod.finished)
 
 
 def _sum(pods: Iterable[Pod]) -> Amounts:
@@ -312,7 +308,7 @@ class EvictionTimes:
             stop_s = start_s if after is Replacement.FIRST else 0.0
             if after is Replacement.NEVER:
                 limits = for_good
-            moves.append(made(Move, (pod.uid, limits, stop_s, start_s, after, tier > 0, *_NO_MORE)))
+            moves.append(made(Move, (pod.uid, limits, stop_s, start_s, after, tier > 0) + _NO_MORE))
         return moves
 
     def times_at(self, pod: Pod, level: float) -> tuple[float, float]:

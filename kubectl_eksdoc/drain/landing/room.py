@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from kubectl_eksdoc.drain.landing.new_nodes import EmptiestNodes, cordoned, fitting
 from kubectl_eksdoc.drain.nodes import DrainContext
-from kubectl_eksdoc.kubernetes.replacement import comes_back_to_its_node
 from kubectl_eksdoc.kubernetes.scheduling import volumes
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import NodeOccupancy, Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import PodClass
@@ -136,8 +135,7 @@ class PlacementRoom:
         storage = Storage.observed(cluster)
         spaces = None if cluster.unread(kinds.NAMESPACES) else {n.name: n.labels for n in cluster.namespaces}
         self._occupancy = Occupancy.of(nodes, cluster.pods, spaces, storage, targets)
-        self._pods = cluster.pods
-        self._daemons: dict[str, list[PodClass]] | None = None
+        self._daemons_on = world.daemons_on
         self._rings: dict[tuple[NodeFilter, VolumeDemand], EmptiestNodes] = {}
         self._ways: dict[PodClass, _Way] = {}
         self._log: list[_Step] = []
@@ -275,8 +273,8 @@ class PlacementRoom:
     def join(self, node: Node, like: str) -> None:
         """A new node, with the DaemonSets' pods that run on the node `like`."""
         self._occupancy.add_node(node, like)
-        for kind in self._daemons_of(like):
-            self._occupancy.put(kind, node.name)
+        for pod in self._daemons_on.get(like, ()):
+            self._occupancy.put(self._occupancy.successor_of(pod), node.name)
         seat = self._occupancy.seats[node.name]
         self._joined.append(seat)
         self.free.add(seat)
@@ -317,14 +315,6 @@ class PlacementRoom:
             plain = kind.alone and not kind.counted
             found = self._ways[kind] = ring, kind.placement.requests, plain
         return found
-
-    def _daemons_of(self, name: str) -> Sequence[PodClass]:
-        if self._daemons is None:
-            self._daemons = {}
-            for pod in self._pods:
-                if comes_back_to_its_node(pod) and not pod.finished:
-                    self._daemons.setdefault(pod.node, []).append(self.classes_of(pod)[1])
-        return self._daemons.get(name, ())
 
 
 def _lets_in(kind: PodClass, seat: NodeOccupancy) -> bool:

@@ -14,6 +14,7 @@ import heapq
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import chain
 from typing import NamedTuple
 
 from kubectl_eksdoc.drain.course import made
@@ -150,11 +151,11 @@ class NodeTasks:
         users: dict[str, int] = defaultdict(int)
         found: set[str] = set()
         for given in self.tasks.values():
-            for _, limits, for_good, late, *_ in given:
-                for limit in limits:
+            for task in given:
+                for limit in task.limits:
                     users[limit] += 1
-                if for_good or late:
-                    found.update(limits)
+                if task.for_good or task.late:
+                    found.update(task.limits)
         return frozenset(found | {limit for limit, number in users.items() if number > self.per_round[limit]})
 
     @property
@@ -166,7 +167,7 @@ def work_of(world: DrainContext, judgement: Judgement) -> NodeTasks:
     """What a drain evicts, after `judgement`: the pods that can go from the nodes that are drained."""
     soft: dict[str, int] = {}
     tasks = dict(_tasks(world, judgement, judgement.pods, soft))
-    limits = dict.fromkeys(limit for given in tasks.values() for task in given for limit in task.limits)
+    limits = dict.fromkeys(chain.from_iterable([task[1] for given in tasks.values() for task in given]))
     allowed = {key: b.per_round for key, b in judgement.budgets.items() if b.per_round} | soft
     partly = {name for name in tasks if not judgement.complete(name, partial=False)} if world.policy.partial else set()
     return NodeTasks(tasks, {limit: allowed.get(limit, 1) for limit in limits}, frozenset(partly))
@@ -363,6 +364,9 @@ def check_named(policy: DrainPolicy, targets: Sequence[Node]) -> None:
 # The evictions as the plan shows them: every position with its reason.
 
 
+NO_BUDGET = "no budget guards it"
+
+
 def evictions(
     world: DrainContext, order: EvictionOrder, budgets: Mapping[str, JudgedBudget], places: Mapping[str, str]
 ) -> tuple[Eviction, ...]:
@@ -380,6 +384,8 @@ def evictions(
         plain = manner is EVICTED and not (late or tier or after is Replacement.NEVER)
         if budget and len(limits) == 1 and plain:
             reason = f"{lets[budget]}: {turn} of {turns}"  # most that have a budget
+        elif plain and not limits and pod.phase == "Running" and not world.budgets_of(pod):
+            reason = NO_BUDGET  # most others
         else:
             reason = _reason(world, booking, lets.get(budget, ""))
         lands_on = places.get(pod.uid, "")
@@ -408,7 +414,7 @@ def _reason(world: DrainContext, booking: BudgetBooking, by_budget: str) -> str:
     elif any(x.startswith(SOFT) for x in task.limits):
         parts.append(f"no budget guards it, --soft-budget does: {booking.turn} of {booking.turns}")
     else:
-        parts.append("no budget guards it")
+        parts.append(NO_BUDGET)
     parts += [f"one backend of {x.removeprefix(NEEDED)} at a time" for x in task.limits if x.startswith(NEEDED)]
     if task.late and booking.turns > 1:
         parts.append(f"holds lease {task.late}: after its standby")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
+from typing import NamedTuple
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter, SchedulingRefusal
@@ -91,8 +92,7 @@ def _by_node(attachments: Iterable[VolumeAttachment]) -> dict[str, list[VolumeAt
 EMPTY = Storage({}, {}, {})
 
 
-@frozen
-class VolumeDemand:
+class VolumeDemand(NamedTuple):
     """What a pod's bound volumes ask of a node: each of `terms` and of `zones`; `never` refuses every node."""
 
     terms: tuple[tuple[NodeTerm, ...], ...] = ()
