@@ -168,6 +168,12 @@ def test_past_1_24_it_is_left_over(mounts: HostFiles, status: Status, severity: 
     assert (finding.missing != "") is (status is Status.UNKNOWN)
 
 
+def test_a_folder_passes_only_where_it_is_read_what_its_containers_name() -> None:
+    """The list of Deployments may be missing: their pods do not tell it."""
+    (finding,) = after(pods=[a_pod(owner="DaemonSet/x", volumes=(a_volume("/var/run"),))])
+    assert (finding.status, finding.missing) == (Status.UNKNOWN, "whether its containers name docker.sock")
+
+
 def test_pods_that_run_with_a_socket_that_must_be_there_have_one() -> None:
     (finding,) = after(pods=[a_pod(owner="DaemonSet/x", volumes=(a_volume(SOCK, "Socket"),))])
     assert "its pods are Ready, so there is such a socket on their nodes" in finding.message

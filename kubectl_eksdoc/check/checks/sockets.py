@@ -52,11 +52,11 @@ class Docker(str, Enum):
 
 @frozen
 class _Use:
-    """What one owner's pods and templates reach, and by which volume. `alive`: of anything that runs, or may again;
-    `ready`: at least one of the pods is Ready."""
+    """What one owner's pods and templates reach, and by which volume. `words` of its templates' containers, None where
+    no template was read; `alive`: of anything that runs, or may again; `ready`: at least one of the pods is Ready."""
 
     found: tuple[tuple[Volume, MountedSocket], ...]
-    words: tuple[str, ...]
+    words: tuple[str, ...] | None
     pods: tuple[str, ...]
     alive: bool
     ready: bool
@@ -116,7 +116,11 @@ def _uses(cluster: Cluster) -> Mapping[Subject, _Use]:
             alive |= {subject} if runs else set()
     return {
         subject: _Use(
-            tuple(each), tuple(words[subject]), tuple(sorted(pods[subject])), subject in alive, subject in ready
+            tuple(each),
+            tuple(words[subject]) if subject in words else None,
+            tuple(sorted(pods[subject])),
+            subject in alive,
+            subject in ready,
         )
         for subject, each in found.items()
     }
@@ -215,8 +219,7 @@ def _path(volume: Volume) -> str:
 
 
 def _said(use: _Use) -> Iterator[str]:
-    found = named_in(use.words)
-    if found:
+    if found := named_in(use.words or ()):
         words = sorted({f'"{each.word}"' for each in found})
         yield f"its containers name {listed(words, 2)}"
 
@@ -248,7 +251,7 @@ _BUILD = "build images without the runtime of the node (BuildKit, Kaniko)"
 def _docker(use: _Use, each: MountedSocket, docker: Docker, mounted: str) -> _Judged:
     """Past 1.24 nothing changes any more: what is mounted is left over from before."""
     above = f"{mounted}, a folder above docker.sock" if each.how is SocketAccess.FOLDER else mounted
-    said = any(found.socket is DOCKER for found in named_in(use.words))
+    said = any(found.socket is DOCKER for found in named_in(use.words or ()))
     if docker is Docker.ENDS:
         how_bad = _ENDS[each.then]
         severity = Severity.HIGH if said and how_bad is Severity.MEDIUM else how_bad
@@ -258,7 +261,10 @@ def _docker(use: _Use, each: MountedSocket, docker: Docker, mounted: str) -> _Ju
         told = f"{above}, and {docker.value}"
         return _Judged(Severity.MEDIUM, Status.UNKNOWN, told, (_LOOK,), "whether new nodes have Docker, too")
     if each.how is SocketAccess.FOLDER and not said:  # agents mount /run for other sockets
-        return _Judged(Severity.INFO, Status.PASS, f"{above}, which is not in it: {docker.value}")
+        told = f"{above}, which is not in it: {docker.value}"
+        if use.words is not None:
+            return _Judged(Severity.INFO, Status.PASS, told)
+        return _Judged(Severity.LOW, Status.UNKNOWN, told, (_LOOK,), "whether its containers name docker.sock")
     severity = Severity.MEDIUM if each.then is PodAfterUpgrade.WILL_NOT_START or said else Severity.LOW
     fix = Remedy(f"Take the mount away if it is left over; or let it talk to containerd, or {_BUILD}.", "", When.LATER)
     if each.then is PodAfterUpgrade.WILL_NOT_START and use.ready:
