@@ -273,9 +273,6 @@ def _stays(key: KeyBinding) -> str:
 # What is typed behind the colon: names of pages and of what keys do, by k9s' names and by how they begin.
 
 
-THEMES = ("dark", "light")
-
-
 @frozen
 class _Command:
     """`names`: the first is the one that is shown; `key`: the id of the key that does the same, "" for one that is

@@ -355,7 +355,7 @@ class PlanScreen(LearningScreen):
             self.notify(found, timeout=6, markup=False)
         elif found.command.key == "compare" and self.page is ScreenPage.WHAT_IF:
             self.notify("what-if is this page", timeout=3)
-        elif found.command.values is keymap.THEMES:
+        elif "theme" in found.command.names:
             self.app.theme = framed.BY_WORD[found.value]
             self.call_after_refresh(self.show)
         else:
