@@ -85,6 +85,7 @@ def numbers(headroom: Headroom) -> str:
 CLOSED = "[2] PDBs that allow no eviction now"
 
 
+@once_a_view
 def closed(cluster: Cluster) -> list[Budget]:
     """The budgets that let no pod go now, or of which it is not known. One without pods lets none go, and holds
     none."""

@@ -134,13 +134,14 @@ to it, and such a ring is freed only by the garbage collector, which runs seldom
 
 P = ParamSpec("P")
 T = TypeVar("T")
+V = TypeVar("V")
 
 
-def once_a_view(make: Callable[Concatenate[DrainView, P], T]) -> Callable[Concatenate[DrainView, P], T]:
-    """`make`, which for the views it was asked for last says what it said; from any thread."""
-    kept: list[tuple[DrainView, object, T]] = []
+def once_a_view(make: Callable[Concatenate[V, P], T]) -> Callable[Concatenate[V, P], T]:
+    """`make`, which for the views (or clusters) it was asked for last says what it said; from any thread."""
+    kept: list[tuple[V, object, T]] = []
 
-    def found(view: DrainView, /, *args: P.args, **named: P.kwargs) -> T:
+    def found(view: V, /, *args: P.args, **named: P.kwargs) -> T:
         asked = (args, tuple(sorted(named.items())))
         for of, how, made in tuple(kept):
             if of is view and how == asked:
