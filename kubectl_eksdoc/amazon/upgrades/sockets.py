@@ -117,16 +117,16 @@ def reached(path: str, kind: str = "", sub_path: str = "") -> tuple[MountedSocke
 
 
 @frozen
-class _Named:
+class NamedSocket:
     """That an argument or a variable's value names a socket: evidence that the container uses it, and no proof."""
 
     socket: Socket
     word: str
 
 
-def named_in(words: Iterable[str]) -> tuple[_Named, ...]:
+def named_in(words: Iterable[str]) -> tuple[NamedSocket, ...]:
     """Of arguments and of values of variables: ``unix:///var/run/docker.sock``, ``--cri-socket=/run/…``."""
-    return tuple(_Named(socket, word) for word in words for socket in SOCKETS if _says(word, socket))
+    return tuple(NamedSocket(socket, word) for word in words for socket in SOCKETS if _says(word, socket))
 
 
 def _reaches(socket: Socket, at: str, kind: str, narrowed: bool) -> MountedSocket | None:

@@ -14,6 +14,7 @@ from kubectl_eksdoc.amazon.upgrades.sockets import (
     DOCKER,
     DOCKERSHIM_ENDS,
     MountedSocket,
+    NamedSocket,
     PodAfterUpgrade,
     SocketAccess,
     named_in,
@@ -60,6 +61,10 @@ class _Use:
     pods: tuple[str, ...]
     alive: bool
     ready: bool
+
+    @property
+    def named(self) -> tuple[NamedSocket, ...]:
+        return named_in(self.words or ())
 
 
 @frozen
@@ -219,7 +224,7 @@ def _path(volume: Volume) -> str:
 
 
 def _said(use: _Use) -> Iterator[str]:
-    if found := named_in(use.words or ()):
+    if found := use.named:
         words = sorted({f'"{each.word}"' for each in found})
         yield f"its containers name {listed(words, 2)}"
 
@@ -251,7 +256,7 @@ _BUILD = "build images without the runtime of the node (BuildKit, Kaniko)"
 def _docker(use: _Use, each: MountedSocket, docker: Docker, mounted: str) -> _Judged:
     """Past 1.24 nothing changes any more: what is mounted is left over from before."""
     above = f"{mounted}, a folder above docker.sock" if each.how is SocketAccess.FOLDER else mounted
-    said = any(found.socket is DOCKER for found in named_in(use.words or ()))
+    said = any(found.socket is DOCKER for found in use.named)
     if docker is Docker.ENDS:
         how_bad = _ENDS[each.then]
         severity = Severity.HIGH if said and how_bad is Severity.MEDIUM else how_bad

@@ -113,7 +113,8 @@ def stop_of(pod: Pod, grace_s: float, seen: Sequence[float] = ()) -> tuple[float
 
 
 def least_stop_s(p50_s: float, p95_s: float) -> float:
-    """The least that can be, of what `stop_of` says of a pod of which nothing was seen: it tells the hook from both."""
+    """The least that can be, where `stop_of` says these two of a pod of which nothing was seen."""
+    # What is left of the grace period solves p95 - p50 = left - sqrt(shortest * left); the rest of p95 is the hook.
     root = sqrt(SHORTEST_STOP_S)
     left_s = ((root + sqrt(SHORTEST_STOP_S + 4 * max(p95_s - p50_s, 0.0))) / 2) ** 2
     return min(max(p95_s - left_s, 0.0) + SHORTEST_STOP_S, p50_s)
