@@ -13,7 +13,7 @@ def main(services: list[str]) -> None:
 
     imported = time.perf_counter()
     from kubectl_eksdoc.aws.sessions import Clients
-    from kubectl_eksdoc.model.aws.clusters import AwsAccess
+    from kubectl_eksdoc.model.eks import AwsAccess
 
     keys = (("AWS_ACCESS_KEY_ID", "AKIA"), ("AWS_SECRET_ACCESS_KEY", "none"))
     clients = Clients(AwsAccess("bench", "eu-west-1", settings=keys), lambda call: None, tries=1)

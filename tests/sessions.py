@@ -9,9 +9,9 @@ from typing import Any
 from kubectl_eksdoc.aws.asking import VerifiedCluster
 from kubectl_eksdoc.kube.identity import AwsRequest
 from kubectl_eksdoc.model.api_objects import AppliedObjects
-from kubectl_eksdoc.model.aws.clusters import Caller, EksCluster
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.eks import Caller, EksCluster
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.session.session import ClusterNeeds, ClusterSession, Observed, SessionRequest, open_session
 from kubectl_eksdoc.session.sources import SourceChoice

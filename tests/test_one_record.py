@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from kubectl_eksdoc.addon_diff.manifests import objects_of
-from kubectl_eksdoc.amazon.upgrades.addon_needs import recognised
+from kubectl_eksdoc.amazon.addon_needs import recognised
 from kubectl_eksdoc.imds_probe.programs import program_of_image
 from tests.contracts.source import PACKAGE, ROOT
 
@@ -23,8 +23,8 @@ from kubectl_eksdoc.addon_diff.manifests import objects_of, rendered
 from kubectl_eksdoc.model.nodes import Calls
 from kubectl_eksdoc.imds_probe.programs import ContainerCommand, needs_of, program_of_image
 from tests.builders import a_pod
-from kubectl_eksdoc.amazon.upgrades.addon_needs import placed
-from kubectl_eksdoc.amazon.upgrades.addon_needs import recognised
+from kubectl_eksdoc.amazon.addon_needs import placed
+from kubectl_eksdoc.amazon.addon_needs import recognised
 
 image = "registry.example/team/node-doctor:v1.2.3"
 offered = answered(["addon-diff", "node-d"], {"EKSDOC_COMPLETION_OFFLINE": "1", "HOME": "/nowhere"})

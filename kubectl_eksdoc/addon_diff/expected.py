@@ -27,8 +27,9 @@ from kubectl_eksdoc.addon_diff.manifests import (
 from kubectl_eksdoc.addon_diff.merging import MISSING
 from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.ownership.applying import BEFORE_FIRST_APPLY, kept, merged, removed
-from kubectl_eksdoc.kubernetes.api.ownership.comparing import (
+from kubectl_eksdoc.kubernetes.api.types import Schema, SchemaPlace, schema_of
+from kubectl_eksdoc.kubernetes.ownership.applying import BEFORE_FIRST_APPLY, kept, merged, removed
+from kubectl_eksdoc.kubernetes.ownership.comparing import (
     NONE,
     FieldSet,
     Path,
@@ -38,7 +39,7 @@ from kubectl_eksdoc.kubernetes.api.ownership.comparing import (
     tree_of,
     united,
 )
-from kubectl_eksdoc.kubernetes.api.ownership.entries import (
+from kubectl_eksdoc.kubernetes.ownership.entries import (
     Entry,
     FieldManager,
     MalformedEntries,
@@ -46,11 +47,10 @@ from kubectl_eksdoc.kubernetes.api.ownership.entries import (
     read,
     without_entries,
 )
-from kubectl_eksdoc.kubernetes.api.ownership.steps import keys_of
-from kubectl_eksdoc.kubernetes.api.types import Schema, SchemaPlace, schema_of
+from kubectl_eksdoc.kubernetes.ownership.steps import keys_of
+from kubectl_eksdoc.model.addons import Path as ConfigPath
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.api_objects import at as found_at
-from kubectl_eksdoc.model.aws.addons import Path as ConfigPath
 
 EKS = owner_of("eks", "Apply", "", "")
 

@@ -12,9 +12,9 @@ from kubectl_eksdoc.addon_diff.fields import FieldEffect, Users, effect_of, some
 from kubectl_eksdoc.addon_diff.merging import leaves
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, FieldChange, Mode, tool_of
 from kubectl_eksdoc.addon_diff.usage import Usage
-from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries
+from kubectl_eksdoc.kubernetes.ownership.entries import MalformedEntries
+from kubectl_eksdoc.model.addons import SchemaViolation, shown
 from kubectl_eksdoc.model.api_objects import at, named
-from kubectl_eksdoc.model.aws.addons import SchemaViolation, shown
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.nodes import Asks, Pod

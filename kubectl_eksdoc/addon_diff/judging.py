@@ -11,7 +11,7 @@ from kubectl_eksdoc.addon_diff.manifests import DNS_BUDGET, all_known, knows_all
 from kubectl_eksdoc.addon_diff.merging import MISSING, leaves
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, FieldChange, Mode, Prediction
 from kubectl_eksdoc.addon_diff.standing import standing
-from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries
+from kubectl_eksdoc.kubernetes.ownership.entries import MalformedEntries
 from kubectl_eksdoc.model.api_objects import ObjectName, at, named
 from kubectl_eksdoc.model.connection import named as words
 from kubectl_eksdoc.model.connection import shell

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.addons import Path
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.aws.addons import Path
 
 
 @frozen

@@ -18,11 +18,11 @@ from kubectl_eksdoc.baseline.changes import ResultComparison, outline_of
 from kubectl_eksdoc.baseline.side import Scope, Side, SnapshotOrigin, made_earlier, needs_of, read_of
 from kubectl_eksdoc.baseline.side import since as comparing_since
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries
 from kubectl_eksdoc.kubernetes.keeping import has_digest
+from kubectl_eksdoc.kubernetes.ownership.entries import MalformedEntries
+from kubectl_eksdoc.model.addons import Path as ConfigPath
+from kubectl_eksdoc.model.addons import SchemaViolation
 from kubectl_eksdoc.model.api_objects import Doc, at, named
-from kubectl_eksdoc.model.aws.addons import Path as ConfigPath
-from kubectl_eksdoc.model.aws.addons import SchemaViolation
 from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Finding, Subject, in_order

@@ -20,24 +20,16 @@ from kubectl_eksdoc.addon_diff.standing import ObjectSearch, missing
 from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.defaults import with_defaults
-from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, ApplyRefused, Conflicts, apply, removed
-from kubectl_eksdoc.kubernetes.api.ownership.comparing import (
-    NONE,
-    FieldSet,
-    Path,
-    compare,
-    names_item,
-    steps_of,
-    tree_of,
-)
-from kubectl_eksdoc.kubernetes.api.ownership.entries import FieldManager, MalformedEntries, without_entries
-from kubectl_eksdoc.kubernetes.api.ownership.steps import field_step
 from kubectl_eksdoc.kubernetes.api.types import Schema, SchemaPlace, schema_of
 from kubectl_eksdoc.kubernetes.api.workload_validation import template_problems as problems
+from kubectl_eksdoc.kubernetes.ownership.applying import AppliedDocument, ApplyRefused, Conflicts, apply, removed
+from kubectl_eksdoc.kubernetes.ownership.comparing import NONE, FieldSet, Path, compare, names_item, steps_of, tree_of
+from kubectl_eksdoc.kubernetes.ownership.entries import FieldManager, MalformedEntries, without_entries
+from kubectl_eksdoc.kubernetes.ownership.steps import field_step
+from kubectl_eksdoc.model.addons import Addon
+from kubectl_eksdoc.model.addons import Path as ConfigPath
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
-from kubectl_eksdoc.model.aws.addons import Addon
-from kubectl_eksdoc.model.aws.addons import Path as ConfigPath
-from kubectl_eksdoc.model.aws.clusters import EksCluster
+from kubectl_eksdoc.model.eks import EksCluster
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 
 # Which fields of an object with a value of their own are others in one document of it than in another.

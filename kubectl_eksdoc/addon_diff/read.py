@@ -9,11 +9,11 @@ from dataclasses import replace
 from kubectl_eksdoc.addon_diff.aftermath.facts import PastFacts, UpdateReview
 from kubectl_eksdoc.addon_diff.aftermath.looking import look_back
 from kubectl_eksdoc.addon_diff.expected import EKS
+from kubectl_eksdoc.addon_diff.guards import Guard, Sending, refusals, sending
 from kubectl_eksdoc.addon_diff.manifests import NearestManifest, every_object, knows_all, objects_of
+from kubectl_eksdoc.addon_diff.outcome import AddonRollback, way_back
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, Judge, SchemaSince, plan_update, since
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, OfVersion
-from kubectl_eksdoc.addon_diff.run.guards import Guard, Sending, refusals, sending
-from kubectl_eksdoc.addon_diff.run.outcome import AddonRollback, way_back
 from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths, paths
 from kubectl_eksdoc.addon_diff.standing import ObjectSearch, searched
 from kubectl_eksdoc.addon_diff.terraform.judging import judged, open_question, refused, unjudged
@@ -34,8 +34,8 @@ from kubectl_eksdoc.aws.eks import values_of
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, AwsNoSuchName, UsageError, ValuesError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.addons import AddonPast, AddonSide, VersionSide
 from kubectl_eksdoc.model.api_objects import HELM_TEMPLATE, Doc, ObjectName, at, named
-from kubectl_eksdoc.model.aws.addons import AddonPast, AddonSide, VersionSide
 from kubectl_eksdoc.model.findings import Finding, Remedy
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.spelling import maybe

@@ -39,12 +39,12 @@ from kubectl_eksdoc.addon_diff.manifests import (
     objects_of,
 )
 from kubectl_eksdoc.addon_diff.merging import MISSING, MissingValue
-from kubectl_eksdoc.amazon.upgrades.addon_needs import KNOWN
+from kubectl_eksdoc.amazon.addon_needs import KNOWN
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.ownership.applying import merged
-from kubectl_eksdoc.kubernetes.api.ownership.comparing import NONE, FieldSet, Path
-from kubectl_eksdoc.kubernetes.api.ownership.steps import field_step
 from kubectl_eksdoc.kubernetes.api.types import Schema, schema_of
+from kubectl_eksdoc.kubernetes.ownership.applying import merged
+from kubectl_eksdoc.kubernetes.ownership.comparing import NONE, FieldSet, Path
+from kubectl_eksdoc.kubernetes.ownership.steps import field_step
 from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, ObjectName
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.quantities import Version, parse

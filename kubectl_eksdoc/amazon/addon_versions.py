@@ -6,7 +6,7 @@ DescribeAddonVersions, which lists the newest first and marks the default for ea
 
 from __future__ import annotations
 
-from kubectl_eksdoc.model.aws.addons import AddonVersions
+from kubectl_eksdoc.model.addons import AddonVersions
 from kubectl_eksdoc.model.quantities import Version, parse
 
 LATEST = "latest"

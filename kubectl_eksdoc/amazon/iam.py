@@ -15,7 +15,7 @@ from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.aws.clusters import partition_of
+from kubectl_eksdoc.model.eks import partition_of
 
 
 class PolicyDecision(Enum):

@@ -11,8 +11,8 @@ import re
 from enum import Enum
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.aws.machines import Image, MetadataOptions, SaidOptions
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.machines import Image, MetadataOptions, SaidOptions
 
 REQUIRED, OPTIONAL = "required", "optional"
 HOST, POD, NESTED = 1, 2, 3

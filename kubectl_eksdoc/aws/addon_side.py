@@ -14,8 +14,7 @@ from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.asking import VerifiedCluster, at_once
 from kubectl_eksdoc.aws.eks import kept_values
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
-from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
-from kubectl_eksdoc.model.aws.addons import (
+from kubectl_eksdoc.model.addons import (
     Addon,
     AddonPast,
     AddonSide,
@@ -24,6 +23,7 @@ from kubectl_eksdoc.model.aws.addons import (
     UpdateHistory,
     VersionSide,
 )
+from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.quantities import Version, parse
 

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from kubectl_eksdoc.aws.asking import Json, VerifiedCluster, at_once, found, known, name_of, number, text, there
-from kubectl_eksdoc.model.aws import questions
-from kubectl_eksdoc.model.aws.machines import (
+from kubectl_eksdoc.model import questions
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.machines import (
     Image,
     Instance,
     MetadataOptions,
@@ -20,8 +21,7 @@ from kubectl_eksdoc.model.aws.machines import (
     TemplateRef,
     TemplateVersion,
 )
-from kubectl_eksdoc.model.aws.questions import AwsOperation
-from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.questions import AwsOperation
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from kubectl_eksdoc.amazon.upgrades.amis import AMIS
+from kubectl_eksdoc.amazon.amis import AMIS
 from kubectl_eksdoc.aws.asking import (
     Json,
     VerifiedCluster,
@@ -28,9 +28,8 @@ from kubectl_eksdoc.aws.asking import (
 )
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsRefused, ValuesError
 from kubectl_eksdoc.kubernetes.keeping import has_digest
-from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.aws import questions
-from kubectl_eksdoc.model.aws.addons import (
+from kubectl_eksdoc.model import questions
+from kubectl_eksdoc.model.addons import (
     Addon,
     AddonConfiguration,
     AddonVersion,
@@ -40,7 +39,8 @@ from kubectl_eksdoc.model.aws.addons import (
     UpdateCall,
     UpdateHistory,
 )
-from kubectl_eksdoc.model.aws.clusters import ClusterVersion, TargetGroup, TargetHealth
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.eks import ClusterVersion, TargetGroup, TargetHealth
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.yaml_events import reason
 

@@ -28,9 +28,10 @@ from kubectl_eksdoc.aws.asking import (
 )
 from kubectl_eksdoc.aws.ec2 import by_key, template_ref
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsRefused
-from kubectl_eksdoc.model.aws import questions
-from kubectl_eksdoc.model.aws.addons import EksAddonUpdate
-from kubectl_eksdoc.model.aws.machines import (
+from kubectl_eksdoc.model import questions
+from kubectl_eksdoc.model.addons import EksAddonUpdate
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.machines import (
     QUOTAS,
     V1_DAYS,
     Instance,
@@ -45,9 +46,8 @@ from kubectl_eksdoc.model.aws.machines import (
     UsageMetric,
     V1Calls,
 )
-from kubectl_eksdoc.model.aws.questions import AwsOperation
-from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.metadata import OnTemplate, SetOptions
+from kubectl_eksdoc.model.questions import AwsOperation
 
 # What EKS says of managed node groups, and of roles that pods have by EKS Pod Identity. Source of the shapes: botocore
 # 1.44.5, eks/2017-11-01.

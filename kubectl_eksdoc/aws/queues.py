@@ -12,10 +12,11 @@ from urllib.parse import unquote
 
 from kubectl_eksdoc.aws.asking import Json, VerifiedCluster, at_once, found, known, name_of, text, there
 from kubectl_eksdoc.aws.eks import document_of
+from kubectl_eksdoc.model import questions
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.aws import questions
-from kubectl_eksdoc.model.aws.clusters import part_of
-from kubectl_eksdoc.model.aws.queues import (
+from kubectl_eksdoc.model.eks import part_of
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.queues import (
     EventRule,
     Figures,
     FiguresOf,
@@ -27,7 +28,6 @@ from kubectl_eksdoc.model.aws.queues import (
     RolePolicies,
     RuleTarget,
 )
-from kubectl_eksdoc.model.kinds import Absent, Unknown
 
 _TOLD = ("ApproximateNumberOfMessages", "KmsMasterKeyId", "MessageRetentionPeriod", "Policy", "QueueArn")
 

@@ -17,10 +17,10 @@ from kubectl_eksdoc.aws.eks import values_of
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused, AwsThrottled, SnapshotError, ValuesError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.keeping import KeptAnnotations
-from kubectl_eksdoc.model.aws import questions
-from kubectl_eksdoc.model.aws.clusters import AwsAccess
-from kubectl_eksdoc.model.aws.machines import managed_by
-from kubectl_eksdoc.model.aws.questions import AwsOperation
+from kubectl_eksdoc.model import questions
+from kubectl_eksdoc.model.eks import AwsAccess
+from kubectl_eksdoc.model.machines import managed_by
+from kubectl_eksdoc.model.questions import AwsOperation
 
 KIND, VERSION = "AwsAnswers", 1
 _TIME, _BYTES, _MARK = "$time", "$bytes", "$"

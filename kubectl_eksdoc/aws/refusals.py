@@ -20,8 +20,8 @@ from kubectl_eksdoc.bounds import AnswerLimits, DeadlineExceeded, ReadTime, in_t
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsMissing, AwsRefused, AwsThrottled, UsageError
 from kubectl_eksdoc.held_secrets import without_held
 from kubectl_eksdoc.kubernetes.keeping import hidden
-from kubectl_eksdoc.model.aws.clusters import AwsAccess
-from kubectl_eksdoc.model.aws.questions import AwsOperation
+from kubectl_eksdoc.model.eks import AwsAccess
+from kubectl_eksdoc.model.questions import AwsOperation
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.sessions import Clients

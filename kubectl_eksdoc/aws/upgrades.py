@@ -25,9 +25,10 @@ from kubectl_eksdoc.aws.asking import (
     there,
 )
 from kubectl_eksdoc.aws.ec2 import a_template_version, template_version
-from kubectl_eksdoc.model.aws import questions
-from kubectl_eksdoc.model.aws.addons import Addon, AddonVersions, UpdateHistory
-from kubectl_eksdoc.model.aws.clusters import (
+from kubectl_eksdoc.model import questions
+from kubectl_eksdoc.model.addons import Addon, AddonVersions, UpdateHistory
+from kubectl_eksdoc.model.check_needs import CheckNeed, WantedVersions
+from kubectl_eksdoc.model.eks import (
     MISCONFIGURATION,
     PASSING,
     READINESS,
@@ -41,9 +42,8 @@ from kubectl_eksdoc.model.aws.clusters import (
     UnfitAddon,
     UpgradeFacts,
 )
-from kubectl_eksdoc.model.aws.machines import NodeGroup, TemplateRef, TemplateVersion
-from kubectl_eksdoc.model.check_needs import CheckNeed, WantedVersions
 from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.machines import NodeGroup, TemplateRef, TemplateVersion
 
 _BOTH = ["$Latest", "$Default"]
 

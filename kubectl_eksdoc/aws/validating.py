@@ -22,8 +22,8 @@ from typing import Any
 
 import fastjsonschema
 
+from kubectl_eksdoc.model.addons import Path, SchemaViolation, item, referred, shown
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.aws.addons import Path, SchemaViolation, item, referred, shown
 from kubectl_eksdoc.model.kinds import Unknown
 
 # Which configuration schemas are judged here: those of whose every keyword it is known what it means, and that it is

@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from kubectl_eksdoc.addon_diff.run import outcome
-from kubectl_eksdoc.addon_diff.run.guards import WORKLOADS, RolloutState, not_ready, rollout
-from kubectl_eksdoc.addon_diff.run.outcome import AddonUpdateResult, ExpectedUpdate, Health, checked, unread
+from kubectl_eksdoc.addon_diff import outcome
+from kubectl_eksdoc.addon_diff.guards import WORKLOADS, RolloutState, not_ready, rollout
+from kubectl_eksdoc.addon_diff.outcome import AddonUpdateResult, ExpectedUpdate, Health, checked, unread
 from kubectl_eksdoc.changes.engine import Sent, Step, World
 from kubectl_eksdoc.drain.run.waves import Stage, stage_by_addon, stage_of
 from kubectl_eksdoc.errors import AwsError, ClusterError
 from kubectl_eksdoc.flows.ports import AddonEks
 from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.addons import EksAddonUpdate, Issue, UpdateCall
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
-from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, Issue, UpdateCall
-from kubectl_eksdoc.model.aws.clusters import TargetGroup
 from kubectl_eksdoc.model.change_journal import Became, Part
+from kubectl_eksdoc.model.eks import TargetGroup
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.network import TargetGroupBinding
 from kubectl_eksdoc.model.nodes import Pod

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Protocol
 
+from kubectl_eksdoc.addon_diff.guards import Guard, to_acknowledge
 from kubectl_eksdoc.addon_diff.judging import calls
 from kubectl_eksdoc.addon_diff.merging import MissingValue, differences
+from kubectl_eksdoc.addon_diff.outcome import AddonUpdateResult
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Fate, FieldChange, Mode
 from kubectl_eksdoc.addon_diff.read import PreparedAddonUpdate, prepared
-from kubectl_eksdoc.addon_diff.run.guards import Guard, to_acknowledge
-from kubectl_eksdoc.addon_diff.run.outcome import AddonUpdateResult
 from kubectl_eksdoc.changes.addon_update import AddonUpdate
 from kubectl_eksdoc.changes.engine import Sent, Step
 from kubectl_eksdoc.coredns_lameduck.change.change import CorednsChange, CorefileTexts, changed
@@ -24,13 +24,13 @@ from kubectl_eksdoc.coredns_lameduck.run import ExpectedReload, Verified, judged
 from kubectl_eksdoc.coredns_lameduck.shutdown import DEFAULT_GRACE_S
 from kubectl_eksdoc.errors import Drifted
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.ownership.applying import Conflicts, apply
 from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG, sums
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.kubernetes.keeping import printed_corefile
+from kubectl_eksdoc.kubernetes.ownership.applying import Conflicts, apply
+from kubectl_eksdoc.model.addons import AddonSide
 from kubectl_eksdoc.model.api_objects import AppliedObject, Conflict, Conflicting, Doc, at, with_value
-from kubectl_eksdoc.model.aws.addons import AddonSide
 from kubectl_eksdoc.model.change_journal import Became, Part
 from kubectl_eksdoc.model.coredns import COREFILE, Corefile
 from kubectl_eksdoc.model.findings import Finding

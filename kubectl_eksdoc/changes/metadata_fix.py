@@ -16,11 +16,11 @@ from kubectl_eksdoc.flows.ports import ProbeNamespace
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.probing.result import ProbedNode, ProbeSettings
 from kubectl_eksdoc.imds_probe.run import FixDone, class_patch, of_class, of_group, of_instance, of_node, stage_by_group
+from kubectl_eksdoc.model.addons import EksAddonUpdate, Issue
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, Issue
-from kubectl_eksdoc.model.aws.machines import Instance, NodeGroup
 from kubectl_eksdoc.model.change_journal import Became, Part
 from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.machines import Instance, NodeGroup
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
 from kubectl_eksdoc.model.nodes import Node
 

@@ -17,7 +17,7 @@ from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import number
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
+from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.findings import Subject
 from kubectl_eksdoc.model.interruption import ReportedEvent
 from kubectl_eksdoc.model.kinds import Unknown

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from kubectl_eksdoc.amazon.upgrades.removed_apis import Tables
-from kubectl_eksdoc.amazon.upgrades.skew import NoPath, path
-from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
+from kubectl_eksdoc.amazon.removed_apis import Tables
+from kubectl_eksdoc.amazon.skew import NoPath, in_words, minor_of, path
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import ApiUsage, Doc
 from kubectl_eksdoc.model.check_needs import CheckNeed
@@ -22,7 +21,7 @@ from kubectl_eksdoc.model.quantities import Version, parse
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.drain.result import DrainPlan
-    from kubectl_eksdoc.model.aws.clusters import EksCluster, UpgradeFacts
+    from kubectl_eksdoc.model.eks import EksCluster, UpgradeFacts
     from kubectl_eksdoc.model.interruption import ReportedChanges
     from kubectl_eksdoc.model.nodes import Node
 
@@ -86,7 +85,7 @@ NOT_ASKED = Unknown("no check that was chosen asks for it")
 
 
 def _nothing_of_aws() -> UpgradeFacts:
-    from kubectl_eksdoc.model.aws.clusters import UpgradeFacts
+    from kubectl_eksdoc.model.eks import UpgradeFacts
 
     return UpgradeFacts()
 

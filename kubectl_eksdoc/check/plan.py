@@ -11,7 +11,7 @@ from datetime import date, datetime, timezone
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from kubectl_eksdoc.amazon.upgrades.removed_apis import Tables
+from kubectl_eksdoc.amazon.removed_apis import Tables
 from kubectl_eksdoc.check.causes import AWS, RootCause, among, root_causes
 from kubectl_eksdoc.check.checking import Area, Gate, UpgradeCheck, asked_of, is_told
 from kubectl_eksdoc.check.facts import CheckFacts

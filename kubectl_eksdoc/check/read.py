@@ -16,9 +16,8 @@ from kubectl_eksdoc.addon_diff.judging import owned_by_eks
 from kubectl_eksdoc.addon_diff.manifests import every_object
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest
 from kubectl_eksdoc.amazon import addon_versions
-from kubectl_eksdoc.amazon.upgrades.skew import NoPath
-from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
-from kubectl_eksdoc.amazon.upgrades.written_kinds import going, gone_before
+from kubectl_eksdoc.amazon.skew import NoPath, in_words, minor_of
+from kubectl_eksdoc.amazon.written_kinds import going, gone_before
 from kubectl_eksdoc.aws.addon_side import installed_side
 from kubectl_eksdoc.aws.eks import updates_of_addons
 from kubectl_eksdoc.aws.upgrades import InsightRefresh, nothing_told, upgrade_told
@@ -41,12 +40,12 @@ from kubectl_eksdoc.interruption.plan import InterruptionOptions as Interruption
 from kubectl_eksdoc.interruption.plan import InterruptionPlan
 from kubectl_eksdoc.kubernetes import guards
 from kubectl_eksdoc.model import coredns, kinds
+from kubectl_eksdoc.model.addons import Addon, AddonVersions
 from kubectl_eksdoc.model.api_objects import ApiUsage
-from kubectl_eksdoc.model.aws.addons import Addon, AddonVersions
-from kubectl_eksdoc.model.aws.clusters import Refresh, UpgradeFacts
 from kubectl_eksdoc.model.check_needs import CheckNeed, WantedVersions
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import CommandTarget, shell
+from kubectl_eksdoc.model.eks import Refresh, UpgradeFacts
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Subject
 from kubectl_eksdoc.model.interruption import ReportedChanges
 from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, Resource, Unknown

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.model.aws.addons import Issue
+from kubectl_eksdoc.model.addons import Issue
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource

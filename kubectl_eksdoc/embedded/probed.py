@@ -21,7 +21,6 @@ from kubectl_eksdoc.kubernetes.corefile.edits import sums
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.kubernetes.corefile.plugins import lameduck_s, refusals
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.coredns import (
     COREFILE,
     KEPT,
@@ -34,6 +33,7 @@ from kubectl_eksdoc.model.coredns import (
     Directive,
     is_coredns,
 )
+from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.metadata import PROBE_LABEL, Ask, FamilyAnswer, ProbeReport, ProbeStep, log_of
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.objects.structs import moment

@@ -24,8 +24,8 @@ from kubectl_eksdoc.imds_probe.probing.result import (
     probed_nodes,
 )
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.metadata import report_in
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner

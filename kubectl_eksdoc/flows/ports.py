@@ -8,8 +8,8 @@ from typing import Protocol
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import News
 from kubectl_eksdoc.model.acts import Act, Cordon, Errand, OfPod
+from kubectl_eksdoc.model.addons import Addon, EksAddonUpdate, UpdateCall
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.aws.addons import Addon, EksAddonUpdate, UpdateCall
 from kubectl_eksdoc.model.journal import Entries, Entry, HeldLock, RunPhase, RunStarted, RunSummary
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner

@@ -10,9 +10,9 @@ from collections.abc import Collection, Mapping
 from datetime import date
 from typing import Any, TypeVar
 
-from kubectl_eksdoc.amazon.upgrades.addon_needs import BY_NAME, CompatibilityTable
-from kubectl_eksdoc.amazon.upgrades.custom_apis import CustomApi
-from kubectl_eksdoc.amazon.upgrades.removed_apis import RemovedApi, Tables
+from kubectl_eksdoc.amazon.addon_needs import BY_NAME, CompatibilityTable
+from kubectl_eksdoc.amazon.custom_apis import CustomApi
+from kubectl_eksdoc.amazon.removed_apis import RemovedApi, Tables
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.host.documents import hand_written, read_text, short
 from kubectl_eksdoc.model.findings import ANY, Suppression

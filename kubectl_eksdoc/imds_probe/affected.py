@@ -31,8 +31,8 @@ from kubectl_eksdoc.imds_probe.programs import (
     programs_of,
     read,
 )
-from kubectl_eksdoc.model.aws.machines import Image, MetadataOptions, PodIdentity
 from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.machines import Image, MetadataOptions, PodIdentity
 from kubectl_eksdoc.model.nodes import Container, ContainerRunState, LogOf, Pod, RoleBy
 
 # Into which pods it is worth looking, since reading their logs is a request each, and what is found there.

@@ -21,10 +21,10 @@ from kubectl_eksdoc.imds_probe.affected import (
 from kubectl_eksdoc.imds_probe.evidence import ENOUGH_DAYS, Counted, answered, in_all, rejected
 from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Finding, Remedy, Subject, When
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.missing_rights import allow, learned
 from kubectl_eksdoc.model.nodes import NodeOwner, Pod, pod_count
 from kubectl_eksdoc.probes import owner_of

@@ -26,12 +26,12 @@ from kubectl_eksdoc.imds_probe.evidence import role_clauses, role_used, tells, w
 from kubectl_eksdoc.imds_probe.judging import judged, judged_whole, reasons, some, whose
 from kubectl_eksdoc.imds_probe.programs import program_of
 from kubectl_eksdoc.imds_probe.sources import MetadataFacts, MetadataService, NodesAlike, counted_of, nodes_alike
-from kubectl_eksdoc.model.aws.machines import MetadataOptions, NodeGroup, PodIdentity, SaidOptions
 from kubectl_eksdoc.model.baseline import SavedResult
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import CommandTarget, shell
 from kubectl_eksdoc.model.findings import Code, Finding, Subject, in_order, reached
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.machines import MetadataOptions, NodeGroup, PodIdentity, SaidOptions
 from kubectl_eksdoc.model.missing_rights import as_read
 from kubectl_eksdoc.model.nodes import NodeOwner, Pod, RoleBy
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 
-from kubectl_eksdoc.amazon.upgrades.addon_needs import by_image, tag_of
+from kubectl_eksdoc.amazon.addon_needs import by_image, tag_of
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.keeping import MARK, hidden
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records, sections

@@ -16,7 +16,11 @@ from kubectl_eksdoc.imds_probe.evidence import may_use_role, worth_asking
 from kubectl_eksdoc.imds_probe.plan import MetadataPlan, plan_metadata, worth_a_look
 from kubectl_eksdoc.imds_probe.sources import BY_PARAMETER, EvidenceSource, MetadataFacts, instance_of
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws.machines import (
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.connection import CommandTarget
+from kubectl_eksdoc.model.findings import Subject
+from kubectl_eksdoc.model.kinds import Absent, Unknown, with_later
+from kubectl_eksdoc.model.machines import (
     Instance,
     MachineFacts,
     MachineKeys,
@@ -26,10 +30,6 @@ from kubectl_eksdoc.model.aws.machines import (
     TemplateVersion,
     V1Calls,
 )
-from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.connection import CommandTarget
-from kubectl_eksdoc.model.findings import Subject
-from kubectl_eksdoc.model.kinds import Absent, Unknown, with_later
 from kubectl_eksdoc.model.nodes import Container, LogOf, NodeOwner, Pod
 from kubectl_eksdoc.model.spelling import maybe
 from kubectl_eksdoc.probes import owner_of

@@ -11,12 +11,12 @@ from dataclasses import replace
 
 from kubectl_eksdoc.drain.run.waves import Stage
 from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.addons import Issue
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.model.aws.addons import Issue
-from kubectl_eksdoc.model.aws.machines import Instance, MetadataOptions, NodeGroup
 from kubectl_eksdoc.model.change_journal import Became, Part
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.knowledge import made, told_of
+from kubectl_eksdoc.model.machines import Instance, MetadataOptions, NodeGroup
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
 
 # What became of each part of a fix, by what is read again.

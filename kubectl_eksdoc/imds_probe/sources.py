@@ -28,7 +28,9 @@ from kubectl_eksdoc.amazon.metadata_service import (
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.affected import Assumed, IntendedOptions, PodEvidence
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws.machines import (
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.kinds import Absent, Resource, Unknown
+from kubectl_eksdoc.model.machines import (
     Image,
     Instance,
     MachineFacts,
@@ -40,8 +42,6 @@ from kubectl_eksdoc.model.aws.machines import (
     TemplateVersion,
     V1Calls,
 )
-from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.kinds import Absent, Resource, Unknown
 from kubectl_eksdoc.model.nodes import NODE_POOL, Node, NodeOwner
 
 # What the metadata service of nodes is judged by.

@@ -10,10 +10,10 @@ from kubectl_eksdoc.amazon.iam import IamMatch, IamRequest, PolicyDecision, Ruli
 from kubectl_eksdoc.amazon.interruption import EventKind, about, matches
 from kubectl_eksdoc.interruption.installs import InterruptionFacts, Link, unknown
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.aws.queues import EventRule, KmsKey, Queue, RuleTarget
 from kubectl_eksdoc.model.findings import Code, Remedy, Subject
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.quantities import Version
+from kubectl_eksdoc.model.queues import EventRule, KmsKey, Queue, RuleTarget
 
 EVENTS = "events.amazonaws.com"
 KEY_ACTIONS = ("kms:Decrypt", "kms:GenerateDataKey")

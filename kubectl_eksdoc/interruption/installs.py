@@ -14,7 +14,6 @@ from kubectl_eksdoc.amazon import interruption
 from kubectl_eksdoc.amazon.interruption import ARGUMENT, CONFIG_KEY, CONFIG_MAP, VARIABLE
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at
-from kubectl_eksdoc.model.aws.queues import InterruptionAnswers
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
@@ -23,6 +22,7 @@ from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.missing_rights import learned
 from kubectl_eksdoc.model.nodes import Pod, RoleBy
 from kubectl_eksdoc.model.quantities import Version, parse
+from kubectl_eksdoc.model.queues import InterruptionAnswers
 
 # The chain from EventBridge to Karpenter: each link with what is there, and the finding that it makes.
 

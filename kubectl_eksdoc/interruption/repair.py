@@ -16,12 +16,12 @@ from kubectl_eksdoc.interruption.delivery import EVENTS, KEY_ACTIONS, NO_RULE, k
 from kubectl_eksdoc.interruption.installs import InterruptionFacts, Link
 from kubectl_eksdoc.interruption.rights import DECRYPT, Role, lacking_of, role_of
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.aws.clusters import part_of
-from kubectl_eksdoc.model.aws.queues import EventRule, KmsKey, Queue, RolePolicies
 from kubectl_eksdoc.model.connection import in_turn, shell
+from kubectl_eksdoc.model.eks import part_of
 from kubectl_eksdoc.model.findings import Code, Status
 from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.queues import EventRule, KmsKey, Queue, RolePolicies
 
 # What has to be made or changed, by what was found: nothing that is in order is in it, and nothing that is not
 # known.

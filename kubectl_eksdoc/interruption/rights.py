@@ -12,7 +12,6 @@ from kubectl_eksdoc.interruption.delivery import NAMELESS, NOWHERE
 from kubectl_eksdoc.interruption.installs import NAME_LABEL, InterruptionFacts, Link, unknown
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.aws.queues import KmsKey, Queue, RolePolicies
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import kubectl
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Subject
@@ -20,6 +19,7 @@ from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.missing_rights import allow
 from kubectl_eksdoc.model.nodes import NodeOwner, RoleBy
+from kubectl_eksdoc.model.queues import KmsKey, Queue, RolePolicies
 
 DECRYPT = "kms:Decrypt"
 

@@ -11,7 +11,6 @@ from kubectl_eksdoc.amazon import interruption
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.interruption.installs import InterruptionFacts, Link, unknown
 from kubectl_eksdoc.kubernetes.guards import matching
-from kubectl_eksdoc.model.aws.queues import Queue
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import is_coredns
@@ -20,6 +19,7 @@ from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod, pod_count
 from kubectl_eksdoc.model.quantities import Version
+from kubectl_eksdoc.model.queues import Queue
 from kubectl_eksdoc.probes import owner_of
 
 NOTICE_S = 120

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from urllib.parse import quote
 
-from kubectl_eksdoc.amazon.upgrades.removed_apis import METRIC
+from kubectl_eksdoc.amazon.removed_apis import METRIC
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.kube.answers import ContinueTokenExpired, Incomplete, NotServed, RequestRefused
 from kubectl_eksdoc.kube.exchanges import RetryPolicy

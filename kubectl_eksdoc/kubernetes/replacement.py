@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 
-from kubectl_eksdoc.amazon.upgrades.addon_needs import KNOWN, SoftwareRole
+from kubectl_eksdoc.amazon.addon_needs import KNOWN, SoftwareRole
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster

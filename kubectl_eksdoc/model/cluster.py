@@ -22,9 +22,9 @@ if TYPE_CHECKING:  # whoever reads manifests alone makes none of these
         KindUsage,
         ObjectName,
     )
-    from kubectl_eksdoc.model.aws.machines import SaidOptions
     from kubectl_eksdoc.model.budgets import Budget
     from kubectl_eksdoc.model.interruption import ReportedChanges, SpotEvent
+    from kubectl_eksdoc.model.machines import SaidOptions
     from kubectl_eksdoc.model.network import EndpointSlice, Service, TargetGroupBinding, Webhook
     from kubectl_eksdoc.model.nodes import LogOf, Node, Pod
     from kubectl_eksdoc.model.selectors import Labels
@@ -40,7 +40,7 @@ NO_TIME = datetime.fromtimestamp(0, timezone.utc)
 
 
 def _nothing_said() -> SaidOptions:
-    from kubectl_eksdoc.model.aws.machines import SaidOptions
+    from kubectl_eksdoc.model.machines import SaidOptions
 
     return SaidOptions()
 

@@ -7,7 +7,7 @@ from dataclasses import field
 from datetime import datetime
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.aws.addons import UpdateHistory
+from kubectl_eksdoc.model.addons import UpdateHistory
 from kubectl_eksdoc.model.findings import Subject
 from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.model.nodes import Container, LogOf, RoleBy

@@ -11,8 +11,8 @@ from dataclasses import replace
 from enum import Enum
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.aws.machines import MetadataOptions, SaidOptions
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.machines import MetadataOptions, SaidOptions
 from kubectl_eksdoc.model.placing import ProbeLabels
 
 

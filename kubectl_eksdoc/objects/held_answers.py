@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from kubectl_eksdoc.amazon.upgrades.removed_apis import METRIC, ROWS
+from kubectl_eksdoc.amazon.removed_apis import METRIC, ROWS
 from kubectl_eksdoc.model.api_objects import (
     AppliedObjects,
     Doc,

@@ -15,10 +15,10 @@ import msgspec
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.model.aws.machines import SaidOptions
 from kubectl_eksdoc.model.cluster import NodeClass, NodePool
 from kubectl_eksdoc.model.interruption import SpotEvent
 from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.machines import SaidOptions
 from kubectl_eksdoc.objects import budgets, network, nodes, pods, storage, workloads
 from kubectl_eksdoc.objects.sharing import SharedTexts
 from kubectl_eksdoc.objects.structs import Lean, Meta, Object, moment

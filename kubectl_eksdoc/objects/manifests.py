@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from kubectl_eksdoc.amazon.upgrades.written_kinds import KEPT_BY_SERVER, LAST_APPLIED, row_of, written
+from kubectl_eksdoc.amazon.written_kinds import KEPT_BY_SERVER, LAST_APPLIED, row_of, written
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import (
     Doc,

@@ -9,15 +9,15 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
+from kubectl_eksdoc.addon_diff import outcome
+from kubectl_eksdoc.addon_diff import outcome as targets
 from kubectl_eksdoc.addon_diff.fields import value_of
+from kubectl_eksdoc.addon_diff.guards import Guard
 from kubectl_eksdoc.addon_diff.judging import calls
 from kubectl_eksdoc.addon_diff.merging import MissingValue
+from kubectl_eksdoc.addon_diff.outcome import AddonRollback, AddonUpdateResult, FieldCheck, Verdict
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import Fate, Mode
-from kubectl_eksdoc.addon_diff.run import outcome
-from kubectl_eksdoc.addon_diff.run import outcome as targets
-from kubectl_eksdoc.addon_diff.run.guards import Guard
-from kubectl_eksdoc.addon_diff.run.outcome import AddonRollback, AddonUpdateResult, FieldCheck, Verdict
 from kubectl_eksdoc.drain.run.waves import Stage
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.keeping import printed

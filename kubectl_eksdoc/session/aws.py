@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.aws.asking import VerifiedCluster
     from kubectl_eksdoc.aws.refusals import LiveAws
     from kubectl_eksdoc.kube.identity import AwsRequest
-    from kubectl_eksdoc.model.aws.clusters import AwsAccess
-    from kubectl_eksdoc.model.aws.questions import AwsOperation
     from kubectl_eksdoc.model.connection import Connection
+    from kubectl_eksdoc.model.eks import AwsAccess
+    from kubectl_eksdoc.model.questions import AwsOperation
 
 
 def believe_live(connection: Connection, wanted: AwsRequest) -> VerifiedCluster:
@@ -95,7 +95,7 @@ class DemoAnswers:
     @property
     def access(self) -> AwsAccess:
         from kubectl_eksdoc.embedded.demo.reader import IDENTITY, account
-        from kubectl_eksdoc.model.aws.clusters import AwsAccess
+        from kubectl_eksdoc.model.eks import AwsAccess
 
         who = IDENTITY
         return AwsAccess(who.cluster, who.region, "demo", account=who.account, server=account()["endpoint"])

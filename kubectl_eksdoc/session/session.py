@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.kube.single_objects import SingleObjects
     from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, ObjectName
-    from kubectl_eksdoc.model.aws.clusters import EksCluster
     from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.model.connection import Connection
+    from kubectl_eksdoc.model.eks import EksCluster
     from kubectl_eksdoc.model.kinds import Resource
     from kubectl_eksdoc.objects.held import HeldChanges, HeldObjects, HeldSigns
     from kubectl_eksdoc.objects.held_answers import HeldApis

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.host.archives.snapshot import SnapshotFile
     from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.kubernetes.keeping import KeptAnnotations
-    from kubectl_eksdoc.model.aws.clusters import AwsAccess
     from kubectl_eksdoc.model.connection import Connection
+    from kubectl_eksdoc.model.eks import AwsAccess
     from kubectl_eksdoc.objects.single import RawObjects
     from kubectl_eksdoc.snapshot.recording import SnapshotRecorder
 

@@ -18,8 +18,8 @@ from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, Fate, Mode, OfVersion
 from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.aws.addon_side import chart_defaults
+from kubectl_eksdoc.model.addons import Addon, EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.aws.addons import Addon, EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.findings import Code, Status
 from kubectl_eksdoc.model.kinds import Unknown
 from tests.addon.stand_in import hands

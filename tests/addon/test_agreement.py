@@ -13,12 +13,12 @@ from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, Mode, OfVersion
 from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.aws.addon_side import chart_defaults
-from kubectl_eksdoc.kubernetes.api.ownership.comparing import compare
-from kubectl_eksdoc.kubernetes.api.ownership.entries import read, without_entries
 from kubectl_eksdoc.kubernetes.api.types import schema_of
+from kubectl_eksdoc.kubernetes.ownership.comparing import compare
+from kubectl_eksdoc.kubernetes.ownership.entries import read, without_entries
+from kubectl_eksdoc.model.addons import Addon
 from kubectl_eksdoc.model.api_objects import Doc, named
-from kubectl_eksdoc.model.aws.addons import Addon
-from kubectl_eksdoc.model.aws.clusters import EksCluster
+from kubectl_eksdoc.model.eks import EksCluster
 from kubectl_eksdoc.model.kinds import Unknown
 from tests.addon.stand_in.histories import (
     HISTORIES,

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from kubectl_eksdoc.addon_diff import outcome
+from kubectl_eksdoc.addon_diff.guards import is_nothing
 from kubectl_eksdoc.addon_diff.merging import MISSING
-from kubectl_eksdoc.addon_diff.run import outcome
-from kubectl_eksdoc.addon_diff.run.guards import is_nothing
-from kubectl_eksdoc.addon_diff.run.outcome import ExpectedUpdate, Verdict, checked, expected_of, from_doc, to_doc
+from kubectl_eksdoc.addon_diff.outcome import ExpectedUpdate, Verdict, checked, expected_of, from_doc, to_doc
 from kubectl_eksdoc.changes.addon_update import STILL_S
 from kubectl_eksdoc.drain.run.waves import Stage
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsRefused, Stopped
 from kubectl_eksdoc.model.api_objects import ObjectName, named
-from kubectl_eksdoc.model.aws.clusters import TargetGroup, TargetHealth
+from kubectl_eksdoc.model.eks import TargetGroup, TargetHealth
 from kubectl_eksdoc.model.kinds import Absent, Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import made
 from kubectl_eksdoc.model.network import TargetGroupBinding

@@ -9,8 +9,8 @@ from kubectl_eksdoc.addon_diff.plan import plan_update
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest
 from kubectl_eksdoc.addon_diff.read import plan_addon
 from kubectl_eksdoc.addon_diff.standing import ObjectSearch, searched
+from kubectl_eksdoc.model.addons import Addon
 from kubectl_eksdoc.model.api_objects import AppliedObjects, ObjectName
-from kubectl_eksdoc.model.aws.addons import Addon
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Unknown
 from tests.addon_diff.terraform.worlds import Held, World

@@ -12,12 +12,12 @@ from kubectl_eksdoc.addon_diff.fields import value_at
 from kubectl_eksdoc.addon_diff.manifests import built, manifests
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Fate, FieldChange, Mode, OfVersion
 from kubectl_eksdoc.aws.addon_side import chart_defaults
-from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, apply, merged
-from kubectl_eksdoc.kubernetes.api.ownership.comparing import Path
-from kubectl_eksdoc.kubernetes.api.ownership.entries import updated
 from kubectl_eksdoc.kubernetes.api.types import schema_of
+from kubectl_eksdoc.kubernetes.ownership.applying import AppliedDocument, apply, merged
+from kubectl_eksdoc.kubernetes.ownership.comparing import Path
+from kubectl_eksdoc.kubernetes.ownership.entries import updated
+from kubectl_eksdoc.model.addons import Addon
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.aws.addons import Addon
 from kubectl_eksdoc.model.findings import Code, Status
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.render.addon.update import verdict

@@ -14,12 +14,12 @@ from kubectl_eksdoc.addon_diff.fields import value_at
 from kubectl_eksdoc.addon_diff.manifests import objects_of
 from kubectl_eksdoc.addon_diff.merging import MISSING
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode, OfVersion, differing
-from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, apply, removed
-from kubectl_eksdoc.kubernetes.api.ownership.comparing import FieldSet, tree_of
-from kubectl_eksdoc.kubernetes.api.ownership.entries import read, updated, without_entries
 from kubectl_eksdoc.kubernetes.api.types import schema_of
+from kubectl_eksdoc.kubernetes.ownership.applying import AppliedDocument, apply, removed
+from kubectl_eksdoc.kubernetes.ownership.comparing import FieldSet, tree_of
+from kubectl_eksdoc.kubernetes.ownership.entries import read, updated, without_entries
+from kubectl_eksdoc.model.addons import Addon
 from kubectl_eksdoc.model.api_objects import Doc, at, named
-from kubectl_eksdoc.model.aws.addons import Addon
 from kubectl_eksdoc.model.findings import Code, Finding, Status
 from kubectl_eksdoc.model.kinds import Unknown
 from tests import raw_facts

@@ -12,13 +12,13 @@ from kubectl_eksdoc.addon_diff.merging import merged
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, Mode, OfVersion
 from kubectl_eksdoc.addon_diff.usage import Usage
-from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, apply
-from kubectl_eksdoc.kubernetes.api.ownership.entries import updated
 from kubectl_eksdoc.kubernetes.api.types import schema_of
+from kubectl_eksdoc.kubernetes.ownership.applying import AppliedDocument, apply
+from kubectl_eksdoc.kubernetes.ownership.entries import updated
+from kubectl_eksdoc.model.addons import Addon, Issue
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.api_objects import with_value as with_at
-from kubectl_eksdoc.model.aws.addons import Addon, Issue
-from kubectl_eksdoc.model.aws.clusters import EksCluster
+from kubectl_eksdoc.model.eks import EksCluster
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.nodes import Asks, Branch, Probe

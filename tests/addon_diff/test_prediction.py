@@ -13,9 +13,9 @@ from kubectl_eksdoc.addon_diff.manifests import AWS_NODE, rendered
 from kubectl_eksdoc.addon_diff.merging import MISSING, merged
 from kubectl_eksdoc.addon_diff.prediction import Fate, FieldChange, Mode, predict
 from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths
-from kubectl_eksdoc.kubernetes.api.ownership.comparing import names_item
+from kubectl_eksdoc.kubernetes.ownership.comparing import names_item
+from kubectl_eksdoc.model.addons import Path as ConfigPath
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.aws.addons import Path as ConfigPath
 from kubectl_eksdoc.model.kinds import Confidence
 from tests.addon_diff.incident import CHART, EARLY_DEMUX, POD_ENI, a_persons, chart, rich, schema
 

@@ -6,9 +6,9 @@ import pytest
 
 from kubectl_eksdoc.addon_diff.prediction import _invalid
 from kubectl_eksdoc.kubernetes.api.defaults import with_defaults
-from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, ApplyRefused, apply
-from kubectl_eksdoc.kubernetes.api.ownership.entries import without_entries
 from kubectl_eksdoc.kubernetes.api.types import schema_of
+from kubectl_eksdoc.kubernetes.ownership.applying import AppliedDocument, ApplyRefused, apply
+from kubectl_eksdoc.kubernetes.ownership.entries import without_entries
 from kubectl_eksdoc.model.api_objects import Doc, named
 from tests.addon_diff.incident import NOW
 from tests.addon_diff.test_passing_wrongly import histories, plain, recorded

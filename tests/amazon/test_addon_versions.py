@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.amazon.addon_versions import is_offered, steps, target
-from kubectl_eksdoc.model.aws.addons import AddonVersion, AddonVersions, CompatibleVersion
+from kubectl_eksdoc.model.addons import AddonVersion, AddonVersions, CompatibleVersion
 
 
 def a_version(version: str, *fits: str, default: str = "") -> AddonVersion:

@@ -17,8 +17,8 @@ from kubectl_eksdoc.amazon.metadata_service import (
     of_group_by_eks,
     verdict,
 )
-from kubectl_eksdoc.model.aws.machines import Image, MetadataOptions, SaidOptions
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.machines import Image, MetadataOptions, SaidOptions
 
 DENIED = Unknown("not allowed", "ec2:DescribeLaunchTemplateVersions")
 PLAIN, V2 = Image("ami-1"), Image("ami-2", v2=True)

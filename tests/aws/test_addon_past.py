@@ -8,7 +8,7 @@ import pytest
 
 from kubectl_eksdoc.aws.addon_side import addon_past
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing
-from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
+from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from tests.aws.answers import Scripted, sees
 from tests.builders import NOW

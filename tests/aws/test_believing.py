@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.aws.asking import believed
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsOtherCluster, UsageError
-from kubectl_eksdoc.model.aws.clusters import AwsAccess
+from kubectl_eksdoc.model.eks import AwsAccess
 from tests.aws.answers import ACCOUNT, ENDPOINT, REGION, Scripted, a_caller, a_cluster
 
 PEM = "-----BEGIN CERTIFICATE-----\nMIIB\nAAAA\n-----END CERTIFICATE-----\n"

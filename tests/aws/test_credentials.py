@@ -12,7 +12,7 @@ import pytest
 from kubectl_eksdoc.aws.asking import caller_of
 from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.errors import AwsLogin
-from kubectl_eksdoc.model.aws.clusters import AwsAccess
+from kubectl_eksdoc.model.eks import AwsAccess
 from tests.aws.test_live import ACCOUNT, NO_FILES, OTHER, ROLE, access, live, prod
 
 if TYPE_CHECKING:

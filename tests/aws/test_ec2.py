@@ -10,7 +10,8 @@ from kubectl_eksdoc.amazon.metadata_service import launch
 from kubectl_eksdoc.aws import ec2, machines
 from kubectl_eksdoc.aws.asking import VerifiedCluster, believed
 from kubectl_eksdoc.errors import AwsDenied
-from kubectl_eksdoc.model.aws.machines import (
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.machines import (
     Image,
     Instance,
     MetadataOptions,
@@ -20,7 +21,6 @@ from kubectl_eksdoc.model.aws.machines import (
     TemplateRef,
     TemplateVersion,
 )
-from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.session.aws import DemoAnswers
 from tests.aws.answers import Scripted, sees
 from tests.aws.test_live import live, prod

@@ -10,7 +10,7 @@ import pytest
 from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.asking import AT_ONCE, at_once, issues
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing
-from kubectl_eksdoc.model.aws.addons import (
+from kubectl_eksdoc.model.addons import (
     Addon,
     AddonConfiguration,
     AddonVersion,
@@ -20,7 +20,7 @@ from kubectl_eksdoc.model.aws.addons import (
     Issue,
     UpdateHistory,
 )
-from kubectl_eksdoc.model.aws.clusters import ClusterVersion, part_of
+from kubectl_eksdoc.model.eks import ClusterVersion, part_of
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from tests.aws.answers import Scripted, sees
 

@@ -17,9 +17,9 @@ from kubectl_eksdoc.aws.asking import at_once, caller_of, cluster_named
 from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.bounds import ReadTime
 from kubectl_eksdoc.errors import AwsError, AwsRefused
-from kubectl_eksdoc.model.aws import questions
-from kubectl_eksdoc.model.aws.clusters import AwsAccess
-from kubectl_eksdoc.model.aws.questions import AwsOperation
+from kubectl_eksdoc.model import questions
+from kubectl_eksdoc.model.eks import AwsAccess
+from kubectl_eksdoc.model.questions import AwsOperation
 from tests.fakes.apiserver import ApiServer, Reply, Request, json_reply
 from tests.fakes.programs import program
 from tests.kube.test_hostile import OK, for_ever

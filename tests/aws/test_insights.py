@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.aws import eks, machines, upgrades
 from kubectl_eksdoc.aws.upgrades import InsightRefresh
 from kubectl_eksdoc.errors import AwsDenied, AwsThrottled
-from kubectl_eksdoc.model.aws.clusters import Client, Deprecation, Insight, InsightDetail, Refresh, UnfitAddon
-from kubectl_eksdoc.model.aws.machines import TemplateRef
+from kubectl_eksdoc.model.eks import Client, Deprecation, Insight, InsightDetail, Refresh, UnfitAddon
 from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.machines import TemplateRef
 from tests.aws.answers import Scripted
 from tests.aws.near_documents import SCALARS
 from tests.aws.upgrade_account import NOW, a_group, account, an_insight, sees

@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.aws.recorded import AwsAnswerCleaner
 from kubectl_eksdoc.kubernetes.keeping import Digests, KeptAnnotations, is_digest
-from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model import questions
 
 KEPT = AwsAnswerCleaner(KeptAnnotations(Digests(b"a key")))
 

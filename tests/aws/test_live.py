@@ -27,13 +27,13 @@ from kubectl_eksdoc.errors import (
     AwsThrottled,
     UsageError,
 )
-from kubectl_eksdoc.model.aws import questions
-from kubectl_eksdoc.model.aws.addons import Addon, EksAddonUpdate
-from kubectl_eksdoc.model.aws.clusters import AwsAccess
-from kubectl_eksdoc.model.aws.machines import TemplateRef
-from kubectl_eksdoc.model.aws.questions import AwsOperation
-from kubectl_eksdoc.model.aws.queues import FiguresOf, RolePolicies
+from kubectl_eksdoc.model import questions
+from kubectl_eksdoc.model.addons import Addon, EksAddonUpdate
+from kubectl_eksdoc.model.eks import AwsAccess
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.machines import TemplateRef
+from kubectl_eksdoc.model.questions import AwsOperation
+from kubectl_eksdoc.model.queues import FiguresOf, RolePolicies
 from tests.aws.answers import sees
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import pytest
 
 from kubectl_eksdoc.aws.machines import v1_calls
 from kubectl_eksdoc.errors import AwsDenied
-from kubectl_eksdoc.model.aws.machines import V1Calls
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.machines import V1Calls
 from tests.aws.answers import Scripted, sees
 from tests.builders import NOW
 

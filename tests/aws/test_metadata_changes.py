@@ -19,9 +19,9 @@ from kubectl_eksdoc.changes.metadata_fix import Ports, fix_of
 from kubectl_eksdoc.drain.run.waves import Stage
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused
 from kubectl_eksdoc.imds_probe.run import FixDone
-from kubectl_eksdoc.model.aws.machines import Instance, MetadataOptions, SaidOptions, TemplateRef
 from kubectl_eksdoc.model.change_journal import Became
 from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.machines import Instance, MetadataOptions, SaidOptions, TemplateRef
 from kubectl_eksdoc.model.metadata import Act, OnInstances, OnTemplate, SetOptions
 from tests.aws.test_live import live, prod
 from tests.changes.fixed import FakeClasses, Kept

@@ -10,8 +10,8 @@ import pytest
 
 from kubectl_eksdoc.aws.node_roles import last_accessed, role_events
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsThrottled
-from kubectl_eksdoc.model.aws.machines import RoleUse, RoleUses
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.machines import RoleUse, RoleUses
 from tests.aws.answers import Scripted, sees
 from tests.aws.test_live import live, prod
 from tests.aws.world.role_uses import event

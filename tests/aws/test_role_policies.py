@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.aws.queues import role_policies
-from kubectl_eksdoc.model.aws.queues import RolePolicies
 from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.queues import RolePolicies
 from tests.aws.answers import ACCOUNT, Scripted, sees
 
 ARN = f"arn:aws:iam::{ACCOUNT}:role/karpenter"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.aws.queues import figures
-from kubectl_eksdoc.model.aws.queues import Figures, FiguresOf
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.queues import Figures, FiguresOf
 from tests.aws.answers import Scripted, sees
 
 ABOUT = FiguresOf("", ("spot",), datetime(2026, 11, 20, 9, tzinfo=timezone.utc))

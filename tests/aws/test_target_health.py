@@ -12,8 +12,8 @@ import pytest
 from kubectl_eksdoc.aws.eks import AddonUpdates, target_group
 from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused
-from kubectl_eksdoc.model.aws.addons import UpdateCall
-from kubectl_eksdoc.model.aws.clusters import AwsAccess, TargetGroup, TargetHealth
+from kubectl_eksdoc.model.addons import UpdateCall
+from kubectl_eksdoc.model.eks import AwsAccess, TargetGroup, TargetHealth
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from tests.aws.answers import Scripted, sees
 from tests.aws.test_addon_side import seen

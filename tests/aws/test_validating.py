@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.addon_diff.exposure import remedy
 from kubectl_eksdoc.aws.validating import broken
-from kubectl_eksdoc.model.aws.addons import Path, SchemaViolation, item
+from kubectl_eksdoc.model.addons import Path, SchemaViolation, item
 from kubectl_eksdoc.model.kinds import Unknown
 from tests.addon_diff.schema.any_schemas import PUBLISHED, nonsense, schemas
 from tests.aws.near_documents import near

@@ -11,11 +11,11 @@ from kubectl_eksdoc.changes.engine import Kind, World, carry_out, go_on
 from kubectl_eksdoc.changes.metadata_fix import Ports, fix_of
 from kubectl_eksdoc.errors import Drifted, JournalError
 from kubectl_eksdoc.imds_probe.run import FixDone, from_doc, to_doc
+from kubectl_eksdoc.model.addons import EksAddonUpdate, Issue
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, Issue
-from kubectl_eksdoc.model.aws.machines import Instance, MetadataOptions, NodeGroup, SaidOptions, TemplateRef
 from kubectl_eksdoc.model.change_journal import Past, past_of
 from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.machines import Instance, MetadataOptions, NodeGroup, SaidOptions, TemplateRef
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
 from tests.addon.updating import Time
 

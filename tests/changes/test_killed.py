@@ -14,8 +14,8 @@ from typing import Protocol
 
 import pytest
 
+from kubectl_eksdoc.addon_diff.outcome import AddonRollback
 from kubectl_eksdoc.addon_diff.read import PreparedAddonUpdate
-from kubectl_eksdoc.addon_diff.run.outcome import AddonRollback
 from kubectl_eksdoc.changes.addon_update import UPDATE, AddonUpdate
 from kubectl_eksdoc.changes.dns_change import CONFIG_MAP, After, DnsChange, Looking, MapApply
 from kubectl_eksdoc.changes.engine import World, _Journal, carry_out, go_on

@@ -21,11 +21,11 @@ from kubectl_eksdoc.errors import (
     Stopped,
 )
 from kubectl_eksdoc.imds_probe.run import from_doc, group_reverting, to_doc
+from kubectl_eksdoc.model.addons import Issue
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.aws.addons import Issue
-from kubectl_eksdoc.model.aws.machines import Instance, MetadataOptions, NodeGroup, SaidOptions, TemplateRef
 from kubectl_eksdoc.model.change_journal import Became, SavedChange, State
 from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.machines import Instance, MetadataOptions, NodeGroup, SaidOptions, TemplateRef
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
 from tests.changes.fixed import CLASS, GROUP, ONE, TEMPLATE, TWO, Case, FakeClasses, a_class, ident, instances
 

@@ -9,10 +9,10 @@ from typing import Any
 from kubectl_eksdoc.check.facts import CheckFacts, CurrentVersion, way
 from kubectl_eksdoc.check.registry import ALL
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion
-from kubectl_eksdoc.model.aws.clusters import ClusterVersion, EksCluster, UpgradeFacts
+from kubectl_eksdoc.model.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.eks import ClusterVersion, EksCluster, UpgradeFacts
 from kubectl_eksdoc.model.findings import Code, Finding, Status
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Unknown
 from kubectl_eksdoc.model.nodes import Calls, Pod

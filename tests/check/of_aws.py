@@ -9,11 +9,11 @@ from typing import Any
 
 from kubectl_eksdoc.check.facts import CheckFacts, UpgradePath
 from kubectl_eksdoc.check.registry import ALL
-from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
-from kubectl_eksdoc.model.aws.clusters import PASSING, READINESS, EksCluster, Insight, UpgradeFacts
-from kubectl_eksdoc.model.aws.machines import QUOTAS, NodeGroup, Quota, Subnet
+from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
+from kubectl_eksdoc.model.eks import PASSING, READINESS, EksCluster, Insight, UpgradeFacts
 from kubectl_eksdoc.model.findings import Code, Finding, Status
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.machines import QUOTAS, NodeGroup, Quota, Subnet
 from kubectl_eksdoc.model.quantities import Version
 from tests.builders import NOW, a_cluster, a_node, a_pod
 

@@ -12,8 +12,8 @@ from kubectl_eksdoc.check.checking import UpgradeCheck
 from kubectl_eksdoc.check.checklist.nodes import checklist
 from kubectl_eksdoc.check.checks import control_plane, programs
 from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.model.aws.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion, Issue
-from kubectl_eksdoc.model.aws.clusters import ClusterVersion
+from kubectl_eksdoc.model.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion, Issue
+from kubectl_eksdoc.model.eks import ClusterVersion
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from tests.builders import NOW

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.check.checks import addresses, control_plane, group_updates, insighted, running
-from kubectl_eksdoc.model.aws.addons import Issue
-from kubectl_eksdoc.model.aws.clusters import Client, Deprecation, InsightDetail, TemplateVersions, UnfitAddon
-from kubectl_eksdoc.model.aws.machines import QUOTAS, Quota, Subnet, TemplateRef, TemplateVersion
+from kubectl_eksdoc.model.addons import Issue
+from kubectl_eksdoc.model.eks import Client, Deprecation, InsightDetail, TemplateVersions, UnfitAddon
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.machines import QUOTAS, Quota, Subnet, TemplateRef, TemplateVersion
 from tests.builders import NOW, a_budget, pods
 from tests.check.of_aws import (
     DENIED,

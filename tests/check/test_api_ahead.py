@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.amazon.upgrades import custom_apis, removed_apis
-from kubectl_eksdoc.amazon.upgrades.removed_apis import Tables
+from kubectl_eksdoc.amazon import custom_apis, removed_apis
+from kubectl_eksdoc.amazon.removed_apis import Tables
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.model import kinds

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.amazon.upgrades.removed_apis import ROWS, RemovedApi, removed_api
-from kubectl_eksdoc.amazon.upgrades.written_kinds import going, gone_before, resource_of
+from kubectl_eksdoc.amazon.removed_apis import ROWS, RemovedApi, removed_api
+from kubectl_eksdoc.amazon.written_kinds import going, gone_before, resource_of
 from kubectl_eksdoc.check.checks import api_manifests
 from kubectl_eksdoc.check.facts import CheckFacts, UpgradePath
 from kubectl_eksdoc.model.api_objects import (

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from kubectl_eksdoc.amazon.addon_needs import is_standard
 from kubectl_eksdoc.amazon.group_updates import surge, unavailable
-from kubectl_eksdoc.amazon.upgrades.addon_needs import is_standard
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws.machines import GP3, NODES_PER_GROUP, ON_DEMAND, QUOTAS, SPOT, Quota, Subnet
 from kubectl_eksdoc.model.findings import Code, Severity, Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.machines import GP3, NODES_PER_GROUP, ON_DEMAND, QUOTAS, SPOT, Quota, Subnet
 from kubectl_eksdoc.model.nodes import Calls
 from tests.builders import pods
 from tests.check.of_aws import DENIED, SUBNETS, a_group, eks, facts, find, nodes, one, text, told

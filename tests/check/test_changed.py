@@ -8,7 +8,7 @@ from typing import Any
 
 from kubectl_eksdoc.check.changed import RecentChanges, changed
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
-from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, Issue, UpdateHistory
+from kubectl_eksdoc.model.addons import EksAddonUpdate, Issue, UpdateHistory
 from kubectl_eksdoc.model.findings import Subject
 from kubectl_eksdoc.model.interruption import OtherChange, ReportedChanges, ReportedEvent, Revision
 from kubectl_eksdoc.model.kinds import Absent, Unknown

@@ -12,15 +12,15 @@ from kubectl_eksdoc.check.checklist.nodes import checklist
 from kubectl_eksdoc.check.checklist.steps import Phase, UpgradeStep
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
-from kubectl_eksdoc.model.aws.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion
-from kubectl_eksdoc.model.aws.clusters import ClusterVersion
-from kubectl_eksdoc.model.aws.machines import NodeGroup
+from kubectl_eksdoc.model.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.cluster import Identity, NodeClass, NodePool
 from kubectl_eksdoc.model.connection import CommandTarget
+from kubectl_eksdoc.model.eks import ClusterVersion
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.machines import NodeGroup
 from tests.builders import a_budget, a_node, a_pod, a_workload
 from tests.check.healthy import IMAGES, a_healthy_cluster, a_program, healthy, with_aws
 

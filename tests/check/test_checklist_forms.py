@@ -13,9 +13,9 @@ import pytest
 from kubectl_eksdoc.check.checklist.forms import StepForm
 from kubectl_eksdoc.check.checklist.nodes import checklist
 from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.model.aws.addons import Addon
-from kubectl_eksdoc.model.aws.clusters import EksCluster
-from kubectl_eksdoc.model.aws.machines import NodeGroup, TemplateRef, managed_by
+from kubectl_eksdoc.model.addons import Addon
+from kubectl_eksdoc.model.eks import EksCluster
+from kubectl_eksdoc.model.machines import NodeGroup, TemplateRef, managed_by
 from tests.builders import a_node
 from tests.check.healthy import a_healthy_cluster, healthy, with_aws
 from tests.check.test_checklist import AL2, AL2023, offered

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.amazon.upgrades.skew import ROLLBACK_CONDITIONS
+from kubectl_eksdoc.amazon.skew import ROLLBACK_CONDITIONS
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws.addons import Issue
-from kubectl_eksdoc.model.aws.clusters import ERROR, ROLLBACK
+from kubectl_eksdoc.model.addons import Issue
+from kubectl_eksdoc.model.eks import ERROR, ROLLBACK
 from kubectl_eksdoc.model.findings import Code, Severity, Status
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE
 from tests.builders import a_node

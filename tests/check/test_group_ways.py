@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.amazon.upgrades.amis import GroupUpdateKind
+from kubectl_eksdoc.amazon.amis import GroupUpdateKind
 from kubectl_eksdoc.check.checklist.karpenter import way_of
 from kubectl_eksdoc.check.checklist.nodes import checklist
 from kubectl_eksdoc.check.checks.noted import groups

@@ -14,17 +14,9 @@ from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion
-from kubectl_eksdoc.model.aws.clusters import (
-    ERROR,
-    MISCONFIGURATION,
-    WARNING,
-    Client,
-    Deprecation,
-    InsightDetail,
-    UnfitAddon,
-)
+from kubectl_eksdoc.model.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion
 from kubectl_eksdoc.model.cluster import Source
+from kubectl_eksdoc.model.eks import ERROR, MISCONFIGURATION, WARNING, Client, Deprecation, InsightDetail, UnfitAddon
 from kubectl_eksdoc.model.findings import Code, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import Unknown
 from tests.builders import a_node

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws.addons import Issue
-from kubectl_eksdoc.model.aws.clusters import TemplateVersions
-from kubectl_eksdoc.model.aws.machines import TemplateRef, TemplateVersion
+from kubectl_eksdoc.model.addons import Issue
+from kubectl_eksdoc.model.eks import TemplateVersions
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.machines import TemplateRef, TemplateVersion
 from kubectl_eksdoc.model.nodes import Toleration
 from tests.builders import a_budget, a_pod, pods
 from tests.check.of_aws import (

@@ -9,9 +9,9 @@ import pytest
 
 from kubectl_eksdoc.check.facts import UpgradePath
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws.clusters import TemplateVersions
-from kubectl_eksdoc.model.aws.machines import TemplateRef, TemplateVersion
+from kubectl_eksdoc.model.eks import TemplateVersions
 from kubectl_eksdoc.model.findings import Code, Severity, Status
+from kubectl_eksdoc.model.machines import TemplateRef, TemplateVersion
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, NODE_POOL
 from kubectl_eksdoc.model.quantities import Version
 from tests.builders import a_node

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.amazon.upgrades.amis import RELEASE_NOTES
+from kubectl_eksdoc.amazon.amis import RELEASE_NOTES
 from kubectl_eksdoc.check.checking import Gate
 from kubectl_eksdoc.check.checks.noted import JUDGED_ELSEWHERE
 from kubectl_eksdoc.check.facts import CheckFacts

@@ -12,7 +12,7 @@ from kubectl_eksdoc.check.checklist.nodes import checklist
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.registry import ALL as ALL_CHECKS
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion, Issue
+from kubectl_eksdoc.model.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion, Issue
 from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from tests.builders import a_node

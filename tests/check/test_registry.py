@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.amazon.upgrades.written_kinds import going, gone_before
+from kubectl_eksdoc.amazon.written_kinds import going, gone_before
 from kubectl_eksdoc.check.checking import Gate, UpgradeCheck
 from kubectl_eksdoc.check.facts import CheckFacts, CurrentVersion, UpgradePath, way
 from kubectl_eksdoc.check.plan import CheckWish, plan_check

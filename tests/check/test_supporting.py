@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.model.aws.clusters import ClusterVersion
+from kubectl_eksdoc.model.eks import ClusterVersion
 from kubectl_eksdoc.model.findings import Code, Severity, Status
 from tests.builders import NOW
 from tests.check.healthy import DENIED, EKS, found, healthy, statuses, with_aws

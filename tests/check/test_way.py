@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.amazon.upgrades.skew import NoPath
+from kubectl_eksdoc.amazon.skew import NoPath
 from kubectl_eksdoc.check.facts import CurrentVersion, UpgradePath, way, where
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.quantities import Version

@@ -9,8 +9,8 @@ from typing import Any
 from kubectl_eksdoc.coredns_lameduck.deployed import DEPLOYMENT, PROPORTIONAL, CorednsPodLogs, DnsFacts
 from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG
 from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.addons import Addon, AddonSide, VersionSide
 from kubectl_eksdoc.model.api_objects import Doc, with_value
-from kubectl_eksdoc.model.aws.addons import Addon, AddonSide, VersionSide
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.network import Endpoint, EndpointSlice
 from kubectl_eksdoc.model.nodes import Container, ContainerRunState, Node, Pod

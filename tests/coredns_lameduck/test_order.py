@@ -8,10 +8,10 @@ import pytest
 
 from kubectl_eksdoc.coredns_lameduck.deployed import InterruptionNotices, inside, logs_of, notices_of
 from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
-from kubectl_eksdoc.model.aws.queues import Figures
 from kubectl_eksdoc.model.findings import Code, Status
 from kubectl_eksdoc.model.kinds import Absent
 from kubectl_eksdoc.model.nodes import Container
+from kubectl_eksdoc.model.queues import Figures
 from tests.builders import ago
 from tests.coredns_lameduck.made import (
     COREFILE,

@@ -10,7 +10,7 @@ from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
 from kubectl_eksdoc.addon_diff.read import plan_steps
 from kubectl_eksdoc.aws.addon_side import chart_defaults
-from kubectl_eksdoc.model.aws.addons import SchemaViolation, VersionSide
+from kubectl_eksdoc.model.addons import SchemaViolation, VersionSide
 from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.render.addon.update import in_short, next_update

@@ -11,7 +11,9 @@ from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.imds_probe.read import ProbeScope, metadata_facts, plan_imds
 from kubectl_eksdoc.imds_probe.sources import EvidenceSource
-from kubectl_eksdoc.model.aws.machines import (
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.machines import (
     Image,
     Instance,
     MachineFacts,
@@ -24,8 +26,6 @@ from kubectl_eksdoc.model.aws.machines import (
     TemplateRef,
     TemplateVersion,
 )
-from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, Calls, Node
 from tests.builders import NOW, a_cluster, a_node, a_pod
 from tests.sessions import Answered, Nowhere

@@ -9,8 +9,8 @@ from kubectl_eksdoc.imds_probe.plan import plan_metadata
 from kubectl_eksdoc.imds_probe.programs import ContainerCommand
 from kubectl_eksdoc.imds_probe.read import with_pods
 from kubectl_eksdoc.imds_probe.sources import MetadataFacts
-from kubectl_eksdoc.model.aws.machines import Instance, MachineFacts, MetadataOptions
 from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.machines import Instance, MachineFacts, MetadataOptions
 from kubectl_eksdoc.model.nodes import Calls, Container, ContainerRunState, LogOf, Pod
 from tests.builders import a_cluster, a_node, a_pod
 

@@ -20,8 +20,8 @@ from kubectl_eksdoc.flows.ports import ProbeNamespace
 from kubectl_eksdoc.imds_probe.probing.diagnosis import Cause
 from kubectl_eksdoc.imds_probe.probing.result import Probed, ProbedNode, ProbePlan, ProbeSettings, owner_manifest
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.metadata import ProbeReport
 from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner
 from kubectl_eksdoc.wiring.changes import open_ground

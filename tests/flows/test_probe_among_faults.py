@@ -20,8 +20,8 @@ from kubectl_eksdoc.kube.exchanges import RetryPolicy
 from kubectl_eksdoc.kube.inside_pods import LiveProbeNamespace
 from kubectl_eksdoc.kube.sent import RetryLimits, real_clock
 from kubectl_eksdoc.kube.target import of_this_process
-from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.metadata import MARKS
 from tests.examples import one_in
 from tests.flows import probes

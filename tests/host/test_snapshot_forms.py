@@ -20,9 +20,9 @@ import pytest
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws.machines import SaidOptions
 from kubectl_eksdoc.model.cluster import Cluster, Identity, NodeClass, Source
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
+from kubectl_eksdoc.model.machines import SaidOptions
 from kubectl_eksdoc.objects.single import RawObjects
 from tests.host import dumps
 

@@ -11,8 +11,8 @@ from kubectl_eksdoc.amazon.metadata_service import POD, ImdsVerdict, verdict
 from kubectl_eksdoc.imds_probe.affected import AffectedPod, Effect, JudgedPods, PodEvidence, choose
 from kubectl_eksdoc.imds_probe.affected import inside as found_inside
 from kubectl_eksdoc.imds_probe.programs import ContainerCommand, read
-from kubectl_eksdoc.model.aws.machines import MetadataOptions, PodIdentity
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.machines import MetadataOptions, PodIdentity
 from kubectl_eksdoc.model.nodes import Calls, Container, Pod, RoleBy
 from tests.builders import NOW, a_pod
 

@@ -15,9 +15,9 @@ from kubectl_eksdoc.imds_probe.evidence import may_use_role, worth_asking
 from kubectl_eksdoc.imds_probe.fixes.chooser import offered
 from kubectl_eksdoc.imds_probe.plan import MetadataPlan, plan_metadata
 from kubectl_eksdoc.imds_probe.sources import EvidenceSource
-from kubectl_eksdoc.model.aws.machines import MetadataOptions, RoleUse, RoleUses, SaidOptions, V1Calls
 from kubectl_eksdoc.model.findings import Finding, Status, Subject
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.machines import MetadataOptions, RoleUse, RoleUses, SaidOptions, V1Calls
 from kubectl_eksdoc.model.nodes import Calls, Pod, RoleBy
 from tests.builders import NOW, a_pod
 from tests.imds_probe.fixes.nodes_of_all_kinds import cloud, ident

@@ -9,9 +9,9 @@ from hypothesis import strategies as some
 
 from kubectl_eksdoc.amazon.metadata_service import NESTED, Reach
 from kubectl_eksdoc.imds_probe.sources import NODE_CLASS, MetadataFacts, nodes_alike
-from kubectl_eksdoc.model.aws.machines import Instance, MachineFacts, MetadataOptions, NodeGroup, SaidOptions
 from kubectl_eksdoc.model.cluster import NodeClass
 from kubectl_eksdoc.model.kinds import Absent
+from kubectl_eksdoc.model.machines import Instance, MachineFacts, MetadataOptions, NodeGroup, SaidOptions
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, NODE_POOL, Node, NodeOwner
 from tests.builders import a_cluster, a_node, with_classes
 

@@ -9,7 +9,9 @@ import pytest
 
 from kubectl_eksdoc.imds_probe.sources import NODE_CLASS, MetadataFacts, instance_of, service_next, service_now
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws.machines import (
+from kubectl_eksdoc.model.cluster import NodeClass, NodePool
+from kubectl_eksdoc.model.kinds import Absent, Resource, Unknown
+from kubectl_eksdoc.model.machines import (
     Image,
     Instance,
     MachineFacts,
@@ -20,8 +22,6 @@ from kubectl_eksdoc.model.aws.machines import (
     TemplateRef,
     TemplateVersion,
 )
-from kubectl_eksdoc.model.cluster import NodeClass, NodePool
-from kubectl_eksdoc.model.kinds import Absent, Resource, Unknown
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, NODE_POOL, Node
 from tests.builders import a_cluster, a_node, with_classes
 

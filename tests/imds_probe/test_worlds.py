@@ -14,9 +14,9 @@ from kubectl_eksdoc.imds_probe.fixes.fix import CONTROLLER_FLAGS, INSTANCE_OPTIO
 from kubectl_eksdoc.imds_probe.plan import MetadataPlan, plan_metadata, worth_a_look
 from kubectl_eksdoc.imds_probe.programs import ContainerCommand, read
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws.machines import Instance, MetadataOptions, NodeGroup, SaidOptions
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Unknown
+from kubectl_eksdoc.model.machines import Instance, MetadataOptions, NodeGroup, SaidOptions
 from kubectl_eksdoc.model.nodes import Calls, Pod, RoleBy
 from kubectl_eksdoc.render.metadata.report import ImdsReport
 from kubectl_eksdoc.render.text import Look

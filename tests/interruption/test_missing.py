@@ -18,8 +18,8 @@ from kubectl_eksdoc.interruption.repair import (
     steps,
     template,
 )
-from kubectl_eksdoc.model.aws.queues import KmsKey, RolePolicies, RuleTarget
 from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.queues import KmsKey, RolePolicies, RuleTarget
 from kubectl_eksdoc.render.interruption.printed import printed
 from tests.interruption.healthy import (
     ARN,

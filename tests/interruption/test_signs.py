@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.interruption.plan import plan_interruption
 from kubectl_eksdoc.interruption.spot import ALIVE, log_signs, messages_counted
-from kubectl_eksdoc.model.aws.queues import Figures
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.quantities import parse
+from kubectl_eksdoc.model.queues import Figures
 from tests.interruption.healthy import LEADER, an_install, facts, planned, statuses
 
 FAILED = (

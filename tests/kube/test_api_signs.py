@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.amazon.upgrades.removed_apis import removed_api
-from kubectl_eksdoc.amazon.upgrades.written_kinds import resource_of
+from kubectl_eksdoc.amazon.removed_apis import removed_api
+from kubectl_eksdoc.amazon.written_kinds import resource_of
 from kubectl_eksdoc.kube.api_signs import ApiSigns
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
 from kubectl_eksdoc.kube.single_objects import ACCEPT

@@ -12,8 +12,8 @@ import pytest
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube.identity import AwsRequest, aws_access
 from kubectl_eksdoc.kube.target import CredentialContext
-from kubectl_eksdoc.model.aws.clusters import AwsAccess
 from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.eks import AwsAccess
 
 SERVER = "https://0123456789ABCDEF0123456789ABCDEF.gr7.eu-west-1.eks.amazonaws.com"
 ARN = "arn:aws:eks:eu-west-1:111122223333:cluster/prod"

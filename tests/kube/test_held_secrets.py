@@ -18,10 +18,9 @@ from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.target import CredentialContext
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
-from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws import questions
-from kubectl_eksdoc.model.aws.clusters import AwsAccess
+from kubectl_eksdoc.model import kinds, questions
 from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.eks import AwsAccess
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer, Reply, Request, refused
 

@@ -12,10 +12,10 @@ import pytest
 from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized, Unreachable
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws.machines import SaidOptions
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
+from kubectl_eksdoc.model.machines import SaidOptions
 from tests.fakes import kubeconfigs, recordings
 from tests.fakes.apiserver import ApiServer, Reply, json_reply, recorded, refused
 

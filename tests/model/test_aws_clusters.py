@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.model.aws.clusters import part_of, partition_of
+from kubectl_eksdoc.model.eks import part_of, partition_of
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,11 @@ import pytest
 from kubectl_eksdoc.addon_diff.fields import FieldEffect
 from kubectl_eksdoc.addon_diff.manifests import AddonManifest, RenderedAddon
 from kubectl_eksdoc.addon_diff.terraform.judging import DeletionLoss
-from kubectl_eksdoc.amazon.upgrades.addon_needs import CompatibilityTable, Software, VersionRequirement
-from kubectl_eksdoc.amazon.upgrades.amis import Amis, KnownReleaseNote
-from kubectl_eksdoc.amazon.upgrades.calendar import CalendarRow
-from kubectl_eksdoc.amazon.upgrades.custom_apis import CustomApi
-from kubectl_eksdoc.amazon.upgrades.removed_apis import ManualConversion, RemovedApi
+from kubectl_eksdoc.amazon.addon_needs import CompatibilityTable, Software, VersionRequirement
+from kubectl_eksdoc.amazon.amis import Amis, KnownReleaseNote
+from kubectl_eksdoc.amazon.calendar import CalendarRow
+from kubectl_eksdoc.amazon.custom_apis import CustomApi
+from kubectl_eksdoc.amazon.removed_apis import ManualConversion, RemovedApi
 from kubectl_eksdoc.check.symptoms import Causes
 from kubectl_eksdoc.coredns_lameduck import shutdown
 from kubectl_eksdoc.imds_probe.evidence import NodeRoleCalls

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.amazon.upgrades.removed_apis import removed_api
-from kubectl_eksdoc.amazon.upgrades.written_kinds import resource_of
+from kubectl_eksdoc.amazon.removed_apis import removed_api
+from kubectl_eksdoc.amazon.written_kinds import resource_of
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import KindUsage, ManifestText, ObjectName, Written, WrittenBy, WrittenObject
 from kubectl_eksdoc.model.kinds import NotHeld, Resource, Unknown

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws.machines import SaidOptions
 from kubectl_eksdoc.model.cluster import Identity, NodeClass, NodePool, Source
+from kubectl_eksdoc.model.machines import SaidOptions
 from kubectl_eksdoc.objects.collector import BadObject, Collector
 from tests.objects.observing import observed
 

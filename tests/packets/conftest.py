@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from kubectl_eksdoc.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.model.machines import MetadataOptions
 from tests import needed
 from tests.packets.network import Network, sweep, why_not
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 
 from kubectl_eksdoc.imds_probe.probing.result import SCRIPT
-from kubectl_eksdoc.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.metadata import ProbeReport, report_in
 from tests.packets.stand_in import V4, V6
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.amazon.iam import BY_ACTION, IamPlace, resources, types
-from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model import questions
 from kubectl_eksdoc.permissions import LONGEST, policies, size
 
 HELD = json.loads((Path(__file__).parents[1] / "data" / "iam" / "resource-types.json").read_text(encoding="utf-8"))

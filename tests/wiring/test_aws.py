@@ -17,7 +17,7 @@ from kubectl_eksdoc.errors import AwsMissing, AwsOtherCluster, SnapshotError
 from kubectl_eksdoc.host.archives.snapshot import STEM, SnapshotReader
 from kubectl_eksdoc.kube.identity import AwsRequest
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws.addons import Addon, EksAddonUpdate
+from kubectl_eksdoc.model.addons import Addon, EksAddonUpdate
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import Absent, NoAws
 from kubectl_eksdoc.session.aws import DemoAnswers

@@ -13,10 +13,10 @@ from kubectl_eksdoc.imds_probe.affected import Effect
 from kubectl_eksdoc.imds_probe.plan import MetadataPlan
 from kubectl_eksdoc.imds_probe.read import NEEDS, plan_imds
 from kubectl_eksdoc.imds_probe.sources import NodesAlike
-from kubectl_eksdoc.model.aws import questions
-from kubectl_eksdoc.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.model.aws.questions import AwsOperation
+from kubectl_eksdoc.model import questions
+from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.nodes import NodeOwner
+from kubectl_eksdoc.model.questions import AwsOperation
 from kubectl_eksdoc.session.aws import DemoAnswers
 from tests.sessions import of_the_demo
 

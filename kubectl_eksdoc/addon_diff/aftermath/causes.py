@@ -18,10 +18,10 @@ from kubectl_eksdoc.addon_diff.fields import value_at
 from kubectl_eksdoc.addon_diff.manifests import Values, rendered
 from kubectl_eksdoc.addon_diff.merging import MISSING, leaves, merged, same_value
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.ownership.comparing import Path, fields_of
 from kubectl_eksdoc.kubernetes.api.types import Schema
+from kubectl_eksdoc.kubernetes.ownership.comparing import Path, fields_of
+from kubectl_eksdoc.model.addons import Path as ConfigPath
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
-from kubectl_eksdoc.model.aws.addons import Path as ConfigPath
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 
 # Who gave a field the value that it had before an update, as far as revisions tell: EKS, or somebody else.

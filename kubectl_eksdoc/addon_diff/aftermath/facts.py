@@ -16,13 +16,13 @@ from kubectl_eksdoc.addon_diff.merging import MISSING, leaves
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, Mode
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.ownership.comparing import NONE, Path
-from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries
 from kubectl_eksdoc.kubernetes.api.types import Schema, schema_of
+from kubectl_eksdoc.kubernetes.ownership.comparing import NONE, Path
+from kubectl_eksdoc.kubernetes.ownership.entries import MalformedEntries
 from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
+from kubectl_eksdoc.model.addons import Path as ConfigPath
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, named
-from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
-from kubectl_eksdoc.model.aws.addons import Path as ConfigPath
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.kinds import Absent, Confidence, Unknown
 from kubectl_eksdoc.model.nodes import Pod

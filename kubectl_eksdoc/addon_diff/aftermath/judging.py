@@ -23,8 +23,8 @@ from kubectl_eksdoc.addon_diff.judging import calls
 from kubectl_eksdoc.addon_diff.merging import same_value
 from kubectl_eksdoc.addon_diff.prediction import Fate, FieldChange, FieldPrediction, Mode
 from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.api_objects import ObjectName, named
-from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Subject
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.missing_rights import learned

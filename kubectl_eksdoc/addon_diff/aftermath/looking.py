@@ -45,12 +45,12 @@ from kubectl_eksdoc.addon_diff.manifests import manifests
 from kubectl_eksdoc.addon_diff.merging import same_value
 from kubectl_eksdoc.addon_diff.plan import Judge, plan_update
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode, differing
-from kubectl_eksdoc.kubernetes.api.ownership.comparing import Path
-from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries, updated
 from kubectl_eksdoc.kubernetes.api.types import schema_of
+from kubectl_eksdoc.kubernetes.ownership.comparing import Path
+from kubectl_eksdoc.kubernetes.ownership.entries import MalformedEntries, updated
 from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, named
-from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.findings import in_order
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.nodes import Pod

@@ -17,13 +17,13 @@ from kubectl_eksdoc.addon_diff.merging import MISSING, same_value
 from kubectl_eksdoc.addon_diff.prediction import differing
 from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.ownership.comparing import Path
-from kubectl_eksdoc.kubernetes.api.ownership.entries import without_entries
-from kubectl_eksdoc.kubernetes.api.ownership.steps import field_step, keys_of
 from kubectl_eksdoc.kubernetes.api.patches import apply_strategic
 from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
 from kubectl_eksdoc.kubernetes.api.types import Schema, SchemaPlace
 from kubectl_eksdoc.kubernetes.keeping import has_digest
+from kubectl_eksdoc.kubernetes.ownership.comparing import Path
+from kubectl_eksdoc.kubernetes.ownership.entries import without_entries
+from kubectl_eksdoc.kubernetes.ownership.steps import field_step, keys_of
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 

@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries, read
-from kubectl_eksdoc.kubernetes.api.ownership.steps import field_step
+from kubectl_eksdoc.kubernetes.ownership.entries import MalformedEntries, read
+from kubectl_eksdoc.kubernetes.ownership.steps import field_step
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.kinds import Confidence
 from kubectl_eksdoc.simulator.store import moment

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from kubectl_eksdoc.addon_diff.schema.paths import GOES_ON, Allowed, SchemaPaths, spelled
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.aws.addons import ANY_KEY, ITEMS, Path, shown
+from kubectl_eksdoc.model.addons import ANY_KEY, ITEMS, Path, shown
 
 # Whether what may stand at a path became less, more, or something else.
 

@@ -11,8 +11,8 @@ from dataclasses import field, replace
 from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.addons import ANY_KEY, ITEMS, Path, referred, shown
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.aws.addons import ANY_KEY, ITEMS, Path, referred, shown
 
 # What a configuration schema allows at one path.
 

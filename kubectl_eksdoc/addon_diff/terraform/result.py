@@ -10,7 +10,7 @@ from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import Mode
 from kubectl_eksdoc.addon_diff.terraform.requests import AddonRequest, DeclaredAddon, Generation, Kind
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.aws.clusters import EksCluster
+from kubectl_eksdoc.model.eks import EksCluster
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject, in_order
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.terraform import AddonResource, AddonSettings, TerraformPlan

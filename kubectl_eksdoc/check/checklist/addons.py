@@ -10,16 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from kubectl_eksdoc.amazon import addon_versions
-from kubectl_eksdoc.amazon.upgrades.addon_needs import (
-    COREDNS,
-    KUBE_PROXY,
-    VPC_CNI,
-    OrderedAddon,
-    UpdatePosition,
-    placed,
-)
-from kubectl_eksdoc.amazon.upgrades.skew import kube_proxy_skew
-from kubectl_eksdoc.amazon.upgrades.sourced import Fit, in_words
+from kubectl_eksdoc.amazon.addon_needs import COREDNS, KUBE_PROXY, VPC_CNI, OrderedAddon, UpdatePosition, placed
+from kubectl_eksdoc.amazon.skew import Fit, in_words, kube_proxy_skew
 from kubectl_eksdoc.check.checklist.forms import of_addon
 from kubectl_eksdoc.check.checklist.steps import Phase, UpgradeStep, eks
 from kubectl_eksdoc.check.checks.programs import installed
@@ -27,7 +19,7 @@ from kubectl_eksdoc.check.checks.running import RunningVersion, installations
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import aws
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.aws.addons import Addon, AddonVersions
+from kubectl_eksdoc.model.addons import Addon, AddonVersions
 from kubectl_eksdoc.model.connection import kubectl, shell
 from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.model.kinds import Unknown

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from kubectl_eksdoc.amazon.upgrades.amis import GroupUpdateKind
+from kubectl_eksdoc.amazon.amis import GroupUpdateKind
 from kubectl_eksdoc.check.checks.noted import NodeGroupNodes
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import in_region, name_of
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.aws.clusters import EksCluster
-from kubectl_eksdoc.model.aws.machines import CLOUDFORMATION, EKSCTL, TERRAFORM, NodeGroup, managed_by
 from kubectl_eksdoc.model.connection import shell
+from kubectl_eksdoc.model.eks import EksCluster
 from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.machines import CLOUDFORMATION, EKSCTL, TERRAFORM, NodeGroup, managed_by
 from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, Node
 
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from kubectl_eksdoc.amazon.upgrades.amis import AMIS, AmiChange, AmiFamily, GroupUpdateKind, family_of_os, way_to
-from kubectl_eksdoc.amazon.upgrades.sourced import in_words
+from kubectl_eksdoc.amazon.amis import AMIS, AmiChange, AmiFamily, GroupUpdateKind, family_of_os, way_to
+from kubectl_eksdoc.amazon.skew import in_words
 from kubectl_eksdoc.check.checking import Gate
 from kubectl_eksdoc.check.checklist.steps import Phase, UpgradeStep
 from kubectl_eksdoc.check.checks.group_updates import own_image
@@ -22,7 +22,6 @@ from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.check.wording import listed
 from kubectl_eksdoc.drain.handoff.owners import STOP
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.aws.machines import NodeGroup
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.cluster import Cluster, NodeClass, NodePool
@@ -30,6 +29,7 @@ from kubectl_eksdoc.model.connection import patch, saved, shell
 from kubectl_eksdoc.model.findings import Status, Subject
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
+from kubectl_eksdoc.model.machines import NodeGroup
 from kubectl_eksdoc.model.nodes import NODE_POOL, NodeOwner, Pod
 from kubectl_eksdoc.model.quantities import Version
 

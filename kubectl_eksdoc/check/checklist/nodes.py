@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from kubectl_eksdoc.amazon.upgrades.addon_needs import CLUSTER_AUTOSCALER
-from kubectl_eksdoc.amazon.upgrades.amis import GroupUpdateKind
-from kubectl_eksdoc.amazon.upgrades.skew import kubelet_skew
-from kubectl_eksdoc.amazon.upgrades.sourced import Fit, in_words, minor_of
+from kubectl_eksdoc.amazon.addon_needs import CLUSTER_AUTOSCALER
+from kubectl_eksdoc.amazon.amis import GroupUpdateKind
+from kubectl_eksdoc.amazon.skew import Fit, in_words, kubelet_skew, minor_of
 from kubectl_eksdoc.check.checking import Gate
 from kubectl_eksdoc.check.checklist import addons, karpenter, steps
 from kubectl_eksdoc.check.checklist.forms import new_by_eksctl, of_group, of_scaling_group

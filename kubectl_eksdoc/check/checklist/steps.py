@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from enum import Enum
 
-from kubectl_eksdoc.amazon.upgrades.skew import FREE_ADDRESSES, ONE_AT_A_TIME, ROLLBACK_FOR, ROLLBACK_LEAVES
-from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
+from kubectl_eksdoc.amazon.skew import FREE_ADDRESSES, ONE_AT_A_TIME, ROLLBACK_FOR, ROLLBACK_LEAVES, in_words, minor_of
 from kubectl_eksdoc.check.checking import Gate
 from kubectl_eksdoc.check.checklist.forms import StepForm, of_cluster
 from kubectl_eksdoc.check.checks.insighted import FORCE, follows
@@ -16,9 +15,9 @@ from kubectl_eksdoc.check.checks.running import maker
 from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.check.wording import aws, in_region, listed, name_of, number
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.aws.clusters import ERROR
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.connection import CommandTarget, kubectl, shell
+from kubectl_eksdoc.model.eks import ERROR
 from kubectl_eksdoc.model.findings import ROLLBACK, Finding
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource

@@ -7,20 +7,20 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
+from kubectl_eksdoc.amazon.addon_needs import is_standard
 from kubectl_eksdoc.amazon.group_updates import surge, unavailable
-from kubectl_eksdoc.amazon.upgrades.addon_needs import is_standard
-from kubectl_eksdoc.amazon.upgrades.skew import FREE_ADDRESSES
+from kubectl_eksdoc.amazon.skew import FREE_ADDRESSES
 from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown, unread
 from kubectl_eksdoc.check.checks.running import groups_unknown, node_groups, nodes_of, subject
 from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.check.wording import aws, number, sourced
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws import machines as told
-from kubectl_eksdoc.model.aws.machines import NodeGroup, Quota, QuotaOf, Subnet
+from kubectl_eksdoc.model import machines as told
 from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
+from kubectl_eksdoc.model.machines import NodeGroup, Quota, QuotaOf, Subnet
 from kubectl_eksdoc.model.nodes import Node
 
 ZONES = 2

@@ -9,16 +9,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
-from kubectl_eksdoc.amazon.upgrades.custom_apis import CustomApi
-from kubectl_eksdoc.amazon.upgrades.removed_apis import (
-    RemovedApi,
-    by_hand,
-    convertible,
-    instead,
-    never_had,
-    unread,
-)
-from kubectl_eksdoc.amazon.upgrades.sourced import in_words
+from kubectl_eksdoc.amazon.custom_apis import CustomApi
+from kubectl_eksdoc.amazon.removed_apis import RemovedApi, by_hand, convertible, instead, never_had, unread
+from kubectl_eksdoc.amazon.skew import in_words
 from kubectl_eksdoc.check.checking import Judge, UpgradeCheck, cluster_of, unknown
 from kubectl_eksdoc.check.checks import api_objects
 from kubectl_eksdoc.check.checks.api_objects import follows, not_served, of_api, rewritten, severity, sources

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.amazon.upgrades.removed_apis import (
+from kubectl_eksdoc.amazon.removed_apis import (
     CAVEAT,
     CAVEAT_SOURCE,
     METRIC,
@@ -22,9 +22,9 @@ from kubectl_eksdoc.amazon.upgrades.removed_apis import (
     of_resource,
     removed_api,
 )
-from kubectl_eksdoc.amazon.upgrades.removed_apis import convert as converting
-from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
-from kubectl_eksdoc.amazon.upgrades.written_kinds import KEPT_BY_SERVER, STAYS, going, gone_before, innocent
+from kubectl_eksdoc.amazon.removed_apis import convert as converting
+from kubectl_eksdoc.amazon.skew import in_words, minor_of
+from kubectl_eksdoc.amazon.written_kinds import KEPT_BY_SERVER, STAYS, going, gone_before, innocent
 from kubectl_eksdoc.check.checking import cluster_of, unknown
 from kubectl_eksdoc.check.facts import CheckFacts, UpgradePath
 from kubectl_eksdoc.check.wording import aws, doubted, in_region, listed

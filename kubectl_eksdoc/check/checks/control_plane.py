@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 
-from kubectl_eksdoc.amazon.upgrades import amis, removed_apis, skew
-from kubectl_eksdoc.amazon.upgrades.calendar import (
+from kubectl_eksdoc.amazon import amis, removed_apis, skew
+from kubectl_eksdoc.amazon.calendar import (
     EXTRA_A_MONTH,
     Support,
     SupportEnd,
@@ -16,15 +16,15 @@ from kubectl_eksdoc.amazon.upgrades.calendar import (
     next_ending,
     support,
 )
-from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
+from kubectl_eksdoc.amazon.skew import in_words, minor_of
 from kubectl_eksdoc.check.checking import Judge, UpgradeCheck, cluster_of, unknown, unread
 from kubectl_eksdoc.check.checks.group_updates import IN_PROGRESS, SUCCESSFUL, begun, describe, standing
 from kubectl_eksdoc.check.checks.noted import named
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import aws, day, doubted, issue, number, sourced, unwell
+from kubectl_eksdoc.model import eks as told
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws import clusters as told
-from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
+from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.nodes import Node, NodeOwner

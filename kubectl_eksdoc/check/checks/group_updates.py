@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from kubectl_eksdoc.amazon import amis
+from kubectl_eksdoc.amazon.amis import AmiFamily, GroupUpdateKind
 from kubectl_eksdoc.amazon.group_updates import PATIENCE
-from kubectl_eksdoc.amazon.upgrades import amis
-from kubectl_eksdoc.amazon.upgrades.amis import AmiFamily, GroupUpdateKind
-from kubectl_eksdoc.amazon.upgrades.sourced import Fit, in_words
+from kubectl_eksdoc.amazon.skew import Fit, in_words
 from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown, unread
 from kubectl_eksdoc.check.checks.noted import groups, named
 from kubectl_eksdoc.check.checks.running import groups_unknown, node_groups, nodes_of, subject
@@ -19,12 +19,12 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.evictions import evict
 from kubectl_eksdoc.kubernetes.guards import matching
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
-from kubectl_eksdoc.model.aws.clusters import TemplateVersions
-from kubectl_eksdoc.model.aws.machines import NodeGroup, TemplateVersion
+from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.connection import shell
+from kubectl_eksdoc.model.eks import TemplateVersions
 from kubectl_eksdoc.model.findings import CodeName, Finding, Remedy, Severity, Subject, When
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.machines import NodeGroup, TemplateVersion
 from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod
 
 IN_PROGRESS, FAILED, SUCCESSFUL = "InProgress", "Failed", "Successful"

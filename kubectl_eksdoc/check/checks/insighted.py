@@ -8,19 +8,17 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
-from kubectl_eksdoc.amazon.upgrades.addon_needs import KUBE_PROXY
-from kubectl_eksdoc.amazon.upgrades.skew import kube_proxy_skew, kubelet_skew
-from kubectl_eksdoc.amazon.upgrades.sourced import Fit, in_words
+from kubectl_eksdoc.amazon.addon_needs import KUBE_PROXY
+from kubectl_eksdoc.amazon.skew import Fit, in_words, kube_proxy_skew, kubelet_skew
 from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown
 from kubectl_eksdoc.check.checks.programs import misfits
 from kubectl_eksdoc.check.checks.running import running
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import ago, aws, day, listed, name_of, number, sourced
-from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws import clusters
-from kubectl_eksdoc.model.aws.clusters import Client, Deprecation, Insight, InsightDetail
+from kubectl_eksdoc.model import eks, kinds
 from kubectl_eksdoc.model.cluster import Source as ReadFrom
 from kubectl_eksdoc.model.connection import shell
+from kubectl_eksdoc.model.eks import Client, Deprecation, Insight, InsightDetail
 from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
@@ -60,7 +58,7 @@ def _readiness(facts: CheckFacts, code: CodeName, status: str, severity: Severit
         if each.status == status and follows(facts, each) is later:
             found = _finding(facts, code, each, severity)
             allowed = (f"the control plane's step to {each.version} allows it, and steps after that one change it",)
-            passes = later and status == clusters.WARNING
+            passes = later and status == eks.WARNING
             yield replace(found, status=Status.PASS, evidence=(*found.evidence, *allowed)) if passes else found
     if not steps or later:
         return
@@ -72,7 +70,7 @@ def _readiness(facts: CheckFacts, code: CodeName, status: str, severity: Severit
 def _untold(facts: CheckFacts, about: Sequence[Insight], steps: Sequence[str]) -> Iterator[Finding]:
     """What EKS does not say, of `about`, those on the way, and of each step."""
     for each in about:
-        if each.status not in (clusters.PASSING, clusters.WARNING, clusters.ERROR):
+        if each.status not in (eks.PASSING, eks.WARNING, eks.ERROR):
             why = Unknown(each.reason or f"EKS says {each.status or 'nothing'} of it")
             yield unknown("insight-error", _subject(each), "what EKS sees", why)
     if isinstance(facts.aws.insights, Unknown):
@@ -92,7 +90,7 @@ _KUBELETS = "kubelet version skew"
 
 def kubelets_refused(facts: CheckFacts, step: Version) -> bool:
     """Whether EKS calls the skew of kubelets an error for that step, be it one that the policy allows."""
-    errors = (each for each in _seen(facts.aws.insights) if each.status == clusters.ERROR)
+    errors = (each for each in _seen(facts.aws.insights) if each.status == eks.ERROR)
     return any(each.name.lower().startswith(_KUBELETS) and each.version == in_words(step) for each in errors)
 
 
@@ -108,7 +106,7 @@ def follows(facts: CheckFacts, each: Insight) -> bool:
     if isinstance(each.detail, InsightDetail) and each.detail.misfits:
         after = {misfit.addon.name for misfit in misfits(facts) if misfit.follows}
         return after.issuperset(misfit.addon for misfit in each.detail.misfits)
-    if version is None or each.status == clusters.ERROR or facts.cluster.unread(kinds.NODES, kinds.PODS):
+    if version is None or each.status == eks.ERROR or facts.cluster.unread(kinds.NODES, kinds.PODS):
         return False
     if name.startswith(_KUBELETS):
         skews = [kubelet_skew(version, node.kubelet) for node in facts.cluster.nodes]
@@ -123,8 +121,8 @@ def follows(facts: CheckFacts, each: Insight) -> bool:
 def _misconfigured(facts: CheckFacts) -> Iterator[Finding]:
     yield from _unknowns(facts, facts.aws.other_insights, "insight-misconfiguration", Severity.LOW)
     for each in _seen(facts.aws.other_insights):
-        if each.category == clusters.MISCONFIGURATION and each.status in (clusters.ERROR, clusters.WARNING):
-            severity = Severity.MEDIUM if each.status == clusters.ERROR else Severity.LOW
+        if each.category == eks.MISCONFIGURATION and each.status in (eks.ERROR, eks.WARNING):
+            severity = Severity.MEDIUM if each.status == eks.ERROR else Severity.LOW
             yield _finding(facts, "insight-misconfiguration", each, severity)
 
 
@@ -255,8 +253,8 @@ def _anew(facts: CheckFacts) -> Iterator[Remedy]:
         yield Remedy("Refresh the insights first, and check again.", "kubectl eksdoc check --refresh-insights")
 
 
-_ERROR = partial(_readiness, code="insight-error", status=clusters.ERROR, severity=Severity.HIGH)
-_WARNING = partial(_readiness, code="insight-warning", status=clusters.WARNING, severity=Severity.MEDIUM)
+_ERROR = partial(_readiness, code="insight-error", status=eks.ERROR, severity=Severity.HIGH)
+_WARNING = partial(_readiness, code="insight-warning", status=eks.WARNING, severity=Severity.MEDIUM)
 _ERRORS = UpgradeCheck.of("insight-error", partial(_ERROR, later=False))
 _WARNINGS = UpgradeCheck.of("insight-warning", partial(_WARNING, later=False))
 

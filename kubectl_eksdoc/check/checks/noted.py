@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from kubectl_eksdoc.amazon.upgrades.addon_needs import repository
-from kubectl_eksdoc.amazon.upgrades.amis import (
+from kubectl_eksdoc.amazon.addon_needs import repository
+from kubectl_eksdoc.amazon.amis import (
     ConcernedObjects,
     KnownReleaseNote,
     NoteEffect,
@@ -17,7 +17,7 @@ from kubectl_eksdoc.amazon.upgrades.amis import (
     family_of_os,
     on_the_way,
 )
-from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
+from kubectl_eksdoc.amazon.skew import in_words, minor_of
 from kubectl_eksdoc.check.checking import Gate, UpgradeCheck, cluster_of, unknown, unread
 from kubectl_eksdoc.check.checks.running import running
 from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts

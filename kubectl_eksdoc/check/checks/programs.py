@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from kubectl_eksdoc.amazon.addon_needs import KUBE_PROXY, OrderedAddon, UpdatePosition, needs, placed
 from kubectl_eksdoc.amazon.addon_versions import is_offered, offered_for, target
-from kubectl_eksdoc.amazon.upgrades.addon_needs import KUBE_PROXY, OrderedAddon, UpdatePosition, needs, placed
-from kubectl_eksdoc.amazon.upgrades.amis import AmiFamily, family_of_os
-from kubectl_eksdoc.amazon.upgrades.sourced import in_words
+from kubectl_eksdoc.amazon.amis import AmiFamily, family_of_os
+from kubectl_eksdoc.amazon.skew import in_words
 from kubectl_eksdoc.check.checking import Gate, UpgradeCheck, cluster_of, unknown, unread
 from kubectl_eksdoc.check.checks.running import RunningVersion, installations, running
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import issue
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws.addons import Addon, AddonVersions
+from kubectl_eksdoc.model.addons import Addon, AddonVersions
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import Unknown

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from kubectl_eksdoc.amazon.upgrades.addon_needs import Software, installed_version, labelled, recognised
-from kubectl_eksdoc.amazon.upgrades.amis import CUSTOM, AmiFamily, family_of_type
+from kubectl_eksdoc.amazon.addon_needs import Software, installed_version, labelled, recognised
+from kubectl_eksdoc.amazon.amis import CUSTOM, AmiFamily, family_of_type
 from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown
 from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.check.wording import aws, issue, name_of, unwell
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.aws.clusters import TemplateVersions
-from kubectl_eksdoc.model.aws.machines import NodeGroup, TemplateVersion
 from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.eks import TemplateVersions
 from kubectl_eksdoc.model.findings import CodeName, Finding, Severity, Subject
 from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.machines import NodeGroup, TemplateVersion
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP, ControllerOwner, Node, Pod
 from kubectl_eksdoc.model.quantities import Version, parse
 from kubectl_eksdoc.model.workloads import Job, Workload

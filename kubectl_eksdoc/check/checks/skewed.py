@@ -6,9 +6,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
-from kubectl_eksdoc.amazon.upgrades.addon_needs import KUBE_PROXY
-from kubectl_eksdoc.amazon.upgrades.skew import EQUAL_NODES, along, beside_kubelet, kube_proxy_skew, kubelet_skew
-from kubectl_eksdoc.amazon.upgrades.sourced import Fit, in_words, minor_of
+from kubectl_eksdoc.amazon.addon_needs import KUBE_PROXY
+from kubectl_eksdoc.amazon.skew import (
+    EQUAL_NODES,
+    Fit,
+    along,
+    beside_kubelet,
+    in_words,
+    kube_proxy_skew,
+    kubelet_skew,
+    minor_of,
+)
 from kubectl_eksdoc.check.checking import Gate, UpgradeCheck, unknown, unread
 from kubectl_eksdoc.check.checks.noted import NodeGroupNodes, counted, groups, named
 from kubectl_eksdoc.check.checks.running import RunningVersion, running

@@ -8,8 +8,9 @@ from dataclasses import replace
 from enum import Enum
 from functools import lru_cache
 
-from kubectl_eksdoc.amazon.upgrades.amis import runtime_fits
-from kubectl_eksdoc.amazon.upgrades.sockets import (
+from kubectl_eksdoc.amazon.amis import runtime_fits
+from kubectl_eksdoc.amazon.skew import Fit, SourcedVerdict, in_words, minor_of
+from kubectl_eksdoc.amazon.sockets import (
     CONTAINERD,
     DOCKER,
     DOCKERSHIM_ENDS,
@@ -20,7 +21,6 @@ from kubectl_eksdoc.amazon.upgrades.sockets import (
     named_in,
     reached,
 )
-from kubectl_eksdoc.amazon.upgrades.sourced import Fit, SourcedVerdict, in_words, minor_of
 from kubectl_eksdoc.check.checking import UpgradeCheck, unknown, unread
 from kubectl_eksdoc.check.checks.noted import NodeGroupNodes, groups, named
 from kubectl_eksdoc.check.checks.running import owners

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from kubectl_eksdoc.addon_diff.guards import acknowledgement, changing, is_nothing, to_acknowledge
 from kubectl_eksdoc.addon_diff.judging import calls
+from kubectl_eksdoc.addon_diff.outcome import AddonUpdateResult, expected_of
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
 from kubectl_eksdoc.addon_diff.read import NEEDS, PreparedAddonUpdate, prepared, side_of
-from kubectl_eksdoc.addon_diff.run.guards import acknowledgement, changing, is_nothing, to_acknowledge
-from kubectl_eksdoc.addon_diff.run.outcome import AddonUpdateResult, expected_of
 from kubectl_eksdoc.changes.addon_update import AddonUpdate
 from kubectl_eksdoc.cli import applying as shared
 from kubectl_eksdoc.cli import exits, opening

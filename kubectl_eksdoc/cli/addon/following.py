@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from kubectl_eksdoc.addon_diff.outcome import ExpectedUpdate, Health, affected, asked_for, from_doc, to_doc
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts
 from kubectl_eksdoc.addon_diff.read import PreparedAddonUpdate
-from kubectl_eksdoc.addon_diff.run.outcome import ExpectedUpdate, Health, affected, asked_for, from_doc, to_doc
 from kubectl_eksdoc.aws.eks import AddonUpdates, target_group, updates_of_addon
 from kubectl_eksdoc.changes.addon_update import UPDATE, AddonUpdate, Following, Ports
 from kubectl_eksdoc.changes.engine import World
@@ -17,8 +17,8 @@ from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import Drifted, LocalJournalError
 from kubectl_eksdoc.host.journals import ChangeJournalFile
 from kubectl_eksdoc.kubernetes.keeping import printed
+from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateCall, UpdateHistory
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateCall, UpdateHistory
 from kubectl_eksdoc.model.change_journal import SavedChange
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import made, told_of

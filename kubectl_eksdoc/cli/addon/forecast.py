@@ -19,7 +19,7 @@ from kubectl_eksdoc.cli.addon.request import NAME, AddonDiffRequest
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext, read_manifest, read_values
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.aws.addons import AddonSide
+from kubectl_eksdoc.model.addons import AddonSide
 from kubectl_eksdoc.model.baseline import SavedResult
 from kubectl_eksdoc.model.documents import ADDON_DIFF
 from kubectl_eksdoc.model.findings import reached

@@ -12,7 +12,7 @@ from kubectl_eksdoc.cli.addon.request import NAME, OtherRequest
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing
 from kubectl_eksdoc.host.terraform import read_terraform_plan
-from kubectl_eksdoc.model.aws.addons import AddonPast
+from kubectl_eksdoc.model.addons import AddonPast
 from kubectl_eksdoc.render.addon.after import AfterReport
 from kubectl_eksdoc.render.addon.report import TerraformReport
 from kubectl_eksdoc.session.session import ClusterSession

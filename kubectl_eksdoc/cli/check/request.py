@@ -20,7 +20,7 @@ from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.amazon.upgrades.removed_apis import Tables
+    from kubectl_eksdoc.amazon.removed_apis import Tables
     from kubectl_eksdoc.check.checking import UpgradeCheck
     from kubectl_eksdoc.check.plan import CheckPlan, CheckWish
     from kubectl_eksdoc.model.baseline import SavedResult
@@ -326,7 +326,7 @@ def _refresh(session: ClusterSession, around: CommandContext) -> None:
 
 
 def tables_of(request: CheckRequest) -> Tables:
-    from kubectl_eksdoc.amazon.upgrades.removed_apis import Tables
+    from kubectl_eksdoc.amazon.removed_apis import Tables
 
     if not request.tables:
         return Tables()
@@ -354,8 +354,7 @@ def judged_files(request: CheckRequest, around: CommandContext) -> CommandAnswer
         UsageError: a file is not there, no way leads to the target, or there is no such output format.
         SuppressionsError: what --suppressions names cannot be used.
     """
-    from kubectl_eksdoc.amazon.upgrades.skew import NoPath
-    from kubectl_eksdoc.amazon.upgrades.sourced import in_words
+    from kubectl_eksdoc.amazon.skew import NoPath, in_words
     from kubectl_eksdoc.check.checking import Gate
     from kubectl_eksdoc.check.checks.api_manifests import CHECKS
     from kubectl_eksdoc.check.facts import CheckFacts, CurrentVersion, way

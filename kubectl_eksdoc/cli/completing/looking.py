@@ -142,7 +142,7 @@ def _fixes(looking: Looking, cursor: Cursor) -> Iterable[Name]:
 
 
 def _minors(looking: Looking, cursor: Cursor) -> Iterable[Name]:
-    from kubectl_eksdoc.amazon.upgrades.removed_apis import READ_TO
+    from kubectl_eksdoc.amazon.removed_apis import READ_TO
 
     return (Name(f"{READ_TO.major}.{minor}") for minor in range(READ_TO.minor, _OLDEST_MINOR, -1))
 
@@ -152,7 +152,7 @@ def _versions(looking: Looking, cursor: Cursor) -> Iterable[Name]:
 
 
 def _addons(looking: Looking, cursor: Cursor) -> Iterable[Name]:
-    from kubectl_eksdoc.amazon.upgrades.addon_needs import KNOWN
+    from kubectl_eksdoc.amazon.addon_needs import KNOWN
 
     there = {each.text for each in looking.asked(NameKind.ADDONS, cursor)}
     known = {each.name: each.about for each in KNOWN if each.eks_addon}

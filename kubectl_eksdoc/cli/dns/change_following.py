@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 
-from kubectl_eksdoc.addon_diff.run.guards import changing
-from kubectl_eksdoc.addon_diff.run.outcome import AddonUpdateResult, Verdict, expected_of
+from kubectl_eksdoc.addon_diff.guards import changing
+from kubectl_eksdoc.addon_diff.outcome import AddonUpdateResult, Verdict, expected_of
 from kubectl_eksdoc.changes.addon_update import AddonUpdate
 from kubectl_eksdoc.changes.dns_change import (
     CONFIG_MAP,

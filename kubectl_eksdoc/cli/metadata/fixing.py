@@ -38,9 +38,9 @@ from kubectl_eksdoc.imds_probe.run import (
 )
 from kubectl_eksdoc.imds_probe.sources import class_name, instance_of
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws.machines import Instance
 from kubectl_eksdoc.model.change_journal import METADATA_FIX, Became, Part, Past, SavedChange
 from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.machines import Instance
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.render.metadata_fix import FixReport, action, head

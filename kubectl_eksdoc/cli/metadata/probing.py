@@ -28,8 +28,8 @@ from kubectl_eksdoc.imds_probe.probing.result import (
 from kubectl_eksdoc.imds_probe.read import NEEDS, facts_of_today
 from kubectl_eksdoc.imds_probe.sources import service_now
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.kinds import Resource, Unknown
+from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.metadata import MARKS
 from kubectl_eksdoc.render.metadata_probe import ActiveReport
 from kubectl_eksdoc.render.roles import RoleManifests

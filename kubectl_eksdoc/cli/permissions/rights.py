@@ -16,11 +16,11 @@ from kubectl_eksdoc.cli.rights import commands as registered
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws.questions import AwsOperation
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import SYSTEM
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.model.quantities import Version
+from kubectl_eksdoc.model.questions import AwsOperation
 from kubectl_eksdoc.model.spelling import maybe
 from kubectl_eksdoc.permissions import READING_ACTIONS, IamAction, NeededRight, WantedPermissions, together
 

@@ -6,13 +6,11 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from kubectl_eksdoc.amazon.upgrades.removed_apis import READ_TO
-from kubectl_eksdoc.amazon.upgrades.written_kinds import OLDEST, going, gone_before
+from kubectl_eksdoc.amazon.removed_apis import READ_TO
+from kubectl_eksdoc.amazon.written_kinds import OLDEST, going, gone_before
 from kubectl_eksdoc.cli.rights import asked as of_aws
 from kubectl_eksdoc.cli.rights.asked import NOTHING_WITHOUT, Right, rights_of
-from kubectl_eksdoc.model import kinds, permissions
-from kubectl_eksdoc.model.aws import questions
-from kubectl_eksdoc.model.aws.questions import AwsOperation
+from kubectl_eksdoc.model import kinds, permissions, questions
 from kubectl_eksdoc.model.check_needs import FURTHER, CheckNeed
 from kubectl_eksdoc.model.coredns import SYSTEM
 from kubectl_eksdoc.model.kinds import (
@@ -38,6 +36,7 @@ from kubectl_eksdoc.model.kinds import (
 )
 from kubectl_eksdoc.model.placing import PLACED, RBAC
 from kubectl_eksdoc.model.quantities import Version
+from kubectl_eksdoc.model.questions import AwsOperation
 
 
 def _each(verbs: str, *resources: Resource, lost: str = "", **where: Any) -> tuple[Right, ...]:

@@ -22,8 +22,8 @@ from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts
 from kubectl_eksdoc.coredns_lameduck.judging.placed import wanted_replicas
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.addons import AddonSide
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.aws.addons import AddonSide
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import NAME, SYSTEM

@@ -21,7 +21,7 @@ from kubectl_eksdoc.kubernetes.corefile.edits import EKS, NotEdited, with_lamedu
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.kubernetes.corefile.plugins import lameduck_s
 from kubectl_eksdoc.kubernetes.keeping import is_digest
-from kubectl_eksdoc.model.aws.addons import AddonSide
+from kubectl_eksdoc.model.addons import AddonSide
 from kubectl_eksdoc.model.coredns import NAME, SYSTEM, Corefile, CorefileRefusal, Directive
 from kubectl_eksdoc.model.findings import Finding, Subject
 from kubectl_eksdoc.model.kinds import Absent, Unknown

@@ -10,7 +10,7 @@ from kubectl_eksdoc.kubernetes import guards
 from kubectl_eksdoc.kubernetes.corefile.edits import EKS
 from kubectl_eksdoc.kubernetes.corefile.grammar import split_host_port
 from kubectl_eksdoc.kubernetes.corefile.plugins import addresses
-from kubectl_eksdoc.model.aws.addons import AddonSide
+from kubectl_eksdoc.model.addons import AddonSide
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import NAME, SERVICE, SYSTEM, Corefile, CorefileRefusal, Import
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Subject, When

@@ -12,7 +12,7 @@ from kubectl_eksdoc.coredns_lameduck.judging.configured import (
     not_read,
     place_elsewhere,
 )
-from kubectl_eksdoc.model.aws.addons import AddonSide
+from kubectl_eksdoc.model.addons import AddonSide
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import NAME, SYSTEM
 from kubectl_eksdoc.model.findings import Finding, Severity

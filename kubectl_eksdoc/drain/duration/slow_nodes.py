@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+from kubectl_eksdoc.amazon.amis import without_ami
 from kubectl_eksdoc.amazon.group_updates import PATIENCE
-from kubectl_eksdoc.amazon.upgrades.amis import without_ami
 from kubectl_eksdoc.drain.course import DrainTerms, Move, Reserved, Timeline
 from kubectl_eksdoc.drain.duration.bounds import Bound, Scarce, domain_words, largest_first
 from kubectl_eksdoc.drain.duration.generations import LAG_S, EvictionTimes

@@ -9,7 +9,7 @@ import re
 from dataclasses import replace
 from enum import Enum
 
-from kubectl_eksdoc.amazon.upgrades.amis import AmiFamily, family_of_os, without_ami
+from kubectl_eksdoc.amazon.amis import AmiFamily, family_of_os, without_ami
 from kubectl_eksdoc.drain.outcome import DrainTarget, Eviction, NotEvictedPod, SlowNode, TargetVerdict
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster

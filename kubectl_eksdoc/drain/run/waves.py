@@ -21,7 +21,7 @@ from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.drain.run.patience import in_waves
 from kubectl_eksdoc.kubernetes.news import HookEnded
 from kubectl_eksdoc.model.acts import AFTER_WAVE, BEFORE_WAVE, Hook
-from kubectl_eksdoc.model.aws.addons import Addon, EksAddonUpdate
+from kubectl_eksdoc.model.addons import Addon, EksAddonUpdate
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.quantities import in_words
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from kubectl_eksdoc.embedded.probed import MetadataServices
 from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, HelmRelease, KindUsage, ObjectName, at, named
-from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.interruption import ReportedChanges
 from kubectl_eksdoc.model.kinds import PODS, Absent, ReadState, Resource, Unknown
+from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.nodes import Container, LogOf
 from kubectl_eksdoc.objects.collector import Collector
 from kubectl_eksdoc.objects.containers import containers_of

@@ -20,9 +20,6 @@ from kubectl_eksdoc.embedded.serving.protobuf import NotUnderstood
 from kubectl_eksdoc.embedded.serving.reading import number
 from kubectl_eksdoc.embedded.serving.targets import ServedRequest, ServedTarget
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.ownership.applying import ApplyRefused, Conflicts, apply
-from kubectl_eksdoc.kubernetes.api.ownership.comparing import NONE, FieldSet
-from kubectl_eksdoc.kubernetes.api.ownership.entries import settled, updated
 from kubectl_eksdoc.kubernetes.api.patches import apply_json_patch, apply_merge, apply_strategic
 from kubectl_eksdoc.kubernetes.api.shapes import DELETE_OPTIONS, QUANTITY, Shape, misfits
 from kubectl_eksdoc.kubernetes.api.statuses import (
@@ -35,6 +32,9 @@ from kubectl_eksdoc.kubernetes.api.statuses import (
     invalid,
 )
 from kubectl_eksdoc.kubernetes.api.types import Schema, schema_of, schema_of_custom
+from kubectl_eksdoc.kubernetes.ownership.applying import ApplyRefused, Conflicts, apply
+from kubectl_eksdoc.kubernetes.ownership.comparing import NONE, FieldSet
+from kubectl_eksdoc.kubernetes.ownership.entries import settled, updated
 from kubectl_eksdoc.model.api_objects import Doc, without
 from kubectl_eksdoc.objects.single import NoJson, decode
 from kubectl_eksdoc.simulator.registry import Deleted, DeleteOptions

@@ -18,7 +18,11 @@ from kubectl_eksdoc.imds_probe.fixes.fix import (
     complaints,
 )
 from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike, class_name, instance_of
-from kubectl_eksdoc.model.aws.machines import (
+from kubectl_eksdoc.model.cluster import Cluster, Source
+from kubectl_eksdoc.model.connection import CommandTarget, patch, shell
+from kubectl_eksdoc.model.findings import When
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.machines import (
     Instance,
     MetadataOptions,
     NodeGroup,
@@ -27,10 +31,6 @@ from kubectl_eksdoc.model.aws.machines import (
     TemplateRef,
     TemplateVersion,
 )
-from kubectl_eksdoc.model.cluster import Cluster, Source
-from kubectl_eksdoc.model.connection import CommandTarget, patch, shell
-from kubectl_eksdoc.model.findings import When
-from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.metadata import OnClass, OnInstances, OnTemplate, SetOptions
 from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, Node, NodeOwner, Pod
 

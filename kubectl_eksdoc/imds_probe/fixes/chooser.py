@@ -34,11 +34,11 @@ from kubectl_eksdoc.imds_probe.fixes.fix import (
 from kubectl_eksdoc.imds_probe.fixes.on_pods import on_pods
 from kubectl_eksdoc.imds_probe.plan import MetadataPlan
 from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike
-from kubectl_eksdoc.model.aws.machines import NodeGroup, SaidOptions
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import file_of, shell
 from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.machines import NodeGroup, SaidOptions
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.spelling import maybe

@@ -19,8 +19,8 @@ from enum import Enum
 
 from kubectl_eksdoc.amazon.metadata_service import NESTED, REQUIRED, Reach
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.metadata import AddressFamily, Ask, FamilyAnswer, ProbeReport, ProbeStep
 
 # How far the requests of one probe came, as a whole: one word for each way it can go, and a clause for people.

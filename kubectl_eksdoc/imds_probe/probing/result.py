@@ -11,10 +11,10 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.probing.diagnosis import Answers, Cause, ProbeDiagnosis, diagnosis
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Subject, When, in_order
 from kubectl_eksdoc.model.kinds import Unknown, missing_rights
+from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.metadata import CONTAINER, PROBE_LABEL, AddressFamily, Network
 from kubectl_eksdoc.model.nodes import LAUNCH_TEMPLATE, Node, NodeOwner
 from kubectl_eksdoc.model.placing import ProbeOwner

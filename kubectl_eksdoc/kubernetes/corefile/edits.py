@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Iterable
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries, read
 from kubectl_eksdoc.kubernetes.corefile.plugins import health_plugins, lameducks, unread
+from kubectl_eksdoc.kubernetes.ownership.entries import MalformedEntries, read
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at
 from kubectl_eksdoc.model.coredns import COREFILE, NAME, SYSTEM, Block, Corefile, Directive, Import, Token
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from kubectl_eksdoc.amazon.upgrades.written_kinds import LAST_APPLIED
+from kubectl_eksdoc.amazon.written_kinds import LAST_APPLIED
 from kubectl_eksdoc.kubernetes.keeping import KeptAnnotations, suspicious
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, with_value
 from kubectl_eksdoc.model.kinds import ENDPOINT_SLICES, LEASES, NODES, PODS, REPLICA_SETS, Resource, Unknown

@@ -22,7 +22,7 @@ from kubectl_eksdoc.addon_diff.merging import MISSING
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.keeping import printed
 from kubectl_eksdoc.model import api_objects
-from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory, shown
+from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory, shown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Absent, Confidence, Unknown

@@ -14,7 +14,7 @@ from kubectl_eksdoc.addon_diff.prediction import Fate, FieldChange, Mode
 from kubectl_eksdoc.addon_diff.schema.changes import changes
 from kubectl_eksdoc.addon_diff.terraform.requests import Generation, Kind
 from kubectl_eksdoc.kubernetes.keeping import printed
-from kubectl_eksdoc.model.aws.addons import SchemaViolation, shown
+from kubectl_eksdoc.model.addons import SchemaViolation, shown
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.render.addon import update
 from kubectl_eksdoc.render.addon.update import verdict

@@ -15,8 +15,8 @@ from kubectl_eksdoc.addon_diff.prediction import Fate, FieldChange, Mode
 from kubectl_eksdoc.addon_diff.schema.changes import changes
 from kubectl_eksdoc.addon_diff.terraform.requests import Generation
 from kubectl_eksdoc.kubernetes.keeping import printed
+from kubectl_eksdoc.model.addons import shown as config_shown
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.model.aws.addons import shown as config_shown
 from kubectl_eksdoc.model.findings import Code, Status
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.render.report import Findings, Head, Line, Lines, Mark, Section, Table, as_it_is, flush, unmarked

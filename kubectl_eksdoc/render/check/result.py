@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from kubectl_eksdoc.amazon.upgrades.sourced import in_words
+from kubectl_eksdoc.amazon.skew import in_words
 from kubectl_eksdoc.check import plan, symptoms
 from kubectl_eksdoc.check.causes import RootCause
 from kubectl_eksdoc.check.checking import Area, Gate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kubectl_eksdoc.amazon.upgrades.sourced import in_words
+from kubectl_eksdoc.amazon.skew import in_words
 from kubectl_eksdoc.check.causes import AWS, DECIDING, RootCause
 from kubectl_eksdoc.check.checking import Area, Gate
 from kubectl_eksdoc.check.plan import CheckPlan, JudgedFindings

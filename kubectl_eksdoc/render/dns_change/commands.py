@@ -7,15 +7,15 @@ import json
 from collections.abc import Sequence
 from typing import cast
 
-from kubectl_eksdoc.addon_diff.run.outcome import AddonRollback
+from kubectl_eksdoc.addon_diff.outcome import AddonRollback
 from kubectl_eksdoc.coredns_lameduck.change.change import COREFILE, CorefileTexts
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.kubernetes.corefile.plugins import lameduck_s
 from kubectl_eksdoc.kubernetes.keeping import printed, printed_corefile
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.aws.clusters import EksCluster
 from kubectl_eksdoc.model.connection import CommandTarget, shell
 from kubectl_eksdoc.model.coredns import Corefile
+from kubectl_eksdoc.model.eks import EksCluster
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.render.addon_update import WayBackText, way_back_text
 from kubectl_eksdoc.render.encode import Json, to_yaml

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
+from kubectl_eksdoc.addon_diff.guards import Guard
+from kubectl_eksdoc.addon_diff.outcome import AddonUpdateResult
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import Mode
-from kubectl_eksdoc.addon_diff.run.guards import Guard
-from kubectl_eksdoc.addon_diff.run.outcome import AddonUpdateResult
 from kubectl_eksdoc.coredns_lameduck import run as dns
 from kubectl_eksdoc.coredns_lameduck.change import change
 from kubectl_eksdoc.coredns_lameduck.change.change import COREFILE, CorednsChange

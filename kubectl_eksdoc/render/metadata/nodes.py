@@ -9,9 +9,9 @@ from kubectl_eksdoc.imds_probe.affected import Effect, IntendedOptions
 from kubectl_eksdoc.imds_probe.fixes.fix import Fix, FixOptions
 from kubectl_eksdoc.imds_probe.plan import GroupPlan, MetadataPlan
 from kubectl_eksdoc.imds_probe.sources import MetadataFacts, MetadataService, NodesAlike, instance_of, service_now
-from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.render.metadata_fix import reach as moved
 from kubectl_eksdoc.render.report import Foot, Line, Lines, Section, Table, as_it_is
 from kubectl_eksdoc.render.text import (

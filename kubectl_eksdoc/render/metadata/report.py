@@ -16,10 +16,10 @@ from kubectl_eksdoc.imds_probe.fixes.fix import FixOptions
 from kubectl_eksdoc.imds_probe.judging import NODES
 from kubectl_eksdoc.imds_probe.plan import GroupPlan, MetadataPlan, OnePod
 from kubectl_eksdoc.imds_probe.sources import MetadataService, NodesAlike
-from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.findings import Severity, Subject
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.probes import owner_of
 from kubectl_eksdoc.render.command_result import CommandResult

@@ -14,9 +14,9 @@ from kubectl_eksdoc.addon_diff.manifests import AWS_NODE
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, OfVersion
 from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.aws.addon_side import chart_defaults
+from kubectl_eksdoc.model.addons import Addon, EksAddonUpdate, Issue, UpdateHistory
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
-from kubectl_eksdoc.model.aws.addons import Addon, EksAddonUpdate, Issue, UpdateHistory
-from kubectl_eksdoc.model.aws.clusters import EksCluster
+from kubectl_eksdoc.model.eks import EksCluster
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Branch, Pod

@@ -7,20 +7,13 @@ from typing import Any
 
 import pytest
 
+from kubectl_eksdoc.addon_diff.guards import acknowledgement, changing, is_nothing, refusals, sending, to_acknowledge
+from kubectl_eksdoc.addon_diff.outcome import AddonRollback, way_back
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Mode
-from kubectl_eksdoc.addon_diff.run.guards import (
-    acknowledgement,
-    changing,
-    is_nothing,
-    refusals,
-    sending,
-    to_acknowledge,
-)
-from kubectl_eksdoc.addon_diff.run.outcome import AddonRollback, way_back
 from kubectl_eksdoc.addon_diff.usage import Usage
-from kubectl_eksdoc.model.aws.addons import Addon
-from kubectl_eksdoc.model.aws.clusters import EksCluster
+from kubectl_eksdoc.model.addons import Addon
+from kubectl_eksdoc.model.eks import EksCluster
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.nodes import Asks, Branch, Probe

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.run.outcome import asked_for
-from kubectl_eksdoc.model.aws.addons import EksAddonUpdate
+from kubectl_eksdoc.addon_diff.outcome import asked_for
+from kubectl_eksdoc.model.addons import EksAddonUpdate
 from kubectl_eksdoc.model.kinds import Unknown
 
 AT = datetime(2026, 11, 22, 9, tzinfo=timezone.utc)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.addon_diff.terraform.result import TerraformJudgement
-from kubectl_eksdoc.model.aws.addons import Addon
+from kubectl_eksdoc.model.addons import Addon
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.render.addon.report import blocks

@@ -14,10 +14,10 @@ from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.aws.eks import values_of
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing
 from kubectl_eksdoc.host.terraform import read_terraform_plan
+from kubectl_eksdoc.model.addons import Addon, AddonSide, VersionSide
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
-from kubectl_eksdoc.model.aws.addons import Addon, AddonSide, VersionSide
-from kubectl_eksdoc.model.aws.clusters import EksCluster
 from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.eks import EksCluster
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Asks, Branch, Probe
 from tests.addon_diff.incident import beside, rich

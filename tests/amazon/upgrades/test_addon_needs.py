@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.amazon.upgrades.addon_needs import (
+from kubectl_eksdoc.amazon.addon_needs import (
     AL2023,
     BY_NAME,
     CLUSTER_AUTOSCALER,
@@ -26,7 +26,7 @@ from kubectl_eksdoc.amazon.upgrades.addon_needs import (
     placed,
     versions_for,
 )
-from kubectl_eksdoc.amazon.upgrades.sourced import Fit
+from kubectl_eksdoc.amazon.skew import Fit
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.quantities import Version
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.amazon.upgrades.calendar import (
+from kubectl_eksdoc.amazon.calendar import (
     AS_OF,
     EXTRA_A_MONTH,
     ROWS,
@@ -21,8 +21,8 @@ from kubectl_eksdoc.amazon.upgrades.calendar import (
     next_ending,
     support,
 )
-from kubectl_eksdoc.amazon.upgrades.sourced import in_words
-from kubectl_eksdoc.model.aws.clusters import ClusterVersion
+from kubectl_eksdoc.amazon.skew import in_words
+from kubectl_eksdoc.model.eks import ClusterVersion
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.quantities import Version
 

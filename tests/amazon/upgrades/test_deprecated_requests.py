@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.amazon.upgrades.removed_apis import (
+from kubectl_eksdoc.amazon.removed_apis import (
     METRIC,
     DeprecatedRequest,
     DeprecatedRequests,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.amazon.upgrades.addon_needs import AL2023, NEEDS, SOFTWARE
-from kubectl_eksdoc.amazon.upgrades.amis import (
+from kubectl_eksdoc.amazon.addon_needs import AL2023, NEEDS, SOFTWARE
+from kubectl_eksdoc.amazon.amis import (
     AL2023_VPC_CNI,
     READ_TO,
     RELEASE_NOTES,
@@ -25,7 +25,7 @@ from kubectl_eksdoc.amazon.upgrades.amis import (
     unread,
     way_to,
 )
-from kubectl_eksdoc.amazon.upgrades.sourced import Fit
+from kubectl_eksdoc.amazon.skew import Fit
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.quantities import Version
 

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.amazon.upgrades.skew import (
+from kubectl_eksdoc.amazon.skew import (
     DOUBT,
     EQUAL_NODES,
     ROLLBACK_CONDITIONS,
+    Fit,
     NoPath,
     along,
     beside_kubelet,
@@ -22,7 +23,6 @@ from kubectl_eksdoc.amazon.upgrades.skew import (
     reach,
     rollback_left,
 )
-from kubectl_eksdoc.amazon.upgrades.sourced import Fit
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.quantities import Version
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.amazon.upgrades.removed_apis import (
+from kubectl_eksdoc.amazon.removed_apis import (
     READ_TO,
     ROWS,
     RemovedApi,
@@ -233,7 +233,7 @@ def test_what_can_be_converted() -> None:
 
 
 def test_every_note_for_people_belongs_to_a_row() -> None:
-    from kubectl_eksdoc.amazon.upgrades.removed_apis import _BY_HAND
+    from kubectl_eksdoc.amazon.removed_apis import _BY_HAND
 
     reached = {note for row in ROWS for note in by_hand(row)}
     assert set(_BY_HAND) == reached

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.amazon.upgrades.sockets import (
+from kubectl_eksdoc.amazon.sockets import (
     CONTAINERD,
     CRI_DOCKERD,
     DOCKER,

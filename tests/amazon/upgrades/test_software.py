@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.amazon.upgrades.addon_needs import (
+from kubectl_eksdoc.amazon.addon_needs import (
     BY_NAME,
     SOFTWARE,
     VPC_CNI,

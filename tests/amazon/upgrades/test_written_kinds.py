@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.amazon.upgrades.removed_apis import ROWS, removed_api
-from kubectl_eksdoc.amazon.upgrades.written_kinds import going, gone_before, resource_of
+from kubectl_eksdoc.amazon.removed_apis import ROWS, removed_api
+from kubectl_eksdoc.amazon.written_kinds import going, gone_before, resource_of
 from kubectl_eksdoc.model.quantities import Version
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.amazon.upgrades.removed_apis import removed_api
-from kubectl_eksdoc.amazon.upgrades.written_kinds import innocent, row_of, written
+from kubectl_eksdoc.amazon.removed_apis import removed_api
+from kubectl_eksdoc.amazon.written_kinds import innocent, row_of, written
 from kubectl_eksdoc.model.api_objects import Written, WrittenBy
 
 FLOW = "flowcontrol.apiserver.k8s.io/v1beta2"

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from kubectl_eksdoc.addon_diff.manifests import all_known
-from kubectl_eksdoc.kubernetes.api.ownership.comparing import fields_of
 from kubectl_eksdoc.kubernetes.api.types import schema_of
+from kubectl_eksdoc.kubernetes.ownership.comparing import fields_of
 from kubectl_eksdoc.model.api_objects import Doc
 
 _API = {

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.amazon.upgrades.written_kinds import going, gone_before
+from kubectl_eksdoc.amazon.written_kinds import going, gone_before
 from kubectl_eksdoc.cli.rights.commands import OF_NEED
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.quantities import Version

@@ -164,8 +164,8 @@ def test_manifests_alone_load_nothing_of_clusters(tmp_path: Path) -> None:
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert "Nothing to do" in ran.stdout, ran.stderr
     of_clusters = (
-        *("objects.karpenter", "model.nodes", "model.journal", "model.aws.machines", "check.symptoms"),
-        *("cli.rights.commands", "amazon.upgrades.addon_needs", "model.coredns", "aws"),
+        *("objects.karpenter", "model.nodes", "model.journal", "model.machines", "check.symptoms"),
+        *("cli.rights.commands", "amazon.addon_needs", "model.coredns", "aws"),
     )
     loaded = set(ran.stdout.split())
     assert [each for each in of_clusters if f"kubectl_eksdoc.{each}" in loaded] == []

@@ -25,8 +25,8 @@ from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.embedded.serving.access import RbacRule, ServedUser, TokenUsers, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
-from kubectl_eksdoc.model.aws import questions
-from kubectl_eksdoc.model.aws.clusters import AwsAccess
+from kubectl_eksdoc.model import questions
+from kubectl_eksdoc.model.eks import AwsAccess
 from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.snapshot.apply import take
 from tests.aws.test_live import access, prod

@@ -22,7 +22,7 @@ from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.embedded.serving.access import RbacRule, ServedUser, TokenUsers, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
-from kubectl_eksdoc.model.aws.clusters import AwsAccess
+from kubectl_eksdoc.model.eks import AwsAccess
 from tests.aws.test_live import access, prod
 from tests.cli.running import Ran
 from tests.embedded.clients import worlds

@@ -26,7 +26,7 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, with_value
-from kubectl_eksdoc.model.aws.clusters import AwsAccess
+from kubectl_eksdoc.model.eks import AwsAccess
 from kubectl_eksdoc.objects.single import RawObjects
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.aws.test_live import access

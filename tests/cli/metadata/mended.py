@@ -16,10 +16,10 @@ from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.run_edges import DrainRunEdges
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.imds_probe.sources import NODE_CLASS
-from kubectl_eksdoc.model.aws.machines import SaidOptions
 from kubectl_eksdoc.model.cluster import Cluster, Identity, NodeClass
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.machines import SaidOptions
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP, NODE_POOL, Calls, Node
 from kubectl_eksdoc.session.ports import ClusterReader
 from kubectl_eksdoc.session.session import ClusterNeeds, ClusterSession, Observed, SessionRequest

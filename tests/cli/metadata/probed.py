@@ -13,7 +13,7 @@ from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.model.api_objects import with_value
-from kubectl_eksdoc.model.aws.clusters import AwsAccess
+from kubectl_eksdoc.model.eks import AwsAccess
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.cli.running import Ran
 from tests.sessions import with_aws

@@ -14,7 +14,7 @@ import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.embedded.probed import MetadataServices
-from kubectl_eksdoc.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.model.machines import MetadataOptions
 from tests.cli.metadata.mended import PINNED, Desk, desk
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs

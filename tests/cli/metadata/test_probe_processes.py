@@ -18,7 +18,7 @@ from kubectl_eksdoc.embedded.probed import MetadataServices
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from kubectl_eksdoc.model.api_objects import with_value
-from kubectl_eksdoc.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.fakes import kubeconfigs
 from tests.flows.probes import TOKEN, Kubelet, Lab, a_node, there

@@ -19,7 +19,7 @@ from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from kubectl_eksdoc.host.endings import told_to_stop
 from kubectl_eksdoc.imds_probe.probing.result import SCRIPT
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.render import schemas
 from tests.cli.run.served import Machine, machine
 from tests.cli.running import run_cli

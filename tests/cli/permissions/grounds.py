@@ -18,7 +18,7 @@ from kubectl_eksdoc.embedded.serving.access import ADMIN, ServedUser, TokenUsers
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer, serving
 from kubectl_eksdoc.model.api_objects import Doc, with_value
-from kubectl_eksdoc.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.cli.addon import updated
 from tests.cli.dns import desk as dns

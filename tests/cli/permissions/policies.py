@@ -6,7 +6,7 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model import questions
 from tests.cli.permissions.sites import Line
 from tests.cli.running import run_cli
 

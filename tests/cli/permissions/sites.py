@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.amazon.upgrades.removed_apis import READ_TO
-from kubectl_eksdoc.amazon.upgrades.written_kinds import going, gone_before
+from kubectl_eksdoc.amazon.removed_apis import READ_TO
+from kubectl_eksdoc.amazon.written_kinds import going, gone_before
 from kubectl_eksdoc.cli.rights import commands
 from kubectl_eksdoc.cli.rights.commands import written
 from kubectl_eksdoc.embedded.demo.reader import NOW

@@ -15,8 +15,7 @@ from kubectl_eksdoc.cli.commands import tree
 from kubectl_eksdoc.cli.permissions.rights import Grown, known, named, plain, reading, wanted
 from kubectl_eksdoc.cli.rights import Places
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.model import permissions
-from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model import permissions, questions
 from kubectl_eksdoc.permissions import READING_ACTIONS
 from tests.cli.in_cluster.models import problems
 from tests.cli.permissions.granted import Held, held, printed

@@ -23,7 +23,7 @@ from kubectl_eksdoc.embedded.serving.access import RbacRule, ServedUser, TokenUs
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws.clusters import AwsAccess
+from kubectl_eksdoc.model.eks import AwsAccess
 from kubectl_eksdoc.model.findings import ROLLBACK
 from kubectl_eksdoc.snapshot.apply import take
 from tests.aws.test_live import access, prod

@@ -24,8 +24,8 @@ from kubectl_eksdoc.embedded.serving.access import ADMIN, TokenUsers
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.errors import AwsRefused
-from kubectl_eksdoc.model.aws.questions import AwsOperation
 from kubectl_eksdoc.model.cluster import Source
+from kubectl_eksdoc.model.questions import AwsOperation
 from kubectl_eksdoc.snapshot.apply import take
 from tests.aws.test_live import access, prod
 from tests.embedded.clients import worlds

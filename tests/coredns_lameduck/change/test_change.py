@@ -25,8 +25,8 @@ from kubectl_eksdoc.coredns_lameduck.change.wishes import (
 from kubectl_eksdoc.coredns_lameduck.deployed import PROPORTIONAL
 from kubectl_eksdoc.kubernetes.keeping import MARK
 from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.addons import Addon, AddonSide, VersionSide
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.aws.addons import Addon, AddonSide, VersionSide
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Taint, Toleration

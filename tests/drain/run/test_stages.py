@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.addon_diff.run.guards import rollout
-from kubectl_eksdoc.addon_diff.run.outcome import affected
+from kubectl_eksdoc.addon_diff.guards import rollout
+from kubectl_eksdoc.addon_diff.outcome import affected
 from kubectl_eksdoc.drain.run.waves import LONGEST_PAUSE_S, Stage, pause_s, stage_by_addon, stage_of
 from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.addons import Addon, EksAddonUpdate
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.aws.addons import Addon, EksAddonUpdate
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.network import Service, TargetGroupBinding
 from kubectl_eksdoc.model.nodes import Branch

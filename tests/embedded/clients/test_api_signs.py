@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.amazon.upgrades.written_kinds import going, gone_before
+from kubectl_eksdoc.amazon.written_kinds import going, gone_before
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import serving

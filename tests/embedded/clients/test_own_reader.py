@@ -14,10 +14,10 @@ from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.aws.machines import SaidOptions
 from kubectl_eksdoc.model.cluster import Cluster, NodeClass
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import ReadState
+from kubectl_eksdoc.model.machines import SaidOptions
 from tests.embedded.clients import worlds
 from tests.examples import one_in
 from tests.fakes import kubeconfigs

@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.check.read import PAUSE_S, WAIT_S, refreshed
 from kubectl_eksdoc.errors import AwsDenied
-from kubectl_eksdoc.model.aws.clusters import Refresh
+from kubectl_eksdoc.model.eks import Refresh
 from kubectl_eksdoc.model.kinds import Unknown
 from tests.builders import NOW
 

@@ -8,17 +8,10 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.addon_diff.corefile import CONFIG
-from kubectl_eksdoc.amazon.upgrades.sourced import in_words
+from kubectl_eksdoc.amazon.skew import in_words
 from kubectl_eksdoc.check import read
+from kubectl_eksdoc.model.addons import Addon, AddonSide, AddonVersion, AddonVersions, CompatibleVersion, VersionSide
 from kubectl_eksdoc.model.api_objects import ObjectName
-from kubectl_eksdoc.model.aws.addons import (
-    Addon,
-    AddonSide,
-    AddonVersion,
-    AddonVersions,
-    CompatibleVersion,
-    VersionSide,
-)
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.findings import Code, Finding
 from kubectl_eksdoc.model.kinds import Absent, Unknown

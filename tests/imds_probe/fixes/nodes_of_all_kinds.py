@@ -9,7 +9,9 @@ from typing import Any
 from kubectl_eksdoc.imds_probe.affected import PodEvidence
 from kubectl_eksdoc.imds_probe.sources import NODE_CLASS, MetadataFacts
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws.machines import (
+from kubectl_eksdoc.model.cluster import Identity, NodeClass
+from kubectl_eksdoc.model.kinds import Absent, KindRead, ReadState, Unknown
+from kubectl_eksdoc.model.machines import (
     Image,
     Instance,
     MachineFacts,
@@ -20,8 +22,6 @@ from kubectl_eksdoc.model.aws.machines import (
     TemplateRef,
     TemplateVersion,
 )
-from kubectl_eksdoc.model.cluster import Identity, NodeClass
-from kubectl_eksdoc.model.kinds import Absent, KindRead, ReadState, Unknown
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, EKSCTL_GROUP, MANAGED_GROUP, NODE_POOL, Calls, Node, Pod
 from tests.builders import a_cluster, a_node, a_pod
 

@@ -25,9 +25,9 @@ from kubectl_eksdoc.imds_probe.fixes.fix import (
     FixOptions,
 )
 from kubectl_eksdoc.imds_probe.sources import nodes_alike
-from kubectl_eksdoc.model.aws.machines import Instance, MetadataOptions, NodeGroup, SaidOptions, ScalingGroup
 from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.machines import Instance, MetadataOptions, NodeGroup, SaidOptions, ScalingGroup
 from kubectl_eksdoc.model.metadata import OnClass, OnInstances, OnTemplate, SetOptions
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP
 from tests.imds_probe.fixes.nodes_of_all_kinds import (

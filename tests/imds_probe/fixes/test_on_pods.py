@@ -13,9 +13,9 @@ from kubectl_eksdoc.imds_probe.fixes.fix import CONTROLLER_FLAGS, OWN_ROLE, REST
 from kubectl_eksdoc.imds_probe.plan import plan_metadata
 from kubectl_eksdoc.imds_probe.programs import ContainerCommand
 from kubectl_eksdoc.imds_probe.sources import nodes_alike
-from kubectl_eksdoc.model.aws.machines import PodIdentity
 from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.machines import PodIdentity
 from kubectl_eksdoc.model.nodes import Calls, Pod
 from tests.builders import NOW, a_pod
 from tests.imds_probe.fixes.nodes_of_all_kinds import cloud

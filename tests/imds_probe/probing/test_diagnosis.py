@@ -8,8 +8,8 @@ from hypothesis import strategies as some
 
 from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.imds_probe.probing.diagnosis import Cause, ProbeDiagnosis, diagnosis
-from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.metadata import AddressFamily, Ask, FamilyAnswer, ProbeReport, ProbeStep
 
 OK, NO_TOKEN, NO = 200, 401, 403

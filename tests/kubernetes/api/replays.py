@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, ApplyRefused, Conflicts, apply
-from kubectl_eksdoc.kubernetes.api.ownership.comparing import FieldSet
 from kubectl_eksdoc.kubernetes.api.types import schema_of
+from kubectl_eksdoc.kubernetes.ownership.applying import AppliedDocument, ApplyRefused, Conflicts, apply
+from kubectl_eksdoc.kubernetes.ownership.comparing import FieldSet
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
 from tests import raw_facts
 

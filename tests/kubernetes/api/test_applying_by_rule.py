@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, ApplyRefused, Conflicts, apply
-from kubectl_eksdoc.kubernetes.api.ownership.entries import read, updated, without_entries
 from kubectl_eksdoc.kubernetes.api.types import schema_of, schema_of_custom
+from kubectl_eksdoc.kubernetes.ownership.applying import AppliedDocument, ApplyRefused, Conflicts, apply
+from kubectl_eksdoc.kubernetes.ownership.entries import read, updated, without_entries
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
 from tests.kubernetes.api.replays import MAIN, STATUS, owners
 

@@ -6,8 +6,8 @@ from functools import reduce
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries, owner_of, read, updated, without_entries
 from kubectl_eksdoc.kubernetes.api.types import schema_of
+from kubectl_eksdoc.kubernetes.ownership.entries import MalformedEntries, owner_of, read, updated, without_entries
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from tests.kubernetes.api.replays import MAIN, STATUS, owners
 

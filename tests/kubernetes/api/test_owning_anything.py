@@ -7,9 +7,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, Conflicts, apply
-from kubectl_eksdoc.kubernetes.api.ownership.comparing import NONE, FieldSet, Path, compare, fields_of, steps_of
-from kubectl_eksdoc.kubernetes.api.ownership.entries import (
+from kubectl_eksdoc.kubernetes.api.types import SchemaPlace
+from kubectl_eksdoc.kubernetes.ownership.applying import AppliedDocument, Conflicts, apply
+from kubectl_eksdoc.kubernetes.ownership.comparing import NONE, FieldSet, Path, compare, fields_of, steps_of
+from kubectl_eksdoc.kubernetes.ownership.entries import (
     UNTRACKED,
     FieldManager,
     owner_of,
@@ -17,8 +18,7 @@ from kubectl_eksdoc.kubernetes.api.ownership.entries import (
     updated,
     without_entries,
 )
-from kubectl_eksdoc.kubernetes.api.ownership.steps import canonical, key_step, keys_of, value_of, value_step
-from kubectl_eksdoc.kubernetes.api.types import SchemaPlace
+from kubectl_eksdoc.kubernetes.ownership.steps import canonical, key_step, keys_of, value_of, value_step
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from tests.kubernetes.api.any_workloads import SCHEMA, filled_workloads, workloads
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, Conflicts
+from kubectl_eksdoc.kubernetes.ownership.applying import AppliedDocument, Conflicts
 from kubectl_eksdoc.model.api_objects import at
 from tests.kubernetes.api.replays import (
     answer,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.api.ownership.entries import settled, updated, without_entries
 from kubectl_eksdoc.kubernetes.api.types import schema_of
+from kubectl_eksdoc.kubernetes.ownership.entries import settled, updated, without_entries
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
 from tests.kubernetes.api.replays import MAIN, answer, as_stored, config, exchanges, latest, owners, query
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.amazon.upgrades.sockets import named_in
-from kubectl_eksdoc.amazon.upgrades.written_kinds import LAST_APPLIED
+from kubectl_eksdoc.amazon.sockets import named_in
+from kubectl_eksdoc.amazon.written_kinds import LAST_APPLIED
 from kubectl_eksdoc.embedded.demo.reader import a_list, held, kind_of
 from kubectl_eksdoc.kubernetes.keeping import Digests, KeptAnnotations, is_digest
 from kubectl_eksdoc.model import kinds

@@ -14,11 +14,11 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
+from kubectl_eksdoc.addon_diff.guards import Guard, changing, to_acknowledge
 from kubectl_eksdoc.addon_diff.judging import calls
-from kubectl_eksdoc.addon_diff.run.guards import Guard, changing, to_acknowledge
-from kubectl_eksdoc.addon_diff.run.outcome import AddonRollback, AddonUpdateResult, Health, Verdict
+from kubectl_eksdoc.addon_diff.outcome import AddonRollback, AddonUpdateResult, Health, Verdict
 from kubectl_eksdoc.drain.run.waves import Stage
-from kubectl_eksdoc.model.aws.addons import Issue
+from kubectl_eksdoc.model.addons import Issue
 from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.render.addon_update import Sent, UpdateReport, look_again, way_back_text

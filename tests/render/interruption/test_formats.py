@@ -14,8 +14,8 @@ import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.interruption.plan import InterruptionPlan
-from kubectl_eksdoc.model.aws.queues import Notice
 from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.queues import Notice
 from kubectl_eksdoc.render.interruption.report import InterruptionReport
 from kubectl_eksdoc.render.text import Look
 from tests.broken import accepted

@@ -8,9 +8,9 @@ from kubectl_eksdoc.imds_probe.affected import PodEvidence
 from kubectl_eksdoc.imds_probe.plan import MetadataPlan, plan_metadata
 from kubectl_eksdoc.imds_probe.programs import ContainerCommand, read
 from kubectl_eksdoc.imds_probe.sources import NODE_CLASS, MetadataFacts
-from kubectl_eksdoc.model.aws.machines import Instance, MachineFacts, MetadataOptions, NodeGroup, SaidOptions
 from kubectl_eksdoc.model.cluster import Cluster, NodeClass
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.machines import Instance, MachineFacts, MetadataOptions, NodeGroup, SaidOptions
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, NODE_POOL, Calls, ControllerOwner, Node, Pod, RoleBy
 from tests.builders import a_cluster, a_node, a_pod, with_classes
 

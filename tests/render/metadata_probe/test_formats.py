@@ -19,8 +19,8 @@ from kubectl_eksdoc.imds_probe.probing.result import (
     plan_probe,
     probed_nodes,
 )
-from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.metadata import Ask, FamilyAnswer, ProbeReport, ProbeStep
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE
 from kubectl_eksdoc.model.placing import NotMade, ProbeOwner

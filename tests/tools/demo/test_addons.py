@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.api.ownership.comparing import fields_of
 from kubectl_eksdoc.kubernetes.api.types import schema_of
+from kubectl_eksdoc.kubernetes.ownership.comparing import fields_of
 from tests.addon.stand_in import hands
 from tests.addon.stand_in.documents import Documents
 from tests.addon.stand_in.pod_template import INIT

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 
-from kubectl_eksdoc.amazon.upgrades.sourced import in_words
+from kubectl_eksdoc.amazon.skew import in_words
 from kubectl_eksdoc.baseline.changes import FindingChangeKind, ResultComparison
 from kubectl_eksdoc.check.causes import DECIDING
 from kubectl_eksdoc.check.checking import Gate

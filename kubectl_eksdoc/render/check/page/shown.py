@@ -9,7 +9,7 @@ from enum import Enum, auto
 from functools import cached_property
 from typing import NamedTuple
 
-from kubectl_eksdoc.amazon.upgrades.sourced import in_words
+from kubectl_eksdoc.amazon.skew import in_words
 from kubectl_eksdoc.check.checking import Area
 from kubectl_eksdoc.check.plan import CheckPlan, JudgedFindings
 from kubectl_eksdoc.drain.outcome import DrainTarget, TargetVerdict

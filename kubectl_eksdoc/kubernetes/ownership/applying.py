@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.ownership.comparing import (
+from kubectl_eksdoc.kubernetes.api.types import Schema, SchemaPlace
+from kubectl_eksdoc.kubernetes.ownership.comparing import (
     NONE,
     FieldSet,
     Path,
@@ -24,7 +25,7 @@ from kubectl_eksdoc.kubernetes.api.ownership.comparing import (
     steps_of,
     with_named,
 )
-from kubectl_eksdoc.kubernetes.api.ownership.entries import (
+from kubectl_eksdoc.kubernetes.ownership.entries import (
     UNTRACKED,
     Entry,
     FieldManager,
@@ -38,8 +39,7 @@ from kubectl_eksdoc.kubernetes.api.ownership.entries import (
     without_entries,
     written,
 )
-from kubectl_eksdoc.kubernetes.api.ownership.steps import Step, field_step, shown
-from kubectl_eksdoc.kubernetes.api.types import Schema, SchemaPlace
+from kubectl_eksdoc.kubernetes.ownership.steps import Step, field_step, shown
 from kubectl_eksdoc.model.api_objects import Doc, at
 
 # Conflicts of an apply with other owners, and how the server words them.

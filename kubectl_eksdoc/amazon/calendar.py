@@ -14,9 +14,9 @@ from datetime import date, datetime, timezone
 from decimal import Decimal
 from enum import Enum
 
-from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
+from kubectl_eksdoc.amazon.skew import in_words, minor_of
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.aws.clusters import ClusterVersion
+from kubectl_eksdoc.model.eks import ClusterVersion
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, file, records
 from kubectl_eksdoc.model.quantities import Version, parse

@@ -13,23 +13,23 @@ from typing import Any, cast
 
 from kubectl_eksdoc.addon_diff.expected import EKS, owners_of
 from kubectl_eksdoc.addon_diff.fields import AddonField, value_at
+from kubectl_eksdoc.addon_diff.guards import RolloutState
 from kubectl_eksdoc.addon_diff.merging import MISSING, MissingValue, same, with_value
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import Fate, FieldChange, Mode
-from kubectl_eksdoc.addon_diff.run.guards import RolloutState
 from kubectl_eksdoc.addon_diff.usage import BEHIND_BALANCERS
 from kubectl_eksdoc.amazon import addon_versions
 from kubectl_eksdoc.drain.run.waves import Stage
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.ownership.comparing import Path, compare, names_item
-from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries, without_entries
 from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.kubernetes.keeping import Digests
+from kubectl_eksdoc.kubernetes.ownership.comparing import Path, compare, names_item
+from kubectl_eksdoc.kubernetes.ownership.entries import MalformedEntries, without_entries
 from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.addons import EksAddonUpdate, Issue
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
-from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, Issue
-from kubectl_eksdoc.model.aws.clusters import TargetGroup
 from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.eks import TargetGroup
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import made, told_of
 from kubectl_eksdoc.model.network import TargetGroupBinding

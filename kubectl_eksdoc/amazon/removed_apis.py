@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.amazon.upgrades.custom_apis import CustomApi, custom_api
-from kubectl_eksdoc.amazon.upgrades.sourced import beyond, in_words, minor_of
+from kubectl_eksdoc.amazon.custom_apis import CustomApi, custom_api
+from kubectl_eksdoc.amazon.skew import beyond, in_words, minor_of
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
@@ -20,7 +20,7 @@ from kubectl_eksdoc.model.knowledge import KnowledgeSource, file, read_to, recor
 from kubectl_eksdoc.model.quantities import Version, parse
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.amazon.upgrades.addon_needs import CompatibilityTable
+    from kubectl_eksdoc.amazon.addon_needs import CompatibilityTable
 
 
 READ_TO = read_to("removed_apis")

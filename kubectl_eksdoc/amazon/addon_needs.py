@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import TypeVar
 
-from kubectl_eksdoc.amazon.upgrades.custom_apis import CUSTOM_ROWS
-from kubectl_eksdoc.amazon.upgrades.skew import kube_proxy_skew
-from kubectl_eksdoc.amazon.upgrades.sourced import Fit, SourcedVerdict, in_words, minor_of
+from kubectl_eksdoc.amazon.custom_apis import CUSTOM_ROWS
+from kubectl_eksdoc.amazon.skew import Fit, SourcedVerdict, in_words, kube_proxy_skew, minor_of
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.findings import Severity
 from kubectl_eksdoc.model.kinds import Confidence, Unknown

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.ownership.comparing import NONE, FieldSet, FieldSetComparison, compare
-from kubectl_eksdoc.kubernetes.api.ownership.steps import MalformedStep, quoted
 from kubectl_eksdoc.kubernetes.api.types import Schema
+from kubectl_eksdoc.kubernetes.ownership.comparing import NONE, FieldSet, FieldSetComparison, compare
+from kubectl_eksdoc.kubernetes.ownership.steps import MalformedStep, quoted
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
 
 Operation = Literal["Apply", "Update"]

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from datetime import date
 from enum import Enum
 
-from kubectl_eksdoc.amazon.upgrades.sockets import DOCKERSHIM_ENDS
-from kubectl_eksdoc.amazon.upgrades.sourced import Fit, SourcedVerdict, beyond, in_words, minor_of
+from kubectl_eksdoc.amazon.skew import Fit, SourcedVerdict, beyond, in_words, minor_of
+from kubectl_eksdoc.amazon.sockets import DOCKERSHIM_ENDS
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.kinds import Confidence, Unknown

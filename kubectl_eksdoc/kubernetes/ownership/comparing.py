@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.ownership.steps import (
+from kubectl_eksdoc.kubernetes.api.types import SchemaPlace
+from kubectl_eksdoc.kubernetes.ownership.steps import (
     Step,
     canonical,
     field_step,
@@ -19,7 +20,6 @@ from kubectl_eksdoc.kubernetes.api.ownership.steps import (
     order_of,
     value_step,
 )
-from kubectl_eksdoc.kubernetes.api.types import SchemaPlace
 from kubectl_eksdoc.model.api_objects import Doc
 
 # The items of a list that is a set or a map, by the step that names each.

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kubectl_eksdoc.amazon.upgrades.removed_apis import ROWS, RemovedApi, gone_on_the_way, instead, removed_api
-from kubectl_eksdoc.amazon.upgrades.sourced import minor_of
+from kubectl_eksdoc.amazon.removed_apis import ROWS, RemovedApi, gone_on_the_way, instead, removed_api
+from kubectl_eksdoc.amazon.skew import minor_of
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, Written, WrittenBy, at
 from kubectl_eksdoc.model.kinds import Confidence, Resource, Unknown
