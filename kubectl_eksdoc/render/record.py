@@ -20,10 +20,9 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import Cause
 from kubectl_eksdoc.render.command_result import metadata
 from kubectl_eksdoc.render.drain import timeline
-from kubectl_eksdoc.render.drain.plan import DrainView
+from kubectl_eksdoc.render.drain.plan import BAD, GOOD, DrainView
 from kubectl_eksdoc.render.drain.result_parts import SoakResult
 from kubectl_eksdoc.render.drain.rows import NONE
-from kubectl_eksdoc.render.drain.signs import BAD, GOOD
 from kubectl_eksdoc.render.report import ReportFigure, Table
 from kubectl_eksdoc.render.result import Count, Difference, Positive, Printed, Seconds, Text, Texts
 from kubectl_eksdoc.render.text import (

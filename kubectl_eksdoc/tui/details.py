@@ -13,8 +13,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status, When
 from kubectl_eksdoc.render.drain.findings import Group, evidence
 from kubectl_eksdoc.render.drain.findings import of_budget as of_budget_groups
-from kubectl_eksdoc.render.drain.plan import DrainView, status_of
-from kubectl_eksdoc.render.drain.signs import BUDGET_SIGN, POD_SIGN, TARGET_SIGN
+from kubectl_eksdoc.render.drain.plan import BUDGET_SIGN, POD_SIGN, TARGET_SIGN, DrainView, status_of
 from kubectl_eksdoc.render.report import SIGNS
 from kubectl_eksdoc.render.text import Cell, Look, Tone, counted, duration, listing
 from kubectl_eksdoc.tui.sheets.nodes import targets_of

@@ -11,7 +11,7 @@ from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.quantities import parse
 from kubectl_eksdoc.render.drain.findings import FLAGS
-from kubectl_eksdoc.render.drain.signs import in_brief
+from kubectl_eksdoc.render.drain.plan import in_brief
 from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.tui import knobs, words
 from kubectl_eksdoc.tui.model import EditHistory, Model

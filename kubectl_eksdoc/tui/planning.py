@@ -21,8 +21,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.render.drain.findings import assumed_fixed, in_the_way
-from kubectl_eksdoc.render.drain.plan import DrainView, as_given
-from kubectl_eksdoc.render.drain.signs import in_brief
+from kubectl_eksdoc.render.drain.plan import DrainView, as_given, in_brief
 from kubectl_eksdoc.render.text import Look, sentences, shown
 from kubectl_eksdoc.tui.model import EditHistory, PlanInput, PlannedCluster, PlanOfInput, ScreenReads
 from kubectl_eksdoc.tui.opening import Opening

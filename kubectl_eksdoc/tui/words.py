@@ -11,8 +11,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.render.drain.findings import allowed_by
-from kubectl_eksdoc.render.drain.plan import DrainView, status_of
-from kubectl_eksdoc.render.drain.signs import in_brief
+from kubectl_eksdoc.render.drain.plan import DrainView, in_brief, status_of
 from kubectl_eksdoc.render.identity import data_age, named
 from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, cut, duration, rfc3339, shown
 from kubectl_eksdoc.tui.model import Model, ScreenReads, brief

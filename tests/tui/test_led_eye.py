@@ -12,7 +12,7 @@ from kubectl_eksdoc.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.model.kinds import ReadState
-from kubectl_eksdoc.render.drain import signs
+from kubectl_eksdoc.render.drain import plan
 from kubectl_eksdoc.render.text import Cell, Tone
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets import budgets, nodes
@@ -35,9 +35,9 @@ def test_status_says_in_words_what_keeps_a_node_and_how_much_more_does() -> None
 
 def test_every_code_that_has_words_is_a_code_and_no_word_is_longer_than_the_column() -> None:
     known = {code.name for code in Code.every()}
-    assert set(signs._BRIEF) <= known
-    assert max(map(len, signs._BRIEF.values())) <= 26 and signs.in_brief("no-such-code") == "no-such-code"
-    assert set(signs._BUDGET_WORDS) == set(BudgetVerdict)
+    assert set(plan._BRIEF) <= known
+    assert max(map(len, plan._BRIEF.values())) <= 26 and plan.in_brief("no-such-code") == "no-such-code"
+    assert set(plan._BUDGET_WORDS) == set(BudgetVerdict)
 
 
 def test_a_kubelet_behind_the_control_plane_and_an_ami_that_is_not_the_newest_of_its_group_are_in_colour() -> None:

@@ -152,25 +152,25 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     fleet = fleet_options.fleet_from(args, ("after", "update", "apply", "resume", "tf_plan", "since", *_OF_ONE))
     if args.after or args.update:
         past = look_back(args, words)
-        from kubectl_eksdoc.cli.addon import reading
+        from kubectl_eksdoc.cli.addon import forecast
 
-        return reading.look_back(past, around)
+        return forecast.look_back(past, around)
     apply = apply_options.apply_from(args)
     if apply is not None:
         options.refused_beside("--apply", options.since_from(args))
     if args.tf_plan is not None:
         of_plan = judge_plan(args, words)
-        from kubectl_eksdoc.cli.addon import reading
+        from kubectl_eksdoc.cli.addon import forecast
 
-        return reading.judge_plan(of_plan, around)
+        return forecast.judge_plan(of_plan, around)
     request = AddonDiffRequest.from_args(args, words)
     if fleet is not None:
         passed = MemberFlags(NAME, ADDON_DIFF, request.given, named=("addon",), joined=("accept-unknown",))
         return over_fleet(fleet, passed, request.options, around)
     if apply is None:
-        from kubectl_eksdoc.cli.addon.forecast import forecast
+        from kubectl_eksdoc.cli.addon import forecast
 
-        return forecast(request, around)
+        return forecast.forecast(request, around)
     from kubectl_eksdoc.cli.addon.applying import applying
 
     return applying(request, apply, around)

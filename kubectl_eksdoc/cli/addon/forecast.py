@@ -1,4 +1,7 @@
-"""What the update of an add-on will change."""
+"""What the update of an add-on will change.
+
+The answers of ``addon-diff`` besides the forecast: what a past update took, and what a Terraform plan would do.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +14,33 @@ from kubectl_eksdoc.addon_diff.explaining import explained
 from kubectl_eksdoc.addon_diff.manifests import known_of, objects_of
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, SchemaSince, against, as_earlier
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
-from kubectl_eksdoc.addon_diff.read import NEEDS, addon_names, first_owned, plan_addon, plan_steps, side_of, versions_of
+from kubectl_eksdoc.addon_diff.read import (
+    HISTORIES,
+    NEEDS,
+    addon_names,
+    first_owned,
+    judge_terraform,
+    look_back_on,
+    past_of,
+    plan_addon,
+    plan_steps,
+    side_of,
+    versions_of,
+)
 from kubectl_eksdoc.baseline.side import SnapshotOrigin
 from kubectl_eksdoc.cli import exits, opening
 from kubectl_eksdoc.cli import options as since_options
-from kubectl_eksdoc.cli.addon.request import NAME, AddonDiffRequest
+from kubectl_eksdoc.cli.addon.request import NAME, AddonDiffRequest, OtherRequest
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext, read_manifest, read_values
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.addons import AddonSide
+from kubectl_eksdoc.host.terraform import read_terraform_plan
+from kubectl_eksdoc.model.addons import AddonPast, AddonSide
 from kubectl_eksdoc.model.baseline import SavedResult
 from kubectl_eksdoc.model.documents import ADDON_DIFF
 from kubectl_eksdoc.model.findings import reached
-from kubectl_eksdoc.render.addon.report import AddonReport
+from kubectl_eksdoc.render.addon.after import AfterReport
+from kubectl_eksdoc.render.addon.report import AddonReport, TerraformReport
 from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.session.session import ClusterSession
 from kubectl_eksdoc.session.sources import SourceChoice
@@ -175,3 +192,64 @@ def is_unsure(plans: Sequence[AddonPlan], around: CommandContext) -> bool:
     if unsure:
         around.note(f"note: --strict: the effect on {counted(len(unsure), 'field')} is not certain (SURE)")
     return bool(unsure)
+
+
+# What the last update of an add-on took, and what is done about it.
+
+
+def look_back(request: OtherRequest, around: CommandContext) -> CommandAnswer:
+    """
+    Raises:
+        EksdocError: the command line, the cluster or AWS is at fault; the error says which.
+    """
+    options = request.options
+    AfterReport.check(options.output)
+    with opening.explaining(f"{NAME} --after"):
+        session = opening.opened(request, around, replace(NEEDS, histories=HISTORIES))
+        names = (request.addon,) if request.addon else addon_names(session)
+        pasts = tuple(_pasts(session, names, request, around))
+        found = tuple(look_back_on(session, past) for past in pasts)
+    opening.told(session, options, around)
+    kubectl = opening.for_kubectl(request, session)
+    report = AfterReport(found, session.cluster, kubectl, options=request.given, recognised=session.recognised)
+    code = opening.code((each for one in found for each in one.findings), request.accepted)
+    if len(found) < len(names) and code == exits.CLEAN:
+        code = exits.UNKNOWN  # an add-on that was left out is not known
+    return opening.answer(report, options, around, code)
+
+
+def _pasts(
+    session: ClusterSession, names: Sequence[str], request: OtherRequest, around: CommandContext
+) -> Iterator[AddonPast]:
+    """Of one add-on, or of all: then what cannot be told of one is said, and takes no other with it."""
+    for name in names:
+        try:
+            yield past_of(session, name, request.of)
+        except (AwsDenied, AwsMissing) as error:
+            if request.addon:
+                raise
+            around.note(f"note: {name} is left out: {error.message}")
+
+
+# What the add-on changes of a Terraform plan would do, for a pipeline that can refuse them.
+
+
+def judge_plan(request: OtherRequest, around: CommandContext) -> CommandAnswer:
+    """
+    Raises:
+        EksdocError: the command line, the plan, the cluster or AWS is at fault; the error says which.
+    """
+    options = request.options
+    TerraformReport.check(options.output)
+    plan = read_terraform_plan(request.of)  # before anything is asked
+    with opening.explaining(NAME):
+        session = opening.opened(request, around, NEEDS)
+        judgement = judge_terraform(plan, session, request.addon)
+    opening.told(session, options, around)
+    name = session.believed.cluster.name
+    report = TerraformReport(judgement, name, session.cluster, options=request.given, recognised=session.recognised)
+    unsure = request.given.get("strict") and is_unsure([each.plan for each in judgement.changes if each.plan], around)
+    code = opening.code(judgement.every, request.accepted)
+    return CommandAnswer(
+        opening.answered(report, options, around), exits.UNKNOWN if unsure and code == exits.CLEAN else code
+    )

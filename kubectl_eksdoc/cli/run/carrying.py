@@ -1,19 +1,23 @@
-"""A run that is carried out by this process: what it is given, and what is said when it is over."""
+"""A run that is carried out by this process: what it is given, and what is said when it is over.
+
+What the commands that look after runs have in common: which cluster, which namespace, which run.
+"""
 
 from __future__ import annotations
 
+import argparse
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 
 from kubectl_eksdoc.cli import exits, opening, rights
 from kubectl_eksdoc.cli.drain import exit_code
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.run.face import FaceOf, RecordingFace, RunFace, RunOutput, Told, Wanted
+from kubectl_eksdoc.cli.options import GlobalOptions, check_source_live
+from kubectl_eksdoc.cli.run import options as run_options
+from kubectl_eksdoc.cli.run.live import FaceOf, RecordingFace, RunFace, RunOutput, Told, Wanted
 from kubectl_eksdoc.cli.run.options import NAMESPACE_FLAG
-from kubectl_eksdoc.cli.run.request import RunRequest
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.account import noted_runs
@@ -29,15 +33,92 @@ from kubectl_eksdoc.errors import (
     Stopped,
     UsageError,
 )
+from kubectl_eksdoc.flows.ports import RunStore
 from kubectl_eksdoc.flows.run.draining import DrainRunEnd
 from kubectl_eksdoc.flows.run.journal import FoundRun, found_runs, in_the_way
 from kubectl_eksdoc.flows.run.running import RunEnvironment
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.connection import shell
+from kubectl_eksdoc.model.journal import RunPhase, RunSummary, is_run_id
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.render.record import RecordView
 from kubectl_eksdoc.render.run.report import RunReport
-from kubectl_eksdoc.session.sources import SourceChoice
+from kubectl_eksdoc.session.ports import ClusterReader
+from kubectl_eksdoc.session.sources import Progress, SourceChoice
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, JournalLocation, RunEdges, add_events, events_file
+
+LIST = "kubectl eksdoc drain status lists the runs of this cluster."
+
+
+@frozen
+class RunRequest:
+    """`run` is an id, "" for the one that is meant where there is only one."""
+
+    options: GlobalOptions
+    namespace: str
+    run: str = ""
+
+    @staticmethod
+    def from_args(args: argparse.Namespace, words: Sequence[str]) -> RunRequest:
+        """
+        Raises:
+            UsageError: more than one run is named, or another source than the live cluster.
+        """
+        check_source_live(args)
+        if len(words) > 1:
+            raise UsageError(f"one run at a time, and {words[1]!r} is a second one", LIST)
+        run = words[0] if words else ""
+        return RunRequest(GlobalOptions.from_args(args), run_options.namespace_from(args), run)
+
+    def keeping(self, around: CommandContext, run: str = "") -> JournalLocation:
+        return around.edges.keeping(run, self.namespace, around.environ)
+
+    def runs(self, around: CommandContext) -> RunStore:
+        return around.edges.open_runs(self.options.connection, self.keeping(around))
+
+    def reader(self, around: CommandContext, limits: RunLimits, progress: Progress | None = None) -> ClusterReader:
+        """Of a run under these limits."""
+        waiting = run_options.waiting(limits, around)
+        return around.open_reader(SourceChoice(), self.options.connection, progress, waiting)
+
+    def nodes(self, around: CommandContext) -> Cluster:
+        """The cluster, of which nothing else is read."""
+
+        return around.open_reader(SourceChoice(), self.options.connection, None).read((kinds.NODES,))
+
+
+def _not_begun(name: str) -> str:
+    """Its Job may be there, and wait for a node or an image: then nobody can pause what begins a moment later."""
+    if not is_run_id(name):
+        return ""
+    look = shell("kubectl", "get", "jobs,pods", "-A", "-l", f"app.kubernetes.io/instance={name}")
+    said = "One of --in-cluster is there once its Job's pod has begun it; until then only deleting the Job ends it"
+    return f"\n{said}: {look}"
+
+
+def under_way(runs: Iterable[RunSummary]) -> list[RunSummary]:
+    return [run for run in runs if run.phase != RunPhase.ENDED.value]
+
+
+def chosen(runs: Sequence[RunSummary], name: str, among: Sequence[RunSummary], what: str) -> RunSummary:
+    """The run called `name`, or the only one `among` them, which are those that are `what` (``under way``).
+
+    Raises:
+        UsageError: there is none, or more than one.
+    """
+    if name:
+        found = next((run for run in runs if run.run == name), None)
+        if found is None:
+            raise UsageError(f"there is no run {name}", f"{LIST}{_not_begun(name)}")
+        return found
+    if len(among) == 1:
+        return among[0]
+    if not among:
+        raise UsageError(f"no run is {what}", LIST)
+    names = ", ".join(run.run for run in among)
+    raise UsageError(f"{len(among)} runs are {what}: {names}", "Name the one you mean.")
 
 
 def reached_by(options: GlobalOptions, namespace: str, context: str = "") -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from kubectl_eksdoc.cli.confirming import check_writable
 from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, tell
 from kubectl_eksdoc.cli.in_cluster import InClusterOptions
 from kubectl_eksdoc.cli.options import GlobalOptions, check_source_live
-from kubectl_eksdoc.cli.run import inside, rest
+from kubectl_eksdoc.cli.run import desk, inside
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.allowed import check_allowed
 from kubectl_eksdoc.cli.run.carrying import RunInvocation, reached_by
@@ -91,7 +91,7 @@ def run_drain(args: argparse.Namespace, words: Sequence[str], around: CommandCon
     changes = not request.dry and (request.inside is None or request.inside.apply)
     if changes:
         check_writable(around.environ, COMMAND)
-    if request.carried and (answer := rest.gone_on_with(wanted, request.carried, around)) is not None:
+    if request.carried and (answer := desk.gone_on_with(wanted, request.carried, around)) is not None:
         return answer
     if changes:
         confirming.check_answerable(request.given, around.check_terminal)
@@ -137,9 +137,9 @@ def _request(args: argparse.Namespace, words: Sequence[str], around: CommandCont
     dry = shared_options.dry_from(args)
     given, namespace = run_options.given_from(args), run_options.namespace_from(args)
     limits, hooks = run_options.limits_from(args), run_options.hooks_from(args)
-    carried = "" if args.run_id is None else rest.check_id(args.run_id)
+    carried = "" if args.run_id is None else desk.check_id(args.run_id)
     if carried and dry:
-        raise UsageError(f"{rest.FLAG} resumes a run, and a dry run does nothing", "Leave one of them out.")
+        raise UsageError(f"{desk.FLAG} resumes a run, and a dry run does nothing", "Leave one of them out.")
     wanted = NewRun(plan, namespace, limits, hooks)
     return _Request(wanted, given, dry, saved, carried, _how_inside(args, wanted))
 
@@ -149,7 +149,7 @@ def _how_inside(args: argparse.Namespace, wanted: NewRun) -> InClusterOptions | 
     how = in_cluster.from_args(args)
     if how is not None:
         if args.run_id is not None:
-            raise UsageError(f"{in_cluster.IN_CLUSTER} chooses the run's id itself", f"Leave {rest.FLAG} out.")
+            raise UsageError(f"{in_cluster.IN_CLUSTER} chooses the run's id itself", f"Leave {desk.FLAG} out.")
         in_cluster.check_output(wanted.plan.options.output)
         inside.check(wanted)
     return how
@@ -211,10 +211,10 @@ def _server_refuses(options: GlobalOptions, read: PlannedRead, around: CommandCo
 
 def _carried_out(wanted: NewRun, read: PlannedRead, carried: str, around: CommandContext) -> CommandAnswer:
     if carried:
-        carrying = rest.carrying_on(wanted, carried, around)
-        with rest.started_again(), carrying.answering():
+        carrying = desk.carrying_on(wanted, carried, around)
+        with desk.started_again(), carrying.answering():
             fresh, ended = carried_out(wanted, read, carrying, around)
-        return rest.by_itself(carrying.answer(fresh.cluster, ended), ended)
+        return desk.by_itself(carrying.answer(fresh.cluster, ended), ended)
     edges, plan = around.edges, wanted.plan
     keeping = edges.keeping(edges.new_run_id(around.now()), wanted.namespace, around.environ)
     carrying = RunInvocation(COMMAND, around, plan.options, keeping, wanted.hooks, plan.given, wanted.limits)

@@ -14,8 +14,8 @@ from kubectl_eksdoc.cli import confirming, exits, in_cluster, opening, rights
 from kubectl_eksdoc.cli.drain import exit_code
 from kubectl_eksdoc.cli.in_cluster import InClusterOptions, InClusterReady, shown_or_created
 from kubectl_eksdoc.cli.rights import commands
+from kubectl_eksdoc.cli.run import desk
 from kubectl_eksdoc.cli.run import options as run_options
-from kubectl_eksdoc.cli.run import rest
 from kubectl_eksdoc.cli.run.new_run import NewRun, PlannedRead, check_others
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Locked, UsageError
@@ -144,7 +144,7 @@ def _errand(wanted: NewRun, read: PlannedRead, run: str, plan: bytes, how: InClu
     who = read.cluster.identity
     names = (("--cluster-name", who.cluster), ("--region", who.region))
     args = (
-        *("drain", "run", "--plan", f"{FOLDER}/{PLAN}", rest.FLAG, run),
+        *("drain", "run", "--plan", f"{FOLDER}/{PLAN}", desk.FLAG, run),
         *("--yes", confirming.NODES.flag, str(read.nodes)),
         *run_options.words_of(wanted.limits, wanted.hooks),
         *(run_options.NAMESPACE_FLAG, wanted.namespace),

@@ -13,8 +13,7 @@ from kubectl_eksdoc.cli import drain, opening
 from kubectl_eksdoc.cli.drain import PlanRequest
 from kubectl_eksdoc.cli.parser import Parser, spelled_out, strays
 from kubectl_eksdoc.cli.run import options as run_options
-from kubectl_eksdoc.cli.run.carrying import RunAnnotations, RunInvocation
-from kubectl_eksdoc.cli.run.request import RunRequest
+from kubectl_eksdoc.cli.run.carrying import RunAnnotations, RunInvocation, RunRequest
 from kubectl_eksdoc.cli.stop_times import stop_times
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.drain.comparison.changes import check_drift, promise_of

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from kubectl_eksdoc.cli import confirming, exits, opening
 from kubectl_eksdoc.cli.confirming import check_writable
 from kubectl_eksdoc.cli.run import options as run_options
-from kubectl_eksdoc.cli.run.carrying import RunAnnotations, RunInvocation, reached_by
+from kubectl_eksdoc.cli.run.carrying import RunAnnotations, RunInvocation, RunRequest, chosen, reached_by
+from kubectl_eksdoc.cli.run.desk import COMMAND, RemainingPlan, gone_on
 from kubectl_eksdoc.cli.run.drain import show_in_short
-from kubectl_eksdoc.cli.run.request import RunRequest, chosen
-from kubectl_eksdoc.cli.run.rest import COMMAND, RemainingPlan, gone_on
 from kubectl_eksdoc.cli.run.status import asked
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext

@@ -11,8 +11,7 @@ from datetime import timedelta
 from kubectl_eksdoc.cli import exits, opening, replay
 from kubectl_eksdoc.cli.options import GlobalOptions, check_source_live
 from kubectl_eksdoc.cli.run import options as run_options
-from kubectl_eksdoc.cli.run.carrying import RunAnnotations, reached_by
-from kubectl_eksdoc.cli.run.request import RunRequest, chosen, under_way
+from kubectl_eksdoc.cli.run.carrying import RunAnnotations, RunRequest, chosen, reached_by, under_way
 from kubectl_eksdoc.cli.streams import ProgressLine, is_left
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.drain.run.journal import replay as stands_by

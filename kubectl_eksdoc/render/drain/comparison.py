@@ -19,9 +19,8 @@ from kubectl_eksdoc.drain.comparison.changes import (
 from kubectl_eksdoc.model.baseline import BudgetOutline, FindingOutline, TargetOutline
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.render import markdown
-from kubectl_eksdoc.render.drain.plan import DrainView
+from kubectl_eksdoc.render.drain.plan import BUDGET_SIGN, TARGET_SIGN, DrainView
 from kubectl_eksdoc.render.drain.rows import NONE
-from kubectl_eksdoc.render.drain.signs import BUDGET_SIGN, TARGET_SIGN
 from kubectl_eksdoc.render.report import SIGNS, Lines, Markdown, Points, Screen, Section, Table, Written, flush
 from kubectl_eksdoc.render.report import ReportFigure as Drawing
 from kubectl_eksdoc.render.since.screen import counts

@@ -11,8 +11,7 @@ from kubectl_eksdoc.drain.result import Headroom
 from kubectl_eksdoc.model.kinds import KindRead
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.render.drain.findings import grouped
-from kubectl_eksdoc.render.drain.plan import DrainView, status_of
-from kubectl_eksdoc.render.drain.signs import BUDGET_SIGN, POD_SIGN, TARGET_SIGN, Sign
+from kubectl_eksdoc.render.drain.plan import BUDGET_SIGN, POD_SIGN, TARGET_SIGN, DrainView, Sign, status_of
 from kubectl_eksdoc.render.text import (
     Cell,
     Column,

@@ -16,8 +16,7 @@ from kubectl_eksdoc.drain.run.moments import WENT_WRONG
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.flows.run.running import DryRunResult
 from kubectl_eksdoc.render.drain.findings import allowed_by, grouped
-from kubectl_eksdoc.render.drain.plan import DrainView
-from kubectl_eksdoc.render.drain.signs import in_brief
+from kubectl_eksdoc.render.drain.plan import DrainView, in_brief
 from kubectl_eksdoc.render.drain.steps import how_skipped
 from kubectl_eksdoc.render.text import Look, Tone, counted, duration, listing, shown
 from kubectl_eksdoc.tui.details import room_elsewhere

@@ -27,9 +27,18 @@ from kubectl_eksdoc.render.drain.findings import (
     grouped,
     in_the_way,
 )
-from kubectl_eksdoc.render.drain.plan import DrainView, status_of
+from kubectl_eksdoc.render.drain.plan import (
+    BAD,
+    BUDGET_SIGN,
+    GOOD,
+    OPEN,
+    WARN,
+    DrainView,
+    budget_in_brief,
+    in_brief,
+    status_of,
+)
 from kubectl_eksdoc.render.drain.rows import budget_order
-from kubectl_eksdoc.render.drain.signs import BAD, BUDGET_SIGN, GOOD, OPEN, WARN, budget_in_brief, in_brief
 from kubectl_eksdoc.render.report import SIGNS
 from kubectl_eksdoc.render.text import Cell, Column, Tone, age, between, counted
 from kubectl_eksdoc.tui.sheets.pods import Cells, Line, Sheet, of_rows, once_a_view, text_sheet

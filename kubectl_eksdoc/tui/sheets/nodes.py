@@ -16,9 +16,8 @@ from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.selectors import InvalidSelector, Requirement, Selector, parse
 from kubectl_eksdoc.model.snapshots import LastView
 from kubectl_eksdoc.model.spelling import matches
-from kubectl_eksdoc.render.drain.plan import DrainView
+from kubectl_eksdoc.render.drain.plan import BAD, GOOD, OPEN, TARGET_SIGN, WARN, DrainView, in_brief
 from kubectl_eksdoc.render.drain.rows import OF_NODE, of_node
-from kubectl_eksdoc.render.drain.signs import BAD, GOOD, OPEN, TARGET_SIGN, WARN, in_brief
 from kubectl_eksdoc.render.text import Cell, Column, Tone, counted
 from kubectl_eksdoc.tui.sheets.pods import Cells, Sheet, Widths, once_a_view
 from kubectl_eksdoc.tui.sheets.pods import cells as room_of

@@ -15,8 +15,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import ControllerOwner, Pod
-from kubectl_eksdoc.render.drain.plan import DrainView
-from kubectl_eksdoc.render.drain.signs import BAD, GOOD, OPEN, POD_SIGN
+from kubectl_eksdoc.render.drain.plan import BAD, GOOD, OPEN, POD_SIGN, DrainView
 from kubectl_eksdoc.render.text import Cell, Column, Look, Tone, age, between, counted, duration
 from kubectl_eksdoc.tui.knobs import KNOBS
 

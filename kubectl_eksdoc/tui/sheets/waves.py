@@ -7,9 +7,8 @@ from collections.abc import Callable
 
 from kubectl_eksdoc.drain.course import Span
 from kubectl_eksdoc.drain.outcome import BudgetVerdict
-from kubectl_eksdoc.render.drain.plan import DrainView
+from kubectl_eksdoc.render.drain.plan import TARGET_SIGN, DrainView, in_brief
 from kubectl_eksdoc.render.drain.rows import budget_order
-from kubectl_eksdoc.render.drain.signs import TARGET_SIGN, in_brief
 from kubectl_eksdoc.render.drain.timeline import SLOW, text_axis, text_bar
 from kubectl_eksdoc.render.text import Cell, Column, Tone, duration
 from kubectl_eksdoc.tui.sheets import budgets

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from kubectl_eksdoc.cli.run.rest import started_again
+from kubectl_eksdoc.cli.run.desk import started_again
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Scaled
 from kubectl_eksdoc.errors import JournalError, JournalGone, LocalJournalError, LockInDoubt, LockLost, Unreachable

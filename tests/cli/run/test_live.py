@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.cli.run.face import FaceOf, RunFace
-from kubectl_eksdoc.cli.run.live import LiveRun
+from kubectl_eksdoc.cli.run.live import FaceOf, LiveRun, RunFace
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.errors import LockLost
 from kubectl_eksdoc.flows.run.draining import RunWish

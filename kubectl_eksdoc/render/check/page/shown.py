@@ -19,12 +19,11 @@ from kubectl_eksdoc.render.check import verdict as check_verdict
 from kubectl_eksdoc.render.check.verdict import GateOf, counts, gates, of_aws, too_slight
 from kubectl_eksdoc.render.drain import rows
 from kubectl_eksdoc.render.drain.page import budgets
-from kubectl_eksdoc.render.drain.plan import DrainView
+from kubectl_eksdoc.render.drain.plan import BAD as SIGNS_BAD
+from kubectl_eksdoc.render.drain.plan import GOOD as SIGNS_GOOD
+from kubectl_eksdoc.render.drain.plan import OPEN as SIGNS_OPEN
+from kubectl_eksdoc.render.drain.plan import WARN, DrainView
 from kubectl_eksdoc.render.drain.rows import NONE
-from kubectl_eksdoc.render.drain.signs import BAD as SIGNS_BAD
-from kubectl_eksdoc.render.drain.signs import GOOD as SIGNS_GOOD
-from kubectl_eksdoc.render.drain.signs import OPEN as SIGNS_OPEN
-from kubectl_eksdoc.render.drain.signs import WARN
 from kubectl_eksdoc.render.drain.timeline import NO_GROUP, over_the_drain
 from kubectl_eksdoc.render.drain.verdict import verdict
 from kubectl_eksdoc.render.pages import TONES, Html, advice, bullets, command_list, el, folded, lines, more, put, table
