@@ -92,7 +92,7 @@ def _fits(statement: Any, asked: IamRequest) -> IamMatch:
     if not isinstance(statement, dict):
         return IamMatch.MAYBE
     parts = (
-        _of_list(statement, "Action", lambda pattern: _action(pattern, asked.action)),
+        _of_list(statement, "Action", lambda pattern: _like(pattern.lower(), asked.action.lower())),
         _of_list(statement, "Resource", lambda pattern: _like(pattern, asked.resource)),
         _principal(statement, asked),
     )
@@ -126,10 +126,6 @@ def _of_list(statement: Mapping[str, Any], name: str, fits: Any) -> IamMatch:
 
 def _list(said: Any) -> Sequence[Any]:
     return said if isinstance(said, (list, tuple)) else (said,)
-
-
-def _action(pattern: str, action: str) -> IamMatch:
-    return _like(pattern.lower(), action.lower())
 
 
 def _like(pattern: str, value: str) -> IamMatch:

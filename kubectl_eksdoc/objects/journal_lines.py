@@ -297,7 +297,7 @@ def read(text: bytes) -> Snapshot:
             raise BadManifest(f"it is {str(body['kind'])[:80]!r}")
         if body["format"] != SNAPSHOTS_FORMAT:
             raise NewerFormat(f"it is of format {str(body['format'])[:20]}, and this tool reads {SNAPSHOTS_FORMAT}")
-        scenes = {name: _scene(each) for name, each in body["scenes"].items()}
+        scenes = {name: msgspec.convert(each, Scene) for name, each in body["scenes"].items()}
         if "" not in scenes:
             raise BadManifest("it has no scene that all commands see")
         return Snapshot(str(body["tool"]), Source(body["source"]), scenes)
@@ -305,7 +305,3 @@ def read(text: bytes) -> Snapshot:
         raise
     except (msgspec.MsgspecError, KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise BadManifest(f"{type(error).__name__}: {error}") from error
-
-
-def _scene(given: Any) -> Scene:
-    return msgspec.convert(given, Scene)

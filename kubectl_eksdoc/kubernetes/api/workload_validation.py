@@ -88,7 +88,7 @@ _OF_SETS = (
 
 def problems(resource: str, before: Doc | None, doc: Doc) -> tuple[Problem, ...]:
     """Each field that is refused, where `doc` is written over `before` (None: it is new)."""
-    found = [*_below_zero(resource, doc)]
+    found = [*negative(doc, *_COUNTS.get(resource, ()))]
     if resource in _SELECTING:
         found += _of_selector(resource, doc)
     if resource == "deployments.apps":
@@ -104,10 +104,6 @@ def negative(doc: Doc, *paths: Path) -> Iterator[Problem]:
         found = at(doc, *path)
         if isinstance(found, int) and found < 0:
             yield Problem(".".join(path), found, NEGATIVE)
-
-
-def _below_zero(resource: str, doc: Doc) -> Iterator[Problem]:
-    return negative(doc, *_COUNTS.get(resource, ()))
 
 
 def _of_selector(resource: str, doc: Doc) -> Iterator[Problem]:
