@@ -19,6 +19,7 @@ from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Drifted, LocalJournalError, UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
+from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import IN_CLUSTER
 from kubectl_eksdoc.render.text import rfc3339
 from kubectl_eksdoc.session.sources import SourceChoice
@@ -26,7 +27,6 @@ from kubectl_eksdoc.session.sources import SourceChoice
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.changes.engine import Kind, Result, World
     from kubectl_eksdoc.host.journals import ChangeJournalFile
-    from kubectl_eksdoc.model.api_objects import Doc
     from kubectl_eksdoc.model.change_journal import SavedChange
     from kubectl_eksdoc.render.report import Report
     from kubectl_eksdoc.session.session import ClusterSession

@@ -9,6 +9,7 @@ from importlib import import_module
 
 from kubectl_eksdoc.cli import exits, opening
 from kubectl_eksdoc.cli.applying import Again
+from kubectl_eksdoc.cli.confirming import check_writable
 from kubectl_eksdoc.cli.options import GlobalOptions, add_command
 from kubectl_eksdoc.cli.parser import Commands
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
@@ -66,7 +67,6 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
         LocalJournalError: this machine has no journal of that change.
         EksdocError: as the command that began it.
     """
-    from kubectl_eksdoc.cli.confirming import check_writable
     from kubectl_eksdoc.render.changes import ChangesReport
     from kubectl_eksdoc.wiring.changes import saved_change, saved_changes
 

@@ -19,14 +19,13 @@ from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.render.text import cut, listing, shown
+from kubectl_eksdoc.render.text import Look, cut, listing, shown
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.model.findings import Severity
     from kubectl_eksdoc.model.fleet import Member
-    from kubectl_eksdoc.render.text import Look
 
 
 # The flags of a fleet, and what makes no sense beside them.

@@ -11,15 +11,15 @@ from kubectl_eksdoc.cli import values
 from kubectl_eksdoc.cli.confirming import ConfirmationFlags, CountedThing
 from kubectl_eksdoc.cli.flags import HONOURED, OUTPUTS, REFUSED, Flag, FlagValueKind
 from kubectl_eksdoc.cli.parser import Commands, Parser, RefusedFlag, add_flag, add_switch
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import BaselineError, EksdocError, UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.render.text import Look, rfc3339, wrap
+from kubectl_eksdoc.render.text import Column, Look, plain, rfc3339, wrap
 from kubectl_eksdoc.session.sources import SourceChoice, is_snapshot, read_earlier
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
     from kubectl_eksdoc.model.baseline import Baseline, SavedResult
     from kubectl_eksdoc.model.cluster import Identity
     from kubectl_eksdoc.model.findings import Code
@@ -240,7 +240,6 @@ def add_accepted(
 ) -> None:
     """Add it for `codes`, which are asked for only where the flag is given; `of` says which they are, for the error of
     another one. `otherwise`: what follows where something unknown is not accepted."""
-
     add_flag(
         group,
         "--accept-unknown",
@@ -337,7 +336,6 @@ def listed(look: Look) -> str:
     """Each fault as it is typed, what it does, what holds unless said otherwise, and of what a share is."""
     from kubectl_eksdoc.embedded.faults.of_clusters import ONCE_AT_S
     from kubectl_eksdoc.embedded.faults.of_requests import ALL
-    from kubectl_eksdoc.render.text import Column, plain
 
     columns = [
         Column("FAULT"),
@@ -440,6 +438,5 @@ def made_of(path: str, command: str, make: Callable[[SourceChoice], Made]) -> Ma
 
 def told(beside: SavedResult | Baseline | None, around: CommandContext) -> None:
     """On stderr: with what was compared, where nobody has seen the answer that was made of it."""
-
     if beside is not None and is_snapshot(beside.file):
         around.note(f"compared with the snapshot {beside.file} of {rfc3339(beside.observed_at)}")

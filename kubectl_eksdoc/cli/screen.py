@@ -18,6 +18,7 @@ from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.host.completers import read_keymap
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.permissions import PlanPermissions
 from kubectl_eksdoc.session import sources
 from kubectl_eksdoc.session.sources import SourceChoice
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.drain.policy import Targeting
     from kubectl_eksdoc.flows.ports import Field
     from kubectl_eksdoc.model.cluster import Cluster
-    from kubectl_eksdoc.model.permissions import PlanPermissions
     from kubectl_eksdoc.tui.opening import LiveClusterAccess, Opening, Progress
 
 

@@ -14,6 +14,7 @@ from kubectl_eksdoc.cli.called import late
 from kubectl_eksdoc.cli.streams import deliver, say
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.render.text import clean
 from kubectl_eksdoc.session.sources import Progress, SourceChoice, open_reader, read_baseline
 
 if TYPE_CHECKING:
@@ -164,8 +165,6 @@ class CommandContext:
 
     def note(self, text: str) -> None:
         """One line on stderr that is neither data nor an error, with what would steer a terminal as escapes."""
-        from kubectl_eksdoc.render.text import clean
-
         say(self.stderr, f"{clean(text)}\n")
 
 

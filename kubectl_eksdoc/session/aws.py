@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from kubectl_eksdoc.model.eks import AwsAccess
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.questions import AwsOperation
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.asking import VerifiedCluster
     from kubectl_eksdoc.aws.refusals import LiveAws
     from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.model.connection import Connection
-    from kubectl_eksdoc.model.eks import AwsAccess
-    from kubectl_eksdoc.model.questions import AwsOperation
 
 
 def believe_live(connection: Connection, wanted: AwsRequest) -> VerifiedCluster:
@@ -95,7 +95,6 @@ class DemoAnswers:
     @property
     def access(self) -> AwsAccess:
         from kubectl_eksdoc.embedded.demo.reader import IDENTITY, account
-        from kubectl_eksdoc.model.eks import AwsAccess
 
         who = IDENTITY
         return AwsAccess(who.cluster, who.region, "demo", account=who.account, server=account()["endpoint"])

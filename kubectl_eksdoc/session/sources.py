@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.errors import ConfigError, SnapshotError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.kinds import PODS, Unknown
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.asking import VerifiedCluster
@@ -167,8 +169,6 @@ def contexts(connection: Connection) -> tuple[str, ...]:
 
 def last_view(connection: Connection, environ: Mapping[str, str]) -> LastView | None:
     """What the cluster was like when it was read last on this machine; None where that is not known."""
-    from kubectl_eksdoc.errors import ConfigError
-
     views = _views(environ)
     try:
         return None if views is None else views.of(whereabouts(connection).key)
@@ -178,7 +178,6 @@ def last_view(connection: Connection, environ: Mapping[str, str]) -> LastView | 
 
 def remember(connection: Connection, environ: Mapping[str, str], cluster: Cluster) -> None:
     """For the next time."""
-    from kubectl_eksdoc.errors import ConfigError
     from kubectl_eksdoc.model.snapshots import last_view_of
 
     views = _views(environ)
@@ -190,7 +189,6 @@ def remember(connection: Connection, environ: Mapping[str, str], cluster: Cluste
 
 
 def _views(environ: Mapping[str, str]) -> LastViews | None:
-    import os
 
     from kubectl_eksdoc.host.cache import LastViews, cache_folder
 
@@ -225,10 +223,8 @@ class SnapshotScene:
         Raises:
             SnapshotError: it cannot be read.
         """
-        from kubectl_eksdoc.errors import SnapshotError
         from kubectl_eksdoc.host.archives.snapshot import file_in
         from kubectl_eksdoc.model.cluster import ClusterAnswers
-        from kubectl_eksdoc.model.kinds import PODS
         from kubectl_eksdoc.objects.held import HeldPods
         from kubectl_eksdoc.objects.held_answers import BadAnswers, HeldAnswers, read
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import field, replace
@@ -9,7 +10,9 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.errors import LocalJournalError
 from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.permissions import Permission, Review
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.flows.ports import DrainLock, DryRunField, Field, RunStore
@@ -23,7 +26,6 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.model.interruption import PodReport
     from kubectl_eksdoc.model.journal import Entries
-    from kubectl_eksdoc.model.permissions import Permission, Review
 
 
 JOURNAL_NAMESPACE = "kube-system"
@@ -50,7 +52,6 @@ def open_run_journal(
     Raises:
         JournalError: there is no folder for it.
     """
-    import os
     import secrets
 
     from kubectl_eksdoc.flows.run.journal import RunJournal
@@ -73,7 +74,6 @@ def open_run_journal(
 def keeping_here(run: str, namespace: str, environ: Mapping[str, str]) -> JournalLocation:
     """For whoever runs this process, on this machine."""
     import getpass
-    import os
     import socket
 
     try:
@@ -187,7 +187,6 @@ def open_runs(connection: Connection, keeping: JournalLocation) -> RunStore:
 def earlier_journals(environ: Mapping[str, str], cluster: str, most: int = 20) -> dict[str, Entries]:
     """Journals of the latest runs from this machine, by their ids, of the cluster with this uid; those that cannot be
     read are left out."""
-    from kubectl_eksdoc.errors import LocalJournalError
     from kubectl_eksdoc.host.journals import read_run, runs, runs_folder
     from kubectl_eksdoc.model.journal import RunStarted
 

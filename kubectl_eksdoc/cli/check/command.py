@@ -30,7 +30,7 @@ from kubectl_eksdoc.cli.options import GlobalOptions, add_command, add_source
 from kubectl_eksdoc.cli.parser import Commands, Parser, add_flag, add_switch, add_text
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.model import permissions
+from kubectl_eksdoc.model import documents, permissions
 
 if TYPE_CHECKING:  # help must not pay for plans
     from kubectl_eksdoc.check.checking import UpgradeCheck
@@ -227,7 +227,6 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Command
     """Of one, of a fleet, or by a CronJob in it."""
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.check.against import against
-    from kubectl_eksdoc.model import documents
     from kubectl_eksdoc.model.findings import Severity
     from kubectl_eksdoc.render.check.report import CheckReport
 

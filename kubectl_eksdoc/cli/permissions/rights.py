@@ -6,11 +6,10 @@ import argparse
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.in_cluster import IN_CLUSTER
-from kubectl_eksdoc.cli.parser import spelled_out, strays, unknown_flag
+from kubectl_eksdoc.cli.parser import Parser, spelled_out, strays, unknown_flag
 from kubectl_eksdoc.cli.rights import Places, Right, asked
 from kubectl_eksdoc.cli.rights import commands as registered
 from kubectl_eksdoc.errors import UsageError
@@ -23,10 +22,6 @@ from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.model.questions import AwsOperation
 from kubectl_eksdoc.model.spelling import maybe
 from kubectl_eksdoc.permissions import READING_ACTIONS, IamAction, NeededRight, WantedPermissions, together
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.cli.parser import Parser
-
 
 _OWN, _CHANGES = "permissions", "changes"
 _NAMELESS = "%(prog)s [flags]"
