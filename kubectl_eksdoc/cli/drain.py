@@ -30,7 +30,6 @@ from kubectl_eksdoc.drain.policy import (
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.host.order_file import read_order
-from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.options import options_of
 from kubectl_eksdoc.session.sources import SourceChoice, is_snapshot
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.drain.result import DrainPlan
     from kubectl_eksdoc.flows.drain import Stops
     from kubectl_eksdoc.model.baseline import Baseline
+    from kubectl_eksdoc.model.cluster import Cluster
 
 
 # The options of ``drain plan``: which nodes, and what may be done to their pods.

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import EksdocError
-from kubectl_eksdoc.model.cluster import Identity
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
+    from kubectl_eksdoc.cli.surroundings import CommandContext
+    from kubectl_eksdoc.model.cluster import Identity
     from kubectl_eksdoc.model.connection import Connection
 
 LATEST = 3

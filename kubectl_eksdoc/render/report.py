@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, When
 from kubectl_eksdoc.render.encode import to_json, to_yaml
 from kubectl_eksdoc.render.text import (
@@ -32,6 +31,9 @@ from kubectl_eksdoc.render.text import (
     titled,
     wrapped,
 )
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.model.cluster import Cluster
 
 # Findings on a screen: each in a line or two, and below it what shows it and what to do.
 

@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from kubectl_eksdoc.errors import AwsDenied, AwsLogin, SnapshotError, UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, ObjectName
-from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.eks import EksCluster
-from kubectl_eksdoc.model.kinds import LEFT_OUT, PODS, REPLICA_SETS, Absent, NoAws, Resource, Unknown, missing_rights
+from kubectl_eksdoc.model.kinds import LEFT_OUT, Absent, NoAws, Unknown, missing_rights
 from kubectl_eksdoc.session.aws import believe_live, recorded
 from kubectl_eksdoc.session.sources import DemoSnapshot, Progress, SnapshotScene, SourceChoice, kept, open_reader
 
@@ -21,7 +18,11 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.aws.asking import VerifiedCluster
     from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.kube.single_objects import SingleObjects
+    from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, ObjectName
+    from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.model.connection import Connection
+    from kubectl_eksdoc.model.eks import EksCluster
+    from kubectl_eksdoc.model.kinds import Resource
     from kubectl_eksdoc.objects.held import HeldChanges, HeldObjects, HeldSigns
     from kubectl_eksdoc.objects.held_answers import HeldApis
     from kubectl_eksdoc.session.ports import (
@@ -330,6 +331,7 @@ class DumpSession(ClusterSession):
         return recorded(self.request.source.snapshot)
 
     def _read(self) -> Cluster:
+        from kubectl_eksdoc.model.kinds import REPLICA_SETS
         from kubectl_eksdoc.objects.held import HeldTogether
 
         objects, signs, usage, past = self._keepers
@@ -371,6 +373,7 @@ class DumpSession(ClusterSession):
 
     @cached_property
     def inside(self) -> PodReader:
+        from kubectl_eksdoc.model.kinds import PODS
         from kubectl_eksdoc.objects.held import HeldPods
 
         request = self.request

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.errors import LocalJournalError
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.change_journal import SavedChange
-from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.metadata import MARKS
-from kubectl_eksdoc.model.placing import ProbeLabels
 from kubectl_eksdoc.wiring.runs import CONNECT_S, SILENCE_S, JournalLocation, sender_of
 
 if TYPE_CHECKING:
@@ -24,8 +20,11 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.kube.sent import AppliedMaps
     from kubectl_eksdoc.kube.single_objects import LiveNodeClasses
+    from kubectl_eksdoc.model.change_journal import SavedChange
+    from kubectl_eksdoc.model.cluster import Identity
     from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.model.nodes import Pod
+    from kubectl_eksdoc.model.placing import ProbeLabels
     from kubectl_eksdoc.session.ports import ClusterReader
 
 
@@ -49,7 +48,9 @@ def saved_change(keeping: JournalLocation) -> SavedChange:
 
 def saved_changes(environ: Mapping[str, str], home: str, most: int) -> tuple[SavedChange, ...]:
     """The latest first, so many. Raises LocalJournalError: it cannot be told which there are."""
+    from kubectl_eksdoc.errors import LocalJournalError
     from kubectl_eksdoc.host.journals import change_ids, changes_folder, read_change
+    from kubectl_eksdoc.model.change_journal import SavedChange
 
     folder = changes_folder(environ, home)
     found = []

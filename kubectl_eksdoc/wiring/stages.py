@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from threading import Event
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.cluster import Cluster, played
 from kubectl_eksdoc.session.sources import Progress, SourceChoice, open_reader
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.embedded.faults.of_requests import FaultSet
     from kubectl_eksdoc.flows.ports import SimulatedCluster
+    from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.model.connection import Connection
 
 
@@ -38,6 +35,7 @@ def open_stage(
         as `open_reader`, and as reading does; UsageError: a fault is of a node that is not there.
     """
     from kubectl_eksdoc.embedded.stage import stage_of
+    from kubectl_eksdoc.model import kinds
     from kubectl_eksdoc.objects.single import RawObjects
 
     raw = RawObjects()
@@ -93,6 +91,7 @@ def served(
     Raises:
         as `open_stage`; UsageError: the kubeconfig cannot be written.
     """
+    import os
     import time
 
     from kubectl_eksdoc.embedded import stage as kubeconfigs
@@ -101,7 +100,10 @@ def served(
     from kubectl_eksdoc.embedded.serving.faults import Faulty
     from kubectl_eksdoc.embedded.serving.handler import serving
     from kubectl_eksdoc.embedded.stage import api_of, version_of
+    from kubectl_eksdoc.errors import UsageError
     from kubectl_eksdoc.flows.rehearse import pace_of
+    from kubectl_eksdoc.model import kinds
+    from kubectl_eksdoc.model.cluster import played
     from kubectl_eksdoc.objects.single import RawObjects
     from kubectl_eksdoc.simulator.mishaps import FaultyControlPlane
 

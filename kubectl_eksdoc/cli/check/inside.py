@@ -15,7 +15,7 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import confirming, exits, in_cluster, opening
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.check.request import CheckRequest
-from kubectl_eksdoc.cli.confirming import ConfirmationFlags, check_writable
+from kubectl_eksdoc.cli.confirming import ConfirmationFlags
 from kubectl_eksdoc.cli.in_cluster import OBJECTS, InClusterOptions, InClusterReady, shown_or_created
 from kubectl_eksdoc.cli.parser import add_flag
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
@@ -23,13 +23,13 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.permissions import Permission
 
 if TYPE_CHECKING:  # help must not pay for plans
     from kubectl_eksdoc.check.checking import UpgradeCheck
     from kubectl_eksdoc.in_cluster import CronSchedule, Fleet, InClusterCommand
+    from kubectl_eksdoc.model.cluster import Identity
     from kubectl_eksdoc.render.roles import RoleManifests, RoleStep
 
 COMMAND = f"check {in_cluster.IN_CLUSTER}"
@@ -167,6 +167,8 @@ def inside(
             f"{wanted.when.schedule!r} is never due: there is no such day", f"Give {_SCHEDULE} another one."
         )
     if wanted.how.apply:
+        from kubectl_eksdoc.cli.confirming import check_writable
+
         check_writable(around.environ, COMMAND, "check reads only")
     else:
         in_cluster.told_unapplied(wanted.given, around)

@@ -16,11 +16,7 @@ from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import permissions
-from kubectl_eksdoc.model.api_objects import ApiUsage
-from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.connection import CommandTarget
-from kubectl_eksdoc.model.documents import UPGRADE_CHECK
-from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
@@ -298,6 +294,7 @@ def earlier(
     """
     from kubectl_eksdoc.baseline.side import SnapshotOrigin
     from kubectl_eksdoc.check.against import as_earlier
+    from kubectl_eksdoc.model.documents import UPGRADE_CHECK
 
     def made(source: SourceChoice) -> SavedResult:
         if STDIN in request.files:
@@ -318,6 +315,7 @@ def _refresh(session: ClusterSession, around: CommandContext) -> None:
     """
     from kubectl_eksdoc.aws.upgrades import InsightRefresh
     from kubectl_eksdoc.check.read import refreshed
+    from kubectl_eksdoc.model.kinds import Unknown
 
     of = session.ask(InsightRefresh)
     if isinstance(of, Unknown):
@@ -362,6 +360,8 @@ def judged_files(request: CheckRequest, around: CommandContext) -> CommandAnswer
     from kubectl_eksdoc.check.facts import CheckFacts, CurrentVersion, way
     from kubectl_eksdoc.check.plan import CheckWish, plan_check
     from kubectl_eksdoc.host.manifest_files import read_manifests
+    from kubectl_eksdoc.model.api_objects import ApiUsage
+    from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
     from kubectl_eksdoc.model.findings import Code, Severity
     from kubectl_eksdoc.render.check.report import CheckReport
     from kubectl_eksdoc.render.identity import identity_line

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import astuple
 from functools import partial
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.amazon.iam import IamPlace
@@ -21,14 +22,16 @@ from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import permissions
-from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import SYSTEM
 from kubectl_eksdoc.model.journal import is_namespace
 from kubectl_eksdoc.model.permissions import OptIn
 from kubectl_eksdoc.permissions import KINDS, LONGEST, RbacSubject, WantedPermissions, held, policies
-from kubectl_eksdoc.render.text import Look
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.render.text import Look
+
 
 # What was asked of ``permissions``.
 
@@ -308,6 +311,7 @@ def checked(request: PermissionsRequest, wanted: WantedPermissions, around: Comm
         UsageError: there is no such output format.
     """
     from kubectl_eksdoc.kube.identity import AwsRequest
+    from kubectl_eksdoc.model.cluster import Cluster, Source
     from kubectl_eksdoc.render.identity import identity_line
     from kubectl_eksdoc.render.permissions import HeldReport
 
