@@ -149,8 +149,6 @@ def policy_from(args: argparse.Namespace) -> DrainPolicy:
         )
     found = given_of(DrainPolicy, args)
     if path:
-        from kubectl_eksdoc.host.order_file import read_order
-
         found["order_nodes"] = read_order(path)
     if getattr(args, "delete_local_data", False):
         found["delete_emptydir_data"] = True
