@@ -29,7 +29,6 @@ from kubectl_eksdoc.drain.policy import (
 )
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.host.order_file import read_order
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.options import options_of
 from kubectl_eksdoc.session.sources import SourceChoice, is_snapshot
@@ -149,6 +148,8 @@ def policy_from(args: argparse.Namespace) -> DrainPolicy:
         )
     found = given_of(DrainPolicy, args)
     if path:
+        from kubectl_eksdoc.host.order_file import read_order
+
         found["order_nodes"] = read_order(path)
     if getattr(args, "delete_local_data", False):
         found["delete_emptydir_data"] = True

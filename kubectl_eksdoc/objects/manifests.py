@@ -418,7 +418,7 @@ def _inflated(packed: bytes) -> bytes:
 
 # In which versions an object was written: made of its metadata, of which nothing else is kept.
 #
-# Source: amazon.upgrades.written_kinds.
+# Source: amazon.written_kinds.
 
 
 def written_object(doc: Doc, kind: str, api_version: str) -> WrittenObject | None:

@@ -31,7 +31,7 @@ PLANTED = (
     ("kubernetes/budgets.py", "random", "The features and what they rest on"),
     ("drain/policy.py", "msgspec", "The features and what they rest on"),
     ("model/nodes.py", "os", "The features and what they rest on"),
-    ("amazon/upgrades/calendar.py", "kubectl_eksdoc.knowledge.planted", "Only model.knowledge reads"),
+    ("amazon/calendar.py", "kubectl_eksdoc.knowledge.planted", "Only model.knowledge reads"),
     ("render/text.py", "subprocess", "Changes, flows and render touch no"),
     ("changes/engine.py", "kubectl_eksdoc.kube.kubeconfig", "Only read.py of a feature knows an edge"),
     ("flows/ports.py", "socket", "Changes, flows and render touch no"),

@@ -1,6 +1,6 @@
 """Who owns which field of what EKS's add-ons applied (managedFields), as a server notes it.
 
-The server's own rules for any object are in kubernetes/api/ownership; loading them would take a plan of the demo longer
+The server's own rules for any object are in kubernetes/ownership; loading them would take a plan of the demo longer
 than making its objects does, so here are those few that these objects need, and a test compares the two. What
 controllers own of a status is left out.
 """

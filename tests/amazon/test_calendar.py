@@ -27,7 +27,7 @@ from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.quantities import Version
 
 SOURCE = json.loads(
-    (Path(__file__).parents[2] / "data/upgrades/eks-calendar.json").read_text(encoding="utf-8"),
+    (Path(__file__).parents[1] / "data/upgrades/eks-calendar.json").read_text(encoding="utf-8"),
 )
 DENIED = Unknown("not allowed", "eks:DescribeClusterVersions")
 DAY = timedelta(days=1)
@@ -68,7 +68,7 @@ def test_the_table_is_its_source() -> None:
 
 
 def test_it_agrees_with_what_the_aws_of_the_tests_says() -> None:
-    path = Path(__file__).parents[2] / "data/aws/eks/cluster-versions.json"
+    path = Path(__file__).parents[1] / "data/aws/eks/cluster-versions.json"
     said = {each["version"]: each for each in json.loads(path.read_text(encoding="utf-8"))}
     ours = {in_words(row.version): row for row in ROWS}
     assert len(said) > 10

@@ -30,7 +30,7 @@ from kubectl_eksdoc.model.quantities import Version, parse
 from tests.for_each import for_each
 
 SOURCE: list[dict[str, Any]] = json.loads(
-    (Path(__file__).parents[2] / "data/upgrades/removed-apis.json").read_text(encoding="utf-8")
+    (Path(__file__).parents[1] / "data/upgrades/removed-apis.json").read_text(encoding="utf-8")
 )
 EACH_ROW = for_each("row", ROWS, ids=lambda row: f"{row.api_version}/{row.kind}")
 
