@@ -6,7 +6,8 @@
 Facts are the exit code and, of a JSON or YAML answer, everything but sentences (strings of four words or more): codes,
 severities, names, evictions in their order, budgets, durations, numbers. Texts are the sentences and all other
 formats, with white space made equal. So a change of wording leaves the facts as they are, and a change of facts shows
-even if the wording hides it. Each command is a process of its own: only the outside of the program is compared.
+even if the wording hides it. Each command is a process of its own, forked from one that has loaded the package: only
+its outside is compared.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import argparse
 import json
 import lzma
 import os
+import queue
 import re
 import subprocess
 import sys
@@ -32,6 +34,8 @@ BASELINE = ROOT / "tests" / "data" / "answers"
 CLUSTERS = ROOT / "tests" / "data" / "clusters"
 
 FORMATS = ("table", "wide", "json", "yaml", "markdown", "html", "name", "junit", "sarif")
+IN_ALL_FORMATS = ("--demo", "small-traps")
+"""The sources of which every format is kept; of the others table and JSON."""
 
 EVERYWHERE = (
     "drain plan -l !no-such-label",
@@ -42,7 +46,7 @@ EVERYWHERE = (
     "coredns-lameduck",
     "interruption",
 )
-"""Over each source, in each format."""
+"""Over each source."""
 
 OF_THE_DEMO = (
     "",
@@ -140,8 +144,9 @@ def commands() -> tuple[str, ...]:
     found: dict[str, None] = {}
     for source in sources:
         after = "1.34" if source == "--demo" else "1.37"
+        all_formats = source == IN_ALL_FORMATS[0] or IN_ALL_FORMATS[1] in source
         for command in EVERYWHERE:
-            for written in FORMATS:
+            for written in FORMATS if all_formats else ("table", "json"):
                 found[f"{command.format(next=after)} {source} -o {written}"] = None
         for options in DRAIN_OPTIONS:
             found[f"drain plan -l !no-such-label {options} {source} -o json"] = None
@@ -166,29 +171,37 @@ class Answer:
     texts: tuple[str, ...]
 
 
-def run(command: str, home: str, python: str, root: Path) -> Answer:
-    """`root` is the checkout whose package answers."""
-    clusters = os.path.relpath(CLUSTERS, root)
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "EKSDOC_", "KUBE"))}
-    env |= {"HOME": home, "XDG_CACHE_HOME": home, "XDG_STATE_HOME": home, "KUBECONFIG": f"{home}/none"}
-    env |= {"COLUMNS": "120", "NO_COLOR": "1", "PYTHONHASHSEED": "0", "PYTHONPATH": str(root)}
-    words = command.format(clusters=clusters).split()
-    ended = subprocess.run(
-        [python, "-m", "kubectl_eksdoc", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=root,
-        env=env,
-        stdin=subprocess.DEVNULL,
-    )
-    told = _plain(re.sub(r"\(\d+[a-z]+ ago\)", "(… ago)", ended.stderr))
-    document = _document(command, ended.stdout)
-    if document is None:
-        return Answer(command, {"exit": ended.returncode}, (told, _plain(ended.stdout)))
-    sentences: list[str] = []
-    facts = _without_sentences(document, "", sentences)
-    return Answer(command, {"exit": ended.returncode, "answer": facts}, (told, *sentences))
+class Server:
+    """A process with the package of `root` loaded, which forks for each command."""
+
+    def __init__(self, home: str, python: str, root: Path) -> None:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "EKSDOC_", "KUBE"))}
+        env = kept | {"HOME": home, "XDG_CACHE_HOME": home, "XDG_STATE_HOME": home, "KUBECONFIG": f"{home}/none"}
+        env |= {"COLUMNS": "120", "NO_COLOR": "1", "PYTHONHASHSEED": "0", "PYTHONPATH": str(root)}
+        self._clusters = os.path.relpath(CLUSTERS, root)
+        self._process = subprocess.Popen(
+            [python, str(Path(__file__).with_name("forking.py"))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=root,
+            env=env,
+        )
+
+    def run(self, command: str) -> Answer:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        print(json.dumps(command.format(clusters=self._clusters).split()), file=self._process.stdin, flush=True)
+        code, out, err = json.loads(self._process.stdout.readline())
+        told = _plain(re.sub(r"\(\d+[a-z]+ ago\)", "(… ago)", err))
+        document = _document(command, out)
+        if document is None:
+            return Answer(command, {"exit": code}, (told, _plain(out)))
+        sentences: list[str] = []
+        facts = _without_sentences(document, "", sentences)
+        return Answer(command, {"exit": code, "answer": facts}, (told, *sentences))
+
+    def close(self) -> None:
+        self._process.communicate()
 
 
 def _document(command: str, printed: str) -> Any:
@@ -221,11 +234,25 @@ def _without_sentences(value: Any, path: str, sentences: list[str]) -> Any:
 
 
 def answers(python: str, root: Path) -> Iterator[Answer]:
-    with tempfile.TemporaryDirectory() as home, ThreadPoolExecutor(os.cpu_count() or 2) as pool:
-        for number, answer in enumerate(pool.map(lambda one: run(one, home, python, root), commands()), 1):
+    count = os.cpu_count() or 2
+    with tempfile.TemporaryDirectory() as home, ThreadPoolExecutor(count) as pool:
+        free: queue.SimpleQueue[Server] = queue.SimpleQueue()
+        for _ in range(count):
+            free.put(Server(home, python, root))
+
+        def answer(command: str) -> Answer:
+            server = free.get()
+            try:
+                return server.run(command)
+            finally:
+                free.put(server)
+
+        for number, found in enumerate(pool.map(answer, commands()), 1):
             if sys.stderr.isatty():
                 print(f"\r{number}", end="", file=sys.stderr, flush=True)
-            yield answer
+            yield found
+        for _ in range(count):
+            free.get().close()
 
 
 def record(to: Path, python: str, root: Path) -> int:
