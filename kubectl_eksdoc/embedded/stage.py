@@ -248,7 +248,7 @@ class EmbeddedStage:
         registry = self._plane.registry
         item = registry.store.get(REGISTRY_PODS, (pod.namespace, pod.name))
         if item is None:
-            return not_found(registry.traits[REGISTRY_PODS].named, pod.name).status
+            return not_found(kinds.PODS, pod.name).status
         try:
             registry.delete(item, DeleteOptions(uid=pod.uid, grace_s=None if pod.grace_seconds > 0 else 1))
         except ApiRefusal as refusal:
@@ -259,7 +259,7 @@ class EmbeddedStage:
         registry = self._plane.registry
         item = registry.store.get(DEPLOYMENTS, (act.namespace, act.name))
         if item is None or item.uid != act.uid:
-            return not_found(registry.traits[DEPLOYMENTS].named, act.name).status
+            return not_found(kinds.DEPLOYMENTS, act.name).status
         path = ("spec", "template", "metadata", "annotations", RESTARTED_AT)
         registry.update(item, with_value(item.doc, path, RUN))
         return ApiStatus(200)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 
 from kubectl_eksdoc.kubernetes.api import statuses
-from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, NamedResource, terminating
+from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, terminating
 from kubectl_eksdoc.kubernetes.budgets import DELETION_TIMEOUT, CannotTell, sync
 from kubectl_eksdoc.kubernetes.evictions import (
     BY_EVICTION,
@@ -39,7 +39,6 @@ from kubectl_eksdoc.simulator.registry import (
     put,
     with_condition,
 )
-from kubectl_eksdoc.simulator.registry import PODS as REGISTRY_PODS
 from kubectl_eksdoc.simulator.scheduling import BUDGETS, PODS, NodeRoster, labels_in
 from kubectl_eksdoc.simulator.store import Key, Store, StoreChange, StoreChangeKind, StoredItem, moment, rfc3339
 
@@ -169,7 +168,7 @@ def _true(pod: Doc, reason: str, message: str, now: str) -> Doc:
 class StaleTargets:
     """A `Controller` whose keys are pods'."""
 
-    resources = (REGISTRY_PODS,)
+    resources = (PODS,)
 
     def __init__(self, registry: Registry, facts: FactSource) -> None:
         self._registry = registry
@@ -184,7 +183,7 @@ class StaleTargets:
             yield change.item.key
 
     def reconcile(self, key: Key) -> float | None:
-        item = self._registry.store.get(REGISTRY_PODS, key)
+        item = self._registry.store.get(PODS, key)
         if item is None:
             return None
         pod, held, now = self._facts.pod(item), _held(item.doc), self._registry.agenda.now
@@ -235,7 +234,7 @@ class Evictions:
         """
         held = self._registry.store.get(NAMESPACES, ("", namespace))
         if held is not None and held.leaving:
-            raise terminating(self._registry.traits[REGISTRY_PODS].named, pod, namespace)
+            raise terminating(kinds.PODS, pod, namespace)
 
     def evict(self, request: EvictionRequest, grace_s: int | None = None) -> EvictionAnswer:
         """The endpoint's answer, after its effects.
@@ -261,7 +260,7 @@ class _Within:
         self._grace_s = grace_s
 
     def get(self, name: str) -> Stored | None:
-        item = self._registry.store.get(REGISTRY_PODS, (self._namespace, name))
+        item = self._registry.store.get(PODS, (self._namespace, name))
         return None if item is None else Stored(self._facts.pod(item), str(item.version))
 
     def guards(self, pod: Pod) -> Sequence[Budget]:
@@ -279,7 +278,7 @@ class _Within:
         return True
 
     def delete(self, name: str, uid: str | None, resource_version: str | None, dry_run: bool) -> EvictionAnswer | None:
-        item = self._registry.store.get(REGISTRY_PODS, (self._namespace, name))
+        item = self._registry.store.get(PODS, (self._namespace, name))
         if item is None:
             return EvictionAnswer(404, EvictionCause.REQUEST, "NotFound", f'pods "{name}" not found')
         refused = conflict(Stored(self._facts.pod(item), str(item.version)), uid, resource_version)
@@ -309,8 +308,6 @@ SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-crit
 
 NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
 TOLERATED_S = 300
-
-_PODS = NamedResource("pods", "", "Pod")
 
 
 def admitted(spec: Doc, store: Store) -> Doc:
@@ -393,7 +390,7 @@ def _priority(spec: Doc, store: Store) -> tuple[int, str]:
     if name in SYSTEM_PRIORITIES:
         return SYSTEM_PRIORITIES[name], "PreemptLowerPriority"
     if name and store.count(PRIORITY_CLASSES):  # a server has at least two: without any, they were not read
-        raise statuses.forbidden(_PODS, "", f"no PriorityClass with name {name} was found")
+        raise statuses.forbidden(kinds.PODS, "", f"no PriorityClass with name {name} was found")
     return int(spec.get("priority") or 0), "PreemptLowerPriority"
 
 

@@ -8,19 +8,15 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
-from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
-from kubectl_eksdoc.kubernetes.api.statuses import NamedResource
-from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.simulator.chance import MASK, STEP, mixed
 
 Key = tuple[str, str]
@@ -284,81 +280,6 @@ class Store:
             table.oldest = table.changes.popleft().version
         for listener in self._listeners:
             listener(change)
-
-
-# What the API server must know of a kind to store it: its names, whether its spec is counted, how it is deleted.
-
-
-@frozen
-class Traits:
-    """`counts`: changes of the spec are counted in metadata.generation. `has_status`: status is a subresource, which
-    writes of the object leave alone. `returned`: a deletion is answered with the object, not with a Status.
-    """
-
-    named: NamedResource
-    api_version: str = "v1"
-    namespaced: bool = True
-    counts: bool = False
-    has_status: bool = False
-    returned: bool = False
-
-    @property
-    def resource(self) -> str:
-        """As the store names it."""
-        return self.named.full_name
-
-
-def of_resource(
-    resource: Resource, *, counts: bool = False, has_status: bool = False, returned: bool = False
-) -> Traits:
-    named = NamedResource(resource.plural, resource.group, resource.kind)
-    return Traits(named, resource.api_version, resource.namespaced, counts, has_status, returned)
-
-
-_COUNTED = (
-    kinds.DEPLOYMENTS,
-    kinds.REPLICA_SETS,
-    kinds.STATEFUL_SETS,
-    kinds.DAEMON_SETS,
-    kinds.REPLICATION_CONTROLLERS,
-    kinds.JOBS,
-    kinds.CRON_JOBS,
-    kinds.BUDGETS,
-)
-"""Built-in kinds with a counted spec and a status subresource (their strategies' PrepareForCreate and -Update)."""
-
-_WITH_STATUS = (kinds.NODES, kinds.AUTOSCALERS, kinds.SERVICES)
-_PLAIN = (
-    kinds.STORAGE_CLASSES,
-    kinds.CSI_NODES,
-    kinds.LEASES,
-    kinds.CONFIG_MAPS,
-    Resource("Secret", "secrets"),
-    kinds.SERVICE_ACCOUNTS,
-    Resource("Endpoints", "endpoints"),
-    kinds.EVENTS,
-    kinds.CONTROLLER_REVISIONS,
-)
-
-BUILT_IN: tuple[Traits, ...] = (
-    of_resource(kinds.PODS, counts=True, has_status=True, returned=True),
-    of_resource(kinds.NAMESPACES, has_status=True, returned=True),
-    of_resource(kinds.VOLUMES, has_status=True, returned=True),
-    of_resource(kinds.CLAIMS, has_status=True, returned=True),
-    of_resource(kinds.VOLUME_ATTACHMENTS, has_status=True, returned=True),
-    of_resource(kinds.ENDPOINT_SLICES, counts=True),
-    of_resource(kinds.PRIORITY_CLASSES, counts=True),
-    of_resource(kinds.VALIDATING_WEBHOOKS, counts=True),
-    of_resource(kinds.MUTATING_WEBHOOKS, counts=True),
-    *(of_resource(resource, counts=True, has_status=True) for resource in _COUNTED),
-    *(of_resource(resource, has_status=True) for resource in _WITH_STATUS),
-    *(of_resource(resource) for resource in _PLAIN),
-)
-
-
-def by_resource(traits: Iterable[Traits] = BUILT_IN) -> Mapping[str, Traits]:
-    """By the store's name; of two the last."""
-    return {each.resource: each for each in traits}
 
 
 # Times as the API writes them: ``2026-11-20T08:00:00Z``, of leases and the like with a fraction.

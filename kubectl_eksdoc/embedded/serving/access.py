@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus, Details, NamedResource, StatusCause, invalid
+from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus, Details, StatusCause, invalid
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.model.kinds import Resource
 
 EVERYTHING = "*"
 
@@ -205,7 +206,7 @@ def _access(doc: Doc, user: ServedUser) -> Doc:
     if bool(asked) == bool(path):
         text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
         found = StatusCause("FieldValueInvalid", f"Invalid value: {text}", "spec")
-        raise invalid(NamedResource("", "authorization.k8s.io", "SelfSubjectAccessReview"), "", (found,))
+        raise invalid(Resource("SelfSubjectAccessReview", "", "authorization.k8s.io"), "", (found,))
     action = Action(
         verb=_word(asked, "verb") or _word(path, "verb"),
         group=_word(asked, "group"),

@@ -13,7 +13,6 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kubectl_eksdoc.embedded.api.built_in import Served
 from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS, schema_in
 from kubectl_eksdoc.embedded.serving import protobuf
 from kubectl_eksdoc.embedded.serving.protobuf import NotUnderstood
@@ -21,12 +20,12 @@ from kubectl_eksdoc.embedded.serving.reading import number
 from kubectl_eksdoc.embedded.serving.targets import ServedRequest, ServedTarget
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.patches import apply_json_patch, apply_merge, apply_strategic
+from kubectl_eksdoc.kubernetes.api.resources import Served
 from kubectl_eksdoc.kubernetes.api.shapes import DELETE_OPTIONS, QUANTITY, Shape, misfits
 from kubectl_eksdoc.kubernetes.api.statuses import (
     ApiRefusal,
     ApiStatus,
     Details,
-    NamedResource,
     StatusCause,
     bad_request,
     invalid,
@@ -36,6 +35,7 @@ from kubectl_eksdoc.kubernetes.ownership.applying import ApplyRefused, Conflicts
 from kubectl_eksdoc.kubernetes.ownership.comparing import NONE, FieldSet
 from kubectl_eksdoc.kubernetes.ownership.entries import settled, updated
 from kubectl_eksdoc.model.api_objects import Doc, without
+from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.objects.single import NoJson, decode
 from kubectl_eksdoc.simulator.registry import Deleted, DeleteOptions
 from kubectl_eksdoc.simulator.store import Store
@@ -94,7 +94,7 @@ def applied(request: ServedRequest, live: Doc | None, config: Doc, writer: Field
         Refusal: 409 with every conflict, 422 without a field manager, 400.
     """
     if not request.word("fieldManager"):
-        where = NamedResource("", "meta.k8s.io", "PatchOptions")
+        where = Resource("PatchOptions", "", "meta.k8s.io")
         cause = StatusCause("FieldValueRequired", "Required value: is required for apply patch", "fieldManager")
         raise invalid(where, "", (cause,))
     force = request.flag("force")
@@ -205,7 +205,7 @@ def check_deletion(dry_run: Sequence[str], propagation: str | None, orphan: bool
 
 def _refuse(kind: str, causes: tuple[StatusCause, ...]) -> None:
     if causes:
-        raise invalid(NamedResource("", "meta.k8s.io", kind), "", causes)
+        raise invalid(Resource(kind, "", "meta.k8s.io"), "", causes)
 
 
 def _of_writes(verb: str, request: ServedRequest) -> Iterator[StatusCause]:
@@ -327,7 +327,7 @@ def delete_options(request: ServedRequest) -> DeleteOptions:
     )
 
 
-def deletion_status(deleted: Deleted, of: NamedResource) -> Doc:
+def deletion_status(deleted: Deleted, of: Resource) -> Doc:
     """What a deletion is answered with, of kinds that are not answered with the object."""
     details = Details(deleted.item.key[1], of.group, of.plural, deleted.item.uid)
     doc = ApiStatus(200, "", "", details).doc()

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.statuses import NamedResource, StatusCause, bad_request, invalid
+from kubectl_eksdoc.kubernetes.api.statuses import StatusCause, bad_request, invalid
 from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.kinds import Resource
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_OPTIONS = NamedResource("", "", "PodLogOptions")
+_OPTIONS = Resource("PodLogOptions", "")
 _STATUSES = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
 _NO_IMAGE = {
     "ErrImagePull": "image can't be pulled",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -18,7 +19,6 @@ from kubectl_eksdoc.embedded.serving.targets import ServedTarget
 from kubectl_eksdoc.kubernetes import budgets
 from kubectl_eksdoc.kubernetes.api import shapes, statuses, workload_validation
 from kubectl_eksdoc.kubernetes.api.statuses import (
-    NamedResource,
     StatusCause,
     bad_request,
     invalid,
@@ -49,7 +49,7 @@ def valid(target: ServedTarget, live: Doc | None, doc: Doc) -> Doc:
     if target.resource == BUDGETS and target.subresource != "status":
         _check_budget(target, doc)
     if not target.subresource and (causes := causes_of(problems(target.resource, live, doc))):
-        raise invalid(_named(target), str(at(doc, "metadata", "name") or ""), causes)
+        raise invalid(target.served, str(at(doc, "metadata", "name") or ""), causes)
     return doc
 
 
@@ -71,7 +71,7 @@ def check_unconditional(target: ServedTarget) -> None:
     """
     if target.resource in _CONDITIONAL or target.served.custom:
         # The storage layer knows the resource, and takes it for the kind (store.go, Update).
-        named = NamedResource(target.served.plural, target.served.group, target.served.plural)
+        named = replace(target.served, kind=target.served.plural)
         text = "Invalid value: 0: must be specified for an update"
         raise invalid(named, target.name, (StatusCause("FieldValueInvalid", text, "metadata.resourceVersion"),))
 
@@ -136,7 +136,7 @@ def _check_name(target: ServedTarget, doc: Doc) -> None:
     elif form.fullmatch(name):
         return
     cause = StatusCause("FieldValueInvalid", f"Invalid value: {json.dumps(name)}: {said}", "metadata.name")
-    raise invalid(_named(target), name, (cause,))
+    raise invalid(target.served, name, (cause,))
 
 
 _NO_LABEL = (
@@ -156,7 +156,7 @@ def _check_required(target: ServedTarget, doc: Doc) -> None:
         return
     if fields := lacking(target.resource, doc):
         causes = tuple(StatusCause("FieldValueRequired", "Required value", field) for field in fields)
-        raise invalid(_named(target), str(at(doc, "metadata", "name") or ""), causes)
+        raise invalid(target.served, str(at(doc, "metadata", "name") or ""), causes)
 
 
 def lacking(resource: str, doc: Doc) -> list[str]:
@@ -176,10 +176,6 @@ _REQUIRED: Mapping[str, tuple[tuple[str, ...], ...]] = {
 }
 
 
-def _named(target: ServedTarget) -> NamedResource:
-    return NamedResource(target.served.plural, target.served.group, target.served.kind)
-
-
 def _check_budget(target: ServedTarget, doc: Doc) -> None:
     spec = at(doc, "spec") or {}
     found = budgets.problems(
@@ -191,7 +187,7 @@ def _check_budget(target: ServedTarget, doc: Doc) -> None:
     )
     if found:
         causes = tuple(StatusCause(each.reason, _said(each, spec), each.field) for each in found)
-        raise invalid(_named(target), str(at(doc, "metadata", "name") or ""), causes)
+        raise invalid(target.served, str(at(doc, "metadata", "name") or ""), causes)
 
 
 def _amount(given: Any) -> int | str | None:
@@ -221,8 +217,6 @@ def _said(error: FieldError, spec: Doc) -> str:
 
 ENFORCED = "pod-security.kubernetes.io/enforce"
 
-_PODS = NamedResource("pods", "", "Pod")
-
 
 def check(store: Store, namespace: str, name: str, spec: Doc) -> None:
     """
@@ -232,4 +226,4 @@ def check(store: Store, namespace: str, name: str, spec: Doc) -> None:
     held = store.get(NAMESPACES, ("", namespace))
     labels = (at(held.doc, "metadata", "labels") if held is not None else None) or {}
     if said := refusal(str(labels.get(ENFORCED, "")), spec):
-        raise statuses.forbidden(_PODS, name, said)
+        raise statuses.forbidden(kinds.PODS, name, said)

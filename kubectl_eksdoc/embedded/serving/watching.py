@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from kubectl_eksdoc.embedded.api.built_in import Served
 from kubectl_eksdoc.embedded.api.catalogue import PARTIAL, PARTIAL_LIST, PLAIN, TABLE, AnswerForm, choose
 from kubectl_eksdoc.embedded.api.tables.table import IncludeObject, partial, partial_list, table
 from kubectl_eksdoc.embedded.serving.handler import TimeDriver
 from kubectl_eksdoc.embedded.serving.reading import FieldSelection, choice_of, number
 from kubectl_eksdoc.embedded.serving.targets import ServedRequest, ServedTarget
 from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.kubernetes.api.resources import Served
 from kubectl_eksdoc.kubernetes.api.statuses import expired
 from kubectl_eksdoc.kubernetes.api.types import blank_of
 from kubectl_eksdoc.model.api_objects import Doc

@@ -25,7 +25,7 @@ from kubectl_eksdoc.kube.answers import ObjectNotFound
 from kubectl_eksdoc.kube.exchanges import Timing
 from kubectl_eksdoc.kube.sent import MANAGER, MERGE_PATCH, ApiWriter
 from kubectl_eksdoc.kube.transport import Transport
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, LostAnswer, NamedResource, precondition_failed
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, LostAnswer, precondition_failed
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import (
     RESTARTED_AT,
@@ -283,8 +283,7 @@ class PodActions:
         there = dict(answer.document)
         found = str((there.get("metadata") or {}).get("uid", ""))
         if found != uid:
-            named = NamedResource(resource.plural, resource.group, resource.kind)
-            return precondition_failed(named, name, "UID", uid, found).status
+            return precondition_failed(resource, name, "UID", uid, found).status
         return there
 
 

@@ -27,7 +27,7 @@ class Garbage(ObjectController):
 
     def __init__(self, registry: Registry, index: Index) -> None:
         super().__init__(registry, index)
-        self.resources = registry.traits.keys()
+        self.resources = registry.served.keys()
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
         owners = change.item.owners
@@ -201,7 +201,7 @@ class Namespaces:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self.resources = registry.traits.keys()
+        self.resources = registry.served.keys()
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
         if change.item.resource == NAMESPACES:
@@ -217,19 +217,19 @@ class Namespaces:
         if item is None or not item.leaving:
             return None
         pods = self._content((PODS,), key[1])
-        left = pods or self._content(self._registry.traits, key[1])
+        left = pods or self._content(self._registry.served, key[1])
         for each in left:
             if not each.leaving:
                 self._registry.delete(each)
-        if not self._content(self._registry.traits, key[1]):
+        if not self._content(self._registry.served, key[1]):
             self._finalize(item)
         elif pods and not self._content((PODS,), key[1]):
             return 0.0
         return None
 
     def _content(self, resources: Iterable[str], namespace: str) -> list[StoredItem]:
-        store, traits = self._registry.store, self._registry.traits
-        return [item for name in resources if traits[name].namespaced for item in store.list(name, namespace)]
+        store, served = self._registry.store, self._registry.served
+        return [item for name in resources if served[name].namespaced for item in store.list(name, namespace)]
 
     def _finalize(self, item: StoredItem) -> None:
         kept = [each for each in at(item.doc, "spec", "finalizers") or () if each != FINALIZER]

@@ -190,8 +190,7 @@ def is_missing(registry: Registry, index: Index, owner: Doc, namespace: str) -> 
     if held is not None:
         return held.key[0] not in ("", namespace) or held.key[1] != owner["name"]
     named = (group_of(owner), owner["kind"])
-    traits = registry.traits.items()
-    resource = next((name for name, each in traits if (each.named.group, each.named.kind) == named), "")
+    resource = next((name for name, each in registry.served.items() if (each.group, each.kind) == named), "")
     return bool(resource) and index.held(resource)
 
 
