@@ -39,8 +39,7 @@ from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.objects.structs import moment
 from kubectl_eksdoc.simulator.kubelets import NEVER, KubeletTimes
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.simulator.registry import condition
-from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind, StoredItem
+from kubectl_eksdoc.simulator.store import StoreChange, StoredItem
 
 # What the pods that measure DNS print on a simulated cluster: by rule, from what happens to its CoreDNS pods.
 #
@@ -105,19 +104,19 @@ class AskedDns:
         return self.lameduck_s() + CLOSING_S if mine else None
 
     def _notice(self, change: StoreChange) -> None:
-        if change.item.resource == "pods":
+        if change.resource == "pods":
             self._see(change.item, self._plane.agenda.seconds)
-            if change.what is StoreChangeKind.DELETED and (life := self._lives.get(change.item.uid)) is not None:
+            if change.gone and (life := self._lives.get(change.item.uid)) is not None:
                 self._told(life, 0)
 
     def _see(self, item: StoredItem, since: float) -> None:
-        meta = item.doc["metadata"]
+        meta = item.meta
         if not is_coredns(str(meta.get("namespace")), meta.get("labels") or {}):
             return
         life = self._lives.get(item.uid)
-        if life is None and (condition(item.doc, "Ready") or {}).get("status") == "True":
-            addresses = [str(each["ip"]) for each in at(item.doc, "status", "podIPs") or ()]
-            life = _Life(tuple(addresses or [str(at(item.doc, "status", "podIP") or "")]), since)
+        if life is None and item.ready:
+            addresses = [str(each["ip"]) for each in at(item.status, "podIPs") or ()]
+            life = _Life(tuple(addresses or [str(at(item.status, "podIP") or "")]), since)
             self._lives[item.uid] = life
         if life is not None and item.leaving and life.told == _FOREVER:
             self._told(life, int(meta.get("deletionGracePeriodSeconds") or 0))
@@ -318,7 +317,7 @@ class Resolvers:
         return Reply(200, text.encode(), _TEXT)
 
     def _note(self, change: StoreChange) -> None:
-        if change.item.resource == _MAPS and change.item.key == (SYSTEM, NAME):
+        if change.resource == _MAPS and change.key == (SYSTEM, NAME):
             self._learn(self._plane.agenda.seconds, change.item.doc)
 
     def _learn(self, when: float, doc: Doc) -> None:

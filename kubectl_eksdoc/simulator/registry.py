@@ -7,6 +7,7 @@ update.go, delete.go (BeforeCreate, BeforeUpdate, BeforeDelete), pkg/registry/co
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Protocol
 
 from kubectl_eksdoc.frozen import frozen
@@ -20,16 +21,11 @@ from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 from kubectl_eksdoc.model.workloads import Workload
 from kubectl_eksdoc.simulator.controllers import VirtualTime
-from kubectl_eksdoc.simulator.store import Key, Names, Stale, Store, StoredItem, later, rfc3339
-
-PODS = kinds.PODS.full_name
-NAMESPACES = kinds.NAMESPACES.full_name
+from kubectl_eksdoc.simulator.store import NAMESPACES, PODS, Key, Names, Stale, Store, StoredItem, later, rfc3339
 
 DEFAULT_GRACE_S = 30
 
 FINALIZERS = ("metadata", "finalizers")
-
-_FINISHED = ("Succeeded", "Failed")
 
 
 @frozen
@@ -65,6 +61,17 @@ class Registry:
     def now(self) -> str:
         """As metadata has it: whole seconds."""
         return rfc3339(self.agenda.now)
+
+    @property
+    def time(self) -> datetime:
+        return self.agenda.now
+
+    @property
+    def seconds(self) -> float:
+        return self.agenda.seconds
+
+    def find(self, resource: str, key: Key) -> StoredItem | None:
+        return self.store.get(resource, key)
 
     def get(self, resource: str, key: Key) -> StoredItem:
         """
@@ -256,10 +263,9 @@ def _grace(doc: Doc) -> int:
 
 def _grace_of(item: StoredItem, options: DeleteOptions) -> int:
     """Seconds a pod has to stop: none if nothing of it runs (CheckGracefulDelete)."""
-    doc = item.doc
-    asked = at(doc, "spec", "terminationGracePeriodSeconds") if options.grace_s is None else options.grace_s
+    asked = item.spec.get("terminationGracePeriodSeconds") if options.grace_s is None else options.grace_s
     grace_s = DEFAULT_GRACE_S if asked is None else int(asked)
-    if not at(doc, "spec", "nodeName") or at(doc, "status", "phase") in _FINISHED:
+    if not item.node or item.finished:
         return 0
     return 1 if grace_s < 0 else grace_s
 
@@ -276,11 +282,6 @@ def _with_propagation(doc: Doc, propagation: str | None) -> Doc:
 # Conditions in the status of any object: one of each type, and since when it is as it is.
 
 
-def condition(doc: Doc, kind: str) -> Doc | None:
-    """The condition of that type."""
-    return _find(at(doc, "status", "conditions") or (), kind)
-
-
 def put(conditions: Iterable[Doc], new: Doc) -> list[Doc]:
     """`conditions` with `new` in the place of the one of its type, or at the end."""
     held = list(conditions)
@@ -295,13 +296,9 @@ def with_condition(conditions: Iterable[Doc], new: Doc, now: str) -> list[Doc]:
     """As `put`, what `new` does not say staying as it was. `lastTransitionTime` is `now` only if the condition's status
     is another one (meta.SetStatusCondition)."""
     conditions = list(conditions)
-    held = _find(conditions, str(new["type"])) or {}
+    held: Doc = next((each for each in conditions if each.get("type") == new["type"]), {})
     since = held.get("lastTransitionTime", now) if held.get("status") == new["status"] else now
     return put(conditions, {**held, **new, "lastTransitionTime": since})
-
-
-def _find(conditions: Iterable[Doc], kind: str) -> Doc | None:
-    return next((each for each in conditions if each.get("type") == kind), None)
 
 
 # What the rules need to know of stored objects: documents are turned into facts by whoever can decode them.

@@ -47,8 +47,8 @@ from kubectl_eksdoc.model.kinds import NAMESPACES, Resource
 from kubectl_eksdoc.objects.single import encode
 from kubectl_eksdoc.simulator.disruptions import admitted, first_status
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.simulator.registry import PODS, Deleted
-from kubectl_eksdoc.simulator.store import StoredItem
+from kubectl_eksdoc.simulator.registry import Deleted
+from kubectl_eksdoc.simulator.store import PODS, StoredItem
 
 
 def status_of(given: EvictionAnswer, pod: str) -> ApiStatus:
@@ -301,7 +301,7 @@ def _scale(plane: ControlPlane, objects: ObjectEndpoints, request: ServedRequest
     check_shape(SCALE, body or {}, "Scale")
     wanted = at(body or {}, "spec", "replicas")
     if wanted is None:
-        wanted = at(item.doc, "spec", "replicas") if request.method == "PATCH" else 0
+        wanted = at(item.spec, "replicas") if request.method == "PATCH" else 0
     asked = at(body, "metadata", "resourceVersion")
     if asked not in (None, "", str(item.version)):
         raise modified(target.served, target.name)

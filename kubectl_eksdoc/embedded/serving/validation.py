@@ -29,8 +29,7 @@ from kubectl_eksdoc.kubernetes.guards import refusal
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.objects.single import FactDecoder, NoSuchObject, encode
-from kubectl_eksdoc.simulator.registry import NAMESPACES
-from kubectl_eksdoc.simulator.store import Store
+from kubectl_eksdoc.simulator.store import NAMESPACES, Store
 
 BUDGETS = "poddisruptionbudgets.policy"
 
@@ -224,6 +223,6 @@ def check(store: Store, namespace: str, name: str, spec: Doc) -> None:
         Refusal: 403, the level of the namespace forbids such a pod.
     """
     held = store.get(NAMESPACES, ("", namespace))
-    labels = (at(held.doc, "metadata", "labels") if held is not None else None) or {}
+    labels = (at(held.meta, "labels") if held is not None else None) or {}
     if said := refusal(str(labels.get(ENFORCED, "")), spec):
         raise statuses.forbidden(kinds.PODS, name, said)
