@@ -17,6 +17,7 @@ from typing import Any
 from kubectl_eksdoc.amazon.metadata_service import HOST, POD, REQUIRED
 from kubectl_eksdoc.embedded.serving.targets import Reply
 from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
 from kubectl_eksdoc.kubernetes.corefile.edits import sums
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.kubernetes.corefile.plugins import lameduck_s, refusals
@@ -36,7 +37,6 @@ from kubectl_eksdoc.model.coredns import (
 from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.metadata import PROBE_LABEL, Ask, FamilyAnswer, ProbeReport, ProbeStep, log_of
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.objects.structs import moment
 from kubectl_eksdoc.simulator.kubelets import NEVER, KubeletTimes
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoreChange, StoredItem
@@ -183,8 +183,7 @@ def _asked(pod: Doc) -> Doc | None:
 
 
 def _began(pod: Doc) -> datetime | None:
-    text = at((at(pod, "status", "containerStatuses") or [{}])[0], "state", "running", "startedAt")
-    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc) if text else None
+    return parsed(at((at(pod, "status", "containerStatuses") or [{}])[0], "state", "running", "startedAt"))
 
 
 _TIMEOUT = 28
@@ -331,7 +330,7 @@ class Resolvers:
 
     def _told(self, pod: Doc) -> _Told:
         name, now = str(at(pod, "metadata", "name")), self._plane.agenda.seconds
-        born = moment(at(pod, "metadata", "creationTimestamp"))
+        born = parsed(at(pod, "metadata", "creationTimestamp"))
         start_s = now - (self._plane.agenda.now - born).total_seconds() if born is not None else 0.0
         found = _Told()
         known = [text for when, text in self._texts if when <= start_s] or [text for _, text in self._texts[:1]]
