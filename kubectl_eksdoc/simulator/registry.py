@@ -13,7 +13,7 @@ from typing import Protocol
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api import statuses
 from kubectl_eksdoc.kubernetes.api.resources import Served, by_name
-from kubectl_eksdoc.kubernetes.api.statuses import StatusCause
+from kubectl_eksdoc.kubernetes.api.workload_validation import REQUIRED, Problem, unfit
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
 from kubectl_eksdoc.model.budgets import Budget
@@ -95,15 +95,8 @@ class Registry:
         if not name and meta.get("generateName"):
             name = self._free_name(resource, namespace, str(meta["generateName"]))
         if not name:
-            raise statuses.invalid(
-                served,
-                "",
-                (
-                    StatusCause(
-                        "FieldValueRequired", "Required value: name or generateName is required", "metadata.name"
-                    ),
-                ),
-            )
+            said = Problem("metadata.name", None, "name or generateName is required", REQUIRED)
+            raise unfit(served, "", [said])
         self.check_namespace(resource, namespace, name)
         for unset in ("resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"):
             meta.pop(unset, None)

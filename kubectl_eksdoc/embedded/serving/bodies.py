@@ -28,9 +28,16 @@ from kubectl_eksdoc.kubernetes.api.statuses import (
     Details,
     StatusCause,
     bad_request,
-    invalid,
 )
 from kubectl_eksdoc.kubernetes.api.types import Schema, schema_of, schema_of_custom
+from kubectl_eksdoc.kubernetes.api.workload_validation import (
+    FORBIDDEN,
+    NOT_SUPPORTED,
+    REQUIRED,
+    TOO_LONG,
+    Problem,
+    unfit,
+)
 from kubectl_eksdoc.kubernetes.ownership.applying import ApplyRefused, Conflicts, apply
 from kubectl_eksdoc.kubernetes.ownership.comparing import NONE, FieldSet
 from kubectl_eksdoc.kubernetes.ownership.entries import settled, updated
@@ -95,8 +102,7 @@ def applied(request: ServedRequest, live: Doc | None, config: Doc, writer: Field
     """
     if not request.word("fieldManager"):
         where = Resource("PatchOptions", "", "meta.k8s.io")
-        cause = StatusCause("FieldValueRequired", "Required value: is required for apply patch", "fieldManager")
-        raise invalid(where, "", (cause,))
+        raise unfit(where, "", [Problem("fieldManager", None, "is required for apply patch", REQUIRED)])
     force = request.flag("force")
     asked = apply(live, config, writer.manager, force, writer.now, schema, writer.subresource, _reset(writer))
     if isinstance(asked, Conflicts):
@@ -192,48 +198,35 @@ def check_deletion(dry_run: Sequence[str], propagation: str | None, orphan: bool
     Raises:
         Refusal: 422.
     """
-    causes = list(_of_dry_runs(dry_run))
+    found = list(_of_dry_runs(dry_run))
     if propagation is not None and orphan is not None:
-        causes.append(
-            _wrong("propagationPolicy", propagation, "orphanDependents and deletionPropagation cannot be both set")
-        )
+        both = "orphanDependents and deletionPropagation cannot be both set"
+        found.append(Problem("propagationPolicy", propagation, both))
     if propagation not in (None, "Foreground", "Background", "Orphan"):
-        supported = ("Foreground", "Background", "Orphan", "nil")
-        causes.append(_unsupported("propagationPolicy", propagation, supported))
-    _refuse("DeleteOptions", tuple(causes))
+        found.append(_unsupported("propagationPolicy", propagation, ("Foreground", "Background", "Orphan", "nil")))
+    _refuse("DeleteOptions", found)
 
 
-def _refuse(kind: str, causes: tuple[StatusCause, ...]) -> None:
-    if causes:
-        raise invalid(Resource(kind, "", "meta.k8s.io"), "", causes)
+def _refuse(kind: str, found: Sequence[Problem]) -> None:
+    if found:
+        raise unfit(Resource(kind, "", "meta.k8s.io"), "", found)
 
 
-def _of_writes(verb: str, request: ServedRequest) -> Iterator[StatusCause]:
+def _of_writes(verb: str, request: ServedRequest) -> Iterator[Problem]:
     if verb == "patch" and content_type(request) not in APPLY and request.flag("force"):
-        yield _forbidden("force", "may not be specified for non-apply patch")
+        yield Problem("force", None, "may not be specified for non-apply patch", FORBIDDEN)
     if len(request.word("fieldManager").encode()) > _LONGEST_MANAGER:
-        text = f"Too long: may not be more than {_LONGEST_MANAGER} bytes"
-        yield StatusCause("FieldValueTooLong", text, "fieldManager")
+        yield Problem("fieldManager", None, f"may not be more than {_LONGEST_MANAGER} bytes", TOO_LONG)
     yield from _of_dry_runs(request.query.get("dryRun", ()))
 
 
-def _of_dry_runs(words: Sequence[str]) -> Iterator[StatusCause]:
+def _of_dry_runs(words: Sequence[str]) -> Iterator[Problem]:
     if any(word != "All" for word in words):
         yield _unsupported("dryRun", list(words), ("All",))
 
 
-def _forbidden(where: str, said: str) -> StatusCause:
-    return StatusCause("FieldValueForbidden", f"Forbidden: {said}", where)
-
-
-def _wrong(where: str, found: str, said: str) -> StatusCause:
-    return StatusCause("FieldValueInvalid", f"Invalid value: {json.dumps(found)}: {said}", where)
-
-
-def _unsupported(where: str, found: object, supported: Sequence[str]) -> StatusCause:
-    shown = json.dumps(found, separators=(",", ":"))
-    text = f"Unsupported value: {shown}: supported values: {', '.join(map(json.dumps, supported))}"
-    return StatusCause("FieldValueNotSupported", text, where)
+def _unsupported(where: str, found: object, supported: Sequence[str]) -> Problem:
+    return Problem(where, found, f"supported values: {', '.join(map(json.dumps, supported))}", NOT_SUPPORTED)
 
 
 LONGEST_GRACE_S = 100 * 365 * 86400

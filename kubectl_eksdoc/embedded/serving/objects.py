@@ -26,7 +26,7 @@ from kubectl_eksdoc.embedded.serving.bodies import (
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.embedded.serving.reading import page_of
 from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest, ServedTarget
-from kubectl_eksdoc.embedded.serving.validation import causes_of, check_unconditional, valid
+from kubectl_eksdoc.embedded.serving.validation import check_unconditional, valid
 from kubectl_eksdoc.embedded.serving.watching import ShownEvents, ShownVersions, WatchEvent, form_of, in_form
 from kubectl_eksdoc.kubernetes.api.defaults import begun, carried, with_defaults, without_empty_metadata
 from kubectl_eksdoc.kubernetes.api.shapes import EVICTION, SCALE
@@ -36,11 +36,10 @@ from kubectl_eksdoc.kubernetes.api.statuses import (
     Details,
     StatusCause,
     bad_request,
-    invalid,
     modified,
     not_found,
 )
-from kubectl_eksdoc.kubernetes.api.workload_validation import negative
+from kubectl_eksdoc.kubernetes.api.workload_validation import negative, unfit
 from kubectl_eksdoc.kubernetes.evictions import EvictionAnswer, EvictionCause, EvictionRequest
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.model.kinds import NAMESPACES, Resource
@@ -305,8 +304,8 @@ def _scale(plane: ControlPlane, objects: ObjectEndpoints, request: ServedRequest
     asked = at(body, "metadata", "resourceVersion")
     if asked not in (None, "", str(item.version)):
         raise modified(target.served, target.name)
-    if causes := causes_of(negative({"spec": {"replicas": wanted}}, ("spec", "replicas"))):
-        raise invalid(Resource("Scale", "scales", "autoscaling"), target.name, causes)
+    if found := list(negative({"spec": {"replicas": wanted}}, ("spec", "replicas"))):
+        raise unfit(Resource("Scale", "scales", "autoscaling"), target.name, found)
     written = plane.registry.update(item, with_value(item.doc, ("spec", "replicas"), wanted), dry_run=request.dry_run)
     return Reply(200, encode(_scale_of(written.doc)))
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.statuses import StatusCause, bad_request, invalid
+from kubectl_eksdoc.kubernetes.api.statuses import bad_request
+from kubectl_eksdoc.kubernetes.api.workload_validation import Problem, unfit
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.kinds import Resource
 
@@ -99,8 +100,7 @@ def _number(request: ServedRequest, name: str, least: int) -> int | None:
         raise bad_request(f'strconv.ParseInt: parsing "{given}": invalid syntax') from error
     if number < least:
         why = f"must be greater than or equal to {least}" if not least else f"must be greater than {least - 1}"
-        cause = StatusCause("FieldValueInvalid", f"Invalid value: {number}: {why}", name)
-        raise invalid(_OPTIONS, "", (cause,))
+        raise unfit(_OPTIONS, "", [Problem(name, number, why)])
     return number
 
 

@@ -295,10 +295,7 @@ def exactly(there: Mapping[str, Any], patch: Found) -> Found:
 
 
 def path_to(resource: Resource, namespace: str, name: str) -> str:
-    """`namespace` "": the resource has none."""
-    root = f"/apis/{resource.group}" if resource.group else "/api"
-    within = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
-    return f"{root}/{resource.version}{within}/{resource.plural}/{quote(name, safe='')}"
+    return f"{resource.path_in(quote(namespace, safe=''))}/{quote(name, safe='')}"
 
 
 # Evictions as they are sent: of exactly one pod, by its UID, and never without time to stop.
