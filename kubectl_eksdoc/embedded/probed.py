@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from kubectl_eksdoc.amazon.metadata_service import HOST, POD, REQUIRED
-from kubectl_eksdoc.embedded.serving.targets import Reply
+from kubectl_eksdoc.embedded.serving.targets import METRICS_TEXT, Reply
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
 from kubectl_eksdoc.kubernetes.corefile.edits import sums
@@ -272,7 +272,6 @@ _MAPS = "configmaps"
 _SYNC_S, _SPREAD_S = 20, 55
 """A pod takes a change up so long after it, at least, and so much longer at the most: the kubelet's sync, and the
 interval of reload with its jitter; which it is, is decided by the pod's name, so that it is the same each time."""
-_TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 
 @dataclass(slots=True)
@@ -313,7 +312,7 @@ class Resolvers:
         text = f"{head}# TYPE coredns_reload_failed_total counter\ncoredns_reload_failed_total {told.failed}\n"
         if told.metric:
             text += f'coredns_reload_version_info{{hash="sha512",value="{told.metric}"}} 1\n'
-        return Reply(200, text.encode(), _TEXT)
+        return Reply(200, text.encode(), METRICS_TEXT)
 
     def _note(self, change: StoreChange) -> None:
         if change.resource == _MAPS and change.key == (SYSTEM, NAME):

@@ -17,6 +17,7 @@ from kubectl_eksdoc.objects.single import encode
 
 
 JSON = "application/json"
+METRICS_TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 _NO = ("0", "f", "false")
 
