@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from kubectl_eksdoc.embedded.api import catalogue
-from kubectl_eksdoc.embedded.api.catalogue import DEFINITION, DEFINITIONS, Catalogue, known, missing
+from kubectl_eksdoc.embedded.api.catalogue import DEFINITION, DEFINITIONS, Catalogue, missing
 from kubectl_eksdoc.embedded.serving.validation import lacking, problems
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.frozen import frozen
@@ -210,7 +210,7 @@ class _Loading:
         if self.plane.store.get(resource, key) is not None:
             self.doubled[kind] += 1
             return
-        known(self.plane.registry, served)
+        self.plane.registry.served.setdefault(resource, served)
         self.plane.store.add(resource, key, doc)
 
     def _leave_out(self, kind: str, resource: str, doc: Doc, said: str) -> None:

@@ -15,8 +15,9 @@ from functools import partial
 from typing import Any
 
 from kubectl_eksdoc.amazon.metadata_service import HOST, POD, REQUIRED
-from kubectl_eksdoc.embedded.serving.targets import Reply
+from kubectl_eksdoc.embedded.serving.targets import METRICS_TEXT, Reply
 from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
 from kubectl_eksdoc.kubernetes.corefile.edits import sums
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.kubernetes.corefile.plugins import lameduck_s, refusals
@@ -36,11 +37,9 @@ from kubectl_eksdoc.model.coredns import (
 from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.metadata import PROBE_LABEL, Ask, FamilyAnswer, ProbeReport, ProbeStep, log_of
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.objects.structs import moment
 from kubectl_eksdoc.simulator.kubelets import NEVER, KubeletTimes
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.simulator.registry import condition
-from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind, StoredItem
+from kubectl_eksdoc.simulator.store import StoreChange, StoredItem
 
 # What the pods that measure DNS print on a simulated cluster: by rule, from what happens to its CoreDNS pods.
 #
@@ -105,19 +104,19 @@ class AskedDns:
         return self.lameduck_s() + CLOSING_S if mine else None
 
     def _notice(self, change: StoreChange) -> None:
-        if change.item.resource == "pods":
+        if change.resource == "pods":
             self._see(change.item, self._plane.agenda.seconds)
-            if change.what is StoreChangeKind.DELETED and (life := self._lives.get(change.item.uid)) is not None:
+            if change.gone and (life := self._lives.get(change.item.uid)) is not None:
                 self._told(life, 0)
 
     def _see(self, item: StoredItem, since: float) -> None:
-        meta = item.doc["metadata"]
+        meta = item.meta
         if not is_coredns(str(meta.get("namespace")), meta.get("labels") or {}):
             return
         life = self._lives.get(item.uid)
-        if life is None and (condition(item.doc, "Ready") or {}).get("status") == "True":
-            addresses = [str(each["ip"]) for each in at(item.doc, "status", "podIPs") or ()]
-            life = _Life(tuple(addresses or [str(at(item.doc, "status", "podIP") or "")]), since)
+        if life is None and item.ready:
+            addresses = [str(each["ip"]) for each in at(item.status, "podIPs") or ()]
+            life = _Life(tuple(addresses or [str(at(item.status, "podIP") or "")]), since)
             self._lives[item.uid] = life
         if life is not None and item.leaving and life.told == _FOREVER:
             self._told(life, int(meta.get("deletionGracePeriodSeconds") or 0))
@@ -184,8 +183,7 @@ def _asked(pod: Doc) -> Doc | None:
 
 
 def _began(pod: Doc) -> datetime | None:
-    text = at((at(pod, "status", "containerStatuses") or [{}])[0], "state", "running", "startedAt")
-    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc) if text else None
+    return parsed(at((at(pod, "status", "containerStatuses") or [{}])[0], "state", "running", "startedAt"))
 
 
 _TIMEOUT = 28
@@ -274,7 +272,6 @@ _MAPS = "configmaps"
 _SYNC_S, _SPREAD_S = 20, 55
 """A pod takes a change up so long after it, at least, and so much longer at the most: the kubelet's sync, and the
 interval of reload with its jitter; which it is, is decided by the pod's name, so that it is the same each time."""
-_TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 
 @dataclass(slots=True)
@@ -315,10 +312,10 @@ class Resolvers:
         text = f"{head}# TYPE coredns_reload_failed_total counter\ncoredns_reload_failed_total {told.failed}\n"
         if told.metric:
             text += f'coredns_reload_version_info{{hash="sha512",value="{told.metric}"}} 1\n'
-        return Reply(200, text.encode(), _TEXT)
+        return Reply(200, text.encode(), METRICS_TEXT)
 
     def _note(self, change: StoreChange) -> None:
-        if change.item.resource == _MAPS and change.item.key == (SYSTEM, NAME):
+        if change.resource == _MAPS and change.key == (SYSTEM, NAME):
             self._learn(self._plane.agenda.seconds, change.item.doc)
 
     def _learn(self, when: float, doc: Doc) -> None:
@@ -332,7 +329,7 @@ class Resolvers:
 
     def _told(self, pod: Doc) -> _Told:
         name, now = str(at(pod, "metadata", "name")), self._plane.agenda.seconds
-        born = moment(at(pod, "metadata", "creationTimestamp"))
+        born = parsed(at(pod, "metadata", "creationTimestamp"))
         start_s = now - (self._plane.agenda.now - born).total_seconds() if born is not None else 0.0
         found = _Told()
         known = [text for when, text in self._texts if when <= start_s] or [text for _, text in self._texts[:1]]

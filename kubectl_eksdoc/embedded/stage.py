@@ -61,10 +61,8 @@ from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.simulator.kubelets import KubeletTimes
 from kubectl_eksdoc.simulator.mishaps import FaultyControlPlane, InjectedMishap, TimedMishap
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.simulator.registry import PODS as REGISTRY_PODS
 from kubectl_eksdoc.simulator.registry import DeleteOptions, FactSource
-from kubectl_eksdoc.simulator.scheduling import NODES as SCHEDULING_NODES
-from kubectl_eksdoc.simulator.store import Store, StoreChange, StoreChangeKind
+from kubectl_eksdoc.simulator.store import BUDGETS, NODES, PODS, Store, StoreChange
 from kubectl_eksdoc.simulator.workloads.everything import every_controller
 
 # What a drain does to the nodes of a stage, and takes back: cordons, labels for load balancers, protections.
@@ -87,9 +85,9 @@ class _Marked:
             return refusal.status
 
     def _done(self, act: OfNode) -> ApiStatus:
-        item = self._plane.store.get(SCHEDULING_NODES, ("", act.node))
+        item = self._plane.store.get(NODES, ("", act.node))
         if item is None or item.uid != act.uid:
-            return ApiStatus(404, "NotFound", f'nodes "{act.node}" not found', Details(act.node, "", SCHEDULING_NODES))
+            return ApiStatus(404, "NotFound", f'nodes "{act.node}" not found', Details(act.node, "", NODES))
         match act:
             case Cordon():
                 mishaps.cordon(self._plane, act.node)
@@ -121,18 +119,15 @@ class _Marked:
         self._write(act.node, doc)
 
     def _doc(self, node: str) -> Doc:
-        return self._plane.registry.get(SCHEDULING_NODES, ("", node)).doc
+        return self._plane.registry.get(NODES, ("", node)).doc
 
     def _write(self, node: str, doc: Doc) -> None:
-        item = self._plane.registry.get(SCHEDULING_NODES, ("", node))
+        item = self._plane.registry.get(NODES, ("", node))
         if doc != item.doc:
             self._plane.registry.update(item, doc)
 
 
 # What changes in a simulated cluster, as news for a run: what a watch of its pods, budgets and nodes would tell.
-
-
-PODS, BUDGETS, NODES = kinds.PODS.full_name, kinds.BUDGETS.full_name, kinds.NODES.full_name
 
 
 class _Watched:
@@ -148,12 +143,12 @@ class _Watched:
         return [self._told(change) for change in sorted(changed.values(), key=lambda change: change.version)]
 
     def _note(self, change: StoreChange) -> None:
-        if change.item.resource in (PODS, BUDGETS, NODES):
-            self._changed[change.item.resource, change.item.uid] = change
+        if change.resource in (PODS, BUDGETS, NODES):
+            self._changed[change.resource, change.item.uid] = change
 
     def _told(self, change: StoreChange) -> News:
         item, version = change.item, change.version
-        gone = change.what is StoreChangeKind.DELETED
+        gone = change.gone
         if item.resource == PODS:
             return PodGone(item.uid, version) if gone else PodIs(self._facts.pod(item), version)
         if item.resource == BUDGETS:
@@ -181,9 +176,7 @@ class EmbeddedStage:
         self._facts = plane.facts
         self._marked = _Marked(plane)
         self._watched = _Watched(plane.store, plane.facts)
-        self._models = {
-            item.key[1]: item.doc for item in plane.store.list(SCHEDULING_NODES)
-        }  # a node may be gone when it is one
+        self._models = {item.key[1]: item.doc for item in plane.store.list(NODES)}  # a node may be gone when it is one
 
     def read(self, resources: Sequence[Resource]) -> Cluster:
         """What is there now; what was not read at first is not known here either."""
@@ -219,12 +212,10 @@ class EmbeddedStage:
             case Restart():
                 return RequestAnswered(act, self._restart(act))
             case Look(pod):
-                item = self._plane.store.get(REGISTRY_PODS, (pod.namespace, pod.name))
+                item = self._plane.store.get(PODS, (pod.namespace, pod.name))
                 return PodsFound(act, () if item is None else (self._facts.pod(item),))
             case ListPods(node):
-                held = (
-                    item for item in self._plane.store.list(REGISTRY_PODS) if at(item.doc, "spec", "nodeName") == node
-                )
+                held = (item for item in self._plane.store.list(PODS) if item.node == node)
                 return PodsFound(act, tuple(map(self._facts.pod, held)))
             case ListAttachments(node):
                 attached = map(self._facts.attachment, self._plane.store.list(kinds.VOLUME_ATTACHMENTS.full_name))
@@ -246,9 +237,9 @@ class EmbeddedStage:
 
     def _delete(self, pod: Pod) -> ApiStatus:
         registry = self._plane.registry
-        item = registry.store.get(REGISTRY_PODS, (pod.namespace, pod.name))
+        item = registry.store.get(PODS, (pod.namespace, pod.name))
         if item is None:
-            return not_found(registry.traits[REGISTRY_PODS].named, pod.name).status
+            return not_found(kinds.PODS, pod.name).status
         try:
             registry.delete(item, DeleteOptions(uid=pod.uid, grace_s=None if pod.grace_seconds > 0 else 1))
         except ApiRefusal as refusal:
@@ -259,7 +250,7 @@ class EmbeddedStage:
         registry = self._plane.registry
         item = registry.store.get(DEPLOYMENTS, (act.namespace, act.name))
         if item is None or item.uid != act.uid:
-            return not_found(registry.traits[DEPLOYMENTS].named, act.name).status
+            return not_found(kinds.DEPLOYMENTS, act.name).status
         path = ("spec", "template", "metadata", "annotations", RESTARTED_AT)
         registry.update(item, with_value(item.doc, path, RUN))
         return ApiStatus(200)
@@ -279,7 +270,7 @@ class EmbeddedStage:
         return happens
 
     def pending(self) -> Sequence[tuple[str, str]]:
-        waiting = (item for item in self._plane.store.list(REGISTRY_PODS) if not at(item.doc, "spec", "nodeName"))
+        waiting = (item for item in self._plane.store.list(PODS) if not item.node)
         return tuple((f"{item.key[0]}/{item.key[1]}", _said(item.doc)) for item in waiting)
 
 

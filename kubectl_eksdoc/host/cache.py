@@ -14,19 +14,16 @@ import re
 import secrets
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from datetime import datetime, timezone
+from datetime import timezone
 from pathlib import Path
 
 from kubectl_eksdoc.errors import LocalJournalError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.host.documents import DocumentFields, Unfit
 from kubectl_eksdoc.host.journals import state_folder
-from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.coredns import Propagation
 from kubectl_eksdoc.model.names import Name
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.quantities import parse
-from kubectl_eksdoc.model.snapshots import KEPT_LABELS, LastView
+from kubectl_eksdoc.model.snapshots import LastView
 
 # Small files that may be lost at any time: ``$XDG_CACHE_HOME/eksdoc``, else ``~/.cache/eksdoc``.
 
@@ -206,8 +203,6 @@ MOST_VIEWS = 20
 
 VIEW_ENDING = ".view"
 
-_READY = ("True", "False", "Unknown")
-
 
 class LastViews:
     """`key` is a digest, in hex, of all that makes out which cluster it is and who looks at it."""
@@ -226,96 +221,18 @@ class LastViews:
 
 
 def view_content_of(view: LastView) -> bytes:
-    who = view.identity
-    document = {
-        "version": VERSION,
-        "observedAt": _written(view.observed_at),
-        "context": who.context,
-        "cluster": who.cluster,
-        "region": who.region,
-        "serverVersion": who.server_version,
-        "unverified": who.unverified,
-        "nodes": [_node(node, view.pods.get(node.name, 0)) for node in view.nodes],
-    }
-    return json.dumps(document, separators=(",", ":")).encode("ascii")
+    from kubectl_eksdoc.objects.journal_lines import kept
 
-
-def _node(node: Node, pods: int) -> dict[str, object]:
-    return {
-        "name": node.name,
-        "labels": dict(node.labels),
-        "unschedulable": node.unschedulable,
-        "ready": node.ready,
-        "kubelet": node.kubelet_text,
-        "createdAt": _written(node.created_at),
-        "deletionAt": _written(node.deletion_at),
-        "podsAllocatable": node.pods_allocatable,
-        "pods": pods,
-    }
-
-
-def _written(moment: datetime | None) -> str:
-    return "" if moment is None else moment.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return kept(VERSION, view)
 
 
 def view_in(content: bytes) -> LastView | None:
-    """None: it is not what `content_of` of this version makes."""
-    try:
-        document: object = json.loads(content)
-        if not isinstance(document, dict):
-            return None
-        return _view(DocumentFields(document))
-    except (ValueError, RecursionError, OverflowError):  # ValueError: not JSON, not Unicode, or Unfit
-        return None
+    """None: it is not what `view_content_of` of this version makes."""
+    from kubectl_eksdoc.objects.journal_lines import kept_in
 
-
-def _view(fields: DocumentFields) -> LastView:
-    """Raises Unfit."""
-    if fields.whole("version") != VERSION:
-        raise fields.unfit("version", "is another one")
-    who = Identity(
-        context=fields.text_or_empty("context"),
-        cluster=fields.text_or_empty("cluster"),
-        region=fields.text_or_empty("region"),
-        server_version=fields.text_or_empty("serverVersion"),
-        unverified=fields.texts("unverified") if "unverified" in fields.names() else (),
-    )
-    nodes, pods = {}, {}
-    for each in fields.each("nodes"):
-        node = _node_in(each)
-        nodes[node.name], pods[node.name] = node, each.whole("pods")
-    return LastView(who, fields.moment("observedAt"), tuple(nodes.values()), pods)
-
-
-def _node_in(fields: DocumentFields) -> Node:
-    labels = fields.inside("labels")
-    kubelet = fields.text_or_empty("kubelet")
-    ready = fields.text("ready")
-    if ready not in _READY:
-        raise fields.unfit("ready", "is no status of a condition")
-    return Node(
-        name=fields.text("name"),
-        uid="",
-        labels={label: labels.text_or_empty(label) for label in labels.names() if label in KEPT_LABELS},
-        unschedulable=_yes(fields, "unschedulable"),
-        ready=ready,
-        kubelet=parse(kubelet),
-        kubelet_text=kubelet,
-        created_at=_moment(fields, "createdAt"),
-        deletion_at=_moment(fields, "deletionAt"),
-        pods_allocatable=fields.whole("podsAllocatable"),
-    )
-
-
-def _moment(fields: DocumentFields, key: str) -> datetime | None:
-    return None if fields.value(key) == "" else fields.moment(key)
-
-
-def _yes(fields: DocumentFields, key: str) -> bool:
-    value = fields.value(key)
-    if not isinstance(value, bool):
-        raise Unfit(f"{key} is neither true nor false")
-    return value
+    view = kept_in(content, VERSION, LastView)
+    moments = (view.observed_at, *(each.created_at for each in view.nodes)) if view is not None else ()
+    return view if all(each is None or each.tzinfo is not None for each in moments) else None
 
 
 # What ``coredns-lameduck --measure`` found out about propagation, one file for each CoreDNS, in the state folder.

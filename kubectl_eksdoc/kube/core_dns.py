@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from typing import Any
 
 from kubectl_eksdoc.kube.config import ApiAccess
@@ -11,6 +11,7 @@ from kubectl_eksdoc.kube.exchanges import RetryPolicy
 from kubectl_eksdoc.kube.sent import JSON, MERGE_PATCH, Cautious, Clock, RetryLimits, SentRequest
 from kubectl_eksdoc.kube.target import CredentialContext, utc_now
 from kubectl_eksdoc.kube.transport import HASTY, ClusterReads, in_order, pod_path
+from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
 from kubectl_eksdoc.model.acts import RESTARTED_AT
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.connection import Connection
@@ -113,11 +114,8 @@ def _pod(item: Doc) -> DnsPod:
 
 def _told_at(meta: Mapping[str, Any]) -> datetime | None:
     """The deletion timestamp is that of the request and the grace period (meta/v1 ObjectMeta)."""
-    text = meta.get("deletionTimestamp")
-    if not text:
-        return None
-    deadline = datetime.strptime(str(text), "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
-    return deadline - timedelta(seconds=int(meta.get("deletionGracePeriodSeconds") or 0))
+    deadline = parsed(meta.get("deletionTimestamp"))
+    return deadline and deadline - timedelta(seconds=int(meta.get("deletionGracePeriodSeconds") or 0))
 
 
 # CoreDNS' pods of a live cluster: which there are, what their metrics say, and what they printed since a moment ago.

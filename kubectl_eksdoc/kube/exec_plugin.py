@@ -16,7 +16,6 @@ import subprocess
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime, timezone
 from math import inf
 from typing import Any
 
@@ -24,6 +23,7 @@ from kubectl_eksdoc.bounds import PRINTED_BYTES, current, listen
 from kubectl_eksdoc.errors import ConfigError, Unauthorized
 from kubectl_eksdoc.held_secrets import hold, without_held
 from kubectl_eksdoc.kube.target import Credential, CredentialContext, ExecPlugin, ServerEntry
+from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
 
 TIMEOUT = 120.0  # seconds a plugin may take when nobody can answer its questions
 _KILL_S = 0.3
@@ -182,23 +182,15 @@ def _credential(plugin: ExecPlugin, output: bytes, complaint: str) -> Credential
         raise garbage("printed a credential with neither a token nor a certificate")
     if bool(certificate) != bool(key):
         raise garbage("printed a certificate without its key, or a key without its certificate")
-    try:
-        expires_at = _time(status.get("expirationTimestamp"))
-    except ValueError as error:
-        raise garbage(f"printed an expirationTimestamp that is no time: {error}") from error
+    until = status.get("expirationTimestamp")
+    expires_at = parsed(until)
+    if until is not None and expires_at is None:
+        raise garbage(f"printed an expirationTimestamp that is no time: {until!r}")
     return Credential(f"Bearer {token}" if token else "", certificate, key, expires_at)
 
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
-
-
-def _time(value: Any) -> datetime | None:
-    if value is None:
-        return None
-    cut = re.sub(r"\.\d+", "", str(value)).replace("Z", "+00:00")
-    time = datetime.fromisoformat(cut)
-    return time if time.tzinfo else time.replace(tzinfo=timezone.utc)
 
 
 def _why_not(plugin: ExecPlugin) -> str:

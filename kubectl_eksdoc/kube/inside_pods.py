@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -18,6 +18,7 @@ from kubectl_eksdoc.kube.config import ApiAccess
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
 from kubectl_eksdoc.kube.sent import Cautious, Clock, RetryLimits
 from kubectl_eksdoc.kube.transport import HASTY, ClusterReads, Transport, answer_of, in_order, pod_path
+from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.interruption import PodReport, ReportedEvent
 from kubectl_eksdoc.model.kinds import Absent, Unknown
@@ -147,7 +148,8 @@ class LiveProbeNamespace:
     def _owner(self, item: Doc, now: datetime | None) -> ProbeOwner:
         meta = item["metadata"]
         probe = str((meta.get("labels") or {}).get(self._marks.label, ""))
-        age_s = 0.0 if now is None else (now - _time(str(meta.get("creationTimestamp") or ""), now)).total_seconds()
+        made = parsed(meta.get("creationTimestamp"))
+        age_s = (now - made).total_seconds() if now and made else 0.0
         return ProbeOwner(probe, str(meta["name"]), str(meta.get("uid") or ""), age_s)
 
     def make_owner(self, doc: Doc, dry: bool = False) -> ProbeOwner | NotMade:
@@ -186,13 +188,6 @@ class LiveProbeNamespace:
             body["preconditions"] = {"uid": owner.uid}
         sent = self._server.asked("DELETE", f"{self._owners}/{owner.name}", body=body)
         return None if sent.ok or sent.code in (404, 409) else self._server.unknown(sent, "delete configmaps")
-
-
-def _time(text: str, otherwise: datetime) -> datetime:
-    try:
-        return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
-    except ValueError:
-        return otherwise
 
 
 def _stand(item: Doc, container: str) -> PodStand:

@@ -12,8 +12,8 @@ from datetime import datetime, timedelta, timezone
 from kubectl_eksdoc.errors import LockInDoubt, LockLost, Unreachable, UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kube.sent import JSON, MANAGER, UNASKED, Clock, RequestSender, RetryLimits, SentRequest, refused
+from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.objects.structs import moment
 
 CLOCK, SERVERS = "eksdoc.io/renew-time-by", "server"
 """The annotation that a renewTime is by the API server's clock: only then may that clock say that it is over."""
@@ -41,8 +41,8 @@ def seen(doc: Doc) -> LeaseSeen:
     return LeaseSeen(
         str(spec.get("holderIdentity") or ""),
         duration if isinstance(duration, int) and duration > 0 else 0,
-        moment(spec.get("renewTime")),
-        moment(spec.get("acquireTime")),
+        parsed(spec.get("renewTime")),
+        parsed(spec.get("acquireTime")),
         transitions if isinstance(transitions, int) else 0,
         at(doc, "metadata", "annotations", CLOCK) == SERVERS,
         spec,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
-from kubectl_eksdoc.errors import ClusterError, ClusterRefused, Drifted, Forbidden, Unauthorized
+from kubectl_eksdoc.errors import ClusterError, ClusterRefused, Drifted, EksdocError, Forbidden, Unauthorized
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kube.answers import HttpAnswer, status_of
 from kubectl_eksdoc.kube.config import ApiAccess
@@ -105,7 +105,7 @@ def refused(sent: SentRequest, right: str, namespace: str) -> ClusterError | Non
         return Unauthorized(f"the credentials are not accepted any more: {sent.said}", "Sign in again, then resume.")
     # A webhook and a namespace that is being deleted answer 403, too.
     if sent.code == 403 and " cannot " in sent.said:
-        look = f"kubectl auth can-i {right} -n {namespace}"
+        look = f"kubectl auth can-i {right}{f' -n {namespace}' if namespace else ''}"
         return Forbidden(f"the cluster refuses {right}: {sent.said}", f"Ask for the right, or look: {look}", right)
     return None
 
@@ -119,6 +119,18 @@ Fence = Callable[[], object]
 
 def unfenced() -> None:
     """Nothing is to be held."""
+
+
+def not_taken(sent: SentRequest, what: str, right: str, look_at: str, namespace: str, dry: bool) -> EksdocError:
+    """Why a change of one object was not made; `look_at`: its kind, name and namespace, as kubectl get takes them."""
+    if sent.code in (404, 409):
+        return Drifted(f"{what} is not as it was: {sent.said}", "Nothing was changed. Look again.")
+    if error := refused(sent, right, namespace):
+        return error
+    if sent.unknown and not dry:
+        look = f"Look: kubectl get {look_at} -o yaml"
+        return ClusterError(f"it is unknown whether {what} was changed: {sent.said}", look)
+    return ClusterRefused(f"the API server does not take the change of {what}: {sent.said}", "Nothing was changed.")
 
 
 class ApiWriter:
@@ -315,10 +327,7 @@ class LiveObjectWriter:
 
 
 def _path(doc: Doc) -> str:
-    resource, where = OF_KIND[doc["kind"]], text_at(doc, "metadata", "namespace")
-    root = f"/apis/{resource.group}" if resource.group else "/api"
-    inside = f"/namespaces/{where}" if resource.namespaced else ""
-    return f"{root}/{resource.version}{inside}/{resource.plural}"
+    return OF_KIND[doc["kind"]].path_in(text_at(doc, "metadata", "namespace"))
 
 
 def _not_placed(sent: SentRequest, doc: Doc, verb: str = "create") -> NotPlaced:
@@ -379,21 +388,9 @@ class AppliedMaps:
         conflicts = _conflicts(sent)
         if conflicts:
             return Conflicting(conflicts)
-        what = f"ConfigMap {namespace}/{name}"
-        if sent.code == 409:
-            raise Drifted(f"{what} is not as it was: {sent.said}", "Nothing was changed. Look again.")
-        error = refused(sent, RIGHT, namespace)
-        if isinstance(error, Forbidden):
-            look = f"Ask for the right, or look: kubectl auth can-i {RIGHT} -n {namespace}"
-            raise Forbidden(error.message, look, error.missing)
-        if error is not None:
-            raise error
-        if sent.unknown and not dry:
-            raise ClusterError(
-                f"it is unknown whether {what} was changed: {sent.said}",
-                f"Look: kubectl get configmap {name} -n {namespace} -o yaml",
-            )
-        raise ClusterRefused(f"the API server does not take the change of {what}: {sent.said}", "Nothing was changed.")
+        raise not_taken(
+            sent, f"ConfigMap {namespace}/{name}", RIGHT, f"configmap {name} -n {namespace}", namespace, dry
+        )
 
 
 def _conflicts(sent: SentRequest) -> tuple[Conflict, ...]:

@@ -8,14 +8,14 @@ from contextlib import closing, suppress
 from itertools import islice
 from urllib.parse import quote
 
-from kubectl_eksdoc.errors import ClusterError, Drifted, EksdocError, Forbidden
+from kubectl_eksdoc.errors import EksdocError, Forbidden
 from kubectl_eksdoc.kube.answers import ContinueTokenExpired, NotServed, RequestRefused
 from kubectl_eksdoc.kube.answers import ObjectNotFound as NoSuchObject
 from kubectl_eksdoc.kube.applied_objects import AppliedSearch
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
 from kubectl_eksdoc.kube.runs import HEAD, PART_LABEL, RUN_LABEL
-from kubectl_eksdoc.kube.sent import MANAGER, MERGE_PATCH, ApiWriter, refused
+from kubectl_eksdoc.kube.sent import MANAGER, MERGE_PATCH, ApiWriter, not_taken
 from kubectl_eksdoc.kube.target import CredentialContext
 from kubectl_eksdoc.kube.transport import ClusterReads, Paging, Transport
 from kubectl_eksdoc.model import kinds, names
@@ -252,20 +252,7 @@ class LiveNodeClasses:
         sent = self._sender.send("PATCH", f"{self._resource.path}/{name}", query, body, MERGE_PATCH)
         if sent.ok:
             return sent.doc
-        what = f"EC2NodeClass {name}"
-        if sent.code in (404, 409):
-            raise Drifted(f"{what} is not as it was: {sent.said}", "Nothing was changed. Look again.")
-        error = refused(sent, f"patch {_RIGHT}", "")
-        if isinstance(error, Forbidden):
-            look = f"Ask for the right, or look: kubectl auth can-i patch {_RIGHT}"
-            raise Forbidden(error.message, look, error.missing)
-        if error is not None:
-            raise error
-        if sent.unknown and not dry:
-            raise ClusterError(
-                f"it is unknown whether {what} was changed: {sent.said}", f"Look: kubectl get {_RIGHT} {name} -o yaml"
-            )
-        raise RequestRefused(f"the API server does not take the change of {what}: {sent.said}", "Nothing was changed.")
+        raise not_taken(sent, f"EC2NodeClass {name}", f"patch {_RIGHT}", f"{_RIGHT} {name}", "", dry)
 
     def close(self) -> None:
         self._transport.close()

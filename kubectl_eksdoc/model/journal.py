@@ -267,19 +267,6 @@ def is_namespace(text: object) -> bool:
     return isinstance(text, str) and _NAMESPACE.fullmatch(text) is not None
 
 
-@frozen
-class RunNote:
-    """`journal`: the namespace of the run's journal, "" where the note does not say. `drains`: the run cordoned the
-    node or had load balancers leave it out; so it is where the note cannot be read. `protects`: it keeps autoscalers
-    away. `skipped`: the plan of the run does not drain it, so that it is not counted as a node of that."""
-
-    run: str
-    journal: str = ""
-    drains: bool = True
-    protects: bool = False
-    skipped: bool = False
-
-
 # What ``drain run -o json`` tells of a run, as data: its events, and what came of it in the end.
 #
 # The types are nouns of the model because they are read back from a file. What they mean is in `drain.run.replay`; the

@@ -6,15 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.placing import NOWHERE_SPECIAL, Placement, Requests
 from kubectl_eksdoc.model.quantities import Version, go_duration
 from kubectl_eksdoc.model.selectors import Labels
-
-if TYPE_CHECKING:  # the help of a drain needs pods and no journal
-    from kubectl_eksdoc.model.journal import RunNote
 
 HOSTNAME = "kubernetes.io/hostname"
 UNSCHEDULABLE_TAINT = "node.kubernetes.io/unschedulable"
@@ -60,6 +57,20 @@ class Taint:
     key: str
     value: str = ""
     effect: str = ""
+
+
+@frozen
+class RunNote:
+    """What a run has noted on a node. `journal`: the namespace of its journal, "" where the note does not say.
+    `drains`: the run cordoned the node or had load balancers leave it out; so it is where the note cannot be read.
+    `protects`: it keeps autoscalers away. `skipped`: the plan of the run does not drain it, so that it is not counted
+    as a node of that."""
+
+    run: str
+    journal: str = ""
+    drains: bool = True
+    protects: bool = False
+    skipped: bool = False
 
 
 @frozen

@@ -78,12 +78,12 @@ class LastView:
 
 def last_view_of(cluster: Cluster) -> LastView:
     """What of `cluster` is kept."""
-    there = {node.name for node in cluster.nodes}
+    counts = Counter(pod.node for pod in cluster.pods)
     return LastView(
         replace(cluster.identity, account="", uid=""),
         cluster.observed_at,
         tuple(_slim(node) for node in cluster.nodes),
-        Counter(pod.node for pod in cluster.pods if pod.node in there),
+        {node.name: counts[node.name] for node in cluster.nodes},
     )
 
 

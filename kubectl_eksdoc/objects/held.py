@@ -10,6 +10,7 @@ import msgspec
 
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
 from kubectl_eksdoc.kubernetes.keeping import hidden
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, named, text_at
@@ -31,7 +32,7 @@ from kubectl_eksdoc.objects.containers import containers_of
 from kubectl_eksdoc.objects.karpenter import BY_RESOURCE, spot_event
 from kubectl_eksdoc.objects.sharing import SharedTexts
 from kubectl_eksdoc.objects.single import Keeper, NoSuchObject, RawObjects, document
-from kubectl_eksdoc.objects.structs import Lean, ListMeta, ListOf, Meta, Object, RawError, moment
+from kubectl_eksdoc.objects.structs import Lean, ListMeta, ListOf, Meta, Object, RawError
 
 # Objects of one resource while they change: pages of a list and lines of a watch, as facts with their versions.
 #
@@ -186,7 +187,7 @@ _LONGEST = 300
 
 def revision(doc: Doc) -> Revision | None:
     """None where it has no controller, or does not say when it was made."""
-    made = moment(at(doc, "metadata", "creationTimestamp"))
+    made = parsed(at(doc, "metadata", "creationTimestamp"))
     owners = at(doc, "metadata", "ownerReferences")
     owner = next((each for each in owners if _controls(each)), None) if isinstance(owners, list) else None
     if made is None or owner is None:
@@ -215,7 +216,7 @@ def event(doc: Doc) -> ReportedEvent | None:
         doc.get("firstTimestamp"),
         at(doc, "metadata", "creationTimestamp"),
     )
-    when = next((found for text in times if (found := moment(text)) is not None), None)
+    when = next((found for text in times if (found := parsed(text)) is not None), None)
     if when is None or not reason or not kind:
         return None
     subject = Subject(kind, text_at(doc, "involvedObject", "name"), text_at(doc, "involvedObject", "namespace"))

@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields, replace
 from datetime import datetime, timezone
-from typing import Any, NoReturn
+from typing import Any, Generic, NoReturn, TypeVar
 
 import msgspec
 
@@ -305,3 +305,28 @@ def read(text: bytes) -> Snapshot:
         raise
     except (msgspec.MsgspecError, KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise BadManifest(f"{type(error).__name__}: {error}") from error
+
+
+# What is kept on this machine of a thing whose class says its form.
+
+
+T = TypeVar("T")
+
+
+class _Kept(msgspec.Struct, Generic[T]):
+    version: int
+    of: T
+
+
+def kept(version: int, of: object) -> bytes:
+    return msgspec.json.encode(_Kept(version, of))
+
+
+def kept_in(content: bytes, version: int, form: type[T]) -> T | None:
+    """None: it is not what `kept` makes of one in that version."""
+    of: Any = _Kept
+    try:
+        found: _Kept[T] = msgspec.json.decode(content, type=of[form])
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    return found.of if found.version == version else None

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.cluster import NodeClass, NodePool
@@ -21,7 +22,7 @@ from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.machines import SaidOptions
 from kubectl_eksdoc.objects import budgets, network, nodes, pods, storage, workloads
 from kubectl_eksdoc.objects.sharing import SharedTexts
-from kubectl_eksdoc.objects.structs import Lean, Meta, Object, moment
+from kubectl_eksdoc.objects.structs import Lean, Meta, Object
 
 
 class ClassRef(Lean):
@@ -141,7 +142,7 @@ def spot_event(doc: Doc) -> SpotEvent | None:
     if reason not in REASONS or not isinstance(about, dict) or not isinstance(about.get("name"), str):
         return None
     times = (doc.get("lastTimestamp"), doc.get("eventTime"), at(doc, "metadata", "creationTimestamp"))
-    when = next((found for text in times if (found := moment(text)) is not None), None)
+    when = next((found for text in times if (found := parsed(text)) is not None), None)
     if about.get("kind") == "Node":
         return SpotEvent(reason, about["name"], when)
     return SpotEvent(reason, "", when, about["name"]) if about.get("kind") == "NodeClaim" else None

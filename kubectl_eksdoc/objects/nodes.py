@@ -10,8 +10,8 @@ import msgspec
 from kubectl_eksdoc.model import journal as run_notes
 from kubectl_eksdoc.model import quantities
 from kubectl_eksdoc.model.cluster import Identity
-from kubectl_eksdoc.model.journal import RunNote, is_namespace, is_run_id
-from kubectl_eksdoc.model.nodes import REBOOT_IN_PROGRESS, Node, Taint
+from kubectl_eksdoc.model.journal import is_namespace, is_run_id
+from kubectl_eksdoc.model.nodes import REBOOT_IN_PROGRESS, Node, RunNote, Taint
 from kubectl_eksdoc.model.placing import PODS
 from kubectl_eksdoc.model.workloads import RebootLock
 from kubectl_eksdoc.objects.placement import Quantity, allocatable, amounts

@@ -251,14 +251,3 @@ def condition(given: Iterable[Condition] | None, kind: str) -> Condition | None:
 
 def holds(given: Iterable[Condition] | None, *kinds: str) -> bool:
     return any(c.type in kinds and c.status == "True" for c in given or ())
-
-
-def moment(text: object) -> datetime | None:
-    """RFC 3339 with a zone, as the API server writes it; None for anything else."""
-    if not isinstance(text, str):
-        return None
-    try:
-        found = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    except ValueError:
-        return None
-    return found if found.tzinfo is not None else None

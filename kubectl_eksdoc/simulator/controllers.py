@@ -15,7 +15,7 @@ from typing import Protocol
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
-from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.store import Key, Store, StoreChange, StoreChangeKind, StoredItem
 
 # What happens when: a queue of things to do by virtual time, in a fixed order for things of the same moment.
@@ -136,7 +136,7 @@ class Loop:
         self._queued.clear()
 
     def _notice(self, change: StoreChange) -> None:
-        if not self._stopped and change.item.resource in self._controller.resources:
+        if not self._stopped and change.resource in self._controller.resources:
             self._queue(self._controller.touched(change))
 
     def _queue(self, keys: Iterable[Key]) -> None:
@@ -241,7 +241,7 @@ class _Tally:
 def _cause(item: StoredItem) -> str:
     """The controller of an object, or the object itself."""
     namespace, name = item.key
-    owners = at(item.doc, "metadata", "ownerReferences") or ()
+    owners = item.owners
     owner: Doc = next((each for each in owners if each.get("controller")), {})
     kind = owner.get("kind") or item.doc.get("kind") or item.resource
     return f"{kind} {f'{namespace}/' if namespace else ''}{owner.get('name') or name}"

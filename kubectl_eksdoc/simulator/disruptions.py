@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 
 from kubectl_eksdoc.kubernetes.api import statuses
-from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, NamedResource, terminating
+from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, terminating
 from kubectl_eksdoc.kubernetes.budgets import DELETION_TIMEOUT, CannotTell, sync
 from kubectl_eksdoc.kubernetes.evictions import (
     BY_EVICTION,
@@ -30,18 +30,19 @@ from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.quantities import InvalidQuantity, nanos
 from kubectl_eksdoc.simulator.kubelets import none_is
-from kubectl_eksdoc.simulator.registry import (
+from kubectl_eksdoc.simulator.registry import DeleteOptions, FactSource, Registry, put, with_condition
+from kubectl_eksdoc.simulator.scheduling import NodeRoster, labels_in
+from kubectl_eksdoc.simulator.store import (
+    BUDGETS,
     NAMESPACES,
-    DeleteOptions,
-    FactSource,
-    Registry,
-    condition,
-    put,
-    with_condition,
+    PODS,
+    Key,
+    Store,
+    StoreChange,
+    StoredItem,
+    moment,
+    rfc3339,
 )
-from kubectl_eksdoc.simulator.registry import PODS as REGISTRY_PODS
-from kubectl_eksdoc.simulator.scheduling import BUDGETS, PODS, NodeRoster, labels_in
-from kubectl_eksdoc.simulator.store import Key, Store, StoreChange, StoreChangeKind, StoredItem, moment, rfc3339
 
 
 class DisruptionController:
@@ -58,10 +59,10 @@ class DisruptionController:
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
         """Of a pod under several budgets one is looked at, any one (here the first by name); see getPdbForPod."""
-        if change.item.resource == BUDGETS:
-            yield change.item.key
+        if change.resource == BUDGETS:
+            yield change.key
             return
-        namespace = change.item.key[0]
+        namespace = change.key[0]
         for labels in labels_in(change):
             guards = self._roster.guards(namespace, labels)
             if guards:
@@ -79,7 +80,7 @@ class DisruptionController:
         budget = self._roster.budget(key)
         if budget is None:
             return None
-        now = self._registry.agenda.now
+        now = self._registry.time
         if self._is_busy(budget):  # it is woken when the next pod of that name is there, too
             first = min(budget.disrupted.values())
             return max(0.0, (first + DELETION_TIMEOUT - now).total_seconds()) + 1.0
@@ -97,7 +98,7 @@ class DisruptionController:
     def _is_busy(self, budget: Budget) -> bool:
         """Whether it still misses that a StatefulSet's pod goes: its controller makes one of the same name."""
         there = {pod.name: pod for pod in self._roster.selected(budget)} if budget.disrupted else {}
-        now, busy = self._registry.agenda.now, False
+        now, busy = self._registry.time, False
         for name, granted in budget.disrupted.items():
             pod, key = there.get(name), (budget.namespace, name)
             if pod is not None and pod.deleting and _comes_back(pod) and self._missed(pod):
@@ -150,18 +151,18 @@ def with_status(doc: Doc, budget: Budget, now: datetime) -> Doc:
 TARGET = "DisruptionTarget"
 
 
-def disrupted(pod: Doc, reason: str, message: str, now: str) -> Doc:
+def disrupted(pod: StoredItem, reason: str, message: str, now: str) -> Doc:
     """`pod` with the condition that says which controller is about to end it; the time stays if it held already."""
     return _with_target(pod, _true(pod, reason, message, now), counted=True)
 
 
-def evicted(pod: Doc, now: str) -> Doc:
+def evicted(pod: StoredItem, now: str) -> Doc:
     """`pod` as the eviction endpoint marks it, which does not say of which generation it speaks."""
     return _with_target(pod, _true(pod, BY_EVICTION, EVICTING, now), counted=False)
 
 
-def _true(pod: Doc, reason: str, message: str, now: str) -> Doc:
-    held = condition(pod, TARGET) or {}
+def _true(pod: StoredItem, reason: str, message: str, now: str) -> Doc:
+    held = pod.condition(TARGET) or {}
     since = held.get("lastTransitionTime", now) if held.get("status") == "True" else now
     return {"status": "True", "lastTransitionTime": since, "reason": reason, "message": message}
 
@@ -169,49 +170,45 @@ def _true(pod: Doc, reason: str, message: str, now: str) -> Doc:
 class StaleTargets:
     """A `Controller` whose keys are pods'."""
 
-    resources = (REGISTRY_PODS,)
+    resources = (PODS,)
 
     def __init__(self, registry: Registry, facts: FactSource) -> None:
         self._registry = registry
         self._facts = facts
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
-        if (
-            change.what is not StoreChangeKind.DELETED
-            and not change.item.leaving
-            and condition(change.item.doc, TARGET)
-        ):
-            yield change.item.key
+        if not change.gone and not change.item.leaving and change.item.condition(TARGET):
+            yield change.key
 
     def reconcile(self, key: Key) -> float | None:
-        item = self._registry.store.get(REGISTRY_PODS, key)
+        item = self._registry.find(PODS, key)
         if item is None:
             return None
-        pod, held, now = self._facts.pod(item), _held(item.doc), self._registry.agenda.now
+        pod, held, now = self._facts.pod(item), _held(item), self._registry.time
         left = stale_in(pod, held, now)
         if left is None or left.total_seconds() > 0:
             return None if left is None else left.total_seconds()
         taken = after_sync(pod, held, now)
         assert taken is not None, "it was held"
-        doc = _with_target(item.doc, {"status": taken.status, "lastTransitionTime": rfc3339(now)}, counted=True)
+        doc = _with_target(item, {"status": taken.status, "lastTransitionTime": rfc3339(now)}, counted=True)
         self._registry.update(item, doc, status=True)
         return None
 
 
-def _held(pod: Doc) -> DisruptionTarget | None:
-    held = condition(pod, TARGET)
+def _held(pod: StoredItem) -> DisruptionTarget | None:
+    held = pod.condition(TARGET)
     if held is None:
         return None
     since = held.get("lastTransitionTime")
     return DisruptionTarget(str(held.get("status")), moment(since) if since else None, str(held.get("reason") or ""))
 
 
-def _with_target(pod: Doc, new: Doc, *, counted: bool) -> Doc:
+def _with_target(pod: StoredItem, new: Doc, *, counted: bool) -> Doc:
     """The condition is written anew as a whole."""
     made = {"type": TARGET, "lastProbeTime": None, **new}
-    if counted and (generation := at(pod, "metadata", "generation")):
-        made["observedGeneration"] = generation
-    return with_value(pod, ("status", "conditions"), put(at(pod, "status", "conditions") or (), made))
+    if counted and pod.generation:
+        made["observedGeneration"] = pod.generation
+    return with_value(pod.doc, ("status", "conditions"), put(pod.conditions, made))
 
 
 # The eviction subresource over the store: the rule is in `kubernetes.evictions`, here is what it reads and writes.
@@ -233,9 +230,9 @@ class Evictions:
         Raises:
             Refusal: 403, the namespace is being deleted.
         """
-        held = self._registry.store.get(NAMESPACES, ("", namespace))
+        held = self._registry.find(NAMESPACES, ("", namespace))
         if held is not None and held.leaving:
-            raise terminating(self._registry.traits[REGISTRY_PODS].named, pod, namespace)
+            raise terminating(kinds.PODS, pod, namespace)
 
     def evict(self, request: EvictionRequest, grace_s: int | None = None) -> EvictionAnswer:
         """The endpoint's answer, after its effects.
@@ -245,7 +242,7 @@ class Evictions:
         """
         self.check_namespace(request.namespace, request.url_name)
         within = _Within(self._registry, self._roster, self._facts, request.namespace, grace_s)
-        return serve(request, within, self._registry.agenda.now)
+        return serve(request, within, self._registry.time)
 
 
 class _Within:
@@ -261,7 +258,7 @@ class _Within:
         self._grace_s = grace_s
 
     def get(self, name: str) -> Stored | None:
-        item = self._registry.store.get(REGISTRY_PODS, (self._namespace, name))
+        item = self._registry.find(PODS, (self._namespace, name))
         return None if item is None else Stored(self._facts.pod(item), str(item.version))
 
     def guards(self, pod: Pod) -> Sequence[Budget]:
@@ -271,22 +268,22 @@ class _Within:
         return self._roster.budget((self._namespace, name))
 
     def write(self, budget: Budget) -> bool:
-        item = self._registry.store.get(BUDGETS, (self._namespace, budget.name))
+        item = self._registry.find(BUDGETS, (self._namespace, budget.name))
         if item is None:
             return False
-        written = with_status(item.doc, budget, self._registry.agenda.now)
+        written = with_status(item.doc, budget, self._registry.time)
         self._registry.update(item, written, status=True)
         return True
 
     def delete(self, name: str, uid: str | None, resource_version: str | None, dry_run: bool) -> EvictionAnswer | None:
-        item = self._registry.store.get(REGISTRY_PODS, (self._namespace, name))
+        item = self._registry.find(PODS, (self._namespace, name))
         if item is None:
             return EvictionAnswer(404, EvictionCause.REQUEST, "NotFound", f'pods "{name}" not found')
         refused = conflict(Stored(self._facts.pod(item), str(item.version)), uid, resource_version)
         if refused is not None:
             return refused
         if not dry_run:
-            item = self._registry.update(item, evicted(item.doc, self._registry.now), status=True)
+            item = self._registry.update(item, evicted(item, self._registry.now), status=True)
         try:
             self._registry.delete(item, DeleteOptions(self._grace_s, uid, dry_run=dry_run))
         except ApiRefusal as refusal:
@@ -309,8 +306,6 @@ SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-crit
 
 NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
 TOLERATED_S = 300
-
-_PODS = NamedResource("pods", "", "Pod")
 
 
 def admitted(spec: Doc, store: Store) -> Doc:
@@ -393,7 +388,7 @@ def _priority(spec: Doc, store: Store) -> tuple[int, str]:
     if name in SYSTEM_PRIORITIES:
         return SYSTEM_PRIORITIES[name], "PreemptLowerPriority"
     if name and store.count(PRIORITY_CLASSES):  # a server has at least two: without any, they were not read
-        raise statuses.forbidden(_PODS, "", f"no PriorityClass with name {name} was found")
+        raise statuses.forbidden(kinds.PODS, "", f"no PriorityClass with name {name} was found")
     return int(spec.get("priority") or 0), "PreemptLowerPriority"
 
 

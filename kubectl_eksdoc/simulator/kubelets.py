@@ -10,17 +10,12 @@ from datetime import timedelta
 from typing import Protocol
 
 from kubectl_eksdoc.kubernetes.evictions import Rejected, rejected
-from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.simulator.registry import PODS, DeleteOptions, FactSource, Registry, condition, with_condition
-from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem
-
-NODES = kinds.NODES.full_name
+from kubectl_eksdoc.simulator.registry import DeleteOptions, FactSource, Registry, with_condition
+from kubectl_eksdoc.simulator.store import NODES, PODS, Key, StoreChange, StoredItem
 
 NEVER = float("inf")
-
-_WAITING = {"ready": False, "started": False, "imageID": "", "state": {"waiting": {"reason": "ContainerCreating"}}}
 
 
 class KubeletTimes(Protocol):
@@ -75,66 +70,67 @@ class Kubelets:
         self._number = 0
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
-        if change.item.resource == NODES:
-            back = change.before is not None and _unheard(change.before.doc) and not _unheard(change.item.doc)
-            return self._keys_on(change.item.key[1]) if back else ()
+        if change.resource == NODES:
+            back = change.before is not None and _unheard(change.before) and not _unheard(change.item)
+            return self._keys_on(change.key[1]) if back else ()
         return self._keys_of(change)
 
     def _keys_on(self, node: str) -> Iterable[Key]:
-        return [pod.key for pod in self._registry.store.list(PODS) if at(pod.doc, "spec", "nodeName") == node]
+        return [pod.key for pod in self._registry.store.list(PODS) if pod.node == node]
 
     def _keys_of(self, change: StoreChange) -> Iterable[Key]:
-        if change.what is StoreChangeKind.DELETED:
+        if change.gone:
             self._ends.pop(change.item.uid, None)
             self._ends.pop(_stopping(change.item.uid), None)
             return
-        doc = change.item.doc
-        if at(doc, "spec", "nodeName") and (change.item.leaving or _starts(doc) or _runs_out(doc)):
-            yield change.item.key
+        item = change.item
+        if item.node and (item.leaving or _starts(item) or _runs_out(item)):
+            yield change.key
 
     def reconcile(self, key: Key) -> float | None:
-        item = self._registry.store.get(PODS, key)
+        item = self._registry.find(PODS, key)
         if item is None:
             return None
-        node = self._registry.store.get(NODES, ("", str(at(item.doc, "spec", "nodeName"))))
-        if node is None or _unheard(node.doc):
+        node = self._registry.find(NODES, ("", item.node))
+        if node is None or _unheard(node):
             return None  # nobody is there to do it
         if item.leaving:
             return self._stop(item)
-        if _starts(item.doc):
+        if _starts(item):
             return self._start(item, node)
-        return self._run_out(item) if _runs_out(item.doc) else None
+        return self._run_out(item) if _runs_out(item) else None
 
     def _left_s(self, what: str, seconds: float) -> float:
         """Seconds until `what`, which takes so many from when it is asked about first, is done."""
-        now = self._registry.agenda.seconds
+        now = self._registry.seconds
         return self._ends.setdefault(what, now + seconds) - now
 
     def _start(self, item: StoredItem, node: StoredItem) -> float | None:
         if refused := self._refused(item, node):
-            self._registry.update(item, _rejected(item.doc, refused), status=True)
-            return None
+            return self._write(item, phase="Failed", reason=refused.reason, message=refused.message)
         left_s = self._left_s(item.uid, self._pace.start_s(self._facts.pod(item)))
-        if unpulled := [said for each in _containers(item.doc) if (said := self._pulling(str(each.get("image", ""))))]:
-            status = _creating(item.doc, node.doc, self._registry.now)
-            self._registry.update(item, _unpulled(status, unpulled[0]), status=True)
-            return None
+        images = [str(each.get("image", "")) for each in _containers(item)]
+        if unpulled := next(filter(None, map(self._pulling, images)), ""):
+            return self._write(item, **_creating(item, node, self._registry.now, _unpulled(unpulled)))
         if left_s == NEVER:
-            self._registry.update(item, _creating(item.doc, node.doc, self._registry.now), status=True)
-            return None
+            return self._write(item, **_creating(item, node, self._registry.now, {"reason": "ContainerCreating"}))
         if left_s > 0:
             return left_s
         self._ends.pop(item.uid, None)
         self._number += 1
-        self._registry.update(item, _running(item.doc, node.doc, self._number, self._registry.now), status=True)
+        return self._write(item, **_running(item, node, self._number, self._registry.now))
+
+    def _write(self, item: StoredItem, **status: object) -> float | None:
+        """None: it need not be looked at again."""
+        self._registry.put(item, ("status",), {**item.status, **status}, status=True)
         return None
 
     def _refused(self, item: StoredItem, node: StoredItem) -> Rejected | None:
         """The scheduler has looked already at what it has bound."""
-        if (condition(item.doc, "PodScheduled") or {}).get("status") == "True":
+        if item.says("PodScheduled") == "True":
             return None
         here = self._registry.store.list(PODS)
-        there = [self._facts.pod(each) for each in here if at(each.doc, "spec", "nodeName") == node.key[1]]
+        there = [self._facts.pod(each) for each in here if each.node == node.key[1]]
         return rejected(self._facts.pod(item), self._facts.node(node), there)
 
     def _stop(self, item: StoredItem) -> float | None:
@@ -143,101 +139,93 @@ class Kubelets:
         deadline = self._facts.pod(item).deletion_deadline
         assert deadline is not None, "it is being deleted"
         own_s = self._left_s(_stopping(item.uid), self._pace.stop_s(self._facts.pod(item)))
-        left_s = min(own_s, (deadline - self._registry.agenda.now) / timedelta(seconds=1))
+        left_s = min(own_s, (deadline - self._registry.time) / timedelta(seconds=1))
         if left_s > 0:
             return left_s
-        if not self._registry.delete(item, DeleteOptions(grace_s=0, uid=item.uid)).gone:
-            return None  # a finalizer holds it
+        self._registry.delete(item, DeleteOptions(grace_s=0, uid=item.uid))  # which a finalizer may hold up
         return None
 
     def _run_out(self, item: StoredItem) -> float | None:
         left_s = self._left_s(item.uid, self._pace.run_s(self._facts.pod(item)))
         if left_s > 0:
             return None if left_s == NEVER else left_s
-        self._registry.update(item, _succeeded(item.doc, self._registry.now), status=True)
-        return None
+        return self._write(item, **_succeeded(item, self._registry.now))
 
 
-def _unheard(node: Doc) -> bool:
-    return (condition(node, "Ready") or {}).get("status") == "Unknown"
+def _unheard(node: StoredItem) -> bool:
+    return node.says("Ready") == "Unknown"
 
 
 def _stopping(uid: str) -> str:
     return f"stop {uid}"
 
 
-def _starts(doc: Doc) -> bool:
+def _starts(pod: StoredItem) -> bool:
     """Whether nothing of it was started yet: what a dump shows as started stays as it is there."""
-    return at(doc, "status", "phase") in (None, "", "Pending") and not at(doc, "status", "containerStatuses")
+    return pod.phase == "Pending" and not pod.status.get("containerStatuses")
 
 
-def _runs_out(doc: Doc) -> bool:
-    return at(doc, "status", "phase") == "Running" and at(doc, "spec", "restartPolicy") in ("Never", "OnFailure")
+def _runs_out(pod: StoredItem) -> bool:
+    return pod.phase == "Running" and pod.spec.get("restartPolicy") in ("Never", "OnFailure")
 
 
-def _rejected(doc: Doc, refused: Rejected) -> Doc:
-    status = {**(doc.get("status") or {}), "phase": "Failed", "reason": refused.reason, "message": refused.message}
-    return with_value(doc, ("status",), status)
-
-
-def _unpulled(doc: Doc, said: str) -> Doc:
+def _unpulled(said: str) -> Doc:
     """After the first tries (pkg/kubelet/images/image_manager.go)."""
-    text = f"Back-off pulling image: {said}"
-    waiting = {"waiting": {"reason": "ImagePullBackOff", "message": text}}
-    held = at(doc, "status", "containerStatuses") or ()
-    return with_value(doc, ("status", "containerStatuses"), [{**each, "state": waiting} for each in held])
+    return {"reason": "ImagePullBackOff", "message": f"Back-off pulling image: {said}"}
 
 
-def _creating(doc: Doc, node: Doc, now: str) -> Doc:
+def _creating(pod: StoredItem, node: StoredItem, now: str, waiting: Doc) -> Doc:
     """As while its images are pulled (pkg/kubelet/kubelet_pods.go, status/generate.go)."""
-    names = [each["name"] for each in _containers(doc)]
+    names = [each["name"] for each in _containers(pod)]
     unready = {"reason": "ContainersNotReady", "message": f"containers with unready status: [{' '.join(names)}]"}
-    status = dict(doc.get("status") or {})
-    conditions = status.get("conditions") or []
-    for each in ("PodReadyToStartContainers", "Initialized"):
-        conditions = with_condition(conditions, {"type": each, "status": "True", "lastProbeTime": None}, now)
-    for each in ("Ready", "ContainersReady"):
-        made = {"type": each, "status": "False", "lastProbeTime": None, **unready}
-        conditions = with_condition(conditions, made, now)
-    containers = [{**_started(each, now), **_WAITING} for each in _containers(doc)]
-    status |= {"phase": "Pending", "conditions": conditions, "startTime": now, "containerStatuses": containers}
-    return with_value(doc, ("status",), {**status, **_host(node)})
+    conditions = _conditions(
+        pod.conditions, ("PodReadyToStartContainers", "Initialized"), {"status": "True", **_UNPROBED}, now
+    )
+    conditions = _conditions(conditions, ("Ready", "ContainersReady"), {"status": "False", **_UNPROBED, **unready}, now)
+    waits = {"ready": False, "started": False, "imageID": "", "state": {"waiting": waiting}}
+    containers = [{**_started(each, now), **waits} for each in _containers(pod)]
+    started = {"phase": "Pending", "conditions": conditions, "startTime": now, "containerStatuses": containers}
+    return started | _host(node)
 
 
-def _running(doc: Doc, node: Doc, number: int, now: str) -> Doc:
-    status = dict(doc.get("status") or {})
-    conditions = status.get("conditions") or []
-    for each in ("Initialized", "PodReadyToStartContainers", "ContainersReady", "Ready"):
-        conditions = with_condition(conditions, {"type": each, "status": "True", "lastProbeTime": None}, now)
+_UNPROBED = {"lastProbeTime": None}
+
+
+def _conditions(held: list[Doc], kinds: Iterable[str], new: Doc, now: str) -> list[Doc]:
+    """`held` with those of `kinds` as `new`."""
+    for each in kinds:
+        held = with_condition(held, {"type": each, **new}, now)
+    return held
+
+
+def _running(pod: StoredItem, node: StoredItem, number: int, now: str) -> Doc:
+    kinds = ("Initialized", "PodReadyToStartContainers", "ContainersReady", "Ready")
+    conditions = _conditions(pod.conditions, kinds, {"status": "True", **_UNPROBED}, now)
     address = f"10.{64 + number // 65536 % 64}.{number // 256 % 256}.{number % 256}"
-    status |= {"phase": "Running", "conditions": conditions, "podIP": address, "podIPs": [{"ip": address}]}
-    status |= {"startTime": now, "containerStatuses": [_started(each, now) for each in _containers(doc)]}
-    return with_value(doc, ("status",), {**status, **_host(node)})
+    made: Doc = {"phase": "Running", "conditions": conditions, "podIP": address, "podIPs": [{"ip": address}]}
+    containers = [_started(each, now) for each in _containers(pod)]
+    return made | {"startTime": now, "containerStatuses": containers} | _host(node)
 
 
-def _host(node: Doc) -> Doc:
-    addresses = at(node, "status", "addresses") or ()
+def _host(node: StoredItem) -> Doc:
+    addresses = node.status.get("addresses") or ()
     hosts = [each["address"] for each in addresses if each.get("type") == "InternalIP"]
     return {"hostIP": hosts[0], "hostIPs": [{"ip": hosts[0]}]} if hosts else {}
 
 
-def _succeeded(doc: Doc, now: str) -> Doc:
-    status = dict(doc["status"])
-    conditions = status.get("conditions") or []
-    for each in ("ContainersReady", "Ready"):
-        made = {"type": each, "status": "False", "reason": "PodCompleted"}
-        conditions = with_condition(conditions, made, now)
+def _succeeded(pod: StoredItem, now: str) -> Doc:
+    conditions = _conditions(
+        pod.conditions, ("ContainersReady", "Ready"), {"status": "False", "reason": "PodCompleted"}, now
+    )
     ended = [
         {**each, "ready": False, "started": False, "state": {"terminated": _terminated(each, now)}}
-        for each in status.get("containerStatuses") or ()
+        for each in pod.status.get("containerStatuses") or ()
     ]
-    return with_value(
-        doc, ("status",), {**status, "phase": "Succeeded", "conditions": conditions, "containerStatuses": ended}
-    )
+    return {"phase": "Succeeded", "conditions": conditions, "containerStatuses": ended}
 
 
-def _containers(doc: Doc) -> list[Doc]:
-    return list(at(doc, "spec", "containers") or ())
+def _containers(pod: StoredItem) -> list[Doc]:
+    return pod.spec.get("containers") or []
 
 
 def _started(container: Doc, now: str) -> Doc:

@@ -17,10 +17,10 @@ from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator.chance import Chance
 from kubectl_eksdoc.simulator.controllers import in_time
-from kubectl_eksdoc.simulator.kubelets import NODES, KubeletTimes, none_is
+from kubectl_eksdoc.simulator.kubelets import KubeletTimes, none_is
 from kubectl_eksdoc.simulator.plane import ControlPlane, ControlPlaneLags, Workloads
-from kubectl_eksdoc.simulator.registry import PODS, DeleteOptions, condition, put
-from kubectl_eksdoc.simulator.store import StoredItem
+from kubectl_eksdoc.simulator.registry import DeleteOptions, put
+from kubectl_eksdoc.simulator.store import NODES, PODS, StoredItem
 
 HEARD_OF = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
 """What a kubelet tells of its node."""
@@ -45,24 +45,24 @@ def lose(plane: ControlPlane, node: str) -> bool:
     controller_utils.go (MarkPodsNotReady), Kubernetes v1.36.
     """
     item, now = plane.store.get(NODES, ("", node)), plane.registry.now
-    if item is None or (condition(item.doc, "Ready") or {}).get("status") == "Unknown":
+    if item is None or item.says("Ready") == "Unknown":
         return False
-    held = at(item.doc, "status", "conditions") or ()
+    held = item.conditions
     for kind in HEARD_OF:
-        told = condition(item.doc, kind) or {"type": kind}
+        told = item.condition(kind) or {"type": kind}
         held = put(held, {**told, "status": "Unknown", "lastTransitionTime": now, **UNHEARD})
-    plane.registry.put(item, ("status", "conditions"), list(held), status=True)
+    plane.registry.put(item, ("status", "conditions"), held, status=True)
     for pod in pods_on(plane, node):
-        ready = condition(pod.doc, "Ready")
+        ready = pod.condition("Ready")
         if ready is not None and ready.get("status") == "True":
-            held = put(pod.doc["status"]["conditions"], {**ready, "status": "False", "lastTransitionTime": now})
+            held = put(pod.conditions, {**ready, "status": "False", "lastTransitionTime": now})
             plane.registry.put(pod, ("status", "conditions"), held, status=True)
     return True
 
 
 def hold(plane: ControlPlane, pod: StoredItem, finalizer: str) -> bool:
     """Somebody wants to be asked before the pod goes; False if they do already, or it is too late."""
-    held = at(pod.doc, "metadata", "finalizers") or []
+    held = pod.finalizers
     if pod.leaving or finalizer in held:
         return False
     plane.registry.put(pod, ("metadata", "finalizers"), [*held, finalizer])
@@ -80,7 +80,7 @@ def join(plane: ControlPlane, model: Doc, name: str) -> bool:
 def cordon(plane: ControlPlane, node: str, cordoned: bool = True) -> bool:
     """A second operator cordons a node, or uncordons one that we did; False if it is so already."""
     item = plane.store.get(NODES, ("", node))
-    if item is None or bool(at(item.doc, "spec", "unschedulable")) is cordoned:
+    if item is None or bool(at(item.spec, "unschedulable")) is cordoned:
         return False
     path = ("spec", "unschedulable")
     plane.registry.update(item, with_value(item.doc, path, True) if cordoned else without(item.doc, path))
@@ -94,7 +94,7 @@ def uncordon(plane: ControlPlane, node: str) -> bool:
 def drain(plane: ControlPlane, node: str) -> bool:
     """A second operator evicts everything on a node once, DaemonSets' pods apart; what is refused stays."""
     cordon(plane, node)
-    there = [item for item in pods_on(plane, node) if not item.leaving and not stays(item.doc)]
+    there = [item for item in pods_on(plane, node) if not item.leaving and not stays(item)]
     for item in there:
         evict(plane, item)
     return bool(there)
@@ -119,13 +119,12 @@ def delete(plane: ControlPlane, namespace: str, name: str) -> bool:
 
 
 def pods_on(plane: ControlPlane, node: str) -> list[StoredItem]:
-    return [item for item in plane.store.list(PODS) if at(item.doc, "spec", "nodeName") == node]
+    return [item for item in plane.store.list(PODS) if item.node == node]
 
 
-def stays(pod: Doc) -> bool:
+def stays(pod: StoredItem) -> bool:
     """Whether no drain evicts it: a DaemonSet's pod, or a mirror of a static one."""
-    owners = at(pod, "metadata", "ownerReferences") or ()
-    return any(each.get("controller") and each.get("kind") in ("DaemonSet", "Node") for each in owners)
+    return pod.controller is not None and pod.controller["kind"] in ("DaemonSet", "Node")
 
 
 def _new(model: Doc, name: str) -> Doc:
@@ -288,17 +287,17 @@ TRIES_S = 120.0
 def remove(plane: ControlPlane, node: str, told: Callable[[str], None]) -> bool:
     """Begin to; False if there is no such node, or it is being removed. `told` hears that, and how it ended."""
     item = plane.store.get(NODES, ("", node))
-    if item is None or any(each.get("key") == TAINT for each in _taints(item.doc)):
+    if item is None or any(each.get("key") == TAINT for each in _taints(item)):
         return False
     taint = {"key": TAINT, "value": str(round(plane.agenda.now.timestamp())), "effect": "NoSchedule"}
-    plane.registry.put(item, ("spec", "taints"), [*_taints(item.doc), taint])
+    plane.registry.put(item, ("spec", "taints"), [*_taints(item), taint])
     told("is being removed by an autoscaler")
     end_s = plane.agenda.seconds + TRIES_S
 
     def try_it() -> None:
         if plane.store.get(NODES, ("", node)) is None:
             return
-        left = [pod for pod in pods_on(plane, node) if not stays(pod.doc)]
+        left = [pod for pod in pods_on(plane, node) if not stays(pod)]
         if not left:
             disappear(plane, node)
             told("was removed by an autoscaler")
@@ -318,22 +317,22 @@ def remove(plane: ControlPlane, node: str, told: Callable[[str], None]) -> bool:
 def add(plane: ControlPlane, like: str) -> str:
     """A node like that one if a pod found no place; its name, "" if none is added."""
     model = plane.store.get(NODES, ("", like))
-    if model is None or not any(_found_no_place(item.doc) for item in plane.store.list(PODS)):
+    if model is None or not any(_found_no_place(item) for item in plane.store.list(PODS)):
         return ""
     name = plane.registry.names.after(f"{like}-added-")
     return name if join(plane, model.doc, name) else ""
 
 
-def _found_no_place(pod: Doc) -> bool:
-    said = condition(pod, "PodScheduled") or {}
+def _found_no_place(pod: StoredItem) -> bool:
+    said = pod.condition("PodScheduled") or {}
     return said.get("status") == "False" and said.get("reason") == "Unschedulable"
 
 
 def _keep(plane: ControlPlane, node: str) -> None:
     item = plane.registry.get(NODES, ("", node))
-    left = [each for each in _taints(item.doc) if each.get("key") != TAINT]
+    left = [each for each in _taints(item) if each.get("key") != TAINT]
     plane.registry.put(item, ("spec", "taints"), left)
 
 
-def _taints(node: Doc) -> list[Doc]:
-    return list(at(node, "spec", "taints") or ())
+def _taints(node: StoredItem) -> list[Doc]:
+    return node.spec.get("taints") or []

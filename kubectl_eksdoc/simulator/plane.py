@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
 
@@ -14,7 +14,7 @@ from kubectl_eksdoc.simulator.disruptions import DisruptionController, Evictions
 from kubectl_eksdoc.simulator.kubelets import Kubelets, KubeletTimes, Pulling, every_image, none_is
 from kubectl_eksdoc.simulator.registry import FactSource, Registry
 from kubectl_eksdoc.simulator.scheduling import NodeRoster, Scheduler
-from kubectl_eksdoc.simulator.store import Key, Listener, Names, Store, StoredItem, Traits, by_resource
+from kubectl_eksdoc.simulator.store import Key, Listener, Names, Store, StoredItem
 
 
 @frozen
@@ -39,12 +39,10 @@ Workloads = Callable[[Registry], Iterable[Controller]]
 class ControlPlane:
     """Mutable. Load it, `start` it, then ask and let time pass; all of it happens in the caller's thread."""
 
-    def __init__(
-        self, start: datetime, facts: FactSource, seed: int = 0, traits: Mapping[str, Traits] | None = None
-    ) -> None:
+    def __init__(self, start: datetime, facts: FactSource, seed: int = 0) -> None:
         self.store = Store()
         self.agenda = VirtualTime(start)
-        self.registry = Registry(self.store, self.agenda, Names(seed), traits or by_resource())
+        self.registry = Registry(self.store, self.agenda, Names(seed))
         self.facts = facts
         self.roster = NodeRoster(self.store, facts)
         self.evictions = Evictions(self.registry, self.roster, facts)

@@ -6,12 +6,14 @@ update.go, delete.go (BeforeCreate, BeforeUpdate, BeforeDelete), pkg/registry/co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Protocol
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api import statuses
-from kubectl_eksdoc.kubernetes.api.statuses import NamedResource, StatusCause
+from kubectl_eksdoc.kubernetes.api.resources import Served, by_name
+from kubectl_eksdoc.kubernetes.api.workload_validation import REQUIRED, Problem, unfit
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
 from kubectl_eksdoc.model.budgets import Budget
@@ -19,16 +21,11 @@ from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 from kubectl_eksdoc.model.workloads import Workload
 from kubectl_eksdoc.simulator.controllers import VirtualTime
-from kubectl_eksdoc.simulator.store import Key, Names, Stale, Store, StoredItem, Traits, later, rfc3339
-
-PODS = kinds.PODS.full_name
-NAMESPACES = kinds.NAMESPACES.full_name
+from kubectl_eksdoc.simulator.store import NAMESPACES, PODS, Key, Names, Stale, Store, StoredItem, later, rfc3339
 
 DEFAULT_GRACE_S = 30
 
 FINALIZERS = ("metadata", "finalizers")
-
-_FINISHED = ("Succeeded", "Failed")
 
 
 @frozen
@@ -54,22 +51,27 @@ class Deleted:
 class Registry:
     """Writes objects into a store, by the rules. Nothing is written in a dry run."""
 
-    def __init__(self, store: Store, agenda: VirtualTime, names: Names, traits: Mapping[str, Traits]) -> None:
+    def __init__(self, store: Store, agenda: VirtualTime, names: Names) -> None:
         self.store = store
         self.agenda = agenda
         self.names = names
-        self.traits = dict(traits)  # grows by custom resources
+        self.served = by_name()  # grows by custom resources
 
     @property
     def now(self) -> str:
         """As metadata has it: whole seconds."""
         return rfc3339(self.agenda.now)
 
-    def learn(self, plural: str, group: str, kind: str, **traits: Any) -> Traits:
-        """Objects of one kind more; `traits` as those of `Traits`."""
-        made = Traits(NamedResource(plural, group, kind), **traits)
-        self.traits[made.resource] = made
-        return made
+    @property
+    def time(self) -> datetime:
+        return self.agenda.now
+
+    @property
+    def seconds(self) -> float:
+        return self.agenda.seconds
+
+    def find(self, resource: str, key: Key) -> StoredItem | None:
+        return self.store.get(resource, key)
 
     def get(self, resource: str, key: Key) -> StoredItem:
         """
@@ -78,7 +80,7 @@ class Registry:
         """
         found = self.store.get(resource, key)
         if found is None:
-            raise statuses.not_found(self.traits[resource].named, key[1])
+            raise statuses.not_found(self.served[resource], key[1])
         return found
 
     def create(self, resource: str, doc: Doc, namespace: str = "", *, dry_run: bool = False) -> StoredItem:
@@ -87,33 +89,26 @@ class Registry:
         Raises:
             Refusal: 409 of that name, 404 and 403 of its namespace, 422 without a name.
         """
-        traits = self.traits[resource]
+        served = self.served[resource]
         meta = dict(doc.get("metadata") or {})
         name = meta.get("name") or ""
         if not name and meta.get("generateName"):
             name = self._free_name(resource, namespace, str(meta["generateName"]))
         if not name:
-            raise statuses.invalid(
-                traits.named,
-                "",
-                (
-                    StatusCause(
-                        "FieldValueRequired", "Required value: name or generateName is required", "metadata.name"
-                    ),
-                ),
-            )
+            said = Problem("metadata.name", None, "name or generateName is required", REQUIRED)
+            raise unfit(served, "", [said])
         self.check_namespace(resource, namespace, name)
         for unset in ("resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"):
             meta.pop(unset, None)
         meta |= {"name": name, "uid": self.names.uid(), "creationTimestamp": self.now}
-        if traits.namespaced:
+        if served.namespaced:
             meta["namespace"] = namespace
-        if traits.counts:
+        if served.counts:
             meta["generation"] = 1
         key = (namespace, name)
         made = {**doc, "metadata": meta}
         if self.store.get(resource, key) is not None:
-            raise statuses.already_exists(traits.named, name)
+            raise statuses.already_exists(served, name)
         return StoredItem(resource, key, 0, made) if dry_run else self.store.add(resource, key, made)
 
     def update(self, item: StoredItem, doc: Doc, *, status: bool = False, dry_run: bool = False) -> StoredItem:
@@ -124,17 +119,17 @@ class Registry:
         Raises:
             Refusal: 409.
         """
-        traits = self.traits[item.resource]
+        served = self.served[item.resource]
         there = self.store.get(item.resource, item.key)
         asked = at(doc, "metadata", "resourceVersion")
         if there is None:
-            raise statuses.not_found(traits.named, item.key[1])
+            raise statuses.not_found(served, item.key[1])
         if asked not in (None, "", str(there.version)) or there.version != item.version:
-            raise statuses.modified(traits.named, item.key[1])
+            raise statuses.modified(served, item.key[1])
         uid = at(doc, "metadata", "uid")
         if uid not in (None, "", item.uid):
-            raise statuses.precondition_failed(traits.named, item.key[1], "UID", str(uid), item.uid)
-        made = _kept(traits, item.doc, doc, status)
+            raise statuses.precondition_failed(served, item.key[1], "UID", str(uid), item.uid)
+        made = _kept(served, item.doc, doc, status)
         if made == item.doc:
             return item
         if item.leaving and _let_go(made) and not (item.resource == PODS and _grace(made)):
@@ -155,16 +150,16 @@ class Registry:
         Raises:
             Refusal: 409 where a precondition does not hold.
         """
-        traits = self.traits[item.resource]
+        served = self.served[item.resource]
         name = item.key[1]
         if options.uid is not None and options.uid != item.uid:
-            raise statuses.precondition_failed(traits.named, name, "UID", options.uid, item.uid)
+            raise statuses.precondition_failed(served, name, "UID", options.uid, item.uid)
         if options.resource_version is not None and options.resource_version != str(item.version):
             there = str(item.version)
-            raise statuses.precondition_failed(traits.named, name, "ResourceVersion", options.resource_version, there)
+            raise statuses.precondition_failed(served, name, "ResourceVersion", options.resource_version, there)
         doc = _with_propagation(item.doc, options.propagation)
         grace_s = _grace_of(item, options) if item.resource == PODS else 0
-        marked = self._marked(traits, doc, item, grace_s)
+        marked = self._marked(served, doc, item, grace_s)
         stays = grace_s > 0 or not _let_go(marked)
         if options.dry_run:
             return Deleted(StoredItem(item.resource, item.key, item.version, marked), not stays)
@@ -172,9 +167,9 @@ class Registry:
             written = self.store.replace(item, marked) if stays or item.resource == PODS else item
             return Deleted(written if stays else self.store.remove(written), not stays)
         except Stale as stale:
-            raise statuses.modified(traits.named, name) from stale
+            raise statuses.modified(served, name) from stale
 
-    def _marked(self, traits: Traits, doc: Doc, item: StoredItem, grace_s: int) -> Doc:
+    def _marked(self, served: Served, doc: Doc, item: StoredItem, grace_s: int) -> Doc:
         """`doc` as something that is being deleted. A grace period that runs can only be made shorter."""
         meta = doc["metadata"]
         if item.resource == NAMESPACES:
@@ -182,7 +177,7 @@ class Registry:
         if item.leaving:
             if grace_s >= int(meta.get("deletionGracePeriodSeconds") or 0):
                 return doc
-        elif traits.counts:
+        elif served.counts:
             doc = with_value(doc, ("metadata", "generation"), int(meta.get("generation") or 0) + 1)
         deadline = rfc3339(later(self.agenda.now, grace_s))
         doc = with_value(doc, ("metadata", "deletionTimestamp"), deadline)
@@ -202,30 +197,30 @@ class Registry:
         Raises:
             Refusal: 404 and 403.
         """
-        traits = self.traits[resource]
-        if not traits.namespaced:
+        served = self.served[resource]
+        if not served.namespaced:
             return
         held = self.store.get(NAMESPACES, ("", namespace))
         if held is None:
-            raise statuses.not_found(self.traits[NAMESPACES].named, namespace)
+            raise statuses.not_found(kinds.NAMESPACES, namespace)
         if held.leaving:
-            raise statuses.terminating(traits.named, name, namespace)
+            raise statuses.terminating(served, name, namespace)
 
 
-def _kept(traits: Traits, before: Doc, doc: Doc, status: bool) -> Doc:
+def _kept(served: Served, before: Doc, doc: Doc, status: bool) -> Doc:
     """`doc` with what this write may not change taken from `before`, and its spec counted."""
     was = before["metadata"]
-    if traits.has_status and status:
+    if served.has_status and status:
         made = {**before, "status": doc["status"]} if "status" in doc else without(before, ("status",))
         meta = dict(doc.get("metadata") or {})
     else:
         made, meta = doc, dict(doc.get("metadata") or {})
-        if traits.has_status:
+        if served.has_status:
             made = {**doc, "status": before["status"]} if "status" in before else without(doc, ("status",))
     for fixed in _THE_SERVERS:
         meta[fixed] = was.get(fixed)
     made = {**made, "metadata": {key: value for key, value in meta.items() if value not in (None, {}, [])}}
-    if traits.counts and not status and _spec(made) != _spec(before):
+    if served.counts and not status and _spec(made) != _spec(before):
         made["metadata"]["generation"] = int(was.get("generation") or 0) + 1
     return made
 
@@ -261,10 +256,9 @@ def _grace(doc: Doc) -> int:
 
 def _grace_of(item: StoredItem, options: DeleteOptions) -> int:
     """Seconds a pod has to stop: none if nothing of it runs (CheckGracefulDelete)."""
-    doc = item.doc
-    asked = at(doc, "spec", "terminationGracePeriodSeconds") if options.grace_s is None else options.grace_s
+    asked = item.spec.get("terminationGracePeriodSeconds") if options.grace_s is None else options.grace_s
     grace_s = DEFAULT_GRACE_S if asked is None else int(asked)
-    if not at(doc, "spec", "nodeName") or at(doc, "status", "phase") in _FINISHED:
+    if not item.node or item.finished:
         return 0
     return 1 if grace_s < 0 else grace_s
 
@@ -281,11 +275,6 @@ def _with_propagation(doc: Doc, propagation: str | None) -> Doc:
 # Conditions in the status of any object: one of each type, and since when it is as it is.
 
 
-def condition(doc: Doc, kind: str) -> Doc | None:
-    """The condition of that type."""
-    return _find(at(doc, "status", "conditions") or (), kind)
-
-
 def put(conditions: Iterable[Doc], new: Doc) -> list[Doc]:
     """`conditions` with `new` in the place of the one of its type, or at the end."""
     held = list(conditions)
@@ -300,13 +289,9 @@ def with_condition(conditions: Iterable[Doc], new: Doc, now: str) -> list[Doc]:
     """As `put`, what `new` does not say staying as it was. `lastTransitionTime` is `now` only if the condition's status
     is another one (meta.SetStatusCondition)."""
     conditions = list(conditions)
-    held = _find(conditions, str(new["type"])) or {}
+    held: Doc = next((each for each in conditions if each.get("type") == new["type"]), {})
     since = held.get("lastTransitionTime", now) if held.get("status") == new["status"] else now
     return put(conditions, {**held, **new, "lastTransitionTime": since})
-
-
-def _find(conditions: Iterable[Doc], kind: str) -> Doc | None:
-    return next((each for each in conditions if each.get("type") == kind), None)
 
 
 # What the rules need to know of stored objects: documents are turned into facts by whoever can decode them.

@@ -17,15 +17,23 @@ from kubectl_eksdoc.kubernetes.scheduling.occupancy import NodeOccupancy, Occupa
 from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import PodClass
 from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.model.api_objects import at, with_value
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.nodes import ControllerOwner, Node, Pod
 from kubectl_eksdoc.model.placing import CPU, DEFAULT_SCHEDULER, MEMORY
 from kubectl_eksdoc.model.selectors import Labels
 from kubectl_eksdoc.model.workloads import Workload
-from kubectl_eksdoc.simulator.registry import NAMESPACES, FactSource, Registry, with_condition
-from kubectl_eksdoc.simulator.registry import PODS as REGISTRY_PODS
-from kubectl_eksdoc.simulator.store import Key, Store, StoreChange, StoreChangeKind, StoredItem
+from kubectl_eksdoc.simulator.registry import FactSource, Registry, with_condition
+from kubectl_eksdoc.simulator.store import (
+    BUDGETS,
+    NAMESPACES,
+    NODES,
+    PODS,
+    Key,
+    Store,
+    StoreChange,
+    StoredItem,
+)
 
 # Which of the nodes that fit the scheduler prefers: where few pods of the same controller are, and much is left.
 #
@@ -88,7 +96,6 @@ def _left(seat: NodeOccupancy) -> float:
     return _MOST / 2 * ((room.cpu / cpu if cpu else 0.0) + (room.memory / memory if memory else 0.0))
 
 
-NODES = kinds.NODES.full_name
 _STORAGE = (
     kinds.CLAIMS.full_name,
     kinds.VOLUMES.full_name,
@@ -101,7 +108,7 @@ _STORAGE = (
 class Scheduler:
     """A `Controller` whose keys are pods'. Keeps who is where up to date by itself."""
 
-    resources = (REGISTRY_PODS, NODES, NAMESPACES, *_STORAGE)
+    resources = (PODS, NODES, NAMESPACES, *_STORAGE)
 
     def __init__(self, registry: Registry, facts: FactSource) -> None:
         self._registry = registry
@@ -113,7 +120,7 @@ class Scheduler:
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
         item = change.item
-        if item.resource == REGISTRY_PODS:
+        if item.resource == PODS:
             yield from self._pod_changed(change)
             return
         if item.resource == NODES:
@@ -124,7 +131,7 @@ class Scheduler:
         yield from self._again()
 
     def reconcile(self, key: Key) -> float | None:
-        item = self._registry.store.get(REGISTRY_PODS, key)
+        item = self._registry.find(PODS, key)
         if item is None or not _is_ours(item):
             self._unschedulable.pop(key, None)
             return None
@@ -136,7 +143,9 @@ class Scheduler:
         if seat is None:
             self._unschedulable[key] = None
             said = _no_place(occupancy.reasons(kind), len(occupancy.seats))
-            self._registry.update(item, _unschedulable(item.doc, said, self._registry.now), status=True)
+            made = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": said}
+            conditions = with_condition(item.conditions, {**made, "lastProbeTime": None}, self._registry.now)
+            self._registry.put(item, ("status", "conditions"), conditions, status=True)
             return None
         self._unschedulable.pop(key, None)
         self._bind(item, seat.node.name)
@@ -146,7 +155,7 @@ class Scheduler:
         """The binding subresource: the node and the condition in one write."""
         bound = with_value(item.doc, ("spec", "nodeName"), node)
         made = {"type": "PodScheduled", "status": "True", "lastProbeTime": None}
-        conditions = with_condition(_conditions(bound), made, self._registry.now)
+        conditions = with_condition(item.conditions, made, self._registry.now)
         conditions = [{k: v for k, v in each.items() if k not in ("reason", "message")} for each in conditions]
         self._registry.store.replace(item, with_value(bound, ("status", "conditions"), conditions))
 
@@ -155,10 +164,10 @@ class Scheduler:
 
     def _pod_changed(self, change: StoreChange) -> Iterable[Key]:
         item = change.item
-        if change.what is not StoreChangeKind.DELETED and _is_ours(item) and item.key not in self._unschedulable:
+        if not change.gone and _is_ours(item) and item.key not in self._unschedulable:
             yield item.key
         before = self._placed.get(item.key)
-        self._place(item, change.what is not StoreChangeKind.DELETED)
+        self._place(item, not change.gone)
         after = self._placed.get(item.key)
         if before is not None and (after is None or after[:2] != before[:2]):
             yield from self._again()
@@ -181,7 +190,7 @@ class Scheduler:
 
     def _node_changed(self, change: StoreChange) -> bool:
         """Whether it matters to where pods fit; most changes of nodes are heartbeats."""
-        after = None if change.what is StoreChangeKind.DELETED else _as_is(self._facts.node(change.item))
+        after = None if change.gone else _as_is(self._facts.node(change.item))
         before = None if change.before is None else _as_is(self._facts.node(change.before))
         if after == before:
             return False
@@ -197,11 +206,11 @@ class Scheduler:
             return self._occupancy
         store, facts = self._registry.store, self._facts
         nodes = [facts.node(item) for item in store.list(NODES)]
-        spaces = {item.key[1]: dict(at(item.doc, "metadata", "labels") or {}) for item in store.list(NAMESPACES)}
+        spaces = {item.key[1]: item.labels for item in store.list(NAMESPACES)}
         self._occupancy = made = Occupancy(nodes, spaces, self._storage())
         self._placed.clear()
         self._replicas.clear()
-        for item in store.list(REGISTRY_PODS):
+        for item in store.list(PODS):
             self._place(item, there=True)
         return made
 
@@ -219,13 +228,13 @@ class Scheduler:
 
 def _is_ours(item: StoredItem) -> bool:
     """Whether it waits for this scheduler: no node, nobody else's, no gates, not being deleted."""
-    spec = item.doc.get("spec") or {}
+    spec = item.spec
     return not (
         spec.get("nodeName")
         or item.leaving
         or spec.get("schedulingGates")
         or spec.get("schedulerName", DEFAULT_SCHEDULER) != DEFAULT_SCHEDULER
-        or at(item.doc, "status", "phase") in ("Succeeded", "Failed")
+        or at(item.status, "phase") in ("Succeeded", "Failed")
     )
 
 
@@ -240,21 +249,9 @@ def _no_place(reasons: Counter[str], nodes: int) -> str:
     return f"0/{nodes} nodes are available: {said}." if said else "no nodes available to schedule pods"
 
 
-def _unschedulable(doc: Doc, said: str, now: str) -> Doc:
-    made = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": said}
-    conditions = with_condition(_conditions(doc), {**made, "lastProbeTime": None}, now)
-    return with_value(doc, ("status", "conditions"), conditions)
-
-
-def _conditions(doc: Doc) -> list[Doc]:
-    return list(at(doc, "status", "conditions") or ())
-
-
 # Who is there, kept up to date with the store: pods by their labels and by node, budgets by namespace, scales.
 
 
-PODS = kinds.PODS.full_name
-BUDGETS = kinds.BUDGETS.full_name
 SCALED = (kinds.DEPLOYMENTS, kinds.REPLICA_SETS, kinds.STATEFUL_SETS, kinds.REPLICATION_CONTROLLERS)
 
 _LabelSet = tuple[tuple[str, str], ...]
@@ -311,7 +308,7 @@ class NodeRoster:
         for resource in (PODS, BUDGETS, *self._kinds):
             for item in store.list(resource):
                 self._note(item, there=True)
-        store.listen(lambda change: self._note(change.item, change.what is not StoreChangeKind.DELETED))
+        store.listen(lambda change: self._note(change.item, not change.gone))
 
     def pod(self, key: Key) -> Pod | None:
         return self._pods.get(key)
@@ -375,9 +372,9 @@ def _label_set(labels: Labels) -> _LabelSet:
 
 def labels_in(change: StoreChange) -> Iterator[Labels]:
     """The object's labels after `change`, and before if they were others."""
-    now: Labels = at(change.item.doc, "metadata", "labels") or {}
+    now: Labels = change.item.labels
     yield now
     if change.before is not None:
-        before: Labels = at(change.before.doc, "metadata", "labels") or {}
+        before: Labels = change.before.labels
         if before != now:
             yield before

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
-from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
-from kubectl_eksdoc.kubernetes.api.statuses import NamedResource
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.simulator.chance import MASK, STEP, mixed
+
+PODS, NODES, NAMESPACES, BUDGETS, CLAIMS = (
+    each.full_name for each in (kinds.PODS, kinds.NODES, kinds.NAMESPACES, kinds.BUDGETS, kinds.CLAIMS)
+)
 
 Key = tuple[str, str]
 """Namespace ("" for what has none) and name."""
@@ -66,31 +67,136 @@ class StoredItem:
     doc: Doc
 
     @property
+    def meta(self) -> Doc:
+        found: Doc = self.doc["metadata"]
+        return found
+
+    @property
+    def spec(self) -> Doc:
+        return self.doc.get("spec") or {}
+
+    @property
+    def status(self) -> Doc:
+        return self.doc.get("status") or {}
+
+    @property
     def uid(self) -> str:
-        return str(self.doc["metadata"].get("uid", ""))
+        return str(self.meta.get("uid", ""))
 
     @property
     def leaving(self) -> bool:
         """Whether it is being deleted."""
-        return "deletionTimestamp" in self.doc["metadata"]
+        return "deletionTimestamp" in self.meta
 
     @property
     def owners(self) -> list[Doc]:
         """Its owner references."""
-        return self.doc["metadata"].get("ownerReferences") or []
+        return self.meta.get("ownerReferences") or []
+
+    @property
+    def controller(self) -> Doc | None:
+        """The reference to its controller."""
+        return next((each for each in self.owners if each.get("controller")), None)
 
     @property
     def finalizers(self) -> list[str]:
-        return self.doc["metadata"].get("finalizers") or []
+        return self.meta.get("finalizers") or []
 
     @property
     def labels(self) -> dict[str, str]:
-        return self.doc["metadata"].get("labels") or {}
+        return self.meta.get("labels") or {}
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        return self.meta.get("annotations") or {}
 
     @property
     def created(self) -> str:
         """When, as it is written; "" where that is not."""
-        return str(self.doc["metadata"].get("creationTimestamp") or "")
+        return str(self.meta.get("creationTimestamp") or "")
+
+    @property
+    def generation(self) -> int:
+        return int(self.meta.get("generation") or 0)
+
+    @property
+    def conditions(self) -> list[Doc]:
+        return self.status.get("conditions") or []
+
+    def condition(self, kind: str) -> Doc | None:
+        return next((each for each in self.conditions if each.get("type") == kind), None)
+
+    def says(self, kind: str) -> str:
+        """The status of a condition, "" without one."""
+        return str((self.condition(kind) or {}).get("status") or "")
+
+    # Of workloads.
+
+    @property
+    def template(self) -> Doc:
+        """That of its pods."""
+        return self.spec.get("template") or {}
+
+    @property
+    def replicas(self) -> int:
+        """Those that are wanted."""
+        given = self.spec.get("replicas")
+        return 1 if given is None else int(given)
+
+    @property
+    def min_ready_s(self) -> int:
+        return int(self.spec.get("minReadySeconds") or 0)
+
+    # What controllers ask of a pod: does it run, is it ready, since when, is it available.
+    #
+    # Source: pkg/controller/controller_utils.go (IsPodActive, IsPodTerminating), pkg/api/v1/pod/util.go (IsPodReady,
+    # IsPodAvailable), Kubernetes v1.36.
+
+    @property
+    def node(self) -> str:
+        return str(self.spec.get("nodeName") or "")
+
+    @property
+    def phase(self) -> str:
+        """Pending where it has none, as the API server makes it."""
+        return str(self.status.get("phase") or "Pending")
+
+    @property
+    def finished(self) -> bool:
+        return self.phase in ("Succeeded", "Failed")
+
+    @property
+    def active(self) -> bool:
+        return not self.leaving and not self.finished
+
+    @property
+    def terminating(self) -> bool:
+        """Being deleted while it has not finished."""
+        return self.leaving and not self.finished
+
+    @property
+    def ready(self) -> bool:
+        return self.says("Ready") == "True"
+
+    @property
+    def ready_since(self) -> str:
+        """The time as it is written, "" while the pod is not ready or where no time is given."""
+        held = self.condition("Ready")
+        return str(held.get("lastTransitionTime") or "") if held and self.ready else ""
+
+    def available_in(self, min_ready_s: int, now: datetime) -> float | None:
+        """Seconds until it counts as available, 0.0 for one that does; None while it is not ready."""
+        if not self.ready:
+            return None
+        if not min_ready_s:
+            return 0.0
+        since = self.ready_since
+        if not since:
+            return None
+        return max(0.0, (moment(since) + timedelta(seconds=min_ready_s) - now).total_seconds())
+
+    def is_available(self, min_ready_s: int, now: datetime) -> bool:
+        return self.available_in(min_ready_s, now) == 0.0
 
 
 class StoreChange(NamedTuple):
@@ -100,6 +206,18 @@ class StoreChange(NamedTuple):
     what: StoreChangeKind
     item: StoredItem
     before: StoredItem | None
+
+    @property
+    def resource(self) -> str:
+        return self.item.resource
+
+    @property
+    def key(self) -> Key:
+        return self.item.key
+
+    @property
+    def gone(self) -> bool:
+        return self.what is StoreChangeKind.DELETED
 
 
 class _Table:
@@ -233,9 +351,9 @@ class Store:
         items = dict(self._table(resource).items)
         for change in reversed(tuple(self.since(resource, version))):
             if change.before is None:
-                del items[change.item.key]
+                del items[change.key]
             else:
-                items[change.item.key] = change.before
+                items[change.key] = change.before
         return items
 
     @property
@@ -277,88 +395,13 @@ class Store:
         return StoredItem(resource, key, self._version, {**doc, "metadata": meta})
 
     def _note(self, table: _Table, change: StoreChange) -> None:
-        if change.what is not StoreChangeKind.DELETED:
-            table.items[change.item.key] = change.item
+        if not change.gone:
+            table.items[change.key] = change.item
         table.changes.append(change)
         if len(table.changes) > self._kept:
             table.oldest = table.changes.popleft().version
         for listener in self._listeners:
             listener(change)
-
-
-# What the API server must know of a kind to store it: its names, whether its spec is counted, how it is deleted.
-
-
-@frozen
-class Traits:
-    """`counts`: changes of the spec are counted in metadata.generation. `has_status`: status is a subresource, which
-    writes of the object leave alone. `returned`: a deletion is answered with the object, not with a Status.
-    """
-
-    named: NamedResource
-    api_version: str = "v1"
-    namespaced: bool = True
-    counts: bool = False
-    has_status: bool = False
-    returned: bool = False
-
-    @property
-    def resource(self) -> str:
-        """As the store names it."""
-        return self.named.full_name
-
-
-def of_resource(
-    resource: Resource, *, counts: bool = False, has_status: bool = False, returned: bool = False
-) -> Traits:
-    named = NamedResource(resource.plural, resource.group, resource.kind)
-    return Traits(named, resource.api_version, resource.namespaced, counts, has_status, returned)
-
-
-_COUNTED = (
-    kinds.DEPLOYMENTS,
-    kinds.REPLICA_SETS,
-    kinds.STATEFUL_SETS,
-    kinds.DAEMON_SETS,
-    kinds.REPLICATION_CONTROLLERS,
-    kinds.JOBS,
-    kinds.CRON_JOBS,
-    kinds.BUDGETS,
-)
-"""Built-in kinds with a counted spec and a status subresource (their strategies' PrepareForCreate and -Update)."""
-
-_WITH_STATUS = (kinds.NODES, kinds.AUTOSCALERS, kinds.SERVICES)
-_PLAIN = (
-    kinds.STORAGE_CLASSES,
-    kinds.CSI_NODES,
-    kinds.LEASES,
-    kinds.CONFIG_MAPS,
-    Resource("Secret", "secrets"),
-    kinds.SERVICE_ACCOUNTS,
-    Resource("Endpoints", "endpoints"),
-    kinds.EVENTS,
-    kinds.CONTROLLER_REVISIONS,
-)
-
-BUILT_IN: tuple[Traits, ...] = (
-    of_resource(kinds.PODS, counts=True, has_status=True, returned=True),
-    of_resource(kinds.NAMESPACES, has_status=True, returned=True),
-    of_resource(kinds.VOLUMES, has_status=True, returned=True),
-    of_resource(kinds.CLAIMS, has_status=True, returned=True),
-    of_resource(kinds.VOLUME_ATTACHMENTS, has_status=True, returned=True),
-    of_resource(kinds.ENDPOINT_SLICES, counts=True),
-    of_resource(kinds.PRIORITY_CLASSES, counts=True),
-    of_resource(kinds.VALIDATING_WEBHOOKS, counts=True),
-    of_resource(kinds.MUTATING_WEBHOOKS, counts=True),
-    *(of_resource(resource, counts=True, has_status=True) for resource in _COUNTED),
-    *(of_resource(resource, has_status=True) for resource in _WITH_STATUS),
-    *(of_resource(resource) for resource in _PLAIN),
-)
-
-
-def by_resource(traits: Iterable[Traits] = BUILT_IN) -> Mapping[str, Traits]:
-    """By the store's name; of two the last."""
-    return {each.resource: each for each in traits}
 
 
 # Times as the API writes them: ``2026-11-20T08:00:00Z``, of leases and the like with a fraction.

@@ -13,8 +13,8 @@ from kubectl_eksdoc.amazon.removed_apis import (
     deprecated_requests,
     removed_api,
 )
-from kubectl_eksdoc.embedded.serving.pod_logs import DeprecatedUse, text
 from kubectl_eksdoc.model.quantities import Version
+from tests.embedded.deprecated_uses import DeprecatedUse, text
 
 BUDGETS = DeprecatedRequest("policy", "v1beta1", "poddisruptionbudgets", "", "1.25")
 AS_SERVED = (

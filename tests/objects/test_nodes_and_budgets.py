@@ -8,8 +8,7 @@ import pytest
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Amount, Budget, BudgetStatus
-from kubectl_eksdoc.model.journal import RunNote
-from kubectl_eksdoc.model.nodes import REBOOT_IN_PROGRESS, Node, Taint
+from kubectl_eksdoc.model.nodes import REBOOT_IN_PROGRESS, Node, RunNote, Taint
 from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.model.selectors import EVERYTHING, NOTHING, Requirement, from_parts
 from kubectl_eksdoc.objects.collector import BadObject

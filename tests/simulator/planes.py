@@ -84,7 +84,7 @@ def a_plane(
     plane.load(
         "namespaces", [{"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "default", "uid": "uid-ns"}}]
     )
-    names = {(t.api_version, t.named.kind): resource for resource, t in plane.registry.traits.items()}
+    names = {(t.api_version, t.kind): resource for resource, t in plane.registry.served.items()}
     for doc in docs:
         plane.load(names[doc["apiVersion"], doc["kind"]], [doc])
     if started:

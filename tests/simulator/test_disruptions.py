@@ -10,6 +10,7 @@ from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.simulator.disruptions import disrupted
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.registry import DeleteOptions
+from kubectl_eksdoc.simulator.store import StoredItem
 from tests.simulator.planes import BUDGETS, PODS, a_budget_doc, a_node_doc, a_plane, a_pod_doc, condition, doc_of
 
 WEB = [a_node_doc("a"), a_pod_doc("web-0", "a"), a_pod_doc("web-1", "a"), a_budget_doc()]
@@ -111,10 +112,10 @@ def test_nothing_is_evicted_in_a_namespace_that_is_being_deleted() -> None:
 
 
 def test_a_pod_that_was_marked_and_not_deleted_loses_the_mark_after_two_minutes() -> None:
-    marked = disrupted(
-        a_pod_doc("web-0", "a"), "EvictionByEvictionAPI", "Eviction API: evicting", "2026-11-20T08:00:00Z"
-    )
-    by_kubelet = disrupted(a_pod_doc("web-1", "a"), "TerminationByKubelet", "", "2026-11-20T08:00:00Z")
+    stored = [StoredItem(PODS, ("default", name), 1, a_pod_doc(name, "a")) for name in ("web-0", "web-1")]
+    since = "2026-11-20T08:00:00Z"
+    marked = disrupted(stored[0], "EvictionByEvictionAPI", "Eviction API: evicting", since)
+    by_kubelet = disrupted(stored[1], "TerminationByKubelet", "", since)
     plane = a_plane([a_node_doc("a"), marked, by_kubelet])
     plane.agenda.run_until(119)
     assert condition(doc_of(plane, PODS, "web-0"), "DisruptionTarget")["status"] == "True"

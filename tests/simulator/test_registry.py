@@ -13,7 +13,7 @@ from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
 from kubectl_eksdoc.model.api_objects import Doc, with_value, without
 from kubectl_eksdoc.simulator.controllers import VirtualTime
 from kubectl_eksdoc.simulator.registry import DeleteOptions, Registry
-from kubectl_eksdoc.simulator.store import Names, Store, StoredItem, by_resource, rfc3339
+from kubectl_eksdoc.simulator.store import Names, Store, StoredItem, rfc3339
 
 START = datetime(2026, 11, 20, 8, 0, 0, 500_000, tzinfo=timezone.utc)
 FINALIZERS = st.lists(st.sampled_from(["a/x", "b/y"]), unique=True)
@@ -25,7 +25,7 @@ PODS = st.fixed_dictionaries(
 
 
 def registry() -> Registry:
-    made = Registry(Store(), VirtualTime(START), Names(1), by_resource())
+    made = Registry(Store(), VirtualTime(START), Names(1))
     meta = {"name": "shop", "uid": "shop"}
     made.store.add("namespaces", ("", "shop"), {"kind": "Namespace", "apiVersion": "v1", "metadata": meta})
     return made

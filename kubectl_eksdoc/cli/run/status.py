@@ -23,9 +23,9 @@ from kubectl_eksdoc.flows.run.journal import ANSWERS_S, WishSource, ask_leader, 
 from kubectl_eksdoc.flows.run.running import attach
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.journal import HeldLock, RunNote, RunPhase, RunSummary
+from kubectl_eksdoc.model.journal import HeldLock, RunPhase, RunSummary
 from kubectl_eksdoc.model.kinds import ReadState
-from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.nodes import Node, RunNote
 from kubectl_eksdoc.render.run import events
 from kubectl_eksdoc.render.run.page import page
 from kubectl_eksdoc.render.run.status import OthersReport, Past, StatusReport, WithoutJournal

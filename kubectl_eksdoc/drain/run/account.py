@@ -24,12 +24,11 @@ from kubectl_eksdoc.model.journal import (
     JournalNote,
     Note,
     Result,
-    RunNote,
     RunPhase,
     RunSummary,
     Verb,
 )
-from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.nodes import Node, RunNote
 
 
 @frozen

@@ -23,8 +23,7 @@ from kubectl_eksdoc.kubernetes.replacement import comes_back_to_its_node
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code
-from kubectl_eksdoc.model.journal import RunNote
-from kubectl_eksdoc.model.nodes import Node, Pod
+from kubectl_eksdoc.model.nodes import Node, Pod, RunNote
 
 # A new plan while a run is under way, made from what is seen then, for pods that the first one does not know.
 

@@ -7,7 +7,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import field
 
-from kubectl_eksdoc.embedded.api.built_in import (
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.kubernetes.api.resources import (
     BUILT_IN,
     GROUP_PRIORITIES,
     READ_AND_WRITE,
@@ -15,11 +16,8 @@ from kubectl_eksdoc.embedded.api.built_in import (
     Served,
     Subresource,
 )
-from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import quantities as versions
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.simulator.registry import Registry
-from kubectl_eksdoc.simulator.store import Traits
 
 # In which order a group lists its versions, and which of them it prefers.
 
@@ -96,6 +94,8 @@ def from_definition(definition: Doc) -> tuple[Served, ...]:
             categories=tuple(names.get("categories") or ()),
             subresources=_subresources(names["kind"], version.get("subresources") or {}),
             custom=True,
+            has_status=at(version, "subresources", "status") is not None,
+            counts=True,
         )
         for version in spec["versions"]
         if version.get("served")
@@ -193,22 +193,6 @@ def of(definitions: Iterable[Doc] = (), api_services: Iterable[Doc] = ()) -> Cat
     """
     custom = (served for definition in definitions for served in from_definition(definition))
     return Catalogue((*BUILT_IN, *custom), tuple(map(from_api_service, api_services)))
-
-
-# What the registry of a simulated cluster must know of a kind before objects of it are written.
-
-
-def known(registry: Registry, served: Served) -> Traits:
-    """The traits of what is `served`, which the registry knows from now on."""
-    return registry.traits.get(served.full_name) or registry.learn(
-        served.plural,
-        served.group,
-        served.kind,
-        api_version=served.api_version,
-        namespaced=served.namespaced,
-        has_status=served.subresource("status") is not None,
-        counts=served.custom,
-    )
 
 
 # Which form of an answer a client asks for: ``application/json;as=Table;v=v1;g=meta.k8s.io,application/json``.

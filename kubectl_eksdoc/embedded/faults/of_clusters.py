@@ -12,11 +12,10 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.simulator.chance import Chance, of_text
-from kubectl_eksdoc.simulator.kubelets import NEVER, NODES
+from kubectl_eksdoc.simulator.kubelets import NEVER
 from kubectl_eksdoc.simulator.mishaps import Note, Slower, TimedMishap
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.simulator.registry import PODS
-from kubectl_eksdoc.simulator.store import Key
+from kubectl_eksdoc.simulator.store import NODES, PODS, Key
 
 # What the registry of faults is made of: a name, what it does, what it takes, and of what a share is.
 

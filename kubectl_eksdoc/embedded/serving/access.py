@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus, Details, NamedResource, StatusCause, invalid
+from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus, Details, StatusCause, invalid
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.model.kinds import Resource
 
 EVERYTHING = "*"
 
@@ -159,9 +160,9 @@ def check_granting(user: ServedUser, plural: str, namespace: str, role: Doc) -> 
     Raises:
         Refusal: 403, in the server's words, with the rules that the user does not have.
     """
-    if _has(user, Action("escalate", GROUP, plural, namespace=namespace)):
+    if user.may(Action("escalate", GROUP, plural, namespace=namespace)):
         return
-    lacking = [text for text, action in _granted(role, namespace) if not _has(user, action)]
+    lacking = [text for text, action in _granted(role, namespace) if not user.may(action)]
     if not lacking:
         return
     name = str((role.get("metadata") or {}).get("name", ""))
@@ -169,10 +170,6 @@ def check_granting(user: ServedUser, plural: str, namespace: str, role: Doc) -> 
     text = f"{asks} is attempting to grant RBAC permissions not currently held:\n" + "\n".join(lacking)
     said = f'{plural}.{GROUP} "{name}" is forbidden: {text}'
     raise ApiRefusal(ApiStatus(403, "Forbidden", said, Details(name, GROUP, plural)))
-
-
-def _has(user: ServedUser, action: Action) -> bool:
-    return any(rule.allows(action) for rule in user.rules)
 
 
 def _granted(role: Doc, namespace: str) -> Iterator[tuple[str, Action]]:
@@ -205,7 +202,7 @@ def _access(doc: Doc, user: ServedUser) -> Doc:
     if bool(asked) == bool(path):
         text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
         found = StatusCause("FieldValueInvalid", f"Invalid value: {text}", "spec")
-        raise invalid(NamedResource("", "authorization.k8s.io", "SelfSubjectAccessReview"), "", (found,))
+        raise invalid(Resource("SelfSubjectAccessReview", "", "authorization.k8s.io"), "", (found,))
     action = Action(
         verb=_word(asked, "verb") or _word(path, "verb"),
         group=_word(asked, "group"),

@@ -14,13 +14,14 @@ from typing import TypeVar
 
 from kubectl_eksdoc.embedded.api import catalogue
 from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS, Build, Catalogue
-from kubectl_eksdoc.embedded.serving import access, bodies, objects, pod_logs
+from kubectl_eksdoc.embedded.serving import access, bodies, objects
 from kubectl_eksdoc.embedded.serving.access import Action, ServedUser, TokenUsers, check
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, TimeDriver
 from kubectl_eksdoc.embedded.serving.objects import ObjectEndpoints, Ports, nobody_listens
-from kubectl_eksdoc.embedded.serving.pod_logs import DeprecatedUse, PodLogs
+from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.embedded.serving.reading import TOO_OLD_TO_CONTINUE, TooOldToContinue
 from kubectl_eksdoc.embedded.serving.targets import (
+    METRICS_TEXT,
     Reply,
     ServedRequest,
     ServedTarget,
@@ -51,14 +52,14 @@ T = TypeVar("T")
 
 @frozen
 class Setup:
-    """`address` is where it is served, as ``/api`` tells; `deprecated` what ``/metrics`` says was used.
+    """`address` is where it is served, as ``/api`` tells; `metrics`: the text of ``/metrics``.
     `logs`: what containers print; `ports`: what they say on their ports. `note` is told why nothing is answered any
     more."""
 
     access: TokenUsers = field(default_factory=TokenUsers)
     build: Build = field(default_factory=Build)
     address: str = "127.0.0.1:6443"
-    deprecated: tuple[DeprecatedUse, ...] = ()
+    metrics: bytes = b""
     logs: PodLogs = field(default_factory=PodLogs)
     ports: Ports = nobody_listens
     note: Callable[[str], object] = str
@@ -175,7 +176,7 @@ class Api:
         if path in _HEALTH:
             return Reply(200, b"ok", _TEXT)
         if path == "/metrics":
-            return Reply(200, pod_logs.text(self._setup.deprecated), pod_logs.CONTENT_TYPE)
+            return Reply(200, self._setup.metrics, METRICS_TEXT)
         match path.split("/"):
             case ["", "apis", group, version, *_] if served.unanswered(group, version):
                 return Reply(503, b"service unavailable\n", _TEXT)

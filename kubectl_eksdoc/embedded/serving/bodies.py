@@ -13,7 +13,6 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kubectl_eksdoc.embedded.api.built_in import Served
 from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS, schema_in
 from kubectl_eksdoc.embedded.serving import protobuf
 from kubectl_eksdoc.embedded.serving.protobuf import NotUnderstood
@@ -21,21 +20,29 @@ from kubectl_eksdoc.embedded.serving.reading import number
 from kubectl_eksdoc.embedded.serving.targets import ServedRequest, ServedTarget
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.patches import apply_json_patch, apply_merge, apply_strategic
+from kubectl_eksdoc.kubernetes.api.resources import Served
 from kubectl_eksdoc.kubernetes.api.shapes import DELETE_OPTIONS, QUANTITY, Shape, misfits
 from kubectl_eksdoc.kubernetes.api.statuses import (
     ApiRefusal,
     ApiStatus,
     Details,
-    NamedResource,
     StatusCause,
     bad_request,
-    invalid,
 )
 from kubectl_eksdoc.kubernetes.api.types import Schema, schema_of, schema_of_custom
+from kubectl_eksdoc.kubernetes.api.workload_validation import (
+    FORBIDDEN,
+    NOT_SUPPORTED,
+    REQUIRED,
+    TOO_LONG,
+    Problem,
+    unfit,
+)
 from kubectl_eksdoc.kubernetes.ownership.applying import ApplyRefused, Conflicts, apply
 from kubectl_eksdoc.kubernetes.ownership.comparing import NONE, FieldSet
 from kubectl_eksdoc.kubernetes.ownership.entries import settled, updated
 from kubectl_eksdoc.model.api_objects import Doc, without
+from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.objects.single import NoJson, decode
 from kubectl_eksdoc.simulator.registry import Deleted, DeleteOptions
 from kubectl_eksdoc.simulator.store import Store
@@ -94,9 +101,8 @@ def applied(request: ServedRequest, live: Doc | None, config: Doc, writer: Field
         Refusal: 409 with every conflict, 422 without a field manager, 400.
     """
     if not request.word("fieldManager"):
-        where = NamedResource("", "meta.k8s.io", "PatchOptions")
-        cause = StatusCause("FieldValueRequired", "Required value: is required for apply patch", "fieldManager")
-        raise invalid(where, "", (cause,))
+        where = Resource("PatchOptions", "", "meta.k8s.io")
+        raise unfit(where, "", [Problem("fieldManager", None, "is required for apply patch", REQUIRED)])
     force = request.flag("force")
     asked = apply(live, config, writer.manager, force, writer.now, schema, writer.subresource, _reset(writer))
     if isinstance(asked, Conflicts):
@@ -192,48 +198,35 @@ def check_deletion(dry_run: Sequence[str], propagation: str | None, orphan: bool
     Raises:
         Refusal: 422.
     """
-    causes = list(_of_dry_runs(dry_run))
+    found = list(_of_dry_runs(dry_run))
     if propagation is not None and orphan is not None:
-        causes.append(
-            _wrong("propagationPolicy", propagation, "orphanDependents and deletionPropagation cannot be both set")
-        )
+        both = "orphanDependents and deletionPropagation cannot be both set"
+        found.append(Problem("propagationPolicy", propagation, both))
     if propagation not in (None, "Foreground", "Background", "Orphan"):
-        supported = ("Foreground", "Background", "Orphan", "nil")
-        causes.append(_unsupported("propagationPolicy", propagation, supported))
-    _refuse("DeleteOptions", tuple(causes))
+        found.append(_unsupported("propagationPolicy", propagation, ("Foreground", "Background", "Orphan", "nil")))
+    _refuse("DeleteOptions", found)
 
 
-def _refuse(kind: str, causes: tuple[StatusCause, ...]) -> None:
-    if causes:
-        raise invalid(NamedResource("", "meta.k8s.io", kind), "", causes)
+def _refuse(kind: str, found: Sequence[Problem]) -> None:
+    if found:
+        raise unfit(Resource(kind, "", "meta.k8s.io"), "", found)
 
 
-def _of_writes(verb: str, request: ServedRequest) -> Iterator[StatusCause]:
+def _of_writes(verb: str, request: ServedRequest) -> Iterator[Problem]:
     if verb == "patch" and content_type(request) not in APPLY and request.flag("force"):
-        yield _forbidden("force", "may not be specified for non-apply patch")
+        yield Problem("force", None, "may not be specified for non-apply patch", FORBIDDEN)
     if len(request.word("fieldManager").encode()) > _LONGEST_MANAGER:
-        text = f"Too long: may not be more than {_LONGEST_MANAGER} bytes"
-        yield StatusCause("FieldValueTooLong", text, "fieldManager")
+        yield Problem("fieldManager", None, f"may not be more than {_LONGEST_MANAGER} bytes", TOO_LONG)
     yield from _of_dry_runs(request.query.get("dryRun", ()))
 
 
-def _of_dry_runs(words: Sequence[str]) -> Iterator[StatusCause]:
+def _of_dry_runs(words: Sequence[str]) -> Iterator[Problem]:
     if any(word != "All" for word in words):
         yield _unsupported("dryRun", list(words), ("All",))
 
 
-def _forbidden(where: str, said: str) -> StatusCause:
-    return StatusCause("FieldValueForbidden", f"Forbidden: {said}", where)
-
-
-def _wrong(where: str, found: str, said: str) -> StatusCause:
-    return StatusCause("FieldValueInvalid", f"Invalid value: {json.dumps(found)}: {said}", where)
-
-
-def _unsupported(where: str, found: object, supported: Sequence[str]) -> StatusCause:
-    shown = json.dumps(found, separators=(",", ":"))
-    text = f"Unsupported value: {shown}: supported values: {', '.join(map(json.dumps, supported))}"
-    return StatusCause("FieldValueNotSupported", text, where)
+def _unsupported(where: str, found: object, supported: Sequence[str]) -> Problem:
+    return Problem(where, found, f"supported values: {', '.join(map(json.dumps, supported))}", NOT_SUPPORTED)
 
 
 LONGEST_GRACE_S = 100 * 365 * 86400
@@ -327,7 +320,7 @@ def delete_options(request: ServedRequest) -> DeleteOptions:
     )
 
 
-def deletion_status(deleted: Deleted, of: NamedResource) -> Doc:
+def deletion_status(deleted: Deleted, of: Resource) -> Doc:
     """What a deletion is answered with, of kinds that are not answered with the object."""
     details = Details(deleted.item.key[1], of.group, of.plural, deleted.item.uid)
     doc = ApiStatus(200, "", "", details).doc()

@@ -26,8 +26,9 @@ from kubectl_eksdoc.embedded.serving.targets import (
     words_of,
 )
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, NamedResource, StatusCause, expired, modified
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, StatusCause, expired, modified
 from kubectl_eksdoc.kubernetes.evictions import PROCESSING_RETRY_SECONDS, WOULD_VIOLATE
+from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.objects.single import encode
 from kubectl_eksdoc.simulator.chance import of_text
 
@@ -344,7 +345,7 @@ FLOW_SCHEMA = ("X-Kubernetes-PF-FlowSchema-UID", "5c6a2c2e-3b1d-4a0b-9d53-4f1f6a
 
 def conflict(name: str = "pod", plural: str = "pods", group: str = "") -> FaultyAnswer:
     """409: somebody else wrote in between."""
-    return FaultyAnswer(modified(NamedResource(plural, group, ""), name).status)
+    return FaultyAnswer(modified(Resource("", plural, group), name).status)
 
 
 def conflicting(request: ServedRequest) -> FaultyAnswer | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kubectl_eksdoc.embedded.api.catalogue import PLAIN, known
+from kubectl_eksdoc.embedded.api.catalogue import PLAIN
 from kubectl_eksdoc.embedded.serving import bodies, validation
 from kubectl_eksdoc.embedded.serving.access import ServedUser
 from kubectl_eksdoc.embedded.serving.bodies import (
@@ -26,7 +26,7 @@ from kubectl_eksdoc.embedded.serving.bodies import (
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.embedded.serving.reading import page_of
 from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest, ServedTarget
-from kubectl_eksdoc.embedded.serving.validation import causes_of, check_unconditional, valid
+from kubectl_eksdoc.embedded.serving.validation import check_unconditional, valid
 from kubectl_eksdoc.embedded.serving.watching import ShownEvents, ShownVersions, WatchEvent, form_of, in_form
 from kubectl_eksdoc.kubernetes.api.defaults import begun, carried, with_defaults, without_empty_metadata
 from kubectl_eksdoc.kubernetes.api.shapes import EVICTION, SCALE
@@ -34,22 +34,20 @@ from kubectl_eksdoc.kubernetes.api.statuses import (
     ApiRefusal,
     ApiStatus,
     Details,
-    NamedResource,
     StatusCause,
     bad_request,
-    invalid,
     modified,
     not_found,
 )
-from kubectl_eksdoc.kubernetes.api.workload_validation import negative
+from kubectl_eksdoc.kubernetes.api.workload_validation import negative, unfit
 from kubectl_eksdoc.kubernetes.evictions import EvictionAnswer, EvictionCause, EvictionRequest
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
-from kubectl_eksdoc.model.kinds import NAMESPACES
+from kubectl_eksdoc.model.kinds import NAMESPACES, Resource
 from kubectl_eksdoc.objects.single import encode
 from kubectl_eksdoc.simulator.disruptions import admitted, first_status
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.simulator.registry import PODS, Deleted
-from kubectl_eksdoc.simulator.store import StoredItem
+from kubectl_eksdoc.simulator.registry import Deleted
+from kubectl_eksdoc.simulator.store import PODS, StoredItem
 
 
 def status_of(given: EvictionAnswer, pod: str) -> ApiStatus:
@@ -105,7 +103,7 @@ class ObjectEndpoints:
         Raises:
             Refusal, TooOldToContinue: in the server's words.
         """
-        known(self._registry, target.served)
+        self._registry.served.setdefault(target.resource, target.served)
         answers = {
             "get": self._get,
             "list": self._list,
@@ -129,8 +127,7 @@ class ObjectEndpoints:
         return ShownEvents(request, target.served, self._shown, self._plane.agenda)
 
     def writer(self, request: ServedRequest, target: ServedTarget) -> FieldWriter:
-        has_status = target.served.subresource("status") is not None
-        return FieldWriter(bodies.manager_of(request), self._registry.now, target.subresource, has_status)
+        return FieldWriter(bodies.manager_of(request), self._registry.now, target.subresource, target.served.has_status)
 
     def unstored(self, request: ServedRequest, target: ServedTarget) -> Doc:
         """The object in the body of a request that only asks something."""
@@ -173,7 +170,7 @@ class ObjectEndpoints:
         doc = object_of(request, target)
         live = self._plane.store.get(target.resource, target.key)
         if live is None:
-            raise not_found(self._registry.traits[target.resource].named, target.name)
+            raise not_found(target.served, target.name)
         if not at(doc, "metadata", "resourceVersion"):
             check_unconditional(target)
         return self.reply(request, target, self._write(request, target, live, doc))
@@ -210,7 +207,7 @@ class ObjectEndpoints:
         """Over what is there, if the document does not name another version."""
         asked = at(doc, "metadata", "resourceVersion")
         if asked not in (None, "", str(live.version)):
-            raise modified(self._registry.traits[target.resource].named, target.name)
+            raise modified(target.served, target.name)
         status = target.subresource == "status"
         doc = without_empty_metadata(doc)
         doc = valid(target, live.doc, doc if status else with_defaults(doc))
@@ -232,10 +229,9 @@ class ObjectEndpoints:
         return self._deleted(request, target, deleted)
 
     def _deleted(self, request: ServedRequest, target: ServedTarget, deleted: Deleted) -> Reply:
-        traits = self._registry.traits[target.resource]
-        if traits.returned or not deleted.gone:
+        if target.served.returned or not deleted.gone:
             return self.reply(request, target, deleted.item)
-        return Reply(200, encode(deletion_status(deleted, traits.named)))
+        return Reply(200, encode(deletion_status(deleted, target.served)))
 
     def _delete_collection(self, request: ServedRequest, target: ServedTarget) -> Reply:
         options, page = delete_options(request), page_of(self._plane.store, request, target)
@@ -260,7 +256,7 @@ def answer(
     Raises:
         Refusal: in the server's words.
     """
-    known(plane.registry, target.served)
+    plane.registry.served.setdefault(target.resource, target.served)
     answering = _ANSWERS.get(target.subresource)
     if answering is None:
         raise ApiRefusal(ApiStatus(501, "", f"the embedded server does not answer {target.subresource}"))
@@ -304,12 +300,12 @@ def _scale(plane: ControlPlane, objects: ObjectEndpoints, request: ServedRequest
     check_shape(SCALE, body or {}, "Scale")
     wanted = at(body or {}, "spec", "replicas")
     if wanted is None:
-        wanted = at(item.doc, "spec", "replicas") if request.method == "PATCH" else 0
+        wanted = at(item.spec, "replicas") if request.method == "PATCH" else 0
     asked = at(body, "metadata", "resourceVersion")
     if asked not in (None, "", str(item.version)):
-        raise modified(plane.registry.traits[target.resource].named, target.name)
-    if causes := causes_of(negative({"spec": {"replicas": wanted}}, ("spec", "replicas"))):
-        raise invalid(NamedResource("scales", "autoscaling", "Scale"), target.name, causes)
+        raise modified(target.served, target.name)
+    if found := list(negative({"spec": {"replicas": wanted}}, ("spec", "replicas"))):
+        raise unfit(Resource("Scale", "scales", "autoscaling"), target.name, found)
     written = plane.registry.update(item, with_value(item.doc, ("spec", "replicas"), wanted), dry_run=request.dry_run)
     return Reply(200, encode(_scale_of(written.doc)))
 

@@ -7,15 +7,16 @@ Source: kubelet v1.36, pkg/kubelet/kubelet_pods.go (validateContainerLogStatus) 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
-from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.statuses import NamedResource, StatusCause, bad_request, invalid
+from kubectl_eksdoc.kubernetes.api.statuses import bad_request
+from kubectl_eksdoc.kubernetes.api.workload_validation import Problem, unfit
 from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.kinds import Resource
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_OPTIONS = NamedResource("", "", "PodLogOptions")
+_OPTIONS = Resource("PodLogOptions", "")
 _STATUSES = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
 _NO_IMAGE = {
     "ErrImagePull": "image can't be pulled",
@@ -98,8 +99,7 @@ def _number(request: ServedRequest, name: str, least: int) -> int | None:
         raise bad_request(f'strconv.ParseInt: parsing "{given}": invalid syntax') from error
     if number < least:
         why = f"must be greater than or equal to {least}" if not least else f"must be greater than {least - 1}"
-        cause = StatusCause("FieldValueInvalid", f"Invalid value: {number}: {why}", name)
-        raise invalid(_OPTIONS, "", (cause,))
+        raise unfit(_OPTIONS, "", [Problem(name, number, why)])
     return number
 
 
@@ -127,51 +127,3 @@ def _status(pod: Doc, container: str) -> Doc:
             if each.get("name") == container:
                 return dict(each)
     return {}
-
-
-# ``/metrics``: what is asked about before an upgrade, who still uses deprecated APIs; nothing is measured here.
-#
-# Source: apiserver pkg/endpoints/metrics/metrics.go (deprecatedRequestGauge).
-
-
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-
-_NAME = "apiserver_requested_deprecated_apis"
-_HELP = (
-    "[STABLE] Gauge of deprecated APIs that have been requested, broken out by API group, version, resource, "
-    "subresource, and removed_release."
-)
-
-
-@frozen
-class DeprecatedUse:
-    """Somebody asked for ``policy/v1beta1``, `removed` in ``1.25``."""
-
-    group: str
-    version: str
-    resource: str
-    removed: str
-    subresource: str = ""
-
-
-def text(uses: Iterable[DeprecatedUse]) -> bytes:
-    """In Prometheus' format, labels by name, as the server's own library writes it. Nothing at all without any use: a
-    gauge that was never set is not shown."""
-    lines = [f"{_NAME}{{{_labels(use)}}} 1\n" for use in uses]
-    head = f"# HELP {_NAME} {_HELP}\n# TYPE {_NAME} gauge\n" if lines else ""
-    return (head + "".join(sorted(lines))).encode()
-
-
-def _labels(use: DeprecatedUse) -> str:
-    said = {
-        "group": use.group,
-        "removed_release": use.removed,
-        "resource": use.resource,
-        "subresource": use.subresource,
-        "version": use.version,
-    }
-    return ",".join(f'{name}="{_escaped(value)}"' for name, value in said.items())
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Protocol
 
-from kubectl_eksdoc.embedded.api.built_in import Served
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.serving.access import Action
 from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.kubernetes.api.resources import Served
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
 from kubectl_eksdoc.objects.single import encode
 
@@ -17,6 +17,7 @@ from kubectl_eksdoc.objects.single import encode
 
 
 JSON = "application/json"
+METRICS_TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 _NO = ("0", "f", "false")
 

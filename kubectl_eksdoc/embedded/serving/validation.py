@@ -6,33 +6,24 @@ Source: pkg/apis/{policy,core,apps}/validation/validation.go.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
-from typing import Any
 
 from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS, missing
 from kubectl_eksdoc.embedded.serving.bodies import check_shape
 from kubectl_eksdoc.embedded.serving.targets import ServedTarget
-from kubectl_eksdoc.kubernetes import budgets
 from kubectl_eksdoc.kubernetes.api import shapes, statuses, workload_validation
 from kubectl_eksdoc.kubernetes.api.statuses import (
-    NamedResource,
-    StatusCause,
     bad_request,
-    invalid,
 )
-from kubectl_eksdoc.kubernetes.api.workload_validation import Problem
-from kubectl_eksdoc.kubernetes.budgets import BudgetSpec, FieldError
+from kubectl_eksdoc.kubernetes.api.workload_validation import REQUIRED, Problem, budget_problems, unfit
 from kubectl_eksdoc.kubernetes.guards import refusal
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.objects.single import FactDecoder, NoSuchObject, encode
-from kubectl_eksdoc.simulator.registry import NAMESPACES
-from kubectl_eksdoc.simulator.store import Store
-
-BUDGETS = "poddisruptionbudgets.policy"
+from kubectl_eksdoc.simulator.store import BUDGETS, NAMESPACES, Store
 
 
 def valid(target: ServedTarget, live: Doc | None, doc: Doc) -> Doc:
@@ -46,10 +37,9 @@ def valid(target: ServedTarget, live: Doc | None, doc: Doc) -> Doc:
         _check_name(target, doc)
     _check_required(target, doc)
     _check_readable(target, doc)
-    if target.resource == BUDGETS and target.subresource != "status":
-        _check_budget(target, doc)
-    if not target.subresource and (causes := causes_of(problems(target.resource, live, doc))):
-        raise invalid(_named(target), str(at(doc, "metadata", "name") or ""), causes)
+    budgeted = budget_problems(doc.get("spec") or {}) if target.resource == BUDGETS else ()
+    if not target.subresource and (found := [*budgeted, *problems(target.resource, live, doc)]):
+        raise unfit(target.served, str(at(doc, "metadata", "name") or ""), found)
     return doc
 
 
@@ -71,9 +61,8 @@ def check_unconditional(target: ServedTarget) -> None:
     """
     if target.resource in _CONDITIONAL or target.served.custom:
         # The storage layer knows the resource, and takes it for the kind (store.go, Update).
-        named = NamedResource(target.served.plural, target.served.group, target.served.plural)
-        text = "Invalid value: 0: must be specified for an update"
-        raise invalid(named, target.name, (StatusCause("FieldValueInvalid", text, "metadata.resourceVersion"),))
+        named = replace(target.served, kind=target.served.plural)
+        raise unfit(named, target.name, [Problem("metadata.resourceVersion", 0, "must be specified for an update")])
 
 
 def problems(resource: str, live: Doc | None, doc: Doc) -> tuple[Problem, ...]:
@@ -106,15 +95,6 @@ def _facts() -> FactDecoder:
     return FactDecoder()
 
 
-def causes_of(problems: Iterable[Problem]) -> tuple[StatusCause, ...]:
-    """Of a 422, one for each."""
-    return tuple(StatusCause(each.reason, each.worded(_json(each.found)), each.field) for each in problems)
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"))
-
-
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _OF_LABELS = ("namespaces", "services")
@@ -135,8 +115,7 @@ def _check_name(target: ServedTarget, doc: Doc) -> None:
         said = f"must be no more than {longest} bytes"
     elif form.fullmatch(name):
         return
-    cause = StatusCause("FieldValueInvalid", f"Invalid value: {json.dumps(name)}: {said}", "metadata.name")
-    raise invalid(_named(target), name, (cause,))
+    raise unfit(target.served, name, [Problem("metadata.name", name, said)])
 
 
 _NO_LABEL = (
@@ -155,8 +134,8 @@ def _check_required(target: ServedTarget, doc: Doc) -> None:
     if target.subresource == "status":
         return
     if fields := lacking(target.resource, doc):
-        causes = tuple(StatusCause("FieldValueRequired", "Required value", field) for field in fields)
-        raise invalid(_named(target), str(at(doc, "metadata", "name") or ""), causes)
+        name = str(at(doc, "metadata", "name") or "")
+        raise unfit(target.served, name, [Problem(field, None, "", REQUIRED) for field in fields])
 
 
 def lacking(resource: str, doc: Doc) -> list[str]:
@@ -176,43 +155,6 @@ _REQUIRED: Mapping[str, tuple[tuple[str, ...], ...]] = {
 }
 
 
-def _named(target: ServedTarget) -> NamedResource:
-    return NamedResource(target.served.plural, target.served.group, target.served.kind)
-
-
-def _check_budget(target: ServedTarget, doc: Doc) -> None:
-    spec = at(doc, "spec") or {}
-    found = budgets.problems(
-        BudgetSpec(
-            _amount(spec.get("minAvailable")),
-            _amount(spec.get("maxUnavailable")),
-            spec.get("unhealthyPodEvictionPolicy"),
-        )
-    )
-    if found:
-        causes = tuple(StatusCause(each.reason, _said(each, spec), each.field) for each in found)
-        raise invalid(_named(target), str(at(doc, "metadata", "name") or ""), causes)
-
-
-def _amount(given: Any) -> int | str | None:
-    return given if isinstance(given, (int, str)) else None
-
-
-def _said(error: FieldError, spec: Doc) -> str:
-    """The cause's message: what was found, as Go prints it, and what is wrong with it."""
-    found: Any = error.value
-    if isinstance(found, BudgetSpec):
-        found = {
-            "MinAvailable": spec.get("minAvailable"),
-            "Selector": spec.get("selector"),
-            "MaxUnavailable": spec.get("maxUnavailable"),
-            "UnhealthyPodEvictionPolicy": spec.get("unhealthyPodEvictionPolicy"),
-        }
-    word = "Unsupported value" if error.reason == "FieldValueNotSupported" else "Invalid value"
-    shown = json.dumps(found, separators=(",", ":"), default=str)
-    return f"{word}: {shown}: {error.detail}"
-
-
 # The admission plugin PodSecurity: pods that their namespace's level forbids are not created.
 #
 # Source: k8s.io/pod-security-admission admission/admission.go (EvaluatePod). Only the label ``enforce`` counts, in its
@@ -221,8 +163,6 @@ def _said(error: FieldError, spec: Doc) -> str:
 
 ENFORCED = "pod-security.kubernetes.io/enforce"
 
-_PODS = NamedResource("pods", "", "Pod")
-
 
 def check(store: Store, namespace: str, name: str, spec: Doc) -> None:
     """
@@ -230,6 +170,6 @@ def check(store: Store, namespace: str, name: str, spec: Doc) -> None:
         Refusal: 403, the level of the namespace forbids such a pod.
     """
     held = store.get(NAMESPACES, ("", namespace))
-    labels = (at(held.doc, "metadata", "labels") if held is not None else None) or {}
+    labels = (at(held.meta, "labels") if held is not None else None) or {}
     if said := refusal(str(labels.get(ENFORCED, "")), spec):
-        raise statuses.forbidden(_PODS, name, said)
+        raise statuses.forbidden(kinds.PODS, name, said)

@@ -10,19 +10,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from kubectl_eksdoc.embedded.api.built_in import Served
 from kubectl_eksdoc.embedded.api.catalogue import PARTIAL, PARTIAL_LIST, PLAIN, TABLE, AnswerForm, choose
 from kubectl_eksdoc.embedded.api.tables.table import IncludeObject, partial, partial_list, table
 from kubectl_eksdoc.embedded.serving.handler import TimeDriver
 from kubectl_eksdoc.embedded.serving.reading import FieldSelection, choice_of, number
 from kubectl_eksdoc.embedded.serving.targets import ServedRequest, ServedTarget
 from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.kubernetes.api.resources import Served
 from kubectl_eksdoc.kubernetes.api.statuses import expired
 from kubectl_eksdoc.kubernetes.api.types import blank_of
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.objects.single import encode
 from kubectl_eksdoc.simulator.controllers import VirtualTime
-from kubectl_eksdoc.simulator.store import Key, ResourceVersionExpired, Store, StoreChange, StoreChangeKind, StoredItem
+from kubectl_eksdoc.simulator.store import Key, ResourceVersionExpired, Store, StoreChange, StoredItem
 
 BOOKMARK_S = 60.0
 """Seconds between bookmarks, which tell a client without news from where it may go on."""
@@ -145,11 +145,11 @@ class ServedWatch:
 
     def _seen(self, change: StoreChange) -> WatchEvent | None:
         """An object that comes into view is added, and one that goes out of it is deleted, whatever else it is."""
-        if self._namespace and change.item.key[0] != self._namespace:
+        if self._namespace and change.key[0] != self._namespace:
             return None
         takes = self._asked.choice.takes
         was = change.before is not None and takes(change.before.doc)
-        now = change.what is not StoreChangeKind.DELETED and takes(change.item.doc)
+        now = not change.gone and takes(change.item.doc)
         if now:
             return WatchEvent("MODIFIED" if was else "ADDED", change.item)
         if not was:
@@ -172,10 +172,10 @@ class ServedWatch:
 
 def _last_seen(change: StoreChange) -> StoredItem:
     """What a client that loses sight of the object is told: as it was, at the version of the change."""
-    if change.what is StoreChangeKind.DELETED or change.before is None:
+    if change.gone or change.before is None:
         return change.item
     before = change.before
-    meta = {**before.doc["metadata"], "resourceVersion": str(change.version)}
+    meta = {**before.meta, "resourceVersion": str(change.version)}
     return StoredItem(before.resource, before.key, change.version, {**before.doc, "metadata": meta})
 
 

@@ -25,7 +25,7 @@ from kubectl_eksdoc.kube.answers import ObjectNotFound
 from kubectl_eksdoc.kube.exchanges import Timing
 from kubectl_eksdoc.kube.sent import MANAGER, MERGE_PATCH, ApiWriter
 from kubectl_eksdoc.kube.transport import Transport
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, LostAnswer, NamedResource, precondition_failed
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, LostAnswer, precondition_failed
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import (
     RESTARTED_AT,
@@ -283,8 +283,7 @@ class PodActions:
         there = dict(answer.document)
         found = str((there.get("metadata") or {}).get("uid", ""))
         if found != uid:
-            named = NamedResource(resource.plural, resource.group, resource.kind)
-            return precondition_failed(named, name, "UID", uid, found).status
+            return precondition_failed(resource, name, "UID", uid, found).status
         return there
 
 
@@ -296,10 +295,7 @@ def exactly(there: Mapping[str, Any], patch: Found) -> Found:
 
 
 def path_to(resource: Resource, namespace: str, name: str) -> str:
-    """`namespace` "": the resource has none."""
-    root = f"/apis/{resource.group}" if resource.group else "/api"
-    within = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
-    return f"{root}/{resource.version}{within}/{resource.plural}/{quote(name, safe='')}"
+    return f"{resource.path_in(quote(namespace, safe=''))}/{quote(name, safe='')}"
 
 
 # Evictions as they are sent: of exactly one pod, by its UID, and never without time to stop.

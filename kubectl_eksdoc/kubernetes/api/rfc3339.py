@@ -8,9 +8,9 @@ from datetime import datetime, timedelta, timezone
 _FORM = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d*)?(?:Z|([+-])(\d\d):(\d\d))?\Z", re.ASCII)
 
 
-def parsed(text: str) -> datetime | None:
+def parsed(text: object) -> datetime | None:
     """In UTC; None for what is no time, or one of the calendar's first or last days, which zones lead out of."""
-    found = _FORM.match(text)
+    found = _FORM.match(text) if isinstance(text, str) else None
     if found is None:
         return None
     second, fraction, sign, hours, minutes = found.groups()

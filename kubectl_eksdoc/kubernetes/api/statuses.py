@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.kinds import Resource
 
 
 @frozen
@@ -83,39 +84,21 @@ class ApiRefusal(Exception):
         self.status = status
 
 
-@frozen
-class NamedResource:
-    """A resource in messages and details: ``leases.coordination.k8s.io``, and the kind of its objects."""
-
-    plural: str
-    group: str
-    kind: str
-
-    @property
-    def full_name(self) -> str:
-        return f"{self.plural}.{self.group}" if self.group else self.plural
-
-    @property
-    def full_kind(self) -> str:
-        """As messages about a bad object call it: ``PodDisruptionBudget.policy``."""
-        return f"{self.kind}.{self.group}" if self.group else self.kind
-
-
-def not_found(of: NamedResource, name: str) -> ApiRefusal:
+def not_found(of: Resource, name: str) -> ApiRefusal:
     return _of(404, "NotFound", f'{of.full_name} "{name}" not found', of, name)
 
 
-def already_exists(of: NamedResource, name: str) -> ApiRefusal:
+def already_exists(of: Resource, name: str) -> ApiRefusal:
     return _of(409, "AlreadyExists", f'{of.full_name} "{name}" already exists', of, name)
 
 
-def modified(of: NamedResource, name: str) -> ApiRefusal:
+def modified(of: Resource, name: str) -> ApiRefusal:
     """Somebody else wrote in between (an optimistic lock that did not hold)."""
     text = "the object has been modified; please apply your changes to the latest version and try again"
     return _of(409, "Conflict", f'Operation cannot be fulfilled on {of.full_name} "{name}": {text}', of, name)
 
 
-def precondition_failed(of: NamedResource, name: str, what: str, asked: str, there: str) -> ApiRefusal:
+def precondition_failed(of: Resource, name: str, what: str, asked: str, there: str) -> ApiRefusal:
     """`what`: ``UID`` or ``ResourceVersion``. Named by kind, not by resource: the storage layer knows no more."""
     happened = "deleted and then recreated" if what == "UID" else "modified"
     said = f"the {what} in the precondition ({asked}) does not match the {what} in record ({there})"
@@ -123,25 +106,26 @@ def precondition_failed(of: NamedResource, name: str, what: str, asked: str, the
     return ApiRefusal(ApiStatus(409, "Conflict", text, Details(name, "", of.kind)))
 
 
-def terminating(of: NamedResource, name: str, namespace: str) -> ApiRefusal:
+def terminating(of: Resource, name: str, namespace: str) -> ApiRefusal:
     """Nothing new in a namespace that is being deleted; evictions are something new."""
     text = f"unable to create new content in namespace {namespace} because it is being terminated"
     cause = StatusCause("NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace")
     return forbidden(of, name, text, (cause,))
 
 
-def forbidden(of: NamedResource, name: str, why: str, causes: Sequence[StatusCause] = ()) -> ApiRefusal:
+def forbidden(of: Resource, name: str, why: str, causes: Sequence[StatusCause] = ()) -> ApiRefusal:
     subject = f'{of.full_name} "{name}"' if name else of.full_name
     details = Details(name, of.group, of.plural, causes=tuple(causes))
     return ApiRefusal(ApiStatus(403, "Forbidden", f"{subject} is forbidden: {why}", details))
 
 
-def invalid(of: NamedResource, name: str, causes: Sequence[StatusCause]) -> ApiRefusal:
+def invalid(of: Resource, name: str, causes: Sequence[StatusCause]) -> ApiRefusal:
     """What validation says of an object: one cause for each field."""
     said = [f"{cause.where}: {cause.message}" for cause in causes]
     text = said[0] if len(said) == 1 else f"[{', '.join(said)}]"
+    kind = f"{of.kind}.{of.group}" if of.group else of.kind
     details = Details(name, of.group, of.kind, causes=tuple(causes))
-    return ApiRefusal(ApiStatus(422, "Invalid", f'{of.full_kind} "{name}" is invalid: {text}', details))
+    return ApiRefusal(ApiStatus(422, "Invalid", f'{kind} "{name}" is invalid: {text}', details))
 
 
 def bad_request(message: str) -> ApiRefusal:
@@ -152,5 +136,5 @@ def expired(message: str) -> ApiRefusal:
     return ApiRefusal(ApiStatus(410, "Expired", message))
 
 
-def _of(code: int, reason: str, message: str, of: NamedResource, name: str) -> ApiRefusal:
+def _of(code: int, reason: str, message: str, of: Resource, name: str) -> ApiRefusal:
     return ApiRefusal(ApiStatus(code, reason, message, Details(name, of.group, of.plural)))

@@ -9,12 +9,16 @@ pkg/apis/core/validation/validation.go (ValidateReplicationControllerSpec), Kube
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, StatusCause, invalid
 from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.selectors import from_document
 
 Path = tuple[str, ...]
@@ -22,7 +26,17 @@ Path = tuple[str, ...]
 NEGATIVE = "must be greater than or equal to 0"
 
 INVALID, FORBIDDEN, DUPLICATE = "FieldValueInvalid", "FieldValueForbidden", "FieldValueDuplicate"
-NOT_FOUND = "FieldValueNotFound"
+NOT_FOUND, NOT_SUPPORTED = "FieldValueNotFound", "FieldValueNotSupported"
+REQUIRED, TOO_LONG = "FieldValueRequired", "FieldValueTooLong"
+_WORDS = {
+    INVALID: "Invalid value",
+    FORBIDDEN: "Forbidden",
+    DUPLICATE: "Duplicate value",
+    NOT_FOUND: "Not found",
+    NOT_SUPPORTED: "Unsupported value",
+    REQUIRED: "Required value",
+    TOO_LONG: "Too long",
+}
 
 
 @frozen
@@ -41,10 +55,17 @@ class Problem:
 
     def worded(self, shown: str) -> str:
         """With what was found, as JSON has it."""
-        if self.reason == FORBIDDEN:
-            return f"Forbidden: {self.said}"
-        plain = {DUPLICATE: "Duplicate value", NOT_FOUND: "Not found"}.get(self.reason)
-        return f"{plain}: {shown}" if plain else f"Invalid value: {shown}: {self.said}"
+        found = "" if self.reason in (FORBIDDEN, REQUIRED, TOO_LONG) else shown
+        return ": ".join(filter(None, (_WORDS[self.reason], found, self.said)))
+
+
+def unfit(of: Resource, name: str, problems: Iterable[Problem]) -> ApiRefusal:
+    """422, with a cause for each."""
+    return invalid(
+        of,
+        name,
+        [StatusCause(e.reason, e.worded(json.dumps(e.found, separators=(",", ":"))), e.field) for e in problems],
+    )
 
 
 _ROLLED: tuple[Path, ...] = (("spec", "replicas"), ("spec", "minReadySeconds"), ("spec", "revisionHistoryLimit"))
@@ -117,6 +138,43 @@ def _of_selector(resource: str, doc: Doc) -> Iterator[Problem]:
         yield Problem("spec.selector", given, f"empty selector is invalid for {_CALLED.get(resource, 'deployment')}")
     elif not selector.matches(labels := at(doc, "spec", "template", "metadata", "labels") or {}):
         yield Problem("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
+
+
+_BOTH_SET = "minAvailable and maxUnavailable cannot be both set"
+_NOT_A_PERCENTAGE = (
+    "a valid percent string must be a numeric string followed by an ending '%' "
+    "(e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
+)
+_POLICIES = ("AlwaysAllow", "IfHealthyBudget")
+_PERCENT = re.compile(r"0*([0-9]+)%\Z")
+
+
+def budget_problems(spec: Doc) -> Iterator[Problem]:
+    """A spec with neither minAvailable nor maxUnavailable is accepted, and so is one without a selector.
+
+    Source: pkg/apis/policy/validation/validation.go (ValidatePodDisruptionBudgetSpec),
+    pkg/apis/apps/validation/validation.go (ValidatePositiveIntOrPercent, IsNotMoreThan100Percent), Kubernetes v1.36.
+    """
+    amounts, policy = ("minAvailable", "maxUnavailable"), spec.get("unhealthyPodEvictionPolicy")
+    if all(spec.get(name) is not None for name in amounts):
+        names = ("minAvailable", "selector", "maxUnavailable", "unhealthyPodEvictionPolicy")
+        yield Problem("spec", {f"{name[0].upper()}{name[1:]}": spec.get(name) for name in names}, _BOTH_SET)
+    for name in amounts:
+        if (amount := spec.get(name)) is not None and (said := _against(amount)):
+            yield Problem(f"spec.{name}", amount, said)
+    if policy is not None and policy not in _POLICIES:
+        said = f"supported values: {', '.join(map(json.dumps, _POLICIES))}"
+        yield Problem("spec.unhealthyPodEvictionPolicy", policy, said, NOT_SUPPORTED)
+
+
+def _against(amount: int | str) -> str:
+    """What is wrong with one amount, "" for nothing; a whole number has no upper bound."""
+    if isinstance(amount, int):
+        return NEGATIVE if amount < 0 else ""
+    match = _PERCENT.match(amount)
+    if match is None:
+        return _NOT_A_PERCENTAGE
+    return "must not be greater than 100%" if len(match[1]) > 3 or int(match[1]) > 100 else ""
 
 
 def _of_rollout(doc: Doc) -> Iterator[Problem]:

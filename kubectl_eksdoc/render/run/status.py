@@ -14,7 +14,8 @@ from kubectl_eksdoc.drain.run.account import nodes_of, phase_words
 from kubectl_eksdoc.drain.run.journal import Journaled
 from kubectl_eksdoc.drain.run.others import OthersNode
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, HeldLock, RunNote, RunPhase, RunSummary, Timed
+from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, HeldLock, RunPhase, RunSummary, Timed
+from kubectl_eksdoc.model.nodes import RunNote
 from kubectl_eksdoc.render.drain.findings import to_do
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.record import RecordCause, against_times, because, requests

@@ -18,8 +18,7 @@ from kubectl_eksdoc.model.placing import NODE_NAME_FIELD, NodeDemand, NodeTerm
 from kubectl_eksdoc.model.selectors import Requirement
 from kubectl_eksdoc.simulator.disruptions import NOT_READY, UNREACHABLE
 from kubectl_eksdoc.simulator.registry import Registry
-from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem
-from kubectl_eksdoc.simulator.workloads import templates
+from kubectl_eksdoc.simulator.store import NODES, PODS, Key, StoreChange, StoreChangeKind, StoredItem
 from kubectl_eksdoc.simulator.workloads.owning import Index, ObjectController, OncePerDocument, Owners
 from kubectl_eksdoc.simulator.workloads.replica_sets import scaled
 from kubectl_eksdoc.simulator.workloads.taints import NO_EXECUTE, NO_SCHEDULE, all_tolerated, taints_of
@@ -28,8 +27,6 @@ from kubectl_eksdoc.simulator.workloads.templates import (
     PodTemplates,
     Revisions,
     hash_in,
-    labels_of,
-    node_of,
 )
 
 # On which nodes a DaemonSet's pods belong, and how a pod says which node it is for.
@@ -65,8 +62,8 @@ class _Places:
     def __init__(self) -> None:
         self._read = OncePerDocument(_Demand)
 
-    def of(self, owner: StoredItem, node: Doc) -> _Place:
-        return self._read.of(templates.template_in(owner)).place(node)
+    def of(self, owner: StoredItem, node: StoredItem) -> _Place:
+        return self._read.of(owner.template).place(node)
 
 
 class _Demand:
@@ -79,16 +76,15 @@ class _Demand:
         self._tolerations = [*(spec.get("tolerations") or ()), *added_tolerations(spec)]
         self._decided: dict[str, tuple[Doc, Doc | None, _Place]] = {}
 
-    def place(self, node: Doc) -> _Place:
-        spec: Doc = node.get("spec") or {}
-        labels, name = node["metadata"].get("labels"), node["metadata"]["name"]
+    def place(self, node: StoredItem) -> _Place:
+        spec, labels, name = node.spec, node.meta.get("labels"), node.key[1]
         held = self._decided.get(name)
         if held is None or held[0] is not spec or held[1] is not labels:
             held = self._decided[name] = (spec, labels, self._decide(node, name))
         return held[2]
 
-    def _decide(self, node: Doc, name: str) -> _Place:
-        if self._name not in (None, "", name) or not self._demand.accepts(name, labels_of(node)):
+    def _decide(self, node: StoredItem, name: str) -> _Place:
+        if self._name not in (None, "", name) or not self._demand.accepts(name, node.labels):
             return _Place(False, False)
         if all_tolerated(taints_of(node, NO_SCHEDULE, NO_EXECUTE), self._tolerations):
             return _Place(True, True)
@@ -122,11 +118,11 @@ def for_node(spec: Doc, node: str) -> Doc:
     return with_value(spec, ("affinity", "nodeAffinity", REQUIRED), {"nodeSelectorTerms": [{"matchFields": fields}]})
 
 
-def target_of(pod: Doc) -> str:
+def target_of(pod: StoredItem) -> str:
     """The node that the pod is on, or is for; "" where it does not say."""
-    if node := node_of(pod):
-        return node
-    for term in at(pod, "spec", "affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms") or ():
+    if pod.node:
+        return pod.node
+    for term in at(pod.spec, "affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms") or ():
         for field in term.get("matchFields") or ():
             if (field.get("key"), field.get("operator")) == (NODE_NAME_FIELD, "In") and len(field["values"]) == 1:
                 return str(field["values"][0])
@@ -160,7 +156,7 @@ class _Rollout:
     now: datetime
 
     def is_new(self, pod: StoredItem) -> bool:
-        labels = templates.labels_of(pod.doc)
+        labels = pod.labels
         if self.generation and labels.get(GENERATION_LABEL) == self.generation:
             return True
         return bool(self.hash) and labels.get(HASH_LABEL) == self.hash
@@ -210,25 +206,25 @@ class _Rollout:
         return [pod for pod in staying if self.is_new(pod)], [pod for pod in staying if not self.is_new(pod)]
 
     def _available(self, pod: StoredItem) -> bool:
-        return templates.is_available(pod.doc, self.min_ready_s, self.now)
+        return pod.is_available(self.min_ready_s, self.now)
 
 
 def rollout_of(owner: StoredItem, hash_: str, nodes: int, now: datetime) -> _Rollout:
     """`nodes`: how many want a pod."""
-    rolling: Doc = at(owner.doc, "spec", "updateStrategy", "rollingUpdate") or {}
+    rolling: Doc = at(owner.spec, "updateStrategy", "rollingUpdate") or {}
     beside = scaled(rolling.get("maxSurge"), nodes, 0, up=True)
     away = scaled(rolling.get("maxUnavailable"), nodes, 1, up=True)
     return _Rollout(
         hash=hash_,
-        generation=templates.annotations_of(owner.doc).get(GENERATION_ANNOTATION, ""),
-        min_ready_s=int(owner.doc["spec"].get("minReadySeconds") or 0),
+        generation=owner.annotations.get(GENERATION_ANNOTATION, ""),
+        min_ready_s=owner.min_ready_s,
         most_away=away if away or beside else 1,
         most_beside=beside,
         now=now,
     )
 
 
-DAEMON_SETS, NODES = kinds.DAEMON_SETS.full_name, kinds.NODES.full_name
+DAEMON_SETS = kinds.DAEMON_SETS.full_name
 BURST = 250
 
 _ByNode = Mapping[str, list[StoredItem]]
@@ -237,7 +233,7 @@ _ByNode = Mapping[str, list[StoredItem]]
 class DaemonSets(ObjectController):
     """A `Controller`; keys are those of DaemonSets."""
 
-    resources = (DAEMON_SETS, templates.PODS, NODES)
+    resources = (DAEMON_SETS, PODS, NODES)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         super().__init__(registry, index)
@@ -248,25 +244,25 @@ class DaemonSets(ObjectController):
         self._revisions = Revisions(registry, index, kinds.DAEMON_SETS)
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
-        if change.item.resource == DAEMON_SETS:
-            return (change.item.key,)
-        if change.item.resource == NODES:
+        if change.resource == DAEMON_SETS:
+            return (change.key,)
+        if change.resource == NODES:
             return self._concerned(change)
         return self._owners.of(change)
 
     def look_after(self, item: StoredItem) -> float | None:
-        own = self._owners.claimed(item, templates.PODS)
+        own = self._owners.claimed(item, PODS)
         held = self._revisions.of(item, self._owners.matcher(item))
         latest = self._revisions.latest(item, held, _known_hash(item, own))
         by_node = _by_node(own)
-        nodes = [node.doc for node in self._registry.store.list(NODES)]
+        nodes = list(self._registry.store.list(NODES))
         wanting = sum(self._places.of(item, node).wanted for node in nodes)
-        rollout = rollout_of(item, hash_in(latest), wanting, self._registry.agenda.now)
+        rollout = rollout_of(item, hash_in(latest), wanting, self._registry.time)
         if not item.leaving:
             self._manage(item, by_node, nodes, rollout)
             if _strategy(item) == "RollingUpdate":
                 self._update(item, rollout)
-        live = {templates.labels_of(pod.doc).get(HASH_LABEL) for pod in own}
+        live = {pod.labels.get(HASH_LABEL) for pod in own}
         self._revisions.truncate(item, held, {each.key[1] for each in held if hash_in(each) in live or each is latest})
         return self._counted(item, by_node, nodes, rollout)
 
@@ -275,18 +271,18 @@ class DaemonSets(ObjectController):
         for item in self._registry.store.list(DAEMON_SETS):
             before = change.before
             if change.what is StoreChangeKind.MODIFIED and before is not None:
-                was = self._places.of(item, before.doc)
-                if self._places.of(item, change.item.doc) == was:
+                was = self._places.of(item, before)
+                if self._places.of(item, change.item) == was:
                     continue
             yield item.key
 
-    def _manage(self, item: StoredItem, by_node: _ByNode, nodes: list[Doc], rollout: _Rollout) -> None:
+    def _manage(self, item: StoredItem, by_node: _ByNode, nodes: list[StoredItem], rollout: _Rollout) -> None:
         """One pod where one belongs, none elsewhere."""
         missing: list[str] = []
         gone: list[StoredItem] = []
         names = set()
         for node in nodes:
-            name = node["metadata"]["name"]
+            name = node.key[1]
             names.add(name)
             place, there = self._places.of(item, node), by_node.get(name, [])
             if place.wanted and not there:
@@ -297,13 +293,13 @@ class DaemonSets(ObjectController):
                 gone += there
         for name, there in by_node.items():
             if name not in names:
-                gone += [pod for pod in there if not templates.node_of(pod.doc)]
+                gone += [pod for pod in there if not pod.node]
         self._sync(item, [pod for pod in gone if not pod.leaving], missing, rollout)
 
     def _update(self, item: StoredItem, rollout: _Rollout) -> None:
         """One step of a rolling update, from what there is now."""
-        by_node = _by_node(self._index.controlled(item.uid, templates.PODS))
-        wanting = [node.key[1] for node in self._registry.store.list(NODES) if self._places.of(item, node.doc).wanted]
+        by_node = _by_node(self._index.controlled(item.uid, PODS))
+        wanting = [node.key[1] for node in self._registry.store.list(NODES) if self._places.of(item, node).wanted]
         if any(not rollout.is_new(pod) for own in by_node.values() for pod in own):
             gone, beside = rollout.steps({name: by_node.get(name, []) for name in wanting})
             self._sync(item, gone, beside, rollout)
@@ -311,26 +307,26 @@ class DaemonSets(ObjectController):
     def _sync(self, item: StoredItem, gone: list[StoredItem], missing: list[str], rollout: _Rollout) -> None:
         namespace = item.key[0]
         for name in missing[:BURST]:
-            self._registry.create(templates.PODS, self._pod(item, name, rollout), namespace)
+            self._registry.create(PODS, self._pod(item, name, rollout), namespace)
         for pod in gone[:BURST]:
-            current = self._registry.store.get(templates.PODS, pod.key)
+            current = self._registry.find(PODS, pod.key)
             if current is not None and current.uid == pod.uid:
                 self._registry.delete(current)
 
     def _pod(self, item: StoredItem, node: str, rollout: _Rollout) -> Doc:
-        pod = self._templates.pod(self._tolerant.of(templates.template_in(item)), item, kinds.DAEMON_SETS)
+        pod = self._templates.pod(self._tolerant.of(item.template), item, kinds.DAEMON_SETS)
         labels = {**(pod["metadata"].get("labels") or {}), HASH_LABEL: rollout.hash}
         if rollout.generation:
             labels[GENERATION_LABEL] = rollout.generation
         made = with_value(pod, ("metadata", "labels"), labels)
         return {**made, "spec": for_node(pod["spec"], node)}
 
-    def _counted(self, item: StoredItem, by_node: _ByNode, nodes: list[Doc], rollout: _Rollout) -> float | None:
+    def _counted(self, item: StoredItem, by_node: _ByNode, nodes: list[StoredItem], rollout: _Rollout) -> float | None:
         """Write the status as of these pods; in how many seconds it changes by itself."""
         wanted = there = misplaced = ready = available = updated = 0
         soon: list[float] = []
         for node in nodes:
-            own = by_node.get(node["metadata"]["name"], [])
+            own = by_node.get(node.key[1], [])
             if not self._places.of(item, node).wanted:
                 misplaced += bool(own)
                 continue
@@ -339,8 +335,8 @@ class DaemonSets(ObjectController):
                 continue
             there += 1
             oldest = _oldest_first(own)[0]
-            left_s = templates.available_in(oldest.doc, rollout.min_ready_s, rollout.now)
-            ready += templates.is_ready(oldest.doc)
+            left_s = oldest.available_in(rollout.min_ready_s, rollout.now)
+            ready += oldest.ready
             available += left_s == 0.0
             updated += rollout.is_new(oldest)
             if left_s:
@@ -348,13 +344,13 @@ class DaemonSets(ObjectController):
         counted = {
             "numberAvailable": available,
             "numberUnavailable": wanted - available,
-            "observedGeneration": int(item.doc["metadata"].get("generation") or 0),
+            "observedGeneration": item.generation,
             "updatedNumberScheduled": updated,
         }
         status: Doc = {key: value for key, value in counted.items() if value}
         status |= {"currentNumberScheduled": there, "desiredNumberScheduled": wanted}
         status |= {"numberMisscheduled": misplaced, "numberReady": ready}
-        kept = {key: value for key, value in (item.doc.get("status") or {}).items() if key == "collisionCount"}
+        kept = {key: value for key, value in item.status.items() if key == "collisionCount"}
         self._report(item, {**kept, **status})
         return min(soon, default=None)
 
@@ -368,14 +364,14 @@ def _tolerant(template: Doc) -> Doc:
 def _by_node(own: Iterable[StoredItem]) -> dict[str, list[StoredItem]]:
     found: dict[str, list[StoredItem]] = {}
     for pod in own:
-        found.setdefault(target_of(pod.doc), []).append(pod)
+        found.setdefault(target_of(pod), []).append(pod)
     return found
 
 
 def _surplus(there: list[StoredItem], rollout: _Rollout) -> list[StoredItem]:
     """Pods that ended, and all but the oldest; where new ones come first, an old and a new one may be there."""
-    ended = [pod for pod in there if templates.is_finished(pod.doc)]
-    running = [pod for pod in there if not templates.is_finished(pod.doc) and not pod.leaving]
+    ended = [pod for pod in there if pod.finished]
+    running = [pod for pod in there if not pod.finished and not pod.leaving]
     if not rollout.most_beside:
         return ended + _oldest_first(running)[1:]
     new = [pod for pod in running if rollout.is_new(pod)]
@@ -388,7 +384,7 @@ def _oldest_first(own: list[StoredItem]) -> list[StoredItem]:
     return sorted(
         own,
         key=lambda pod: (
-            not templates.node_of(pod.doc),
+            not pod.node,
             pod.created,
             pod.key[1],
         ),
@@ -396,14 +392,14 @@ def _oldest_first(own: list[StoredItem]) -> list[StoredItem]:
 
 
 def _strategy(item: StoredItem) -> str:
-    return str(at(item.doc, "spec", "updateStrategy", "type") or "RollingUpdate")
+    return str(at(item.spec, "updateStrategy", "type") or "RollingUpdate")
 
 
 def _known_hash(item: StoredItem, own: Iterable[StoredItem]) -> str:
     """By which the controller that was here before called the template: that of pods of the same generation."""
-    generation = templates.annotations_of(item.doc).get(GENERATION_ANNOTATION)
+    generation = item.annotations.get(GENERATION_ANNOTATION)
     for pod in own:
-        labels = templates.labels_of(pod.doc)
+        labels = pod.labels
         if generation and labels.get(GENERATION_LABEL) == generation and labels.get(HASH_LABEL):
             return labels[HASH_LABEL]
     return ""

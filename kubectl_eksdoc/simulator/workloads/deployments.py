@@ -10,11 +10,10 @@ from datetime import datetime
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
-from kubectl_eksdoc.simulator.registry import Registry, condition
-from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem, moment
-from kubectl_eksdoc.simulator.workloads import templates
-from kubectl_eksdoc.simulator.workloads.owning import Index, ObjectController, Owners, controller_of, keys_of_owner
-from kubectl_eksdoc.simulator.workloads.replica_sets import REPLICA_SETS, wanted
+from kubectl_eksdoc.simulator.registry import Registry
+from kubectl_eksdoc.simulator.store import PODS, Key, StoreChange, StoredItem, moment
+from kubectl_eksdoc.simulator.workloads.owning import Index, ObjectController, Owners, keys_of_owner
+from kubectl_eksdoc.simulator.workloads.replica_sets import REPLICA_SETS
 from kubectl_eksdoc.simulator.workloads.rollouts import (
     DESIRED,
     REVISION,
@@ -41,32 +40,32 @@ _NO_DEADLINE = 2**31 - 1
 
 
 def status_of(
-    deployment: Doc, new: StoredItem | None, old: Sequence[StoredItem], limits: RolloutLimits, now: str
+    deployment: StoredItem, new: StoredItem | None, old: Sequence[StoredItem], limits: RolloutLimits, now: str
 ) -> Doc:
     """Counts, and whether enough is available; other conditions as they are."""
     every = [*old, *((new,) if new is not None else ())]
     available = _sum(every, "availableReplicas")
     counts = {
-        "observedGeneration": int(deployment["metadata"].get("generation") or 0),
+        "observedGeneration": deployment.generation,
         "replicas": _sum(every, "replicas"),
         "updatedReplicas": counted(new, "replicas") if new is not None else 0,
         "readyReplicas": _sum(every, "readyReplicas"),
         "availableReplicas": available,
-        "unavailableReplicas": max(0, sum(wanted(item.doc) for item in every) - available),
-        "collisionCount": int((deployment.get("status") or {}).get("collisionCount") or 0),
+        "unavailableReplicas": max(0, sum(item.replicas for item in every) - available),
+        "collisionCount": int(deployment.status.get("collisionCount") or 0),
     }
     made: Doc = {key: value for key, value in counts.items() if value}
     made["terminatingReplicas"] = _sum(every, "terminatingReplicas")
-    held = (deployment.get("status") or {}).get("conditions") or []
+    held = deployment.conditions
     made["conditions"] = with_condition(held, _availability(available, limits), now)
     return made
 
 
 def with_progress(
-    deployment: Doc, status: Doc, new: StoredItem | None, old: Sequence[StoredItem], now: datetime, text: str
+    deployment: StoredItem, status: Doc, new: StoredItem | None, old: Sequence[StoredItem], now: datetime, text: str
 ) -> Doc:
     """`status` with what it says of the rollout; `text` is `now` as metadata has times."""
-    held = condition(deployment, PROGRESSING)
+    held = deployment.condition(PROGRESSING)
     conditions: list[Doc] = status["conditions"]
     deadline_s = deadline_of(deployment)
     if deadline_s is None:
@@ -96,22 +95,23 @@ def progressing(status: str, reason: str, message: str) -> Doc:
     return {"type": PROGRESSING, "status": status, "reason": reason, "message": message}
 
 
-def deadline_of(deployment: Doc) -> int | None:
+def deadline_of(deployment: StoredItem) -> int | None:
     """None for a Deployment whose progress is not judged."""
-    given = deployment["spec"].get("progressDeadlineSeconds")
+    given = deployment.spec.get("progressDeadlineSeconds")
     return None if given is None or int(given) == _NO_DEADLINE else int(given)
 
 
-def complete(deployment: Doc, status: Doc) -> bool:
+def complete(deployment: StoredItem, status: Doc) -> bool:
     """`status` is of this generation, as `status_of` makes it."""
-    replicas = wanted(deployment)
+    replicas = deployment.replicas
     counts = [int(status.get(what) or 0) for what in ("updatedReplicas", "replicas", "availableReplicas")]
     return counts == [replicas] * 3
 
 
-def looked_at_again_s(deployment: Doc, status: Doc, now: datetime) -> float | None:
+def looked_at_again_s(deployment: StoredItem, status: Doc, now: datetime) -> float | None:
     """When it must be looked at to see whether it has taken too long."""
-    held, deadline_s = condition({"status": status}, PROGRESSING), deadline_of(deployment)
+    deadline_s = deadline_of(deployment)
+    held = next((each for each in status["conditions"] if each["type"] == PROGRESSING), None)
     if held is None or deadline_s is None or complete(deployment, status) or held.get("reason") == TIMED_OUT:
         return None
     if held.get("reason") == NEW_AVAILABLE:
@@ -134,16 +134,16 @@ def _over(status: Doc, held: Doc | None) -> bool:
 
 
 def _progress(
-    deployment: Doc, status: Doc, new: StoredItem | None, now: datetime, text: str, deadline_s: int
+    deployment: StoredItem, status: Doc, new: StoredItem | None, now: datetime, text: str, deadline_s: int
 ) -> list[Doc]:
     conditions: list[Doc] = status["conditions"]
-    held = condition(deployment, PROGRESSING)
-    kind, name = ("Deployment", deployment["metadata"]["name"]) if new is None else ("ReplicaSet", new.key[1])
+    held = deployment.condition(PROGRESSING)
+    kind, name = ("Deployment", deployment.key[1]) if new is None else ("ReplicaSet", new.key[1])
     subject = f'{kind} "{name}"'
     if complete(deployment, status):
         made = progressing("True", NEW_AVAILABLE, f"{subject} has successfully progressed.")
         return with_condition(conditions, made, text)
-    if _moved(deployment.get("status") or {}, status):
+    if _moved(deployment.status, status):
         made = progressing("True", "ReplicaSetUpdated", f"{subject} is progressing.")
         if held is not None and held["status"] == "True":
             made["lastTransitionTime"] = held["lastTransitionTime"]
@@ -174,7 +174,7 @@ def _timed_out(held: Doc | None, now: datetime, deadline_s: int) -> bool:
 
 def _failure(new: StoredItem | None, old: Sequence[StoredItem]) -> Doc | None:
     for item in (*((new,) if new is not None else ()), *old):
-        held = condition(item.doc, FAILURE)
+        held = item.condition(FAILURE)
         if held is not None:
             return {key: held[key] for key in ("type", "status", "reason", "message") if key in held}
     return None
@@ -190,7 +190,7 @@ DEPLOYMENTS = kinds.DEPLOYMENTS.full_name
 class Deployments(ObjectController):
     """A `Controller`; keys are those of Deployments."""
 
-    resources = (DEPLOYMENTS, REPLICA_SETS, templates.PODS)
+    resources = (DEPLOYMENTS, REPLICA_SETS, PODS)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         super().__init__(registry, index)
@@ -199,21 +199,21 @@ class Deployments(ObjectController):
         self._writing = False
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
-        if change.item.resource == DEPLOYMENTS:
-            return () if self._writing else (change.item.key,)
-        if change.item.resource == templates.PODS:
-            return self._waiting_for(change) if change.what is StoreChangeKind.DELETED else ()
+        if change.resource == DEPLOYMENTS:
+            return () if self._writing else (change.key,)
+        if change.resource == PODS:
+            return self._waiting_for(change) if change.gone else ()
         return self._owners.of(change)
 
     def look_after(self, item: StoredItem) -> float | None:
         own = self._owners.claimed(item, REPLICA_SETS)
         new, old = self._generations.told_apart(item, own)
-        limits = limits_of(item.doc)
+        limits = limits_of(item)
         if item.leaving:
-            self._write(item, status_of(item.doc, new, old, limits, self._registry.now))
+            self._write(item, status_of(item, new, old, limits, self._registry.now))
             return None
         item = self._with_pause(item)
-        if item.doc["spec"].get("paused") or self._was_scaled(item, new, old):
+        if item.spec.get("paused") or self._was_scaled(item, new, old):
             self._scale(item, new, old, limits)
             return None
         if limits.rolling:
@@ -223,19 +223,19 @@ class Deployments(ObjectController):
     def _waiting_for(self, change: StoreChange) -> Iterable[Key]:
         """Deployments that begin anew only when their last pod is gone."""
         for namespace, name in keys_of_owner(change, kinds.REPLICA_SETS):
-            parent = self._registry.store.get(REPLICA_SETS, (namespace, name))
-            owner = controller_of(parent.doc) if parent is not None else None
+            parent = self._registry.find(REPLICA_SETS, (namespace, name))
+            owner = parent.controller if parent is not None else None
             if owner is not None and owner["kind"] == kinds.DEPLOYMENTS.kind:
-                held = self._registry.store.get(DEPLOYMENTS, (namespace, owner["name"]))
-                if held is not None and not limits_of(held.doc).rolling:
+                held = self._registry.find(DEPLOYMENTS, (namespace, owner["name"]))
+                if held is not None and not limits_of(held).rolling:
                     yield held.key
 
     def _with_pause(self, item: StoredItem) -> StoredItem:
         """With a Progressing condition that says that it is paused, or goes on."""
-        held = condition(item.doc, PROGRESSING)
+        held = item.condition(PROGRESSING)
         reason = held.get("reason") if held else ""
-        paused = bool(item.doc["spec"].get("paused"))
-        if deadline_of(item.doc) is None or reason == TIMED_OUT:
+        paused = bool(item.spec.get("paused"))
+        if deadline_of(item) is None or reason == TIMED_OUT:
             return item
         if paused == (reason == "DeploymentPaused"):
             return item
@@ -243,9 +243,9 @@ class Deployments(ObjectController):
         return self._conditioned(item, progressing("Unknown", word[0], f"Deployment is {word[1]}"))
 
     def _was_scaled(self, item: StoredItem, new: StoredItem | None, old: Sequence[StoredItem]) -> bool:
-        replicas = wanted(item.doc)
+        replicas = item.replicas
         every = [*old, *((new,) if new is not None else ())]
-        return any(noted(each, DESIRED) not in (None, replicas) for each in every if wanted(each.doc))
+        return any(noted(each, DESIRED) not in (None, replicas) for each in every if each.replicas)
 
     def _scale(self, item: StoredItem, new: StoredItem | None, old: list[StoredItem], limits: RolloutLimits) -> None:
         """Only sizes change: no new ReplicaSet is made."""
@@ -254,9 +254,9 @@ class Deployments(ObjectController):
             item = self._revised(item, new)
         sizes = scaled_sizes(limits, new, old, counted(item, "replicas"))
         new, old = self._resized(limits, sizes, new, old, note=len(sizes) > 1)
-        if item.doc["spec"].get("paused"):
+        if item.spec.get("paused"):
             self._generations.clean_up(item, old)
-        self._write(item, status_of(item.doc, new, old, limits, self._registry.now))
+        self._write(item, status_of(item, new, old, limits, self._registry.now))
 
     def _roll(
         self, item: StoredItem, new: StoredItem | None, old: list[StoredItem], limits: RolloutLimits
@@ -272,7 +272,7 @@ class Deployments(ObjectController):
         self, item: StoredItem, new: StoredItem | None, old: list[StoredItem], limits: RolloutLimits
     ) -> float | None:
         """The old pods must be gone before the new ones are made."""
-        running = [each for each in old if wanted(each.doc)]
+        running = [each for each in old if each.replicas]
         if running:
             new, old = self._resized(limits, [(each, 0) for each in running], new, old)
             return self._progressed(item, new, old, limits)
@@ -280,12 +280,12 @@ class Deployments(ObjectController):
             return self._progressed(item, new, old, limits)
         item, there = self._latest(item, new, old, limits)
         latest, old = self._resized(limits, [(there, limits.replicas)], there, old)
-        if complete(item.doc, status_of(item.doc, latest, old, limits, self._registry.now)):
+        if complete(item, status_of(item, latest, old, limits, self._registry.now)):
             self._generations.clean_up(item, old)
         return self._progressed(item, latest, old, limits)
 
     def _runs(self, item: StoredItem) -> bool:
-        return any(not templates.is_finished(pod.doc) for pod in self._index.controlled(item.uid, templates.PODS))
+        return any(not pod.finished for pod in self._index.controlled(item.uid, PODS))
 
     def _latest(
         self, item: StoredItem, new: StoredItem | None, old: Sequence[StoredItem], limits: RolloutLimits
@@ -294,15 +294,15 @@ class Deployments(ObjectController):
         if new is not None:
             new = self._generations.synced(item, new, old)
             item = self._revised(item, new)
-            if deadline_of(item.doc) is not None and condition(item.doc, PROGRESSING) is None:
+            if deadline_of(item) is not None and item.condition(PROGRESSING) is None:
                 text = f'Found new replica set "{new.key[1]}"'
                 item = self._conditioned(item, progressing("True", "FoundNewReplicaSet", text))
             return item, new
         new, collisions = self._generations.create(item, old, limits)
         item = self._revised(item, new)
-        if collisions != int(at(item.doc, "status", "collisionCount") or 0):
+        if collisions != int(at(item.status, "collisionCount") or 0):
             item = self._written(item, with_value(item.doc, ("status", "collisionCount"), collisions))
-        if deadline_of(item.doc) is not None:
+        if deadline_of(item) is not None:
             text = f'Created new replica set "{new.key[1]}"'
             item = self._conditioned(item, progressing("True", "NewReplicaSetCreated", text))
         return item, new
@@ -311,31 +311,31 @@ class Deployments(ObjectController):
         self, limits: RolloutLimits, sizes: Sizes, new: StoredItem | None, old: Sequence[StoredItem], note: bool = False
     ) -> tuple[StoredItem | None, list[StoredItem]]:
         """Both as they are after that; `note`: what the deployment wants is noted where the size stays, too."""
-        made = {each.uid: (each, size) for each, size in sizes if note or wanted(each.doc) != size}
+        made = {each.uid: (each, size) for each, size in sizes if note or each.replicas != size}
         written = {uid: self._generations.resize(each, size, limits) for uid, (each, size) in made.items()}
         return written.get(new.uid, new) if new is not None else None, [written.get(each.uid, each) for each in old]
 
     def _revised(self, item: StoredItem, new: StoredItem) -> StoredItem:
         """With the revision of its newest ReplicaSet."""
-        revision = templates.annotations_of(new.doc).get(REVISION)
-        if revision is None or templates.annotations_of(item.doc).get(REVISION) == revision:
+        revision = new.annotations.get(REVISION)
+        if revision is None or item.annotations.get(REVISION) == revision:
             return item
-        annotations = {**templates.annotations_of(item.doc), REVISION: revision}
+        annotations = {**item.annotations, REVISION: revision}
         return self._written(item, with_value(item.doc, ("metadata", "annotations"), annotations))
 
     def _conditioned(self, item: StoredItem, new: Doc) -> StoredItem:
-        held = at(item.doc, "status", "conditions") or []
+        held = item.conditions
         made = with_condition(held, new, self._registry.now)
         return self._written(item, with_value(item.doc, ("status", "conditions"), made))
 
     def _progressed(
         self, item: StoredItem, new: StoredItem | None, old: Sequence[StoredItem], limits: RolloutLimits
     ) -> float | None:
-        status = status_of(item.doc, new, old, limits, self._registry.now)
-        now = self._registry.agenda.now
-        status = with_progress(item.doc, status, new, old, now, self._registry.now)
+        status = status_of(item, new, old, limits, self._registry.now)
+        now = self._registry.time
+        status = with_progress(item, status, new, old, now, self._registry.now)
         self._write(item, status)
-        return looked_at_again_s(item.doc, status, now)
+        return looked_at_again_s(item, status, now)
 
     def _write(self, item: StoredItem, status: Doc) -> None:
         if status != item.doc.get("status"):

@@ -14,8 +14,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.registry import Registry
-from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem
-from kubectl_eksdoc.simulator.workloads import templates
+from kubectl_eksdoc.simulator.store import NODES, PODS, Key, StoreChange, StoreChangeKind, StoredItem
 from kubectl_eksdoc.simulator.workloads.owning import Index, ObjectController, keys_of_owner, reference_to
 
 # Endpoints of a Service: what one says of a pod, and the ports it is reached at.
@@ -28,40 +27,40 @@ from kubectl_eksdoc.simulator.workloads.owning import Index, ObjectController, k
 ZONE = "topology.kubernetes.io/zone"
 
 
-def addresses(pod: Doc, family: str) -> list[str]:
+def addresses(pod: StoredItem, family: str) -> list[str]:
     """Those of the family; of a pod that has ended none."""
-    if templates.is_finished(pod):
+    if pod.finished:
         return []
-    status = pod.get("status") or {}
+    status = pod.status
     held = [each["ip"] for each in status.get("podIPs") or () if each.get("ip")]
     if not held and status.get("podIP"):
         held = [status["podIP"]]
     return [each for each in held if (":" in each) == (family == "IPv6")]
 
 
-def endpoint(pod: StoredItem, service: Doc, found: list[str], zone: str | None) -> Doc:
+def endpoint(pod: StoredItem, service: StoredItem, found: list[str], zone: str | None) -> Doc:
     """The endpoint of a pod; terminating ones serve as long as they are ready."""
-    serving, terminating = templates.is_ready(pod.doc), pod.leaving
-    ready = bool(service["spec"].get("publishNotReadyAddresses")) or (serving and not terminating)
+    serving, terminating = pod.ready, pod.leaving
+    ready = bool(service.spec.get("publishNotReadyAddresses")) or (serving and not terminating)
     made: Doc = {
         "addresses": found,
         "conditions": {"ready": ready, "serving": serving, "terminating": terminating},
         "targetRef": {"kind": "Pod", "namespace": pod.key[0], "name": pod.key[1], "uid": pod.uid},
     }
-    spec = pod.doc["spec"]
-    if spec.get("nodeName"):
-        made["nodeName"] = spec["nodeName"]
+    spec = pod.spec
+    if pod.node:
+        made["nodeName"] = pod.node
     if zone:
         made["zone"] = zone
-    if spec.get("hostname") and spec.get("subdomain") == service["metadata"]["name"]:
+    if spec.get("hostname") and spec.get("subdomain") == service.key[1]:
         made["hostname"] = spec["hostname"]
     return made
 
 
-def ports(service: Doc, pod: Doc) -> list[Doc]:
+def ports(service: StoredItem, pod: StoredItem) -> list[Doc]:
     """Ports of the pod behind those of the service; one whose name the pod does not have is left out."""
     made = []
-    for each in service["spec"].get("ports") or ():
+    for each in service.spec.get("ports") or ():
         protocol = each.get("protocol") or "TCP"
         number = _number(each, protocol, pod)
         if number is None:
@@ -73,7 +72,7 @@ def ports(service: Doc, pod: Doc) -> list[Doc]:
     return made
 
 
-def _number(port: Doc, protocol: str, pod: Doc) -> int | None:
+def _number(port: Doc, protocol: str, pod: StoredItem) -> int | None:
     target = port.get("targetPort") or port["port"]
     if isinstance(target, int):
         return target
@@ -83,9 +82,9 @@ def _number(port: Doc, protocol: str, pod: Doc) -> int | None:
     return None
 
 
-def _named(pod: Doc) -> Iterable[tuple[str, str, int]]:
+def _named(pod: StoredItem) -> Iterable[tuple[str, str, int]]:
     """Named ports of the containers, then of the sidecars."""
-    spec = pod["spec"]
+    spec = pod.spec
     sidecars = [each for each in spec.get("initContainers") or () if each.get("restartPolicy") == "Always"]
     for container in (*(spec.get("containers") or ()), *sidecars):
         for each in container.get("ports") or ():
@@ -172,18 +171,18 @@ class Memberships:
 
     def note(self, change: StoreChange) -> None:
         """A Service came, changed or went."""
-        key = change.item.key
+        key = change.key
         before = self._selectors.pop(key, None)
         if before:
             self._by_pair[_pair(key, before)].pop(key, None)
-        selector = change.item.doc["spec"].get("selector")
-        if selector and change.what is not StoreChangeKind.DELETED:
+        selector = change.item.spec.get("selector")
+        if selector and not change.gone:
             self._selectors[key] = selector
             self._by_pair[_pair(key, selector)][key] = None
 
     def of(self, pod: StoredItem) -> list[Key]:
         """The Services that select it."""
-        labels = templates.labels_of(pod.doc)
+        labels = pod.labels
         return [
             key
             for pair in labels.items()
@@ -193,7 +192,7 @@ class Memberships:
 
     def concerned(self, change: StoreChange) -> Iterable[Key]:
         """Those whose endpoints may change with the pod."""
-        if change.before is None or change.what is StoreChangeKind.DELETED:
+        if change.before is None or change.gone:
             return self.of(change.item)
         if _seen(change.before) == _seen(change.item):
             return ()
@@ -206,14 +205,13 @@ def _pair(key: Key, selector: dict[str, str]) -> _Pair:
 
 def _seen(pod: StoredItem) -> tuple[object, ...]:
     """All of a pod that its endpoints show."""
-    status = pod.doc.get("status") or {}
+    status = pod.status
     ips = status.get("podIPs") or status.get("podIP")
-    shown = (ips, templates.labels_of(pod.doc), templates.node_of(pod.doc), pod.doc["spec"].get("hostname"))
-    return (*shown, templates.is_ready(pod.doc), templates.is_finished(pod.doc), pod.leaving)
+    shown = (ips, pod.labels, pod.node, pod.spec.get("hostname"))
+    return (*shown, pod.ready, pod.finished, pod.leaving)
 
 
-SERVICES, NODES = kinds.SERVICES.full_name, kinds.NODES.full_name
-SLICES = kinds.ENDPOINT_SLICES.full_name
+SERVICES, SLICES = kinds.SERVICES.full_name, kinds.ENDPOINT_SLICES.full_name
 
 MANAGED_BY, MANAGER = "endpointslice.kubernetes.io/managed-by", "endpointslice-controller.k8s.io"
 SERVICE_NAME, HEADLESS = "kubernetes.io/service-name", "service.kubernetes.io/headless"
@@ -237,7 +235,7 @@ class _Known(NamedTuple):
 class EndpointSlices(ObjectController):
     """A `Controller`; keys are those of Services."""
 
-    resources = (SERVICES, templates.PODS, NODES, SLICES)
+    resources = (SERVICES, PODS, NODES, SLICES)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         super().__init__(registry, index)
@@ -249,12 +247,12 @@ class EndpointSlices(ObjectController):
         item = change.item
         if item.resource == SERVICES:
             self._memberships.note(change)
-            if change.what is StoreChangeKind.DELETED:
+            if change.gone:
                 self._known.pop(item.uid, None)
             return (item.key,)
         if item.resource == SLICES:
             return () if self._writing else keys_of_owner(change, kinds.SERVICES)
-        if item.resource == templates.PODS:
+        if item.resource == PODS:
             return self._memberships.concerned(change)
         if (
             change.before is not None
@@ -265,7 +263,7 @@ class EndpointSlices(ObjectController):
         return [key for pod in self._index.on_node(item.key[1]) for key in self._memberships.of(pod)]
 
     def look_after(self, service: StoredItem) -> None:
-        spec = service.doc["spec"]
+        spec = service.spec
         selector = spec.get("selector")
         if service.leaving or not selector or spec.get("type") == "ExternalName":
             return
@@ -286,7 +284,7 @@ class EndpointSlices(ObjectController):
         self, service: StoredItem, family: str, own: list[StoredItem], held: list[StoredItem]
     ) -> None:
         order: dict[_Ports, list[Doc]] = {}
-        wanted = self._wanted(service.doc, family, own, order)
+        wanted = self._wanted(service, family, own, order)
         by_ports: dict[_Ports, list[StoredItem]] = {}
         for item in held:
             by_ports.setdefault(_frozen(item.doc.get("ports")), []).append(item)
@@ -311,17 +309,17 @@ class EndpointSlices(ObjectController):
             self._registry.delete(item)
 
     def _wanted(
-        self, service: Doc, family: str, own: Iterable[StoredItem], order: dict[_Ports, list[Doc]]
+        self, service: StoredItem, family: str, own: Iterable[StoredItem], order: dict[_Ports, list[Doc]]
     ) -> dict[_Ports, dict[str, Doc]]:
         """Endpoints by the ports they are reached at and the pod's UID; `order` gets the ports as they are listed."""
-        known = self._known.get(service["metadata"]["uid"], {})
+        known = self._known.get(service.uid, {})
         seen: dict[str, _Known] = {}
         found: dict[_Ports, dict[str, Doc]] = {}
         for pod in own:
-            node = self._registry.store.get(NODES, ("", templates.node_of(pod.doc)))
+            node = self._registry.find(NODES, ("", pod.node))
             zone = _zone(node) if node is not None else None
             held = known.get(pod.uid + family)
-            if held is None or held.pod is not pod or held.zone != zone or held.spec is not service["spec"]:
+            if held is None or held.pod is not pod or held.zone != zone or held.spec is not service.spec:
                 held = _look(pod, service, family, zone)
             seen[pod.uid + family] = held
             if held.endpoint is None or (node is None and self._index.held(NODES)):
@@ -329,13 +327,13 @@ class EndpointSlices(ObjectController):
             order.setdefault(held.frozen, held.ports)
             found.setdefault(held.frozen, {})[pod.uid] = held.endpoint
         others = {key: value for key, value in known.items() if not key.endswith(family)}
-        self._known[service["metadata"]["uid"]] = {**others, **seen}
+        self._known[service.uid] = {**others, **seen}
         return found
 
     def _write(self, item: StoredItem, service: StoredItem, listed: list[Doc], ports: list[Doc]) -> None:
         """Write a slice, if that changes anything."""
-        meta = item.doc["metadata"]
-        labels = _labels(service.doc)
+        meta = item.meta
+        labels = _labels(service)
         same = (item.doc.get("endpoints") or []) == listed and (item.doc.get("ports") or []) == ports
         if same and meta.get("labels") == labels:
             return
@@ -346,7 +344,7 @@ class EndpointSlices(ObjectController):
     def _made(self, service: StoredItem, family: str, listed: list[Doc], ports: list[Doc]) -> Doc:
         meta = {
             "generateName": service.key[1] + "-",
-            "labels": _labels(service.doc),
+            "labels": _labels(service),
             "annotations": {TRIGGERED: self._registry.now},
             "ownerReferences": [reference_to(service, kinds.SERVICES)],
         }
@@ -354,24 +352,24 @@ class EndpointSlices(ObjectController):
         return {**kind, "metadata": meta, "addressType": family, "endpoints": listed, "ports": ports}
 
 
-def _look(pod: StoredItem, service: Doc, family: str, zone: str | None) -> _Known:
-    reached_at = addresses(pod.doc, family)
-    listed = ports(service, pod.doc) if reached_at else []
+def _look(pod: StoredItem, service: StoredItem, family: str, zone: str | None) -> _Known:
+    reached_at = addresses(pod, family)
+    listed = ports(service, pod) if reached_at else []
     made = endpoint(pod, service, reached_at, zone) if reached_at else None
-    return _Known(pod, service["spec"], zone, _frozen(listed), listed, made)
+    return _Known(pod, service.spec, zone, _frozen(listed), listed, made)
 
 
-def _labels(service: Doc) -> dict[str, str]:
+def _labels(service: StoredItem) -> dict[str, str]:
     """Those of the service, and by whom the slice is kept and for whom."""
-    kept = {key: value for key, value in templates.labels_of(service).items() if key not in (MANAGED_BY, SERVICE_NAME)}
+    kept = {key: value for key, value in service.labels.items() if key not in (MANAGED_BY, SERVICE_NAME)}
     kept.pop(HEADLESS, None)
-    if service["spec"].get("clusterIP") == "None":
+    if service.spec.get("clusterIP") == "None":
         kept[HEADLESS] = ""
-    return {**kept, MANAGED_BY: MANAGER, SERVICE_NAME: service["metadata"]["name"]}
+    return {**kept, MANAGED_BY: MANAGER, SERVICE_NAME: service.key[1]}
 
 
 def _managed(item: StoredItem) -> bool:
-    return templates.labels_of(item.doc).get(MANAGED_BY) == MANAGER
+    return item.labels.get(MANAGED_BY) == MANAGER
 
 
 def _family(item: StoredItem) -> str:
@@ -379,7 +377,7 @@ def _family(item: StoredItem) -> str:
 
 
 def _zone(node: StoredItem) -> str | None:
-    return templates.labels_of(node.doc).get(ZONE)
+    return node.labels.get(ZONE)
 
 
 def _frozen(ports: Iterable[Doc] | None) -> _Ports:

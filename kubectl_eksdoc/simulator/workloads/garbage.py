@@ -13,8 +13,16 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.simulator.disruptions import disrupted
 from kubectl_eksdoc.simulator.registry import DeleteOptions, Registry
-from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem
-from kubectl_eksdoc.simulator.workloads import templates
+from kubectl_eksdoc.simulator.store import (
+    CLAIMS,
+    NAMESPACES,
+    NODES,
+    PODS,
+    Key,
+    StoreChange,
+    StoreChangeKind,
+    StoredItem,
+)
 from kubectl_eksdoc.simulator.workloads.owning import Index, ObjectController, is_missing
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
@@ -27,11 +35,11 @@ class Garbage(ObjectController):
 
     def __init__(self, registry: Registry, index: Index) -> None:
         super().__init__(registry, index)
-        self.resources = registry.traits.keys()
+        self.resources = registry.served.keys()
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
         owners = change.item.owners
-        if change.what is StoreChangeKind.DELETED:
+        if change.gone:
             gone = change.item.uid
             yield from (("", item.uid) for item in self._index.dependents(gone))
             yield from (("", owner["uid"]) for owner in owners)  # it may have waited for this one
@@ -133,8 +141,6 @@ def _asked(item: StoredItem) -> str:
 # Finished pods beyond the threshold of 12,500 are left alone.
 
 
-NODES = kinds.NODES.full_name
-
 PERIOD_S = 20.0
 """It looks as often as that (gcCheckPeriod)."""
 
@@ -147,27 +153,27 @@ REASON, MESSAGE = "DeletionByPodGC", "PodGC: node no longer exists"
 class PodGarbage(ObjectController):
     """A `Controller`; keys are ("", name of a node). Without any node in the store none is missed."""
 
-    resources = (NODES, templates.PODS)
+    resources = (NODES, PODS)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         super().__init__(registry, index)
         self._due: dict[str, float] = {}
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
-        if change.item.resource == NODES:
-            return (change.item.key,) if change.what is not StoreChangeKind.MODIFIED else ()
-        node = templates.node_of(change.item.doc)
-        if change.what is StoreChangeKind.DELETED or not node or self._there(node):
+        if change.resource == NODES:
+            return (change.key,) if change.what is not StoreChangeKind.MODIFIED else ()
+        node = change.item.node
+        if change.gone or not node or self._there(node):
             return ()
         before = change.before
-        return (("", node),) if before is None or templates.node_of(before.doc) != node else ()
+        return (("", node),) if before is None or before.node != node else ()
 
     def reconcile(self, key: Key) -> float | None:
         node = key[1]
         if self._there(node) or not self._index.held(NODES):
             self._due.pop(node, None)
             return None
-        now_s = self._registry.agenda.seconds
+        now_s = self._registry.seconds
         due_s = self._due.setdefault(node, now_s + (-now_s % PERIOD_S) + QUARANTINE_S)
         if now_s < due_s:
             return due_s - now_s
@@ -177,11 +183,11 @@ class PodGarbage(ObjectController):
         return None
 
     def _there(self, node: str) -> bool:
-        return self._registry.store.get(NODES, ("", node)) is not None
+        return self._registry.find(NODES, ("", node)) is not None
 
     def _remove(self, pod: StoredItem) -> None:
-        if not templates.is_finished(pod.doc):
-            doc = disrupted(pod.doc, REASON, MESSAGE, self._registry.now)
+        if not pod.finished:
+            doc = disrupted(pod, REASON, MESSAGE, self._registry.now)
             pod = self._registry.update(pod, with_value(doc, ("status", "phase"), "Failed"), status=True)
         self._registry.delete(pod, DeleteOptions(grace_s=0))
 
@@ -192,7 +198,6 @@ class PodGarbage(ObjectController):
 # (OrderedNamespaceDeletion).
 
 
-NAMESPACES, PODS = kinds.NAMESPACES.full_name, kinds.PODS.full_name
 FINALIZER = "kubernetes"
 
 
@@ -201,38 +206,38 @@ class Namespaces:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self.resources = registry.traits.keys()
+        self.resources = registry.served.keys()
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
-        if change.item.resource == NAMESPACES:
-            return (change.item.key,) if change.item.leaving else ()
-        namespace = ("", change.item.key[0])
-        if change.what is not StoreChangeKind.DELETED or not namespace[1]:
+        if change.resource == NAMESPACES:
+            return (change.key,) if change.item.leaving else ()
+        namespace = ("", change.key[0])
+        if not change.gone or not namespace[1]:
             return ()
-        held = self._registry.store.get(NAMESPACES, namespace)
+        held = self._registry.find(NAMESPACES, namespace)
         return (namespace,) if held is not None and held.leaving else ()
 
     def reconcile(self, key: Key) -> float | None:
-        item = self._registry.store.get(NAMESPACES, key)
+        item = self._registry.find(NAMESPACES, key)
         if item is None or not item.leaving:
             return None
         pods = self._content((PODS,), key[1])
-        left = pods or self._content(self._registry.traits, key[1])
+        left = pods or self._content(self._registry.served, key[1])
         for each in left:
             if not each.leaving:
                 self._registry.delete(each)
-        if not self._content(self._registry.traits, key[1]):
+        if not self._content(self._registry.served, key[1]):
             self._finalize(item)
         elif pods and not self._content((PODS,), key[1]):
             return 0.0
         return None
 
     def _content(self, resources: Iterable[str], namespace: str) -> list[StoredItem]:
-        store, traits = self._registry.store, self._registry.traits
-        return [item for name in resources if traits[name].namespaced for item in store.list(name, namespace)]
+        store, served = self._registry.store, self._registry.served
+        return [item for name in resources if served[name].namespaced for item in store.list(name, namespace)]
 
     def _finalize(self, item: StoredItem) -> None:
-        kept = [each for each in at(item.doc, "spec", "finalizers") or () if each != FINALIZER]
+        kept = [each for each in at(item.spec, "finalizers") or () if each != FINALIZER]
         self._registry.put(item, ("spec", "finalizers"), kept)
 
 
@@ -241,21 +246,20 @@ class Namespaces:
 # Source: pkg/controller/volume/pvcprotection/pvc_protection_controller.go (podUsesPVC), Kubernetes v1.36.
 
 
-CLAIMS, CLAIM_PROTECTION_PODS = kinds.CLAIMS.full_name, kinds.PODS.full_name
 CLAIM_PROTECTION_FINALIZER = "kubernetes.io/pvc-protection"
 
 
 class ClaimProtection(ObjectController):
     """A `Controller`; keys are those of claims."""
 
-    resources = (CLAIMS, CLAIM_PROTECTION_PODS)
+    resources = (CLAIMS, PODS)
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
-        if change.item.resource == CLAIMS:
-            return (change.item.key,) if _is_held(change.item) else ()
-        if change.what is not StoreChangeKind.DELETED:
+        if change.resource == CLAIMS:
+            return (change.key,) if _is_held(change.item) else ()
+        if not change.gone:
             return ()
-        return [(change.item.key[0], name) for name in claims_of(change.item.doc)]
+        return [(change.key[0], name) for name in claims_of(change.item.doc)]
 
     def look_after(self, item: StoredItem) -> None:
         if _is_held(item) and not self._is_used(item.key):
@@ -263,8 +267,8 @@ class ClaimProtection(ObjectController):
 
     def _is_used(self, key: Key) -> bool:
         """By a pod that has a node: no kubelet starts one whose claim is being deleted."""
-        pods = self._registry.store.list(CLAIM_PROTECTION_PODS, key[0])
-        return any(at(pod.doc, "spec", "nodeName") and key[1] in claims_of(pod.doc) for pod in pods)
+        pods = self._registry.store.list(PODS, key[0])
+        return any(pod.node and key[1] in claims_of(pod.doc) for pod in pods)
 
 
 def _is_held(claim: StoredItem) -> bool:
@@ -297,26 +301,26 @@ TAKES_S = 3.0
 class DetachController(ObjectController):
     """A `Controller`; keys are those of attachments."""
 
-    resources = (ATTACHMENTS, templates.PODS)
+    resources = (ATTACHMENTS, PODS)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         super().__init__(registry, index)
         self._due: dict[Key, float] = {}
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
-        if change.item.resource == ATTACHMENTS:
-            return (change.item.key,) if change.what is StoreChangeKind.ADDED else ()
-        node = templates.node_of(change.item.doc)
-        if change.what is not StoreChangeKind.DELETED or not node or not claims_of(change.item.doc):
+        if change.resource == ATTACHMENTS:
+            return (change.key,) if change.what is StoreChangeKind.ADDED else ()
+        node = change.item.node
+        if not change.gone or not node or not claims_of(change.item.doc):
             return ()
-        return [item.key for item in self._registry.store.list(ATTACHMENTS) if at(item.doc, "spec", "nodeName") == node]
+        return [item.key for item in self._registry.store.list(ATTACHMENTS) if item.node == node]
 
     def reconcile(self, key: Key) -> float | None:
-        item = self._registry.store.get(ATTACHMENTS, key)
+        item = self._registry.find(ATTACHMENTS, key)
         if item is None or self._is_used(item):
             self._due.pop(key, None)
             return None
-        now_s = self._registry.agenda.seconds
+        now_s = self._registry.seconds
         due_s = self._due.setdefault(key, now_s + TAKES_S)
         if now_s < due_s:
             return due_s - now_s
@@ -326,12 +330,12 @@ class DetachController(ObjectController):
 
     def _is_used(self, attachment: StoredItem) -> bool:
         """What a pod holds inline has no name here, and counts as used."""
-        volume = at(attachment.doc, "spec", "source", "persistentVolumeName")
+        volume = at(attachment.spec, "source", "persistentVolumeName")
         if not volume:
             return True
-        for pod in self._index.on_node(str(at(attachment.doc, "spec", "nodeName"))):
+        for pod in self._index.on_node(attachment.node):
             for name in claims_of(pod.doc):
-                claim = self._registry.store.get(CLAIMS, (pod.key[0], name))
-                if claim is not None and at(claim.doc, "spec", "volumeName") == volume:
+                claim = self._registry.find(CLAIMS, (pod.key[0], name))
+                if claim is not None and at(claim.spec, "volumeName") == volume:
                     return True
         return False

@@ -13,14 +13,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
+from kubectl_eksdoc.kubernetes.api.defaults import with_defaults
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
-from kubectl_eksdoc.simulator.registry import DeleteOptions, Registry, condition, put
-from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem, later, moment, rfc3339
-from kubectl_eksdoc.simulator.workloads import templates
+from kubectl_eksdoc.simulator.registry import DeleteOptions, Registry, put
+from kubectl_eksdoc.simulator.store import PODS, Key, StoreChange, StoredItem, later, moment, rfc3339
 from kubectl_eksdoc.simulator.workloads.owning import Index, ObjectController, Owners, keys_of_owner, may_be_adopted
 from kubectl_eksdoc.simulator.workloads.replica_sets import surplus
-from kubectl_eksdoc.simulator.workloads.templates import PodTemplates, annotations_of, labels_of
+from kubectl_eksdoc.simulator.workloads.templates import PodTemplates
 
 TRACKING = "batch.kubernetes.io/job-tracking"
 """The finalizer that pods keep until they are counted."""
@@ -32,24 +32,24 @@ def is_tracked(pod: StoredItem) -> bool:
     return TRACKING in pod.finalizers
 
 
-def only_replaces_failed(job: Doc) -> bool:
+def only_replaces_failed(job: StoredItem) -> bool:
     """Whether a pod that is leaving is neither failed nor replaced until it has ended."""
-    policy = job["spec"].get("podReplacementPolicy")
+    policy = job.spec.get("podReplacementPolicy")
     if policy:
         return bool(policy == "Failed")
-    return job["spec"].get("podFailurePolicy") is not None
+    return job.spec.get("podFailurePolicy") is not None
 
 
-def has_failed(job: Doc, pod: Doc) -> bool:
+def has_failed(job: StoredItem, pod: StoredItem) -> bool:
     """A pod that is being deleted counts as failed, unless the job waits for its end."""
-    if templates.phase(pod) == "Failed":
+    if pod.phase == "Failed":
         return True
-    return templates.is_leaving(pod) and templates.phase(pod) != "Succeeded" and not only_replaces_failed(job)
+    return pod.leaving and pod.phase != "Succeeded" and not only_replaces_failed(job)
 
 
-def verdict(job: Doc, pod: Doc) -> str:
+def verdict(job: StoredItem, pod: StoredItem) -> str:
     """What the failure policy says of a failed pod: Count, Ignore or FailJob (FailIndex counts)."""
-    for rule in at(job, "spec", "podFailurePolicy", "rules") or ():
+    for rule in at(job.spec, "podFailurePolicy", "rules") or ():
         if _exited(rule.get("onExitCodes"), pod) or _has(rule.get("onPodConditions"), pod):
             return str(rule["action"]) if rule["action"] in ("Ignore", "FailJob") else "Count"
     return "Count"
@@ -60,28 +60,26 @@ def restarts(own: Iterable[StoredItem]) -> int:
     return sum(
         int(each.get("restartCount") or 0)
         for pod in own
-        if templates.phase(pod.doc) in ("Running", "Pending")
+        if pod.phase in ("Running", "Pending")
         for part in ("initContainerStatuses", "containerStatuses")
-        for each in (pod.doc.get("status") or {}).get(part) or ()
+        for each in pod.status.get(part) or ()
     )
 
 
-def ended_at(pod: Doc) -> str:
+def ended_at(pod: StoredItem) -> str:
     """When it ended, as far as it can be told: its last container, its readiness, its deletion."""
     ends = [
-        str(at(each, "state", "terminated", "finishedAt") or "")
-        for each in (pod.get("status") or {}).get("containerStatuses") or ()
+        str(at(each, "state", "terminated", "finishedAt") or "") for each in pod.status.get("containerStatuses") or ()
     ]
     if ends and all(ends):
         return max(ends)
-    ready = condition(pod, "Ready")
+    ready = pod.condition("Ready")
     if ready is not None and ready.get("status") == "False" and ready.get("lastTransitionTime"):
         return str(ready["lastTransitionTime"])
-    meta = pod["metadata"]
-    if "deletionTimestamp" in meta:
-        asked = later(moment(meta["deletionTimestamp"]), -int(meta.get("deletionGracePeriodSeconds") or 0))
-        return rfc3339(asked)
-    return str(meta.get("creationTimestamp") or "")
+    if pod.leaving:
+        asked_s = int(pod.meta.get("deletionGracePeriodSeconds") or 0)
+        return rfc3339(later(moment(pod.meta["deletionTimestamp"]), -asked_s))
+    return pod.created
 
 
 class Backoff:
@@ -91,10 +89,10 @@ class Backoff:
         self._failures: dict[str, tuple[int, str]] = {}
 
     def note(self, job: StoredItem, ended: Iterable[StoredItem]) -> None:
-        for pod in sorted(ended, key=lambda each: ended_at(each.doc)):
+        for pod in sorted(ended, key=ended_at):
             count, _ = self._failures.get(job.uid, (0, ""))
-            again = templates.phase(pod.doc) != "Succeeded"
-            self._failures[job.uid] = (count + 1, ended_at(pod.doc)) if again else (0, "")
+            again = pod.phase != "Succeeded"
+            self._failures[job.uid] = (count + 1, ended_at(pod)) if again else (0, "")
 
     def left_s(self, job: StoredItem, now: datetime) -> float:
         count, last = self._failures.get(job.uid, (0, ""))
@@ -107,12 +105,11 @@ class Backoff:
         self._failures.pop(uid, None)
 
 
-def _exited(asked: Doc | None, pod: Doc) -> bool:
+def _exited(asked: Doc | None, pod: StoredItem) -> bool:
     if asked is None:
         return False
-    status = pod.get("status") or {}
     for part in ("containerStatuses", "initContainerStatuses"):
-        for each in status.get(part) or ():
+        for each in pod.status.get(part) or ():
             code = at(each, "state", "terminated", "exitCode")
             if not code or asked.get("containerName") not in (None, each.get("name")):
                 continue
@@ -121,12 +118,8 @@ def _exited(asked: Doc | None, pod: Doc) -> bool:
     return False
 
 
-def _has(asked: list[Doc] | None, pod: Doc) -> bool:
-    for each in asked or ():
-        held = condition(pod, each["type"])
-        if held is not None and held.get("status") == each.get("status", "True"):
-            return True
-    return False
+def _has(asked: list[Doc] | None, pod: StoredItem) -> bool:
+    return any(pod.says(each["type"]) == each.get("status", "True") for each in asked or ())
 
 
 # How a Job ends: the conditions it passes through, and the deletion of what has ended.
@@ -144,22 +137,19 @@ TOO_LONG = ("FailureTarget", "DeadlineExceeded", "Job was active longer than spe
 _LAST = {"SuccessCriteriaMet": "Complete", "FailureTarget": "Failed"}
 
 
-def finished_as(job: Doc) -> Doc | None:
+def _holding(conditions: Collection[Doc], kinds: Iterable[str]) -> Doc | None:
+    held = {each["type"]: each for each in conditions if each.get("status") == "True"}
+    return next((held[kind] for kind in kinds if kind in held), None)
+
+
+def finished_as(job: StoredItem) -> Doc | None:
     """The condition Complete or Failed, if it holds."""
-    for kind in _LAST.values():
-        held = condition(job, kind)
-        if held is not None and held.get("status") == "True":
-            return held
-    return None
+    return _holding(job.conditions, _LAST.values())
 
 
-def decided(job: Doc) -> Doc | None:
+def decided(status: Doc) -> Doc | None:
     """The condition that says how it will end, once its pods have ended."""
-    for kind in _LAST:
-        held = condition(job, kind)
-        if held is not None and held.get("status") == "True":
-            return held
-    return None
+    return _holding(status.get("conditions") or (), _LAST)
 
 
 def decision(what: tuple[str, str, str], now: str) -> Doc:
@@ -181,21 +171,21 @@ class EndedJobs(ObjectController):
     resources = (JOBS,)
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
-        asked = change.item.doc["spec"].get("ttlSecondsAfterFinished") is not None
-        return (change.item.key,) if asked and change.what is not StoreChangeKind.DELETED else ()
+        asked = change.item.spec.get("ttlSecondsAfterFinished") is not None
+        return (change.key,) if asked and not change.gone else ()
 
     def look_after(self, item: StoredItem) -> float | None:
         if item.leaving:
             return None
-        left_s = _left_s(item.doc, self._registry.agenda.now)
+        left_s = _left_s(item, self._registry.time)
         if left_s is None or left_s > 0:
             return left_s
         self._registry.delete(item, DeleteOptions(propagation="Foreground"))
         return None
 
 
-def _left_s(job: Doc, now: datetime) -> float | None:
-    last, ttl_s = finished_as(job), job["spec"].get("ttlSecondsAfterFinished")
+def _left_s(job: StoredItem, now: datetime) -> float | None:
+    last, ttl_s = finished_as(job), job.spec.get("ttlSecondsAfterFinished")
     if last is None or ttl_s is None:
         return None
     return max(0.0, int(ttl_s) - (now - moment(last["lastTransitionTime"])).total_seconds())
@@ -209,8 +199,8 @@ def _left_s(job: Doc, now: datetime) -> float | None:
 INDEX = "batch.kubernetes.io/job-completion-index"
 
 
-def index_of(pod: Doc) -> int | None:
-    text = annotations_of(pod).get(INDEX, "")
+def index_of(pod: StoredItem) -> int | None:
+    text = pod.annotations.get(INDEX, "")
     return int(text) if text.isdigit() else None
 
 
@@ -241,10 +231,9 @@ def pending(completions: int, taken: Collection[int], count: int) -> list[int]:
 
 def indexed(pod: Doc, job: str, index: int) -> Doc:
     """`pod` as the one of that index."""
-    meta = pod["metadata"]
-    labels = {**labels_of(pod), INDEX: str(index)}
-    annotations = {**annotations_of(pod), INDEX: str(index)}
-    meta = {**meta, "generateName": f"{job}-{index}-", "labels": labels, "annotations": annotations}
+    meta: Doc = pod["metadata"]
+    marked = {part: {**meta.get(part, {}), INDEX: str(index)} for part in ("labels", "annotations")}
+    meta = {**meta, "generateName": f"{job}-{index}-", **marked}
     return with_value({**pod, "metadata": meta}, ("spec", "hostname"), f"{job}-{index}")
 
 
@@ -262,26 +251,18 @@ def _run(run: list[int]) -> str:
 JOB_NAME, CONTROLLER_UID = "batch.kubernetes.io/job-name", "batch.kubernetes.io/controller-uid"
 
 
-def completed(job: Doc) -> Doc:
+def completed(job: StoredItem) -> Doc:
     """`job`, which has a name and a UID, as the server stores it."""
-    spec: Doc = job["spec"]
-    meta = job["metadata"]
-    name, uid = meta["name"], meta["uid"]
-    defaults: Doc = {"backoffLimit": 6, "completionMode": "NonIndexed", "suspend": False, "manualSelector": False}
-    defaults["podReplacementPolicy"] = "Failed" if spec.get("podFailurePolicy") else "TerminatingOrFailed"
-    if spec.get("completions") is None and spec.get("parallelism") is None:
-        defaults |= {"completions": 1, "parallelism": 1}
-    defaults.setdefault("parallelism", 1)
-    spec = {**defaults, **spec}
+    made = with_defaults(job.doc)
+    spec: Doc = made["spec"]
     if spec.get("manualSelector"):
-        return {**job, "spec": spec}
-    given = {CONTROLLER_UID: uid, JOB_NAME: name, "controller-uid": uid, "job-name": name}
-    template: Doc = spec.get("template") or {}
-    of_template = {**((template.get("metadata") or {}).get("labels") or {}), **given}
-    spec["selector"] = {"matchLabels": {CONTROLLER_UID: uid}}
-    spec["template"] = with_value(template, ("metadata", "labels"), of_template)
-    labels = labels_of(job) or of_template
-    return {**job, "metadata": {**meta, "labels": labels}, "spec": spec}
+        return made
+    name = job.key[1]
+    given = {CONTROLLER_UID: job.uid, JOB_NAME: name, "controller-uid": job.uid, "job-name": name}
+    of_template = {**(at(spec, "template", "metadata", "labels") or {}), **given}
+    made = with_value(made, ("spec", "selector"), {"matchLabels": {CONTROLLER_UID: job.uid}})
+    made = with_value(made, ("spec", "template", "metadata", "labels"), of_template)
+    return with_value(made, ("metadata", "labels"), job.labels or of_template)
 
 
 BURST = 500
@@ -290,7 +271,7 @@ BURST = 500
 class Jobs(ObjectController):
     """A `Controller`; keys are those of Jobs."""
 
-    resources = (JOBS, templates.PODS)
+    resources = (JOBS, PODS)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         super().__init__(registry, index)
@@ -299,31 +280,31 @@ class Jobs(ObjectController):
         self._backoff = Backoff()
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
-        if change.item.resource == JOBS:
-            if change.what is StoreChangeKind.DELETED:
+        if change.resource == JOBS:
+            if change.gone:
                 self._backoff.forget(change.item.uid)
-            return (change.item.key,)
+            return (change.key,)
         owners = keys_of_owner(change, kinds.JOBS)
         if not may_be_adopted(change):
             return owners
-        name = templates.labels_of(change.item.doc).get(JOB_NAME)
-        return (*owners, (change.item.key[0], name)) if name else owners
+        name = change.item.labels.get(JOB_NAME)
+        return (*owners, (change.key[0], name)) if name else owners
 
     def reconcile(self, key: Key) -> float | None:
-        item = self._registry.store.get(JOBS, key)
+        item = self._registry.find(JOBS, key)
         if item is None:
             self._free_orphans(key)
             return None
-        if not item.doc["spec"].get("selector"):
-            item = self._registry.update(item, completed(item.doc))
-        if finished_as(item.doc) is not None:
+        if not item.spec.get("selector"):
+            item = self._registry.update(item, completed(item))
+        if finished_as(item) is not None:
             return None
-        return self._sync(item, self._owners.claimed(item, templates.PODS))
+        return self._sync(item, self._owners.claimed(item, PODS))
 
     def _sync(self, item: StoredItem, own: list[StoredItem]) -> float | None:
         how, status, counted = self._counted(item, own)
-        self._backoff.note(item, (pod for pod in counted if verdict(item.doc, pod.doc) != "Ignore"))
-        active = [pod for pod in own if templates.is_active(pod.doc)]
+        self._backoff.note(item, (pod for pod in counted if verdict(item, pod) != "Ignore"))
+        active = [pod for pod in own if pod.active]
         count, again_s = len(active), None
         if how is not None and not item.leaving:
             for pod in active:
@@ -331,33 +312,33 @@ class Jobs(ObjectController):
             count = 0
         elif not item.leaving:
             count, again_s = self._manage(item, own, active, status)
-            if self._reached(item.doc, status, count):
+            if self._reached(item, status, count):
                 how = decision(SUCCEEDED, self._registry.now)
         status = self._reported(item, status, own, count, how)
         self._report(item, status)
         for pod in counted:
             self._free(pod)
-        deadline_s = self._deadline_s(item.doc, status)
+        deadline_s = self._deadline_s(item, status)
         return min((each for each in (again_s, deadline_s) if each is not None), default=None)
 
     def _counted(self, item: StoredItem, own: list[StoredItem]) -> tuple[Doc | None, Doc, list[StoredItem]]:
         """How it must end, if that is known; the status with what has ended counted; and the pods that were."""
-        status: Doc = dict(item.doc.get("status") or {})
-        how = decided(item.doc)
+        status: Doc = dict(item.status)
+        how = decided(status)
         over = how is not None or item.leaving
         done = parsed(status.get("completedIndexes") or "")
         counted: list[StoredItem] = []
         new_failures = 0
         for pod in own:
-            succeeded = templates.phase(pod.doc) == "Succeeded"
-            failed = has_failed(item.doc, pod.doc)
+            succeeded = pod.phase == "Succeeded"
+            failed = has_failed(item, pod)
             if not is_tracked(pod) or not (succeeded or failed or over):
                 continue
             counted.append(pod)
             if succeeded:
-                self._count_success(item.doc, status, pod.doc, done)
+                self._count_success(item, status, pod, done)
                 continue
-            said = verdict(item.doc, pod.doc)
+            said = verdict(item, pod)
             new_failures += said != "Ignore"
             if said == "FailJob" and how is None:
                 text = f"Pod {item.key[0]}/{pod.key[1]} matched a rule that fails the job"
@@ -366,18 +347,18 @@ class Jobs(ObjectController):
             status["failed"] = int(status.get("failed") or 0) + new_failures
         if done:
             status |= {"completedIndexes": written(done), "succeeded": len(done)}
-        return how or self._failure(item.doc, status, own, new_failures), status, counted
+        return how or self._failure(item, status, own, new_failures), status, counted
 
-    def _count_success(self, job: Doc, status: Doc, pod: Doc, done: set[int]) -> None:
-        if job["spec"].get("completionMode") != "Indexed":
+    def _count_success(self, job: StoredItem, status: Doc, pod: StoredItem, done: set[int]) -> None:
+        if job.spec.get("completionMode") != "Indexed":
             status["succeeded"] = int(status.get("succeeded") or 0) + 1
             return
         index = index_of(pod)
-        if index is not None and index < int(job["spec"].get("completions") or 0):
+        if index is not None and index < int(job.spec.get("completions") or 0):
             done.add(index)
 
-    def _failure(self, job: Doc, status: Doc, own: list[StoredItem], new_failures: int) -> Doc | None:
-        spec = job["spec"]
+    def _failure(self, job: StoredItem, status: Doc, own: list[StoredItem], new_failures: int) -> Doc | None:
+        spec = job.spec
         limit = 6 if spec.get("backoffLimit") is None else int(spec["backoffLimit"])
         often = restarts(own) if (spec.get("template") or {}).get("spec", {}).get("restartPolicy") == "OnFailure" else 0
         if (new_failures and int(status.get("failed") or 0) > limit) or (often and often >= limit):
@@ -385,17 +366,17 @@ class Jobs(ObjectController):
         left_s = self._deadline_s(job, status)
         return decision(TOO_LONG, self._registry.now) if left_s is not None and left_s <= 0 else None
 
-    def _deadline_s(self, job: Doc, status: Doc) -> float | None:
-        limit_s, since = job["spec"].get("activeDeadlineSeconds"), status.get("startTime")
-        if limit_s is None or not since or job["spec"].get("suspend") or decided({"status": status}):
+    def _deadline_s(self, job: StoredItem, status: Doc) -> float | None:
+        limit_s, since = job.spec.get("activeDeadlineSeconds"), status.get("startTime")
+        if limit_s is None or not since or job.spec.get("suspend") or decided(status):
             return None
-        return float(limit_s) - (self._registry.agenda.now - moment(since)).total_seconds()
+        return float(limit_s) - (self._registry.time - moment(since)).total_seconds()
 
     def _manage(
         self, item: StoredItem, own: list[StoredItem], active: list[StoredItem], status: Doc
     ) -> tuple[int, float | None]:
         """Make or delete pods; how many are active then, and when to look again."""
-        spec = item.doc["spec"]
+        spec = item.spec
         if spec.get("suspend"):
             self._withdraw(active)
             return 0, None
@@ -406,52 +387,52 @@ class Jobs(ObjectController):
         else:
             wanted = max(0, min(parallelism, int(spec["completions"]) - succeeded))
         if wanted < len(active):
-            gone = surplus(active, min(len(active) - wanted, BURST), (), self._registry.agenda.now)
+            gone = surplus(active, min(len(active) - wanted, BURST), (), self._registry.time)
             self._withdraw(gone)
             return len(active) - len(gone), None
-        waiting = [pod for pod in own if templates.is_terminating(pod.doc)] if only_replaces_failed(item.doc) else []
+        waiting = [pod for pod in own if pod.terminating] if only_replaces_failed(item) else []
         missing = min(wanted - len(active) - len(waiting), BURST)
         if missing <= 0:
             return len(active), None
-        left_s = self._backoff.left_s(item, self._registry.agenda.now)
+        left_s = self._backoff.left_s(item, self._registry.time)
         if left_s > 0:
             return len(active), left_s
         self._create(item, [*active, *waiting], status, missing)
         return len(active) + missing, None
 
     def _create(self, item: StoredItem, under_way: list[StoredItem], status: Doc, missing: int) -> None:
-        pod = self._templates.pod(item.doc["spec"]["template"], item, kinds.JOBS)
+        pod = self._templates.pod(item.spec["template"], item, kinds.JOBS)
         finalizers = [*(pod["metadata"].get("finalizers") or ()), TRACKING]
         pod = with_value(pod, ("metadata", "finalizers"), finalizers)
         docs = [pod] * missing
-        if item.doc["spec"].get("completionMode") == "Indexed":
+        if item.spec.get("completionMode") == "Indexed":
             taken = parsed(status.get("completedIndexes") or "") | {
-                index for each in under_way if (index := index_of(each.doc)) is not None
+                index for each in under_way if (index := index_of(each)) is not None
             }
-            free = pending(int(item.doc["spec"].get("completions") or 0), taken, missing)
+            free = pending(int(item.spec.get("completions") or 0), taken, missing)
             docs = [indexed(pod, item.key[1], index) for index in free]
         for doc in docs:
-            self._registry.create(templates.PODS, doc, item.key[0])
+            self._registry.create(PODS, doc, item.key[0])
 
     def _withdraw(self, gone: Iterable[StoredItem]) -> None:
         """Delete pods that do not count as failed: they are let go first."""
         for pod in gone:
             self._registry.delete(self._free(pod))
 
-    def _reached(self, job: Doc, status: Doc, active: int) -> bool:
+    def _reached(self, job: StoredItem, status: Doc, active: int) -> bool:
         succeeded = int(status.get("succeeded") or 0)
-        if job["spec"].get("suspend") or active:
+        if job.spec.get("suspend") or active:
             return False
-        asked = job["spec"].get("completions")
+        asked = job.spec.get("completions")
         return succeeded > 0 if asked is None else succeeded >= int(asked)
 
     def _reported(self, item: StoredItem, status: Doc, own: list[StoredItem], active: int, how: Doc | None) -> Doc:
         """`status` with the pods as they are after this step."""
-        suspended = bool(item.doc["spec"].get("suspend"))
-        there = {pod.uid for pod in self._index.controlled(item.uid, templates.PODS)}
+        suspended = bool(item.spec.get("suspend"))
+        there = {pod.uid for pod in self._index.controlled(item.uid, PODS)}
         left = [current for pod in own if pod.uid in there and (current := self._index.of_uid(pod.uid))]
-        ready = sum(templates.is_ready(pod.doc) for pod in left if templates.is_active(pod.doc))
-        terminating = sum(templates.is_terminating(pod.doc) for pod in left)
+        ready = sum(pod.ready for pod in left if pod.active)
+        terminating = sum(pod.terminating for pod in left)
         made = {key: value for key, value in status.items() if key != "active"}
         if active:
             made["active"] = active
@@ -464,8 +445,7 @@ class Jobs(ObjectController):
 
     def _suspended(self, status: Doc, suspended: bool) -> Doc:
         """With the condition Suspended once it was so, and the time it began, which is anew after a pause."""
-        held = condition({"status": status}, "Suspended")
-        was = held is not None and held.get("status") == "True"
+        was = _holding(status.get("conditions") or (), ("Suspended",)) is not None
         now = self._registry.now
         if suspended == was:
             return status if suspended or status.get("startTime") else {**status, "startTime": now}
@@ -484,7 +464,7 @@ class Jobs(ObjectController):
 
     def _free(self, pod: StoredItem) -> StoredItem:
         """Take the finalizer off."""
-        current = self._registry.store.get(templates.PODS, pod.key)
+        current = self._registry.find(PODS, pod.key)
         if current is None or current.uid != pod.uid or not is_tracked(current):
             return current or pod
         return self._registry.let_go(current, TRACKING)

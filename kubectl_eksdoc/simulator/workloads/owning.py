@@ -16,14 +16,12 @@ from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.selectors import NOTHING, Selector, from_document
 from kubectl_eksdoc.simulator.registry import Registry
-from kubectl_eksdoc.simulator.store import Key, Store, StoreChange, StoreChangeKind, StoredItem
+from kubectl_eksdoc.simulator.store import PODS, Key, Store, StoreChange, StoredItem
 
 # What belongs to what: objects by owner, orphans by namespace, pods by node and by label, kept as the store changes.
 #
 # A controller that looked through all objects of a kind would cost more the larger the cluster is.
 
-
-PODS = kinds.PODS.full_name
 
 T = TypeVar("T")
 
@@ -77,7 +75,7 @@ class Index:
         return list(self._at.get(place, {}).values())
 
     def _note(self, change: StoreChange) -> None:
-        if change.what is StoreChangeKind.DELETED:
+        if change.gone:
             self._drop(change.item)
         else:
             self._put(change.item)
@@ -116,7 +114,7 @@ def _places(item: StoredItem) -> tuple[_Place, ...]:
     else:
         found.append(("orphan", item.resource, item.key[0]))
     if item.resource == PODS:
-        found.append(("node", item.doc["spec"].get("nodeName") or ""))
+        found.append(("node", item.spec.get("nodeName") or ""))
         namespace = item.key[0]
         found.extend(("label", namespace, key, value) for key, value in item.labels.items())
     return tuple(found)
@@ -175,23 +173,13 @@ def read(selector: Doc) -> Matcher:
 _OWNERS = ("metadata", "ownerReferences")
 
 
-def controller_of(doc: Doc) -> Doc | None:
-    """The owner reference with ``controller: true``."""
-    for owner in doc["metadata"].get("ownerReferences") or ():
-        if owner.get("controller"):
-            found: Doc = owner
-            return found
-    return None
-
-
 def is_missing(registry: Registry, index: Index, owner: Doc, namespace: str) -> bool:
     """Whether the owner is certainly not there."""
     held = index.of_uid(owner["uid"])
     if held is not None:
         return held.key[0] not in ("", namespace) or held.key[1] != owner["name"]
     named = (group_of(owner), owner["kind"])
-    traits = registry.traits.items()
-    resource = next((name for name, each in traits if (each.named.group, each.named.kind) == named), "")
+    resource = next((name for name, each in registry.served.items() if (each.group, each.kind) == named), "")
     return bool(resource) and index.held(resource)
 
 
@@ -211,19 +199,19 @@ def keys_of_owner(change: StoreChange, resource: Resource) -> Iterable[Key]:
     """Keys of the objects of that kind that control the changed object, or did before."""
     found: dict[Key, None] = {}
     for item in (change.item, change.before):
-        owner = None if item is None else controller_of(item.doc)
+        owner = None if item is None else item.controller
         if owner is not None and owner["kind"] == resource.kind and group_of(owner) == resource.group:
-            found[change.item.key[0], owner["name"]] = None
+            found[change.key[0], owner["name"]] = None
     return found
 
 
 def may_be_adopted(change: StoreChange) -> bool:
     """Whether an object without a controller came, lost its controller or got other labels."""
-    if controller_of(change.item.doc) is not None:
+    if change.item.controller is not None:
         return False
     if change.before is None:
         return True
-    return controller_of(change.before.doc) is not None or change.before.labels != change.item.labels
+    return change.before.controller is not None or change.before.labels != change.item.labels
 
 
 def claimed(
@@ -258,7 +246,7 @@ class ObjectController:
         self._index = index
 
     def reconcile(self, key: Key) -> float | None:
-        item = self._registry.store.get(next(iter(self.resources)), key)
+        item = self._registry.find(next(iter(self.resources)), key)
         return None if item is None else self.look_after(item)
 
     def look_after(self, item: StoredItem) -> float | None:
@@ -282,7 +270,7 @@ class Owners:
 
     def matcher(self, owner: StoredItem) -> Matcher:
         """None matches nothing, an empty one everything, one that is not valid nothing."""
-        selector = owner.doc["spec"].get("selector")
+        selector = owner.spec.get("selector")
         if self._kind == kinds.REPLICATION_CONTROLLERS:  # whose selector is a set of labels
             return Matcher(selector) if selector else NONE
         return NONE if selector is None else self._matchers.of(selector)
@@ -292,7 +280,7 @@ class Owners:
         owners = keys_of_owner(change, self._kind)
         if not may_be_adopted(change):
             return owners
-        namespace, labels = change.item.key[0], change.item.labels
+        namespace, labels = change.key[0], change.item.labels
         held = self._registry.store.list(self._kind.full_name, namespace)
         return (*owners, *(each.key for each in held if self.matcher(each).matches(labels)))
 

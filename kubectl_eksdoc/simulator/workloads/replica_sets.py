@@ -21,13 +21,11 @@ from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.nodes import ENDED, ControllerOwner
 from kubectl_eksdoc.simulator.disruptions import first_status
 from kubectl_eksdoc.simulator.registry import Registry
-from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem, moment
-from kubectl_eksdoc.simulator.workloads import templates
+from kubectl_eksdoc.simulator.store import PODS, Key, StoreChange, StoredItem, moment
 from kubectl_eksdoc.simulator.workloads.owning import (
     Index,
     ObjectController,
     Owners,
-    controller_of,
     group_of,
     is_missing,
 )
@@ -48,34 +46,32 @@ def surplus(active: Sequence[StoredItem], count: int, related: Iterable[StoredIt
     """`count` of the pods `active`; `related` are those of all replica sets of the same owner."""
     if count >= len(active):
         return list(active)
-    crowd = Counter(templates.node_of(item.doc) for item in related if templates.is_active(item.doc))
+    crowd = Counter(item.node for item in related if item.active)
 
     def order(one: StoredItem, other: StoredItem) -> int:
-        return _order(one.doc, other.doc, crowd, now)
+        return _order(one, other, crowd, now)
 
     return sorted(active, key=cmp_to_key(order))[:count]
 
 
-def _order(one: Doc, other: Doc, crowd: Counter[str], now: datetime) -> int:
+def _order(one: StoredItem, other: StoredItem, crowd: Counter[str], now: datetime) -> int:
     """Below zero if `one` goes before `other`."""
     a, b = _rank(one, crowd), _rank(other, crowd)
     if a != b:
         return -1 if a < b else 1
-    if a[2] and (since := _by_age(templates.ready_since(one), templates.ready_since(other), one, other, now)):
+    if a[2] and (since := _by_age(one.ready_since, other.ready_since, one, other, now)):
         return since
     restarts_a, restarts_b = _restarts(one), _restarts(other)
     if restarts_a != restarts_b:
         return -1 if restarts_a > restarts_b else 1
-    made = [str(pod["metadata"].get("creationTimestamp") or "") for pod in (one, other)]
-    return _by_age(made[0], made[1], one, other, now)
+    return _by_age(one.created, other.created, one, other, now)
 
 
-def _rank(pod: Doc, crowd: Counter[str]) -> tuple[bool, int, bool, int, int]:
-    node = templates.node_of(pod)
-    return (bool(node), _PHASES.get(templates.phase(pod), 0), templates.is_ready(pod), _cost(pod), -crowd[node])
+def _rank(pod: StoredItem, crowd: Counter[str]) -> tuple[bool, int, bool, int, int]:
+    return (bool(pod.node), _PHASES.get(pod.phase, 0), pod.ready, _cost(pod), -crowd[pod.node])
 
 
-def _by_age(since: str, other_since: str, one: Doc, other: Doc, now: datetime) -> int:
+def _by_age(since: str, other_since: str, one: StoredItem, other: StoredItem, now: datetime) -> int:
     """The younger first, by powers of two of the age: what is about as old goes by UID, which is as good as chance."""
     if since == other_since:
         return 0
@@ -84,7 +80,7 @@ def _by_age(since: str, other_since: str, one: Doc, other: Doc, now: datetime) -
     by_power = _power(since, now) - _power(other_since, now)
     if by_power:
         return by_power
-    return -1 if str(one["metadata"].get("uid")) < str(other["metadata"].get("uid")) else 1
+    return -1 if one.uid < other.uid else 1
 
 
 def _power(since: str, now: datetime) -> int:
@@ -92,24 +88,21 @@ def _power(since: str, now: datetime) -> int:
     return int(log2(age_s * 1e9)) if age_s > 0 else -1
 
 
-def _cost(pod: Doc) -> int:
+def _cost(pod: StoredItem) -> int:
     try:
-        return int(templates.annotations_of(pod).get(DELETION_COST, "0"))
+        return int(pod.annotations.get(DELETION_COST, "0"))
     except ValueError:
         return 0
 
 
-def _restarts(pod: Doc) -> tuple[int, int]:
+def _restarts(pod: StoredItem) -> tuple[int, int]:
     """The most of its containers, then of its sidecars."""
-    status = pod.get("status") or {}
-    sidecars = {
-        each.get("name") for each in pod["spec"].get("initContainers") or () if each.get("restartPolicy") == "Always"
-    }
-    of_init = status.get("initContainerStatuses") or ()
-    return (
-        max((int(each.get("restartCount") or 0) for each in status.get("containerStatuses") or ()), default=0),
-        max((int(each.get("restartCount") or 0) for each in of_init if each.get("name") in sidecars), default=0),
-    )
+    inits = pod.spec.get("initContainers") or ()
+    sidecars = {each.get("name") for each in inits if each.get("restartPolicy") == "Always"}
+    of_init = [each for each in pod.status.get("initContainerStatuses") or () if each.get("name") in sidecars]
+    both = (pod.status.get("containerStatuses") or (), of_init)
+    most, of_sidecars = (max((int(each.get("restartCount") or 0) for each in part), default=0) for part in both)
+    return most, of_sidecars
 
 
 REPLICA_SETS = kinds.REPLICA_SETS.full_name
@@ -123,26 +116,26 @@ class ReplicaSets(ObjectController):
 
     def __init__(self, registry: Registry, index: Index, kind: Resource = kinds.REPLICA_SETS) -> None:
         super().__init__(registry, index)
-        self.resources = (kind.full_name, templates.PODS)
+        self.resources = (kind.full_name, PODS)
         self._kind = kind
         self._owners = Owners(registry, index, kind)
         self._templates = PodTemplates(registry.store)
         self._writing = False
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
-        if change.item.resource == self._kind.full_name:
-            return () if self._writing else (change.item.key,)
+        if change.resource == self._kind.full_name:
+            return () if self._writing else (change.key,)
         return self._owners.of(change)
 
     def look_after(self, item: StoredItem) -> float | None:
-        own = self._owners.claimed(item, templates.PODS)
-        active = [pod for pod in own if templates.is_active(pod.doc)]
-        labels = at(templates.template_in(item), "metadata", "labels") or {}
+        own = self._owners.claimed(item, PODS)
+        active = [pod for pod in own if pod.active]
+        labels = at(item.template, "metadata", "labels") or {}
         # A dump that was edited may hold what no API server stores: such a set would make pods without an end.
         refused = (
             self._manage(item, active) if not item.leaving and self._owners.matcher(item).matches(labels) else None
         )
-        terminating = sum(templates.is_terminating(pod.doc) for pod in own)
+        terminating = sum(pod.terminating for pod in own)
         status, again_s = self._status(item, active, terminating, refused)
         self._write(item.key, status)
         if refused is not None:
@@ -151,7 +144,7 @@ class ReplicaSets(ObjectController):
 
     def _write(self, key: Key, status: Doc) -> None:
         """It need not look again at what it wrote itself."""
-        current = self._registry.store.get(self._kind.full_name, key)
+        current = self._registry.find(self._kind.full_name, key)
         if current is None or status == current.doc.get("status"):
             return
         self._writing = True
@@ -162,15 +155,15 @@ class ReplicaSets(ObjectController):
 
     def _manage(self, item: StoredItem, active: list[StoredItem]) -> ApiRefusal | None:
         """Make what is missing or delete the surplus; the refusal that stopped it."""
-        missing = wanted(item.doc) - len(active)
+        missing = item.replicas - len(active)
         try:
             if missing > 0:
-                pod = self._templates.pod(templates.template_in(item), item, self._kind)
+                pod = self._templates.pod(item.template, item, self._kind)
                 for _ in range(min(missing, BURST)):
-                    self._registry.create(templates.PODS, pod, item.key[0])
+                    self._registry.create(PODS, pod, item.key[0])
             elif missing < 0:
                 related = self._related(item) if -missing < len(active) else ()
-                for gone in surplus(active, min(-missing, BURST), related, self._registry.agenda.now):
+                for gone in surplus(active, min(-missing, BURST), related, self._registry.time):
                     self._registry.delete(gone)
         except ApiRefusal as refusal:
             return refusal
@@ -178,24 +171,24 @@ class ReplicaSets(ObjectController):
 
     def _related(self, item: StoredItem) -> Iterable[StoredItem]:
         """Pods of all replica sets that have the same controller."""
-        owner = controller_of(item.doc)
+        owner = item.controller
         sets = [item] if owner is None else self._index.controlled(owner["uid"], self._kind.full_name)
-        return (pod for each in sets for pod in self._index.controlled(each.uid, templates.PODS))
+        return (pod for each in sets for pod in self._index.controlled(each.uid, PODS))
 
     def _status(
         self, item: StoredItem, active: list[StoredItem], terminating: int, refused: ApiRefusal | None
     ) -> tuple[Doc, float | None]:
         """The status as of these pods, and in how many seconds it changes by itself."""
-        spec = item.doc["spec"]
+        spec = item.spec
         min_ready_s = int(spec.get("minReadySeconds") or 0)
-        labels = at(templates.template_in(item), "metadata", "labels") or {}
-        now = self._registry.agenda.now
+        labels = at(item.template, "metadata", "labels") or {}
+        now = self._registry.time
         ready = available = labelled = 0
         soon: list[float] = []
         for pod in active:
-            labelled += labels.items() <= templates.labels_of(pod.doc).items()
-            left_s = templates.available_in(pod.doc, min_ready_s, now)
-            if templates.is_ready(pod.doc):
+            labelled += labels.items() <= pod.labels.items()
+            left_s = pod.available_in(min_ready_s, now)
+            if pod.ready:
                 ready += 1
             if left_s == 0.0:
                 available += 1
@@ -204,7 +197,7 @@ class ReplicaSets(ObjectController):
         made: Doc = {
             "availableReplicas": available,
             "fullyLabeledReplicas": labelled,
-            "observedGeneration": int(item.doc["metadata"].get("generation") or 0),
+            "observedGeneration": item.generation,
             "readyReplicas": ready,
         }
         made = {key: value for key, value in made.items() if value}
@@ -215,11 +208,11 @@ class ReplicaSets(ObjectController):
 
     def _conditions(self, item: StoredItem, active: int, refused: ApiRefusal | None) -> list[Doc]:
         """ReplicaFailure while pods cannot be made or deleted."""
-        held: list[Doc] = (item.doc.get("status") or {}).get("conditions") or []
+        held: list[Doc] = item.status.get("conditions") or []
         others = [each for each in held if each.get("type") != "ReplicaFailure"]
         if refused is None:
             return others
-        reason = "FailedCreate" if active < wanted(item.doc) else "FailedDelete"
+        reason = "FailedCreate" if active < item.replicas else "FailedDelete"
         same = [each for each in held if each.get("type") == "ReplicaFailure" and each.get("reason") == reason]
         if same:
             return held
@@ -231,45 +224,39 @@ class OtherControllers:
     """A `Controller` in the place of all that are not simulated (an operator's, for example); keys are those of pods.
     Each is taken to make another pod as soon as one is asked to go, as a plan has it."""
 
-    resources = (templates.PODS,)
+    resources = (PODS,)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         self._registry = registry
         self._index = index
-        self._gone: dict[Key, Doc] = {}
+        self._gone: dict[Key, StoredItem] = {}
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
         item, before = change.item, change.before
-        if before is None or before.leaving or not (item.leaving or change.what is StoreChangeKind.DELETED):
+        if before is None or before.leaving or not (item.leaving or change.gone):
             return ()
-        owner = controller_of(item.doc)
-        if owner is None or owner["kind"] == kinds.NODES.kind or templates.phase(item.doc) in ENDED:
+        owner = item.controller
+        if owner is None or owner["kind"] == kinds.NODES.kind or item.phase in ENDED:
             return ()
         if by_owner(ControllerOwner(owner["kind"], "", "", group_of(owner))) is not Replacement.UNKNOWN:
             return ()
-        self._gone[item.key] = item.doc
+        self._gone[item.key] = item
         return (item.key,)
 
     def reconcile(self, key: Key) -> float | None:
-        doc = self._gone.pop(key, None)
-        owner = doc and controller_of(doc)
-        if not doc or not owner or is_missing(self._registry, self._index, owner, key[0]):
+        item = self._gone.pop(key, None)
+        owner = item and item.controller
+        if not item or not owner or is_missing(self._registry, self._index, owner, key[0]):
             return None
         there = self._index.of_uid(owner["uid"])
         if there is not None and there.leaving:
             return None
         kept = ("labels", "annotations", "ownerReferences", "finalizers")
-        meta = {part: doc["metadata"][part] for part in kept if part in doc["metadata"]}
-        spec = {part: value for part, value in doc["spec"].items() if part != "nodeName"}
+        meta = {part: item.meta[part] for part in kept if part in item.meta}
+        spec = {part: value for part, value in item.spec.items() if part != "nodeName"}
         made = {"metadata": meta | {"generateName": f"{key[1]}-"}, "spec": spec, "status": first_status(spec)}
-        self._registry.create(templates.PODS, {"apiVersion": "v1", "kind": "Pod", **made}, key[0])
+        self._registry.create(PODS, {"apiVersion": "v1", "kind": "Pod", **made}, key[0])
         return None
-
-
-def wanted(doc: Doc) -> int:
-    """spec.replicas, 1 where it is not given."""
-    given = doc["spec"].get("replicas")
-    return 1 if given is None else int(given)
 
 
 # How many pods an amount such as ``25%`` is, of so many.

@@ -15,8 +15,8 @@ from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.simulator.registry import Registry
 from kubectl_eksdoc.simulator.store import StoredItem
 from kubectl_eksdoc.simulator.workloads.owning import OncePerDocument, reference_to
-from kubectl_eksdoc.simulator.workloads.replica_sets import REPLICA_SETS, scaled, wanted
-from kubectl_eksdoc.simulator.workloads.templates import annotations_of, hash_of, labels_of, template_in, text_of
+from kubectl_eksdoc.simulator.workloads.replica_sets import REPLICA_SETS, scaled
+from kubectl_eksdoc.simulator.workloads.templates import hash_of, text_of
 
 DESIRED, MAX = "deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas"
 
@@ -36,11 +36,10 @@ class RolloutLimits(NamedTuple):
         return self.replicas + self.surge
 
 
-def limits_of(deployment: Doc) -> RolloutLimits:
+def limits_of(deployment: StoredItem) -> RolloutLimits:
     """With surge rounded up, unavailable down, and one unavailable where both would be none."""
-    spec = deployment["spec"]
-    replicas = 1 if spec.get("replicas") is None else int(spec["replicas"])
-    strategy: Doc = spec.get("strategy") or {}
+    replicas = deployment.replicas
+    strategy: Doc = deployment.spec.get("strategy") or {}
     if strategy.get("type", "RollingUpdate") != "RollingUpdate":
         return RolloutLimits(replicas, 0, 0, rolling=False)
     rolling: Doc = strategy.get("rollingUpdate") or {}
@@ -53,13 +52,13 @@ def limits_of(deployment: Doc) -> RolloutLimits:
 
 def counted(item: StoredItem, what: str) -> int:
     """A number of its status."""
-    return int((item.doc.get("status") or {}).get(what) or 0)
+    return int(item.status.get(what) or 0)
 
 
 def noted(item: StoredItem, annotation: str) -> int | None:
     """A number of its annotations, None where it is none."""
     try:
-        return int(annotations_of(item.doc)[annotation])
+        return int(item.annotations[annotation])
     except (KeyError, ValueError):
         return None
 
@@ -75,9 +74,9 @@ def first_size(limits: RolloutLimits, size: int, total: int) -> int:
 
 def rolled(limits: RolloutLimits, new: StoredItem, old: Sequence[StoredItem]) -> Sizes:
     """The next step of a rolling update: the new one grows first, then the old ones shrink."""
-    size = wanted(new.doc)
-    active = [item for item in old if wanted(item.doc)]
-    total = size + sum(wanted(item.doc) for item in active)
+    size = new.replicas
+    active = [item for item in old if item.replicas]
+    total = size + sum(item.replicas for item in active)
     if size > limits.replicas:
         return [(new, limits.replicas)]
     if size < limits.replicas and (larger := first_size(limits, size, total)) != size:
@@ -90,7 +89,7 @@ def rolled(limits: RolloutLimits, new: StoredItem, old: Sequence[StoredItem]) ->
 def _shrunk(limits: RolloutLimits, new: StoredItem, active: Sequence[StoredItem], room: int) -> Sizes:
     """Old ones lose what is not available, the oldest first, then what need not be available."""
     by_age = sorted(active, key=_made)
-    sizes = {item: wanted(item.doc) for item in by_age}
+    sizes = {item: item.replicas for item in by_age}
     for item in by_age:
         ailing = min(room, max(0, sizes[item] - counted(item, "availableReplicas")))
         sizes[item] -= ailing
@@ -101,13 +100,13 @@ def _shrunk(limits: RolloutLimits, new: StoredItem, active: Sequence[StoredItem]
         less = min(sizes[item], max(0, spare))
         sizes[item] -= less
         spare -= less
-    return [(item, size) for item, size in sizes.items() if size != wanted(item.doc)]
+    return [(item, size) for item, size in sizes.items() if size != item.replicas]
 
 
 def scaled_sizes(limits: RolloutLimits, new: StoredItem | None, old: Sequence[StoredItem], total_before: int) -> Sizes:
     """Sizes after spec.replicas changed, whether or not an update is under way."""
     every = [*old, *((new,) if new is not None else ())]
-    active = [item for item in every if wanted(item.doc)]
+    active = [item for item in every if item.replicas]
     if len(active) <= 1:
         latest = active[0] if active else new or max(old, key=_made, default=None)
         return [(latest, limits.replicas)] if latest is not None else []
@@ -118,30 +117,29 @@ def scaled_sizes(limits: RolloutLimits, new: StoredItem | None, old: Sequence[St
 
 def _saturated(limits: RolloutLimits, new: StoredItem) -> bool:
     return (
-        wanted(new.doc) == noted(new, DESIRED) == limits.replicas
-        and counted(new, "availableReplicas") == limits.replicas
+        new.replicas == noted(new, DESIRED) == limits.replicas and counted(new, "availableReplicas") == limits.replicas
     )
 
 
 def _in_proportion(limits: RolloutLimits, active: Sequence[StoredItem], total_before: int) -> Sizes:
     """What is added or taken away is shared out by size; what cannot be shared goes to the largest."""
-    add = (limits.most if limits.replicas else 0) - sum(wanted(item.doc) for item in active)
+    add = (limits.most if limits.replicas else 0) - sum(item.replicas for item in active)
     newer_first = add > 0
     order = sorted(active, key=_made, reverse=newer_first)
-    order.sort(key=lambda item: wanted(item.doc), reverse=True)
+    order.sort(key=lambda item: item.replicas, reverse=True)
     sizes: Sizes = []
     added = 0
     for item in order:
         share = _share(limits, item, add - added, total_before) if add else 0
         added += share
-        sizes.append((item, wanted(item.doc) + share))
+        sizes.append((item, item.replicas + share))
     first, size = sizes[0]
     sizes[0] = first, max(0, size + add - added)
     return sizes
 
 
 def _share(limits: RolloutLimits, item: StoredItem, left: int, total_before: int) -> int:
-    size = wanted(item.doc)
+    size = item.replicas
     if not left:
         return 0
     if not limits.replicas:
@@ -191,20 +189,20 @@ class Generations:
         self, deployment: StoredItem, own: Sequence[StoredItem]
     ) -> tuple[StoredItem | None, list[StoredItem]]:
         """That of the template as it is, the oldest if there are several, and the others."""
-        text = self._texts.of(template_in(deployment))
+        text = self._texts.of(deployment.template)
         by_age = sorted(own, key=_made)
-        new = next((item for item in by_age if self._texts.of(template_in(item)) == text), None)
+        new = next((item for item in by_age if self._texts.of(item.template) == text), None)
         return new, [item for item in by_age if item is not new]
 
     def synced(self, deployment: StoredItem, new: StoredItem, old: Sequence[StoredItem]) -> StoredItem:
         """`new` with the annotations of the deployment and the newest revision."""
-        held = annotations_of(new.doc)
+        held = new.annotations
         made = {**held, **_copied(deployment), **_revised(held, _next_revision(old))}
-        ready_s = deployment.doc["spec"].get("minReadySeconds")
+        ready_s = deployment.spec.get("minReadySeconds")
         doc = new.doc
         if made != held:
             doc = with_value(doc, ("metadata", "annotations"), made)
-        if (ready_s or 0) != (new.doc["spec"].get("minReadySeconds") or 0):
+        if (ready_s or 0) != (new.spec.get("minReadySeconds") or 0):
             doc = with_value(doc, ("spec", "minReadySeconds"), ready_s or 0)
         return new if doc is new.doc else self._registry.update(new, doc)
 
@@ -216,13 +214,13 @@ class Generations:
         Raises:
             Refusal: it could not be made.
         """
-        template = template_in(deployment)
-        collisions = int(at(deployment.doc, "status", "collisionCount") or 0)
+        template = deployment.template
+        collisions = int(at(deployment.status, "collisionCount") or 0)
         while self._taken(deployment, hash_of(template, collisions)):
             collisions += 1
         hash_ = hash_of(template, collisions)
-        labels = {**labels_of({"metadata": template.get("metadata") or {}}), HASH_LABEL: hash_}
-        size = first_size(limits, 0, sum(wanted(item.doc) for item in old))
+        labels = {**(at(template, "metadata", "labels") or {}), HASH_LABEL: hash_}
+        size = first_size(limits, 0, sum(item.replicas for item in old))
         annotations = {**_copied(deployment), **_sized(limits), **_revised({}, _next_revision(old))}
         meta = {
             "name": f"{deployment.key[1]}-{hash_}",
@@ -232,11 +230,11 @@ class Generations:
         }
         spec: Doc = {
             "replicas": size,
-            "selector": _with_label(deployment.doc["spec"].get("selector") or {}, hash_),
+            "selector": _with_label(deployment.spec.get("selector") or {}, hash_),
             "template": with_value(template, ("metadata", "labels"), labels),
         }
-        if deployment.doc["spec"].get("minReadySeconds"):
-            spec["minReadySeconds"] = deployment.doc["spec"]["minReadySeconds"]
+        if deployment.spec.get("minReadySeconds"):
+            spec["minReadySeconds"] = deployment.spec["minReadySeconds"]
         kind = {"apiVersion": "apps/v1", "kind": "ReplicaSet"}
         status = {"replicas": 0}
         doc = {**kind, "metadata": meta, "spec": spec, "status": status}
@@ -244,27 +242,26 @@ class Generations:
 
     def resize(self, item: StoredItem, size: int, limits: RolloutLimits) -> StoredItem:
         """Give it that size, and note what the deployment wanted then."""
-        doc = item.doc
-        annotations = {**annotations_of(doc), **_sized(limits)}
-        if annotations != annotations_of(doc):
+        doc, annotations = item.doc, {**item.annotations, **_sized(limits)}
+        if annotations != item.annotations:
             doc = with_value(doc, ("metadata", "annotations"), annotations)
-        if wanted(doc) != size:
+        if item.replicas != size:
             doc = with_value(doc, ("spec", "replicas"), size)
         return item if doc is item.doc else self._registry.update(item, doc)
 
     def clean_up(self, deployment: StoredItem, old: Sequence[StoredItem]) -> None:
         """Delete the oldest revisions beyond as many as are to be kept, if nothing of them runs."""
-        limit = deployment.doc["spec"].get("revisionHistoryLimit")
+        limit = deployment.spec.get("revisionHistoryLimit")
         there = [item for item in old if not item.leaving]
         spare = len(there) - (_KEPT if limit is None else int(limit))
         for item in sorted(there, key=revision_of)[: max(0, spare)]:
-            seen = counted(item, "observedGeneration") >= int(item.doc["metadata"].get("generation") or 0)
-            if seen and not counted(item, "replicas") and not wanted(item.doc):
+            seen = counted(item, "observedGeneration") >= item.generation
+            if seen and not counted(item, "replicas") and not item.replicas:
                 self._registry.delete(item)
 
     def _taken(self, deployment: StoredItem, hash_: str) -> bool:
         key = (deployment.key[0], f"{deployment.key[1]}-{hash_}")
-        return self._registry.store.get(REPLICA_SETS, key) is not None
+        return self._registry.find(REPLICA_SETS, key) is not None
 
 
 def revision_of(item: StoredItem) -> int:
@@ -288,7 +285,7 @@ def _revised(held: dict[str, str], revision: int) -> dict[str, str]:
 
 
 def _copied(deployment: StoredItem) -> dict[str, str]:
-    return {key: value for key, value in annotations_of(deployment.doc).items() if key not in _NOT_COPIED}
+    return {key: value for key, value in deployment.annotations.items() if key not in _NOT_COPIED}
 
 
 def _sized(limits: RolloutLimits) -> dict[str, str]:

@@ -13,8 +13,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.simulator.registry import Registry
-from kubectl_eksdoc.simulator.store import Key, StoreChange, StoredItem
-from kubectl_eksdoc.simulator.workloads import templates as pods
+from kubectl_eksdoc.simulator.store import CLAIMS, PODS, Key, StoreChange, StoredItem
 from kubectl_eksdoc.simulator.workloads.garbage import CLAIM_PROTECTION_FINALIZER as FINALIZER
 from kubectl_eksdoc.simulator.workloads.owning import (
     Index,
@@ -24,8 +23,8 @@ from kubectl_eksdoc.simulator.workloads.owning import (
     may_be_adopted,
     reference_to,
 )
-from kubectl_eksdoc.simulator.workloads.replica_sets import scaled, wanted
-from kubectl_eksdoc.simulator.workloads.templates import HASH_LABEL, PodTemplates, Revisions, labels_of, template_of
+from kubectl_eksdoc.simulator.workloads.replica_sets import scaled
+from kubectl_eksdoc.simulator.workloads.templates import HASH_LABEL, PodTemplates, Revisions, template_of
 
 # The status of a StatefulSet.
 #
@@ -33,17 +32,13 @@ from kubectl_eksdoc.simulator.workloads.templates import HASH_LABEL, PodTemplate
 # Kubernetes v1.36.
 
 
-def revision_of(pod: Doc) -> str:
-    return pods.labels_of(pod).get(HASH_LABEL, "")
-
-
-def min_ready_s(item: StoredItem) -> int:
-    return int(item.doc["spec"].get("minReadySeconds") or 0)
+def revision_of(pod: StoredItem) -> str:
+    return pod.labels.get(HASH_LABEL, "")
 
 
 def runs_available(item: StoredItem, pod: StoredItem, now: datetime) -> bool:
     """Running, and ready for long enough; it may be leaving."""
-    return pods.phase(pod.doc) == "Running" and pods.is_available(pod.doc, min_ready_s(item), now)
+    return pod.phase == "Running" and pod.is_available(item.min_ready_s, now)
 
 
 def status_of(
@@ -57,25 +52,25 @@ def status_of(
     soon: list[float] = []
     for pod in own:
         count += 1
-        if pods.phase(pod.doc) == "Running" and pods.is_ready(pod.doc):
+        if pod.phase == "Running" and pod.ready:
             ready += 1
-            left_s = pods.available_in(pod.doc, min_ready_s(item), now)
+            left_s = pod.available_in(item.min_ready_s, now)
             if left_s == 0.0:
                 available += 1
             elif left_s is not None:
                 soon.append(left_s)
         if not pod.leaving:
-            of_current += revision_of(pod.doc) == current.key[1]
-            of_update += revision_of(pod.doc) == update.key[1]
+            of_current += revision_of(pod) == current.key[1]
+            of_update += revision_of(pod) == update.key[1]
     of_current -= marked
     revision = current.key[1]
-    strategy = at(item.doc, "spec", "updateStrategy", "type") or "RollingUpdate"
-    if strategy == "RollingUpdate" and of_update == ready == count == wanted(item.doc):
+    strategy = at(item.spec, "updateStrategy", "type") or "RollingUpdate"
+    if strategy == "RollingUpdate" and of_update == ready == count == item.replicas:
         of_current, revision = of_update, update.key[1]
     counted = {"readyReplicas": ready, "currentReplicas": of_current, "updatedReplicas": of_update}
     made: Doc = {key: value for key, value in counted.items() if value}
-    if generation := item.doc["metadata"].get("generation"):
-        made["observedGeneration"] = generation
+    if item.generation:
+        made["observedGeneration"] = item.generation
     made |= {"replicas": count, "availableReplicas": available, "collisionCount": 0}
     made |= {"currentRevision": revision, "updateRevision": update.key[1]}
     return made, min(soon, default=None)
@@ -91,7 +86,7 @@ def to_update(
     item: StoredItem, slots: Sequence[StoredItem | None], update: StoredItem, now: datetime
 ) -> list[StoredItem]:
     """The pods that go for the update, from those by ordinal (None where there is none yet)."""
-    strategy: Doc = item.doc["spec"].get("updateStrategy") or {}
+    strategy: Doc = item.spec.get("updateStrategy") or {}
     if strategy.get("type", "RollingUpdate") != "RollingUpdate":
         return []
     rolling: Doc = strategy.get("rollingUpdate") or {}
@@ -101,7 +96,7 @@ def to_update(
     for pod in reversed(slots[first:]):
         if pod is None:
             return []
-        if revision_of(pod.doc) != update.key[1] and not pod.leaving:
+        if revision_of(pod) != update.key[1] and not pod.leaving:
             return [pod]
         if pod.leaving or not runs_available(item, pod, now):
             return []
@@ -112,13 +107,13 @@ def _several(
     item: StoredItem, slots: Sequence[StoredItem | None], first: int, update: StoredItem, now: datetime
 ) -> list[StoredItem]:
     """As many as may be unavailable at once, less those that are."""
-    given = item.doc["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"]
+    given = item.spec["updateStrategy"]["rollingUpdate"]["maxUnavailable"]
     most = max(1, scaled(given, len(slots), 1, up=False))
     away = sum(pod is None or pod.leaving or not runs_available(item, pod, now) for pod in slots)
     old = [
         pod
         for pod in reversed(slots[first:])
-        if pod is not None and not pod.leaving and revision_of(pod.doc) != update.key[1]
+        if pod is not None and not pod.leaving and revision_of(pod) != update.key[1]
     ]
     return old[: max(0, most - away)]
 
@@ -140,25 +135,25 @@ def ordinal_of(owner: StoredItem, pod: StoredItem) -> int | None:
 
 def ordinals(owner: StoredItem) -> range:
     """Those there should be."""
-    first = int((owner.doc["spec"].get("ordinals") or {}).get("start") or 0)
-    return range(first, first + wanted(owner.doc))
+    first = int((owner.spec.get("ordinals") or {}).get("start") or 0)
+    return range(first, first + owner.replicas)
 
 
 def claim_names(owner: StoredItem, ordinal: int) -> dict[str, str]:
     """The claim of each volume that has one."""
-    templates = owner.doc["spec"].get("volumeClaimTemplates") or ()
+    templates = owner.spec.get("volumeClaimTemplates") or ()
     return {each["metadata"]["name"]: f"{each['metadata']['name']}-{owner.key[1]}-{ordinal}" for each in templates}
 
 
 def identified(pod: Doc, owner: StoredItem, ordinal: int, revision: str) -> Doc:
     """`pod`, made from a template, as the one of that ordinal."""
     name = f"{owner.key[1]}-{ordinal}"
-    labels = {**labels_of(pod), HASH_LABEL: revision, POD_NAME: name, POD_INDEX: str(ordinal)}
+    labels = {**pod["metadata"].get("labels", {}), HASH_LABEL: revision, POD_NAME: name, POD_INDEX: str(ordinal)}
     claims = claim_names(owner, ordinal)
     volumes = [{"name": volume, "persistentVolumeClaim": {"claimName": claim}} for volume, claim in claims.items()]
     volumes += [each for each in pod["spec"].get("volumes") or () if each["name"] not in claims]
     spec = {**pod["spec"], "hostname": name}
-    if service := owner.doc["spec"].get("serviceName"):
+    if service := owner.spec.get("serviceName"):
         spec["subdomain"] = service
     if volumes:
         spec["volumes"] = volumes
@@ -168,19 +163,15 @@ def identified(pod: Doc, owner: StoredItem, ordinal: int, revision: str) -> Doc:
 def labelled(pod: StoredItem, ordinal: int) -> Doc:
     """The document with the labels of its ordinal; the same one if it has them."""
     wanted_labels = {POD_NAME: pod.key[1], POD_INDEX: str(ordinal)}
-    held = labels_of(pod.doc)
-    if wanted_labels.items() <= held.items():
+    if wanted_labels.items() <= pod.labels.items():
         return pod.doc
-    return with_value(pod.doc, ("metadata", "labels"), {**held, **wanted_labels})
+    return with_value(pod.doc, ("metadata", "labels"), {**pod.labels, **wanted_labels})
 
 
 # The claims of a StatefulSet's pods: made where they are missing, and whose they are when pods or set go.
 #
 # Source: pkg/controller/statefulset/{stateful_pod_control,stateful_set_utils}.go, Kubernetes v1.36
 # (StatefulSetAutoDeletePVC); plugin/pkg/admission/storage/storageobjectinuseprotection (the finalizer of new claims).
-
-
-CLAIMS = kinds.CLAIMS.full_name
 
 
 class SetClaims:
@@ -194,11 +185,11 @@ class SetClaims:
         Raises:
             Refusal: one could not be made.
         """
-        templates = owner.doc["spec"].get("volumeClaimTemplates") or ()
+        templates = owner.spec.get("volumeClaimTemplates") or ()
         names = claim_names(owner, ordinal)
         for template in templates:
             name = names[template["metadata"]["name"]]
-            if self._registry.store.get(CLAIMS, (owner.key[0], name)) is None:
+            if self._registry.find(CLAIMS, (owner.key[0], name)) is None:
                 self._registry.create(CLAIMS, _claim(template, name, owner), owner.key[0])
 
     def let_go_with(self, owner: StoredItem, pod: StoredItem, ordinal: int) -> None:
@@ -209,7 +200,7 @@ class SetClaims:
 
     def _of(self, owner: StoredItem, ordinal: int) -> Iterator[StoredItem]:
         for name in claim_names(owner, ordinal).values():
-            held = self._registry.store.get(CLAIMS, (owner.key[0], name))
+            held = self._registry.find(CLAIMS, (owner.key[0], name))
             if held is not None:
                 yield held
 
@@ -221,7 +212,7 @@ class SetClaims:
 
 def _claim(template: Doc, name: str, owner: StoredItem) -> Doc:
     given = template["metadata"]
-    labels = {**(given.get("labels") or {}), **(at(owner.doc, "spec", "selector", "matchLabels") or {})}
+    labels = {**(given.get("labels") or {}), **(at(owner.spec, "selector", "matchLabels") or {})}
     meta: Doc = {"name": name, "labels": labels, "finalizers": [FINALIZER]}
     if given.get("annotations"):
         meta["annotations"] = given["annotations"]
@@ -232,7 +223,7 @@ def _claim(template: Doc, name: str, owner: StoredItem) -> Doc:
 
 
 def _policy(owner: StoredItem, when: str) -> str:
-    return str(at(owner.doc, "spec", "persistentVolumeClaimRetentionPolicy", when) or "Retain")
+    return str(at(owner.spec, "persistentVolumeClaimRetentionPolicy", when) or "Retain")
 
 
 STATEFUL_SETS = kinds.STATEFUL_SETS.full_name
@@ -241,7 +232,7 @@ STATEFUL_SETS = kinds.STATEFUL_SETS.full_name
 class StatefulSets(ObjectController):
     """A `Controller`; keys are those of StatefulSets."""
 
-    resources = (STATEFUL_SETS, pods.PODS)
+    resources = (STATEFUL_SETS, PODS)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         super().__init__(registry, index)
@@ -251,25 +242,25 @@ class StatefulSets(ObjectController):
         self._claims = SetClaims(registry)
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
-        if change.item.resource == STATEFUL_SETS:
-            return (change.item.key,)
+        if change.resource == STATEFUL_SETS:
+            return (change.key,)
         owners = keys_of_owner(change, kinds.STATEFUL_SETS)
         if not may_be_adopted(change):
             return owners
-        parent, _, _ = change.item.key[1].rpartition("-")
-        return (*owners, (change.item.key[0], parent))
+        parent, _, _ = change.key[1].rpartition("-")
+        return (*owners, (change.key[0], parent))
 
     def look_after(self, item: StoredItem) -> float | None:
         held = self._revisions.of(item, self._owners.matcher(item))
         update = self._revisions.latest(item, held, _known_hash(item))
-        named = at(item.doc, "status", "currentRevision")
+        named = at(item.status, "currentRevision")
         current = next((each for each in held if each.key[1] == named), update)
-        own = self._owners.claimed(item, pods.PODS)
+        own = self._owners.claimed(item, PODS)
         numbered = {number: pod for pod in own if (number := ordinal_of(item, pod)) is not None}
         marked = 0 if item.leaving else self._sync(item, numbered, current, update)
-        status, again_s = status_of(item, numbered.values(), current, update, marked, self._registry.agenda.now)
+        status, again_s = status_of(item, numbered.values(), current, update, marked, self._registry.time)
         self._report(item, status)
-        live = {current.key[1], update.key[1], *(revision_of(pod.doc) for pod in own)}
+        live = {current.key[1], update.key[1], *(revision_of(pod) for pod in own)}
         self._revisions.truncate(item, held, live)
         return again_s
 
@@ -278,7 +269,7 @@ class StatefulSets(ObjectController):
 
         Returns how many pods of the current revision were deleted for the update.
         """
-        in_order = item.doc["spec"].get("podManagementPolicy") != "Parallel"
+        in_order = item.spec.get("podManagementPolicy") != "Parallel"
         wanted = ordinals(item)
         for number in wanted:
             if self._blocks(item, numbered.get(number), number, current, update) and in_order:
@@ -286,7 +277,7 @@ class StatefulSets(ObjectController):
         condemned = sorted((number for number in numbered if number not in wanted), reverse=True)
         if not self._condemn(item, numbered, condemned, in_order) and in_order:
             return 0
-        gone = to_update(item, [numbered.get(number) for number in wanted], update, self._registry.agenda.now)
+        gone = to_update(item, [numbered.get(number) for number in wanted], update, self._registry.time)
         for pod in gone:
             self._registry.delete(pod)
         return len(gone)
@@ -298,13 +289,13 @@ class StatefulSets(ObjectController):
         if pod is None:
             self._create(item, number, current, update)
             return True
-        if pods.is_finished(pod.doc):
+        if pod.finished:
             if not pod.leaving:
                 self._registry.delete(pod)
             return True
-        if pods.phase(pod.doc) == "Pending":
+        if pod.phase == "Pending":
             self._claims.create_missing(item, number)
-        if pod.leaving or not runs_available(item, pod, self._registry.agenda.now):
+        if pod.leaving or not runs_available(item, pod, self._registry.time):
             return True
         doc = labelled(pod, number)
         if doc is not pod.doc:
@@ -316,11 +307,11 @@ class StatefulSets(ObjectController):
         template = template_of(revision)
         self._claims.create_missing(item, number)
         pod = self._templates.pod(template, item, kinds.STATEFUL_SETS)
-        self._registry.create(pods.PODS, identified(pod, item, number, revision.key[1]), item.key[0])
+        self._registry.create(PODS, identified(pod, item, number, revision.key[1]), item.key[0])
 
     def _condemn(self, item: StoredItem, numbered: dict[int, StoredItem], condemned: list[int], in_order: bool) -> bool:
         """Delete the pods beyond the wanted, the last first; whether there was none."""
-        now = self._registry.agenda.now
+        now = self._registry.time
         ailing = [number for number in condemned if not runs_available(item, numbered[number], now)]
         for number in condemned:
             pod = numbered[number]
@@ -336,18 +327,18 @@ class StatefulSets(ObjectController):
 
 def _keeps_current(item: StoredItem, number: int) -> bool:
     """Whether a pod of that ordinal is made from the current revision, not from the one it is updated to."""
-    strategy: Doc = item.doc["spec"].get("updateStrategy") or {}
+    strategy: Doc = item.spec.get("updateStrategy") or {}
     first = ordinals(item).start
     rolling = strategy.get("rollingUpdate")
     if rolling is not None:
         return number < first + int(rolling.get("partition") or 0)
-    replicas = int(at(item.doc, "status", "currentReplicas") or 0)
+    replicas = int(at(item.status, "currentReplicas") or 0)
     return strategy.get("type", "RollingUpdate") == "RollingUpdate" and number < first + replicas
 
 
 def _known_hash(item: StoredItem) -> str:
     """By which the controller that was here before called the template, if it has seen it as it is now."""
-    status = item.doc.get("status") or {}
-    if status.get("observedGeneration") != item.doc["metadata"].get("generation"):
+    status = item.status
+    if status.get("observedGeneration") != item.meta.get("generation"):
         return ""
     return str(status.get("updateRevision") or "").removeprefix(item.key[1] + "-")

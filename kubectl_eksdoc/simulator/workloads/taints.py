@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.nodes import UNSCHEDULABLE_TAINT, Toleration
 from kubectl_eksdoc.simulator.disruptions import NOT_READY, UNREACHABLE, disrupted
-from kubectl_eksdoc.simulator.registry import Registry, condition
-from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem
-from kubectl_eksdoc.simulator.workloads import templates
+from kubectl_eksdoc.simulator.registry import Registry
+from kubectl_eksdoc.simulator.store import NODES, PODS, Key, StoreChange, StoredItem
 from kubectl_eksdoc.simulator.workloads.owning import Index, ObjectController
 
 # Taints and tolerations of documents.
@@ -26,9 +24,9 @@ from kubectl_eksdoc.simulator.workloads.owning import Index, ObjectController
 NO_SCHEDULE, NO_EXECUTE = "NoSchedule", "NoExecute"
 
 
-def taints_of(node: Doc, *effects: str) -> list[Doc]:
+def taints_of(node: StoredItem, *effects: str) -> list[Doc]:
     """Those of these effects."""
-    return [each for each in (node.get("spec") or {}).get("taints") or () if each.get("effect") in effects]
+    return [each for each in node.spec.get("taints") or () if each.get("effect") in effects]
 
 
 def tolerates(toleration: Doc, taint: Doc) -> bool:
@@ -45,8 +43,6 @@ def all_tolerated(taints: Iterable[Doc], tolerations: Iterable[Doc]) -> bool:
     held = list(tolerations)
     return all(any(tolerates(each, taint) for each in held) for taint in taints)
 
-
-NODES = kinds.NODES.full_name
 
 BY_CONDITION = {
     ("Ready", "False"): NOT_READY,
@@ -66,11 +62,11 @@ class NodeTaints(ObjectController):
     resources = (NODES,)
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
-        return () if change.what is StoreChangeKind.DELETED else (change.item.key,)
+        return () if change.gone else (change.key,)
 
     def look_after(self, item: StoredItem) -> None:
-        held: list[Doc] = (item.doc.get("spec") or {}).get("taints") or []
-        wanted = set(_wanted(item.doc))
+        held: list[Doc] = item.spec.get("taints") or []
+        wanted = set(_wanted(item))
         kept = [each for each in held if not _ours(each) or (each["key"], each["effect"]) in wanted]
         there = {(each["key"], each.get("effect")) for each in kept}
         now = self._registry.now
@@ -79,13 +75,12 @@ class NodeTaints(ObjectController):
             self._registry.put(item, ("spec", "taints"), [*kept, *new])
 
 
-def _wanted(node: Doc) -> Iterator[tuple[str, str]]:
+def _wanted(node: StoredItem) -> Iterator[tuple[str, str]]:
     """Key and effect of the taints it must have."""
-    if (node.get("spec") or {}).get("unschedulable"):
+    if node.spec.get("unschedulable"):
         yield (UNSCHEDULABLE_TAINT, NO_SCHEDULE)
     for (kind, status), key in BY_CONDITION.items():
-        held = condition(node, kind)
-        if held is not None and held.get("status") == status:
+        if node.says(kind) == status:
             yield (key, NO_SCHEDULE)
             if kind == "Ready":
                 yield (key, NO_EXECUTE)
@@ -111,7 +106,7 @@ REASON, MESSAGE = "DeletionByTaintManager", "Taint manager: deleting due to NoEx
 class TaintEvictions(ObjectController):
     """A `Controller`; keys are those of pods."""
 
-    resources = (templates.PODS, NODES)
+    resources = (PODS, NODES)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         super().__init__(registry, index)
@@ -119,30 +114,30 @@ class TaintEvictions(ObjectController):
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
         item, before = change.item, change.before
-        if change.what is StoreChangeKind.DELETED:
+        if change.gone:
             self._since.pop(item.uid, None)
             return ()
         if item.resource == NODES:
-            taints = taints_of(item.doc, NO_EXECUTE)
-            if taints == (taints_of(before.doc, NO_EXECUTE) if before else []):
+            taints = taints_of(item, NO_EXECUTE)
+            if taints == (taints_of(before, NO_EXECUTE) if before else []):
                 return ()
             return [pod.key for pod in self._index.on_node(item.key[1])]
-        node = templates.node_of(item.doc)
-        tolerations = item.doc["spec"].get("tolerations")
-        if before and templates.node_of(before.doc) == node and before.doc["spec"].get("tolerations") == tolerations:
+        node = item.node
+        tolerations = item.spec.get("tolerations")
+        if before and before.node == node and before.spec.get("tolerations") == tolerations:
             return ()
         return (item.key,) if node else ()
 
     def look_after(self, pod: StoredItem) -> float | None:
         if pod.leaving:
             return None
-        node = self._registry.store.get(NODES, ("", templates.node_of(pod.doc)))
-        taints = taints_of(node.doc, NO_EXECUTE) if node is not None else []
-        stays_s = _stays_s(taints, pod.doc["spec"].get("tolerations") or ())
+        node = self._registry.find(NODES, ("", pod.node))
+        taints = taints_of(node, NO_EXECUTE) if node is not None else []
+        stays_s = _stays_s(taints, pod.spec.get("tolerations") or ())
         if stays_s is None:
             self._since.pop(pod.uid, None)
             return None
-        now_s = self._registry.agenda.seconds
+        now_s = self._registry.seconds
         left_s = self._since.setdefault(pod.uid, now_s) + stays_s - now_s
         if left_s > 0:
             return left_s
@@ -151,7 +146,7 @@ class TaintEvictions(ObjectController):
 
     def _evict(self, pod: StoredItem) -> None:
         self._since.pop(pod.uid, None)
-        doc = disrupted(pod.doc, REASON, MESSAGE, self._registry.now)
+        doc = disrupted(pod, REASON, MESSAGE, self._registry.now)
         self._registry.delete(self._registry.update(pod, doc, status=True))
 
 

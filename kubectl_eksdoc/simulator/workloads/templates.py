@@ -7,7 +7,6 @@ Source: pkg/controller/controller_utils.go (GetPodFromTemplate, ComputeHash), ap
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import datetime, timedelta
 from typing import Any
 from zlib import crc32
 
@@ -16,8 +15,8 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.simulator.disruptions import PRIORITY_CLASSES, admitted, first_status
-from kubectl_eksdoc.simulator.registry import Registry, condition
-from kubectl_eksdoc.simulator.store import ALPHABET, Store, StoredItem, moment
+from kubectl_eksdoc.simulator.registry import Registry
+from kubectl_eksdoc.simulator.store import ALPHABET, Store, StoredItem
 from kubectl_eksdoc.simulator.workloads.owning import Index, Matcher, OncePerDocument, claimed, reference_to
 
 
@@ -46,7 +45,7 @@ class PodTemplates:
         return spec, first_status(spec)
 
     def _note(self, change: Any) -> None:
-        if change.item.resource == PRIORITY_CLASSES:
+        if change.resource == PRIORITY_CLASSES:
             self._admitted.forget()
 
 
@@ -116,7 +115,7 @@ class Revisions:
         Raises:
             Refusal: it could not be written.
         """
-        template = template_in(owner)
+        template = owner.template
         text = self._texts.of(template)
         equal = [item for item in held if self._texts.of(template_of(item)) == text]
         number = number_of(held[-1]) + 1 if held else 1
@@ -132,7 +131,7 @@ class Revisions:
 
     def truncate(self, owner: StoredItem, held: Sequence[StoredItem], live: Collection[str]) -> None:
         """Delete the oldest that are not `live` (by name), beyond as many as are to be kept."""
-        limit = owner.doc["spec"].get("revisionHistoryLimit")
+        limit = owner.spec.get("revisionHistoryLimit")
         spare = [item for item in held if item.key[1] not in live]
         for item in spare[: max(0, len(spare) - (_KEPT if limit is None else int(limit)))]:
             self._registry.delete(item)
@@ -140,7 +139,7 @@ class Revisions:
     def _create(self, owner: StoredItem, template: Doc, number: int, known_hash: str) -> StoredItem:
         namespace, name = owner.key
         chosen, collisions = known_hash or hash_of(template), 0
-        while self._registry.store.get(REVISIONS, (namespace, f"{name}-{chosen}")) is not None:
+        while self._registry.find(REVISIONS, (namespace, f"{name}-{chosen}")) is not None:
             collisions += 1
             chosen = hash_of(template, collisions)
         labels = {**(at(template, "metadata", "labels") or {}), "controller.kubernetes.io/hash": chosen}
@@ -153,7 +152,7 @@ class Revisions:
 
 def template_in(owner: StoredItem) -> Doc:
     """That of its pods."""
-    found: Doc = owner.doc["spec"].get("template") or {}
+    found: Doc = owner.spec.get("template") or {}
     return found
 
 
@@ -169,75 +168,3 @@ def template_of(item: StoredItem) -> Doc:
 def hash_in(item: StoredItem) -> str:
     """What pods of a DaemonSet are labelled with."""
     return item.labels.get(HASH_LABEL, "")
-
-
-# What controllers ask of a pod's document: does it run, is it ready, since when, is it available.
-#
-# Source: pkg/controller/controller_utils.go (IsPodActive, IsPodTerminating), pkg/api/v1/pod/util.go (IsPodReady,
-# IsPodAvailable), Kubernetes v1.36.
-
-
-PODS = kinds.PODS.full_name
-FINISHED = ("Succeeded", "Failed")
-
-
-def phase(pod: Doc) -> str:
-    """Pending where it has none, as the API server makes it."""
-    status = pod.get("status")
-    return str((status or {}).get("phase") or "Pending")
-
-
-def is_finished(pod: Doc) -> bool:
-    return phase(pod) in FINISHED
-
-
-def is_leaving(pod: Doc) -> bool:
-    return "deletionTimestamp" in pod["metadata"]
-
-
-def is_active(pod: Doc) -> bool:
-    return not is_leaving(pod) and not is_finished(pod)
-
-
-def is_terminating(pod: Doc) -> bool:
-    """Being deleted while it has not finished."""
-    return is_leaving(pod) and not is_finished(pod)
-
-
-def is_ready(pod: Doc) -> bool:
-    held = condition(pod, "Ready")
-    return held is not None and held.get("status") == "True"
-
-
-def ready_since(pod: Doc) -> str:
-    """The time as it is written, "" while the pod is not ready or where no time is given."""
-    held = condition(pod, "Ready")
-    return str(held.get("lastTransitionTime") or "") if held and held.get("status") == "True" else ""
-
-
-def available_in(pod: Doc, min_ready_s: int, now: datetime) -> float | None:
-    """Seconds until it counts as available, 0.0 for one that does; None while it is not ready."""
-    if not is_ready(pod):
-        return None
-    if not min_ready_s:
-        return 0.0
-    since = ready_since(pod)
-    if not since:
-        return None
-    return max(0.0, (moment(since) + timedelta(seconds=min_ready_s) - now).total_seconds())
-
-
-def is_available(pod: Doc, min_ready_s: int, now: datetime) -> bool:
-    return available_in(pod, min_ready_s, now) == 0.0
-
-
-def node_of(pod: Doc) -> str:
-    return str(pod["spec"].get("nodeName") or "")
-
-
-def labels_of(doc: Doc) -> dict[str, str]:
-    return doc["metadata"].get("labels") or {}
-
-
-def annotations_of(doc: Doc) -> dict[str, str]:
-    return doc["metadata"].get("annotations") or {}

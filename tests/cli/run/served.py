@@ -21,11 +21,11 @@ from kubectl_eksdoc.flows.ports import Field
 from kubectl_eksdoc.kube.lease import micro_time
 from kubectl_eksdoc.kube.runs import ConfigMaps, WishListener
 from kubectl_eksdoc.kube.sent import real_clock
+from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
 from kubectl_eksdoc.kubernetes.news import News
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.objects.structs import moment
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.wiring.runs import Hooks, JournalLocation, RunEdges, open_run, sender_of
 from tests.cli.running import Ran, Terminal
@@ -162,7 +162,7 @@ def aged(api: Api, seconds: float = 52.0) -> None:
     def older(plane: ControlPlane) -> None:
         item = plane.store.get(kinds.LEASES.full_name, ("kube-system", "eksdoc-drain"))
         assert item is not None
-        renewed = moment(item.doc["spec"]["renewTime"])
+        renewed = parsed(item.doc["spec"]["renewTime"])
         assert renewed is not None
         then = micro_time(renewed - timedelta(seconds=seconds))
         plane.registry.update(item, with_value(item.doc, ("spec", "renewTime"), then))

@@ -15,8 +15,7 @@ from kubectl_eksdoc.embedded.serving.access import ADMIN, RbacRule, TokenUsers, 
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer
 from kubectl_eksdoc.model.api_objects import with_value
-from kubectl_eksdoc.model.journal import RunNote
-from kubectl_eksdoc.model.nodes import PROTECTIONS, Node
+from kubectl_eksdoc.model.nodes import PROTECTIONS, Node, RunNote
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.builders import a_node
 from tests.cli.run.served import EVICTED, Machine, cordoned, machine

@@ -12,8 +12,7 @@ from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
 from kubectl_eksdoc.kubernetes.news import News, NodeIs, RequestAnswered
 from kubectl_eksdoc.model.acts import Act, Cordon, Evict
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.journal import RunNote
-from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.nodes import Node, RunNote
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_roomy_node, a_workload
 from tests.drain.run.driving import Driven
 

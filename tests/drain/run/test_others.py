@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kubectl_eksdoc.drain.run.others import drained_by_others
-from kubectl_eksdoc.model.journal import RunNote
-from kubectl_eksdoc.model.nodes import Taint
+from kubectl_eksdoc.model.nodes import RunNote, Taint
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_roomy_node
 
 

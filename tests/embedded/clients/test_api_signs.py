@@ -12,13 +12,13 @@ from kubectl_eksdoc.amazon.written_kinds import going, gone_before
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import serving
-from kubectl_eksdoc.embedded.serving.pod_logs import DeprecatedUse
 from kubectl_eksdoc.kube.api_signs import ApiSigns
 from kubectl_eksdoc.model.api_objects import Doc, KindUsage, ManifestText, WrittenBy
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.quantities import Version
 from tests.embedded.clients import worlds
+from tests.embedded.deprecated_uses import DeprecatedUse, text
 from tests.fakes import kubeconfigs
 from tools.demo.upgrade.old_apis import old_apis
 
@@ -31,7 +31,7 @@ NAMESPACE: Doc = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": 
 @pytest.fixture(scope="module")
 def url() -> Iterator[tuple[str, str]]:
     """Where an admin and one with few rights reach it."""
-    api = Api(load([NAMESPACE, *old_apis()], worlds.START).plane, replace(worlds.SETUP, deprecated=(USE,)))
+    api = Api(load([NAMESPACE, *old_apis()], worlds.START).plane, replace(worlds.SETUP, metrics=text((USE,))))
     with serving(api) as server:
         yield server.url(worlds.ADMIN_TOKEN), server.url(worlds.DRAINER_TOKEN)
     assert list(api.faults) == []

@@ -17,11 +17,11 @@ from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, RbacRule, TokenUsers, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import SILENCE_S, Scaled, SimulatedApiServer, TimeDriver, serving
-from kubectl_eksdoc.embedded.serving.pod_logs import DeprecatedUse
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.workloads.everything import every_controller
+from tests.embedded.deprecated_uses import DeprecatedUse, text
 
 CLUSTERS = Path(__file__).parents[2] / "data" / "clusters"
 START = datetime(2026, 11, 20, 9, 30, tzinfo=timezone.utc)
@@ -36,7 +36,7 @@ DRAINER = restricted(
 )
 SETUP = Setup(
     TokenUsers({ADMIN_TOKEN: ADMIN, VIEWER_TOKEN: VIEWER, DRAINER_TOKEN: DRAINER}),
-    deprecated=(DeprecatedUse("policy", "v1beta1", "poddisruptionbudgets", "1.25"),),
+    metrics=text((DeprecatedUse("policy", "v1beta1", "poddisruptionbudgets", "1.25"),)),
 )
 SPEED = 30.0
 

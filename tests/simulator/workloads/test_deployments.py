@@ -166,7 +166,9 @@ def test_going_back_makes_the_old_replica_set_the_newest() -> None:
 def test_percentages_are_rounded_up_for_surge_and_down_for_the_rest(
     replicas: int, surge: Any, away: Any, expected: tuple[int, int]
 ) -> None:
-    limits = limits_of(a_workload("Deployment", replicas=replicas, strategy=strategy(surge, away)))
+    limits = limits_of(
+        StoredItem("", ("", ""), 1, a_workload("Deployment", replicas=replicas, strategy=strategy(surge, away)))
+    )
     assert (limits.surge, limits.away) == expected
 
 
@@ -270,7 +272,7 @@ def test_a_rolling_update_keeps_within_its_limits(
     replicas: int, surge: Any, away: Any, steps: list[tuple[str, int]]
 ) -> None:
     world = running(replicas, strategy=strategy(surge, away))
-    limits = limits_of(the(world).doc)
+    limits = limits_of(the(world))
     bounds = Bounds(world)
     for what, number in steps:
         _do(world, what, number)

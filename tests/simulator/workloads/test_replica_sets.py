@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.simulator.store import StoredItem
-from kubectl_eksdoc.simulator.workloads import templates
 from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from kubectl_eksdoc.simulator.workloads.replica_sets import ReplicaSets
 from tests.simulator.workloads.world import World, a_pod, a_workload, names, phase
@@ -277,7 +276,7 @@ def test_whatever_happens_it_comes_to_rest_with_as_many_pods_as_wanted(deeds: li
     world.settle()
     wanted = world.get(SETS, "web").doc["spec"]["replicas"]
     assert len(world.active()) == wanted
-    ready = sum(templates.is_ready(each.doc) for each in world.active())
+    ready = sum(each.ready for each in world.active())
     assert (status(world)["replicas"], status(world).get("availableReplicas", 0)) == (wanted, ready)
 
 

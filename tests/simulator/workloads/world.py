@@ -10,10 +10,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from kubectl_eksdoc.kubernetes.api.resources import BUILT_IN, by_name
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.simulator.controllers import Controller, Loop, VirtualTime
 from kubectl_eksdoc.simulator.registry import DeleteOptions, Registry
-from kubectl_eksdoc.simulator.store import BUILT_IN, Names, Store, StoredItem, by_resource
+from kubectl_eksdoc.simulator.store import Names, Store, StoredItem
 from kubectl_eksdoc.simulator.workloads.owning import Index
 
 START = datetime(2026, 11, 20, 8, 55, tzinfo=timezone.utc)
@@ -27,10 +28,10 @@ class World:
     """`run(seconds)` lets time pass; the tests write what kubelets, schedulers and people would."""
 
     def __init__(self, make: Make, docs: Iterable[Doc] = (), start: datetime = START) -> None:
-        self.traits = by_resource()
+        self.served = by_name()
         self.store = Store()
         self.agenda = VirtualTime(start)
-        self.registry = Registry(self.store, self.agenda, Names(7), self.traits)
+        self.registry = Registry(self.store, self.agenda, Names(7))
         for doc in docs:
             self.load(doc)
         if self.store.get("namespaces", ("", NAMESPACE)) is None:
@@ -40,25 +41,23 @@ class World:
 
     def load(self, doc: Doc) -> None:
         """As it is, as if it had been there before."""
-        traits = next(
-            each for each in BUILT_IN if (each.api_version, each.named.kind) == (doc["apiVersion"], doc["kind"])
-        )
+        served = next(each for each in BUILT_IN if (each.api_version, each.kind) == (doc["apiVersion"], doc["kind"]))
         meta = doc["metadata"]
-        self.store.add(traits.resource, (meta.get("namespace", ""), meta["name"]), doc)
+        self.store.add(served.full_name, (meta.get("namespace", ""), meta["name"]), doc)
 
     def run(self, seconds: float = 0.0) -> None:
         self.agenda.run_until(self.agenda.seconds + seconds)
 
     def create(self, resource: str, doc: Doc, namespace: str = NAMESPACE) -> StoredItem:
-        namespaced = self.traits[resource].namespaced
+        namespaced = self.served[resource].namespaced
         return self.registry.create(resource, doc, namespace if namespaced else "")
 
     def get(self, resource: str, name: str, namespace: str = NAMESPACE) -> StoredItem:
-        namespaced = self.traits[resource].namespaced
+        namespaced = self.served[resource].namespaced
         return self.registry.get(resource, (namespace if namespaced else "", name))
 
     def there(self, resource: str, name: str, namespace: str = NAMESPACE) -> bool:
-        namespaced = self.traits[resource].namespaced
+        namespaced = self.served[resource].namespaced
         return self.store.get(resource, (namespace if namespaced else "", name)) is not None
 
     def all(self, resource: str) -> list[StoredItem]:
@@ -163,7 +162,7 @@ def a_node(name: str, zone: str = "a", **spec: Any) -> Doc:
 
 def recorded(cluster: str) -> list[Doc]:
     """All objects of built-in kinds of one archive, and the namespaces they are in, as they are."""
-    known = {(each.api_version, each.named.kind) for each in BUILT_IN}
+    known = {(each.api_version, each.kind) for each in BUILT_IN}
     docs: list[Doc] = []
     with tarfile.open(CLUSTERS / f"{cluster}.tar.gz") as archive:
         for member in archive:

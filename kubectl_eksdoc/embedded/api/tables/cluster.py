@@ -24,6 +24,7 @@ from kubectl_eksdoc.embedded.api.tables.fields import (
     wide,
 )
 from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
 from kubectl_eksdoc.model.api_objects import Doc, at
 
 NAMESPACES = (NAME, text_column("Status", "status.phase"), AGE)
@@ -106,7 +107,7 @@ class _Progress:
 
 
 def _restarts(status: Doc) -> _Restarts:
-    finished = fields.parse(at(status, "lastState", "terminated", "finishedAt"))
+    finished = parsed(at(status, "lastState", "terminated", "finishedAt"))
     return _Restarts(number(status, "restartCount"), finished or _NEVER)
 
 

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
 from kubectl_eksdoc.model.api_objects import Doc, at
 
 
@@ -100,8 +100,6 @@ def is_true(document: Doc, kind: str) -> bool:
 
 UNKNOWN = "<unknown>"
 
-_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)\Z")
-
 
 def age(document: Doc, now: datetime) -> str:
     """The age of an object."""
@@ -110,21 +108,8 @@ def age(document: Doc, now: datetime) -> str:
 
 def since(time: str | None, now: datetime) -> str:
     """How long before `now` the RFC 3339 `time` was; ``<unknown>`` without one."""
-    moment = parse(time)
+    moment = parsed(time)
     return UNKNOWN if moment is None else human((now - moment).total_seconds())
-
-
-def parse(time: str | None) -> datetime | None:
-    """The moment that `time` names (RFC 3339, with up to nine places); None where it names none."""
-    match = _TIME.match(time or "")
-    if match is None:
-        return None
-    day, fraction, zone = match.groups()
-    try:
-        moment = datetime.fromisoformat(f"{day}.{(fraction or '0')[:6]:0<6}{'+00:00' if zone == 'Z' else zone}")
-    except ValueError:
-        return None
-    return moment.astimezone(timezone.utc)
 
 
 def human(seconds: float) -> str:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Literal
 
-from kubectl_eksdoc.embedded.api.built_in import Served
 from kubectl_eksdoc.embedded.api.catalogue import PARTIAL, PARTIAL_LIST, TABLE
 from kubectl_eksdoc.embedded.api.tables import cluster, fields
 from kubectl_eksdoc.embedded.api.tables.fields import (
@@ -29,6 +28,8 @@ from kubectl_eksdoc.embedded.api.tables.fields import (
     text,
     text_column,
 )
+from kubectl_eksdoc.kubernetes.api.resources import Served
+from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
 from kubectl_eksdoc.model.api_objects import Doc, at
 
 _READY = column("Ready", lambda d: f"{number(d, 'status', 'readyReplicas')}/{number(d, 'spec', 'replicas')}")
@@ -93,10 +94,10 @@ def _completions(job: Doc) -> str:
 
 
 def _duration(job: Doc, now: datetime) -> str:
-    started = fields.parse(at(job, "status", "startTime"))
+    started = parsed(at(job, "status", "startTime"))
     if started is None:
         return ""
-    ended = fields.parse(at(job, "status", "completionTime")) or now
+    ended = parsed(at(job, "status", "completionTime")) or now
     return fields.human((ended - started).total_seconds())
 
 

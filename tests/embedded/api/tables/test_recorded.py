@@ -9,9 +9,9 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import Any
 
-from kubectl_eksdoc.embedded.api.built_in import Served
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.api.tables.table import partial, partial_list, table
+from kubectl_eksdoc.kubernetes.api.resources import Served
 from kubectl_eksdoc.model.api_objects import with_value
 from tests.fakes import recordings
 

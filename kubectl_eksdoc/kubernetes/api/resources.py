@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.kinds import Resource
 
 # One resource of the API as discovery describes it, and a group version that is announced without resources.
 
@@ -24,38 +27,26 @@ class Subresource:
 
 
 @frozen
-class Served:
-    """A resource in one version: ``/apis/{group}/{version}/{plural}``.
+class Served(Resource):
+    """A resource in one version, and what the server does with its objects. `custom`: of a CustomResourceDefinition.
 
-    `custom` marks those of a CustomResourceDefinition.
+    `counts`: they have metadata.generation, which a change of the spec counts up. `has_status`: the status is written
+    under /status alone. `returned`: a deletion answers with the object, not with a Status.
     """
 
-    group: str
-    version: str
-    plural: str
-    singular: str
-    kind: str
-    namespaced: bool
+    singular: str = ""
     verbs: tuple[str, ...] = ALL_VERBS
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     subresources: tuple[Subresource, ...] = ()
-    custom: bool = False
-
-    @property
-    def api_version(self) -> str:
-        """As objects write it: ``v1``, ``apps/v1``."""
-        return f"{self.group}/{self.version}" if self.group else self.version
-
-    @property
-    def full_name(self) -> str:
-        """As RBAC, kubectl and the store write it: ``poddisruptionbudgets.policy``."""
-        return f"{self.plural}.{self.group}" if self.group else self.plural
+    has_status: bool = False
+    counts: bool = False
+    returned: bool = False
 
     @property
     def root(self) -> str:
         """The path of its group version: ``/api/v1``, ``/apis/apps/v1``."""
-        return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        return self.path.rpartition("/")[0]
 
     def subresource(self, name: str) -> Subresource | None:
         return next((s for s in self.subresources if s.name == name), None)
@@ -95,13 +86,13 @@ v1
     Endpoints endpoints short=ep
     Event events short=ev
     LimitRange limitranges short=limits
-    Namespace namespaces cluster short=ns verbs=create,delete,get,list,patch,update,watch status
+    Namespace namespaces cluster short=ns verbs=create,delete,get,list,patch,update,watch status returned
         finalize Namespace update
     Node nodes cluster short=no status
         proxy NodeProxyOptions create,delete,get,patch,update
-    PersistentVolumeClaim persistentvolumeclaims short=pvc status
-    PersistentVolume persistentvolumes cluster short=pv status
-    Pod pods short=po in=all status
+    PersistentVolumeClaim persistentvolumeclaims short=pvc status returned
+    PersistentVolume persistentvolumes cluster short=pv status returned
+    Pod pods short=po in=all status counts returned
         attach PodAttachOptions create,get
         binding Binding create
         ephemeralcontainers Pod get,patch,update
@@ -112,7 +103,7 @@ v1
         proxy PodProxyOptions create,delete,get,patch,update
         resize Pod get,patch,update
     PodTemplate podtemplates
-    ReplicationController replicationcontrollers short=rc in=all status scale
+    ReplicationController replicationcontrollers short=rc in=all status scale counts
     ResourceQuota resourcequotas short=quota status
     Secret secrets
     ServiceAccount serviceaccounts short=sa
@@ -121,21 +112,21 @@ v1
         proxy ServiceProxyOptions create,delete,get,patch,update
 apps/v1
     ControllerRevision controllerrevisions
-    DaemonSet daemonsets short=ds in=all status
-    Deployment deployments short=deploy in=all status scale
-    ReplicaSet replicasets short=rs in=all status scale
-    StatefulSet statefulsets short=sts in=all status scale
+    DaemonSet daemonsets short=ds in=all status counts
+    Deployment deployments short=deploy in=all status scale counts
+    ReplicaSet replicasets short=rs in=all status scale counts
+    StatefulSet statefulsets short=sts in=all status scale counts
 autoscaling/v2
     HorizontalPodAutoscaler horizontalpodautoscalers short=hpa in=all status
 autoscaling/v1
     HorizontalPodAutoscaler horizontalpodautoscalers short=hpa in=all status
 batch/v1
-    CronJob cronjobs short=cj in=all status
-    Job jobs in=all status
+    CronJob cronjobs short=cj in=all status counts
+    Job jobs in=all status counts
 policy/v1
-    PodDisruptionBudget poddisruptionbudgets short=pdb status
+    PodDisruptionBudget poddisruptionbudgets short=pdb status counts
 scheduling.k8s.io/v1
-    PriorityClass priorityclasses cluster short=pc
+    PriorityClass priorityclasses cluster short=pc counts
 authentication.k8s.io/v1
     SelfSubjectReview selfsubjectreviews cluster verbs=create
     TokenReview tokenreviews cluster verbs=create
@@ -159,13 +150,13 @@ networking.k8s.io/v1
     NetworkPolicy networkpolicies short=netpol
     ServiceCIDR servicecidrs cluster status
 discovery.k8s.io/v1
-    EndpointSlice endpointslices
+    EndpointSlice endpointslices counts
 storage.k8s.io/v1
     CSIDriver csidrivers cluster
     CSINode csinodes cluster
     CSIStorageCapacity csistoragecapacities
     StorageClass storageclasses cluster short=sc
-    VolumeAttachment volumeattachments cluster status
+    VolumeAttachment volumeattachments cluster status returned
     VolumeAttributesClass volumeattributesclasses cluster short=vac
 apiregistration.k8s.io/v1
     APIService apiservices cluster in=api-extensions status
@@ -174,10 +165,10 @@ events.k8s.io/v1
 admissionregistration.k8s.io/v1
     MutatingAdmissionPolicy mutatingadmissionpolicies cluster in=api-extensions
     MutatingAdmissionPolicyBinding mutatingadmissionpolicybindings cluster in=api-extensions
-    MutatingWebhookConfiguration mutatingwebhookconfigurations cluster in=api-extensions
+    MutatingWebhookConfiguration mutatingwebhookconfigurations cluster in=api-extensions counts
     ValidatingAdmissionPolicy validatingadmissionpolicies cluster in=api-extensions status
     ValidatingAdmissionPolicyBinding validatingadmissionpolicybindings cluster in=api-extensions
-    ValidatingWebhookConfiguration validatingwebhookconfigurations cluster in=api-extensions
+    ValidatingWebhookConfiguration validatingwebhookconfigurations cluster in=api-extensions counts
 apiextensions.k8s.io/v1
     CustomResourceDefinition customresourcedefinitions cluster short=crd,crds in=api-extensions status
 coordination.k8s.io/v1
@@ -207,16 +198,19 @@ def _served(group_version: str, line: str, below: list[str]) -> Served:
     subresources += [_SCALE] if "scale" in told else []
     subresources += [Subresource("status", kind, READ_AND_WRITE)] if "status" in told else []
     return Served(
+        kind,
+        plural,
         group,
         version,
-        plural,
-        kind.lower(),
-        kind,
         "cluster" not in told,
-        told.get("verbs", ALL_VERBS),
-        told.get("short", ()),
-        told.get("in", ()),
-        tuple(sorted(subresources, key=lambda each: each.name)),
+        singular=kind.lower(),
+        verbs=told.get("verbs", ALL_VERBS),
+        short_names=told.get("short", ()),
+        categories=told.get("in", ()),
+        subresources=tuple(sorted(subresources, key=lambda each: each.name)),
+        has_status="status" in told,
+        counts="counts" in told,
+        returned="returned" in told,
     )
 
 
@@ -240,3 +234,8 @@ def _built_in() -> tuple[Served, ...]:
 
 
 BUILT_IN = _built_in()
+
+
+def by_name(served: Iterable[Served] = BUILT_IN) -> dict[str, Served]:
+    """By the name in the store; of several versions the first."""
+    return {each.full_name: each for each in reversed(tuple(served))}
