@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.amazon.custom_apis import CustomApi, custom_api
@@ -204,7 +203,7 @@ CAVEAT_SOURCE = KnowledgeSource(
 )
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@frozen(order=True)
 class DeprecatedRequest:
     """Somebody asked for it. `group` is "" for the core group, `removed_release` where no release is announced; of
     `resource` the plural name, without `subresource`."""

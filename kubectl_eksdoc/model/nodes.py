@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
@@ -192,7 +192,7 @@ class Container:
     more_secrets: bool = False
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@frozen(order=True)
 class LogOf:
     """Which log; `previous`: of the one of that name which ended."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from enum import Enum
 from functools import lru_cache
@@ -56,7 +55,7 @@ class StoreChangeKind(str, Enum):
     DELETED = "DELETED"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class StoredItem:
     """One object as it was at one version; `doc` carries that version, too."""
 
