@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.knowledge import read
+from kubectl_eksdoc.knowledge import names, read
 from kubectl_eksdoc.model.kinds import Confidence
 from kubectl_eksdoc.model.quantities import Version, parse
 
@@ -43,6 +43,11 @@ class KnowledgeSource:
 
 file = cache(read)
 """Of a kind of subject, by its name: head and records as they are written."""
+
+
+def subjects() -> tuple[str, ...]:
+    """All of which something is known, by name; what the tool declares of itself has no source."""
+    return tuple(each for each in names() if "source" in file(each))
 
 
 def read_to(subject: str) -> Version:

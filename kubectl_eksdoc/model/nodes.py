@@ -9,6 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.knowledge import file
 from kubectl_eksdoc.model.placing import NOWHERE_SPECIAL, Placement, Requests
 from kubectl_eksdoc.model.quantities import Version, go_duration
 from kubectl_eksdoc.model.selectors import Labels
@@ -143,19 +144,7 @@ class Node:
 # Containers of single pods: with what they were started, how they fare, and what they printed.
 
 
-TOLD_VARIABLES = frozenset(
-    {
-        "AWS_EC2_METADATA_DISABLED",
-        "AWS_EC2_METADATA_SERVICE_ENDPOINT",
-        "AWS_REGION",
-        "AWS_DEFAULT_REGION",
-        "ENABLE_SQS_TERMINATION_DRAINING",
-        "EXTERNAL_DNS_PROVIDER",
-        "NRIA_DISABLE_CLOUD_METADATA",
-        "RUN_WITH_IRSA",
-        "RUN_IN_CONTAINER",
-    }
-)
+TOLD_VARIABLES = frozenset(file("kept_keys")["told"])
 """The only variables whose values are looked at: any other may be a secret. Of others it is seen if they are empty."""
 
 
