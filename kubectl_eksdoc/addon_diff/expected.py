@@ -51,6 +51,7 @@ from kubectl_eksdoc.kubernetes.ownership.steps import keys_of
 from kubectl_eksdoc.model.addons import Path as ConfigPath
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.api_objects import at as found_at
+from kubectl_eksdoc.model.knowledge import file
 
 EKS = owner_of("eks", "Apply", "", "")
 
@@ -393,7 +394,8 @@ def _is_unsure(path: Path, config: Doc, told: Set[Path], rules: _Rules, schema: 
     if path in told or names_item(path):
         return False
     if path[0] == "f:metadata" or path[:3] == _TEMPLATE_METADATA:
-        return path[-1] in _OF_EKS or path[-1].startswith("f:app.kubernetes.io/")
+        key = path[-1].removeprefix("f:")
+        return key in file("applied_fields")["labels"] or key.startswith("app.kubernetes.io/")
     for at, step in enumerate(path):
         if step[:2] in ("k:", "v:") and value_at(config, path[: at + 1], schema.root) is MISSING:
             return path[at - 1] == "f:env" and not rules.whole  # items that only others have are theirs
@@ -401,20 +403,5 @@ def _is_unsure(path: Path, config: Doc, told: Set[Path], rules: _Rules, schema: 
 
 
 _TEMPLATE_METADATA = ("f:spec", "f:template", "f:metadata")
-_OF_EKS = frozenset(
-    (
-        "f:eks.amazonaws.com/component",
-        "f:eks.amazonaws.com/role-arn",
-        "f:helm.sh/chart",
-        "f:k8s-app",
-        "f:kubernetes.io/bootstrapping",
-        "f:kubernetes.io/cluster-service",
-        "f:kubernetes.io/name",
-        "f:prometheus.io/port",
-        "f:prometheus.io/scrape",
-    )
-)
-"""Labels and annotations that EKS sets, with those of Helm charts (app.kubernetes.io/…); any other is its writer's own.
-Source: the manifests of amazon-vpc-cni-k8s, config/master; EKS's CoreDNS as eksctl has it."""
 
 _ENTRIES = ("f:env",)

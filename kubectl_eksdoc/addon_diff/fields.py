@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -18,7 +17,7 @@ from kubectl_eksdoc.model.findings import Severity
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@frozen(order=True)
 class AddonField:
     """A field of a live object; `path` in FieldsV1's steps."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from kubectl_eksdoc.addon_diff.expected import EKS, Witness, owners_of
 from kubectl_eksdoc.addon_diff.exposure import exposed
 from kubectl_eksdoc.addon_diff.fields import AddonField, Users, effect_of, some_of, value_of
-from kubectl_eksdoc.addon_diff.manifests import DNS_BUDGET, all_known, knows_all, manifests, objects_of
+from kubectl_eksdoc.addon_diff.manifests import all_known, knows_all, manifests, objects_of
 from kubectl_eksdoc.addon_diff.merging import MISSING, leaves
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, FieldChange, Mode, Prediction
 from kubectl_eksdoc.addon_diff.standing import standing
@@ -94,6 +94,9 @@ def owned_by_eks(facts: AddonFacts) -> Iterator[str]:
         yield "EKS alone owns the fields that were read: no conflict is possible, only what a user removed may return"
 
 
+_DNS_BUDGET = ObjectName("policy/v1", "PodDisruptionBudget", "kube-system", "coredns")
+
+
 def _created_again(facts: AddonFacts) -> Iterator[Finding]:
     """Objects that are not there, though both versions have them: where EKS applies them, a user has deleted them."""
     name, values = facts.addon.name, facts.values
@@ -101,8 +104,8 @@ def _created_again(facts: AddonFacts) -> Iterator[Finding]:
     both = () if shipped is None or shipped.far else (shipped.now, shipped.target)
     found = [of for of in facts.absent if both and all(each.of(of) for each in both)]
     off = not isinstance(values, Unknown) and at(values, "podDisruptionBudget", "enabled") is False
-    if DNS_BUDGET in facts.absent and not off and standing(DNS_BUDGET, facts.addon.version, True):
-        found.append(DNS_BUDGET)  # EKS's own, which no public manifest has
+    if _DNS_BUDGET in facts.absent and not off and standing(_DNS_BUDGET, facts.addon.version, True):
+        found.append(_DNS_BUDGET)  # EKS's own, which no public manifest has
     if found and facts.installed:
         objects = tuple(map(str, found))
         subject = Subject("Addon", name)

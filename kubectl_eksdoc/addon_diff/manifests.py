@@ -319,31 +319,22 @@ class RenderedAddon:
         return next(each for each in self.objects if (each.kind, each.name) == (kind, name))
 
 
-_APPLIED = {each.name: each for each in sections(RenderedAddon, "software", "applied")}
+_APPLIED = sections(RenderedAddon, "software", "applied")
 
 
-def _access(of: RenderedAddon, role: str) -> tuple[ObjectName, ObjectName, ObjectName]:
-    account = of.object("ServiceAccount", role.rpartition(":")[2])
-    return account, of.object("ClusterRole", role), of.object("ClusterRoleBinding", role)
-
-
-_CNI, _DNS = _APPLIED["vpc-cni"], _APPLIED["coredns"]
-AWS_NODE, CNI_MAP = _CNI.object("DaemonSet", "aws-node"), _CNI.object("ConfigMap", "amazon-vpc-cni")
-COREDNS, COREFILE = _DNS.object("Deployment", "coredns"), _DNS.object("ConfigMap", "coredns")
-KUBE_DNS, KUBE_PROXY = _DNS.object("Service", "kube-dns"), _APPLIED["kube-proxy"].object("DaemonSet", "kube-proxy")
-DNS_BUDGET = _DNS.object("PodDisruptionBudget", "coredns")
-CNI_ACCESS, DNS_ACCESS = _access(_CNI, "aws-node"), _access(_DNS, "system:coredns")
+def _applied(addon: str) -> RenderedAddon | None:
+    return _APPLIED.by("name").get(addon)
 
 
 def rendered(addon: str, values: Doc) -> tuple[Rendered, ...]:
     """What is known to be made of `values`, by the order of the rules; nothing for an add-on without any."""
-    of = _APPLIED.get(addon)
+    of = _applied(addon)
     return () if of is None else tuple(part for rule in of.values for part in _by(of, rule, values))
 
 
 def role_rendered(addon: str, role: str) -> tuple[Rendered, ...]:
     """What EKS makes of the add-on's ``serviceAccountRoleArn``: an annotation of the service account that has it."""
-    of = _APPLIED.get(addon)
+    of = _applied(addon)
     if of is None or not of.role_account or not role:
         return ()
     part, plain = ({"metadata": {"annotations": {_ROLE: value}}} for value in (role, _PLAIN))
@@ -353,27 +344,27 @@ def role_rendered(addon: str, role: str) -> tuple[Rendered, ...]:
 def stems(addon: str, of: ObjectName) -> tuple[tuple[ConfigPath, Doc, bool], ...]:
     """For each value that ends in that object: where it stands, what a plain value makes there, and whether it is one
     of many whose names are data (environment variables)."""
-    rules = _APPLIED[addon].values if of in objects_of(addon) else ()
+    found = _applied(addon)
+    rules = found.values if found and of in found.objects else ()
     mine = f"{of.kind} {of.name}"
     return tuple((rule.at, rule.part(_PLAIN, _PLAIN), rule.each) for rule in rules if rule.of == mine)
 
 
 def ends_somewhere(addon: str, config: ConfigPath) -> bool:
     """It is known which field that configuration value makes."""
-    rules = _APPLIED[addon].values if addon in _APPLIED else ()
-    return any(config[: len(rule.at)] == rule.at for rule in rules)
+    of = _applied(addon)
+    return of is not None and any(config[: len(rule.at)] == rule.at for rule in of.values)
 
 
 def objects_of(addon: str) -> tuple[ObjectName, ...]:
     """Those whose fields are looked at."""
-    return _APPLIED[addon].objects if addon in _APPLIED else ()
+    of = _applied(addon)
+    return of.objects if of else ()
 
 
 def addons_of(kind: str, name: str) -> tuple[str, ...]:
     """Those that apply an object of that kind (``DaemonSet``) and name."""
-    return tuple(
-        addon for addon, each in _APPLIED.items() if (kind, name) in ((of.kind, of.name) for of in each.objects)
-    )
+    return tuple(each.name for each in _APPLIED if (kind, name) in ((of.kind, of.name) for of in each.objects))
 
 
 _PLAIN = "x"
@@ -381,12 +372,13 @@ _PLAIN = "x"
 
 def knows_all(addon: str) -> bool:
     """Whether `objects_of` is all that the add-on applies."""
-    return addon in _APPLIED and _APPLIED[addon].complete
+    of = _applied(addon)
+    return of is not None and of.complete
 
 
 def every_object() -> tuple[ObjectName, ...]:
     """Of all the add-ons of which that is known."""
-    return tuple(of for each in _APPLIED.values() for of in each.objects)
+    return tuple(of for each in _APPLIED for of in each.objects)
 
 
 def _by(applied: RenderedAddon, rule: _Rule, values: Doc) -> Iterator[Rendered]:

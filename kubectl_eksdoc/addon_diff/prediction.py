@@ -31,6 +31,7 @@ from kubectl_eksdoc.model.addons import Path as ConfigPath
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
 from kubectl_eksdoc.model.eks import EksCluster
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 
 # Which fields of an object with a value of their own are others in one document of it than in another.
 
@@ -376,24 +377,18 @@ class AddonUpdateRequest:
 # Tools that write again what they have written, by the field managers they are known as.
 
 
-_TOOLS: Mapping[str, str] = {
-    "terraform": "Terraform",
-    "hashicorp": "Terraform",
-    "pulumi": "Pulumi",
-    "helm": "Helm",
-    "argocd": "Argo CD",
-    "argo-cd": "Argo CD",
-    "kustomize-controller": "Flux",
-    "helm-controller": "Flux",
-    "fluxcd": "Flux",
-    "ansible": "Ansible",
-}
-"""Begin of the name → tool. Sources: the default field managers in the documentation of each."""
+@frozen
+class WritingTool:
+    """`begins`: of the names of its field managers."""
+
+    tool: str
+    begins: tuple[str, ...]
+    source: KnowledgeSource
+
+
+_TOOLS = records(WritingTool, "field_managers")
 
 
 def tool_of(manager: str) -> str:
     """ "" where it is a person's program, EKS, or part of Kubernetes."""
-    name = manager.lower()
-    if name in ("helm-controller", "kustomize-controller"):
-        return _TOOLS[name]
-    return next((tool for begin, tool in _TOOLS.items() if name.startswith(begin)), "")
+    return next((each.tool for each in _TOOLS if manager.lower().startswith(each.begins)), "")

@@ -1,8 +1,5 @@
 """What EKS applies of its add-ons' objects in every version: where it is not there, a user has removed it.
 
-Sources: the manifests of amazon-vpc-cni-k8s (config/master, v1.11.0 to v1.22.4), and of CoreDNS and kube-proxy as EKS
-makes them. What a template has only in some versions, or only for some values, is not listed.
-
 Whose the objects are that EKS has applied: of which add-on, by their names and labels.
 
 Sources: public dumps of EKS clusters (labels of add-ons); EKS user guide, "Amazon EKS created Kubernetes roles and
@@ -27,15 +24,6 @@ from kubectl_eksdoc.addon_diff.expected import (
 )
 from kubectl_eksdoc.addon_diff.fields import value_at
 from kubectl_eksdoc.addon_diff.manifests import (
-    AWS_NODE,
-    CNI_ACCESS,
-    CNI_MAP,
-    COREDNS,
-    COREFILE,
-    DNS_ACCESS,
-    DNS_BUDGET,
-    KUBE_DNS,
-    KUBE_PROXY,
     objects_of,
 )
 from kubectl_eksdoc.addon_diff.merging import MISSING, MissingValue
@@ -47,6 +35,7 @@ from kubectl_eksdoc.kubernetes.ownership.comparing import NONE, FieldSet, Path
 from kubectl_eksdoc.kubernetes.ownership.steps import field_step
 from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, ObjectName
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.quantities import Version, parse
 
 
@@ -140,187 +129,31 @@ def _is_instead(path: Path, mine: FieldSet) -> bool:
     return any(each[at] in _PROBES and each[at] != path[at] for each in others)
 
 
+@frozen
+class AppliedPart:
+    """Fields of an `object` that EKS applies with the add-on from version `since` on (None: with all), with "" where
+    what stands in them varies. `agent`: only where the values leave vpc-cni's network policy agent on."""
+
+    object: ObjectName
+    part: Doc
+    source: KnowledgeSource
+    since: Version | None = None
+    agent: bool = False
+
+
+_APPLIED = records(AppliedPart, "applied_fields")
+
+
 def standing(of: ObjectName, version: str, agent: bool) -> Doc:
-    """The fields of that object that EKS applies with the add-on's `version`, whatever the values are, as a part of it;
-    what stands in them varies. `agent`: the values leave vpc-cni's network policy agent on."""
+    """The fields of that object that EKS applies with the add-on's `version`, whatever the values are, as a part of it.
+    `agent`: the values leave vpc-cni's network policy agent on."""
     installed = parse(version)
     whole: Doc = {}
-    for since, part in _STANDING.get(of, ()):
-        known = since is None or (installed is not None and not installed < since)
-        if known and (agent or all(part is not each for each in _WITH_AGENT)):
-            whole = merged(whole, part, schema_of(of.api_version, of.kind).root)
+    for each in _APPLIED:
+        known = each.since is None or (installed is not None and not installed < each.since)
+        if each.object == of and known and (agent or not each.agent):
+            whole = merged(whole, each.part, schema_of(of.api_version, of.kind).root)
     return whole
-
-
-def _pod(containers: list[Doc], volumes: list[Doc], fields: str = "", **more: object) -> Doc:
-    pod = {**_some(fields), **more, "containers": containers, "volumes": volumes}
-    return {"spec": {"template": {"spec": {key: each for key, each in pod.items() if each != []}}}}
-
-
-def _some(paths: str) -> Doc:
-    """``a.b c`` as ``{"a": {"b": ""}, "c": ""}``."""
-    found: Doc = {}
-    for path in paths.split():
-        *above, last = path.split(".")
-        at = found
-        for key in above:
-            at = at.setdefault(key, {})
-        at[last] = ""
-    return found
-
-
-def _each(key: str, names: str, fields: str) -> list[Doc]:
-    return [{key: name, **_some(fields)} for name in names.split()]
-
-
-def _container(name: str, fields: str, mounts: str, *ports: tuple[int, str], **more: object) -> Doc:
-    mounted = [{"mountPath": path, "name": ""} for path in mounts.split()]
-    opened = [{"containerPort": number, "protocol": protocol, "name": ""} for number, protocol in ports]
-    found = {"name": name, **_some(f"image {fields}"), "volumeMounts": mounted, "ports": opened, **more}
-    return {key: each for key, each in found.items() if each != []}
-
-
-def _labelled(labels: str, part: Doc) -> Doc:
-    return {**part, "metadata": {"labels": dict.fromkeys(labels.split(), "")}}
-
-
-def _both_labelled(labels: str, of_pods: str, part: Doc) -> Doc:
-    template = _labelled(of_pods, part["spec"]["template"])
-    return _labelled(labels, {**part, "spec": {**part["spec"], "template": template}})
-
-
-_OF_CNI = "app.kubernetes.io/instance app.kubernetes.io/name app.kubernetes.io/version k8s-app"
-_OF_EKS = "eks.amazonaws.com/component k8s-app"
-_OF_POD = (
-    "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution priorityClassName serviceAccountName "
-    "tolerations"
-)
-_VARIABLES = (
-    "ADDITIONAL_ENI_TAGS AWS_VPC_CNI_NODE_PORT_SUPPORT AWS_VPC_ENI_MTU AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG "
-    "AWS_VPC_K8S_CNI_EXTERNALSNAT AWS_VPC_K8S_CNI_LOGLEVEL AWS_VPC_K8S_CNI_LOG_FILE AWS_VPC_K8S_CNI_RANDOMIZESNAT "
-    "AWS_VPC_K8S_CNI_VETHPREFIX AWS_VPC_K8S_PLUGIN_LOG_FILE AWS_VPC_K8S_PLUGIN_LOG_LEVEL DISABLE_INTROSPECTION "
-    "DISABLE_METRICS DISABLE_NETWORK_RESOURCE_PROVISIONING ENABLE_IPv4 ENABLE_IPv6 ENABLE_POD_ENI "
-    "ENABLE_PREFIX_DELEGATION WARM_ENI_TARGET WARM_PREFIX_TARGET"
-)
-_NODE_NAME = _each("name", "MY_NODE_NAME", "valueFrom.fieldRef")
-_AWS_NODE = _pod(
-    [
-        _container(
-            "aws-node",
-            "livenessProbe.exec.command livenessProbe.initialDelaySeconds readinessProbe.exec.command "
-            "readinessProbe.initialDelaySeconds resources.requests.cpu securityContext.capabilities.add",
-            "/host/etc/cni/net.d /host/opt/cni/bin /host/var/log/aws-routed-eni /run/xtables.lock /var/run/aws-node",
-            (61678, "TCP"),
-            env=[*_each("name", _VARIABLES, "value"), *_NODE_NAME],
-        )
-    ],
-    _each("name", "cni-bin-dir cni-net-dir log-dir run-dir xtables-lock", "hostPath.path"),
-    f"{_OF_POD} hostNetwork",
-    initContainers=[_container("aws-vpc-cni-init", "securityContext.privileged", "/host/opt/cni/bin")],
-)
-_AGENT = "aws-eks-nodeagent"
-_WITH_AGENT = (
-    _pod(
-        [
-            _container(
-                _AGENT,
-                "args resources.requests.cpu securityContext.capabilities.add securityContext.privileged",
-                "/host/opt/cni/bin /sys/fs/bpf /var/log/aws-routed-eni /var/run/aws-node",
-                env=_NODE_NAME,
-            )
-        ],
-        _each("name", "bpf-pin-path", "hostPath.path"),
-    ),
-    _pod([{"name": _AGENT, "ports": [{"containerPort": 8162, "protocol": "TCP", "name": ""}]}], []),
-)
-_NEWER_AWS_NODE = _pod(
-    [
-        {
-            "name": "aws-node",
-            "env": [*_each("name", "VPC_CNI_VERSION", "value"), *_each("name", "MY_POD_NAME", "valueFrom.fieldRef")],
-        }
-    ],
-    [],
-    initContainers=[{"name": "aws-vpc-cni-init", **_some("resources.requests.cpu")}],
-)
-_COREDNS = _pod(
-    [
-        _container(
-            "coredns",
-            "args livenessProbe.httpGet.path livenessProbe.httpGet.port livenessProbe.initialDelaySeconds "
-            "readinessProbe.httpGet.path readinessProbe.httpGet.port resources.limits.memory resources.requests.cpu "
-            "resources.requests.memory securityContext.allowPrivilegeEscalation securityContext.capabilities.add "
-            "securityContext.capabilities.drop securityContext.readOnlyRootFilesystem",
-            "",
-            *((53, "UDP"), (53, "TCP"), (9153, "TCP")),
-            volumeMounts=_each("mountPath", "/etc/coredns", "name readOnly"),
-        )
-    ],
-    _each("name", "config-volume", "configMap.items configMap.name"),
-    f"{_OF_POD} affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution",
-)
-_SPREAD = {
-    "topologyKey": "topology.kubernetes.io/zone",
-    "whenUnsatisfiable": "ScheduleAnyway",
-    **_some("labelSelector maxSkew"),
-}
-_KUBE_DNS = {
-    "metadata": {"annotations": dict.fromkeys(("prometheus.io/port", "prometheus.io/scrape"), "")},
-    "spec": {"ports": [{"port": 53, "protocol": each, "name": ""} for each in ("TCP", "UDP")], "selector": ""},
-}
-_PROXY = _pod(
-    [_container("kube-proxy", "command resources.requests.cpu securityContext.privileged", "")],
-    [],
-    f"{_OF_POD} hostNetwork",
-)
-
-
-_Parts = tuple[tuple[Version | None, Doc], ...]
-
-
-def _access(
-    labels: str, account: ObjectName, role: ObjectName, binding: ObjectName, of_role: str = ""
-) -> dict[ObjectName, _Parts]:
-    return {
-        account: ((None, _labelled(labels, {})),),
-        role: ((None, _labelled(f"{labels} {of_role}", _some("rules"))),),
-        binding: ((None, _labelled(labels, _some("roleRef subjects"))),),
-    }
-
-
-_STANDING: Mapping[ObjectName, _Parts] = {
-    AWS_NODE: (
-        (None, _both_labelled(_OF_CNI, _OF_CNI.replace("app.kubernetes.io/version ", ""), _AWS_NODE)),
-        (Version(1, 14, 0), _WITH_AGENT[0]),
-        (Version(1, 19, 4), _WITH_AGENT[1]),
-        (Version(1, 15, 1), _NEWER_AWS_NODE),
-    ),
-    CNI_MAP: (
-        (None, _labelled(_OF_CNI, _some("data.enable-network-policy-controller data.enable-windows-ipam"))),
-        (
-            Version(1, 18, 6),
-            _some(
-                "data.branch-eni-cooldown data.enable-windows-prefix-delegation data.minimum-ip-target "
-                "data.warm-ip-target data.warm-prefix-target"
-            ),
-        ),
-    ),
-    **_access(_OF_CNI, *CNI_ACCESS),
-    COREDNS: (
-        (None, _both_labelled(f"{_OF_EKS} kubernetes.io/name", _OF_EKS, _COREDNS)),
-        (Version(1, 13, 2), _pod([], [], topologySpreadConstraints=[_SPREAD])),
-    ),
-    DNS_BUDGET: ((Version(1, 11, 0), _some("spec.maxUnavailable")),),
-    COREFILE: ((None, _labelled(_OF_EKS, _some("data.Corefile"))),),
-    **_access(_OF_EKS, *DNS_ACCESS, of_role="kubernetes.io/bootstrapping"),
-    KUBE_DNS: (
-        (None, _KUBE_DNS),
-        (None, _labelled(f"{_OF_EKS} kubernetes.io/cluster-service kubernetes.io/name", {})),
-        (Version(1, 11, 4), {"spec": {"ports": [{"port": 9153, "protocol": "TCP", "name": ""}]}}),
-    ),
-    KUBE_PROXY: ((None, _PROXY),),
-}
-"""Each part with the version since when it is known to be there, None for ever."""
 
 
 @frozen

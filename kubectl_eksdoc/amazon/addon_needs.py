@@ -185,12 +185,11 @@ class CompatibilityTable:
 
 
 TABLES = sections(CompatibilityTable, "software", "compatibility")
-_TABLE_OF = {each.name: each for each in TABLES}
 
 
 def _table_of(software: Software, more: Iterable[CompatibilityTable]) -> CompatibilityTable | None:
     """Of `more` before those of the package."""
-    return next((each for each in more if each.name == software.name), None) or _TABLE_OF.get(software.name)
+    return next((each for each in more if each.name == software.name), None) or TABLES.by("name").get(software.name)
 
 
 @frozen

@@ -13,7 +13,6 @@ from datetime import date
 from enum import Enum
 
 from kubectl_eksdoc.amazon.skew import Fit, SourcedVerdict, beyond, in_words, minor_of
-from kubectl_eksdoc.amazon.sockets import DOCKERSHIM_ENDS
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
@@ -72,6 +71,8 @@ def family_of_os(os_image: str) -> AmiFamily:
 
 
 AL2 = AMIS[AmiFamily.AL2]
+DOCKERSHIM_ENDS = Version(1, 24)
+"""Nodes of this version, or of AMIs for it, have no Docker."""
 AL2023_VPC_CNI = Version(1, 16, 2)
 """At least this vpc-cni (user guide, nodes/al2023); see `addon_needs.NEEDS`."""
 

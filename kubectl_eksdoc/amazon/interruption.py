@@ -10,6 +10,7 @@ from typing import Any
 from kubectl_eksdoc.amazon.iam import IamMatch
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.quantities import Version
 
 _OF_KIND = ("source", "detail-type")
@@ -76,28 +77,20 @@ class EventKind:
 
     name: str
     short: str
-    source: str
+    sent_by: str
     detail_type: str
+    source: KnowledgeSource
     since: Version | None = None
     only_logged: bool = False
     of_capacity: str = ""
 
 
-SPOT = EventKind("SpotInterruptionRule", "spot interruption", "aws.ec2", "EC2 Spot Instance Interruption Warning")
-KINDS = (
-    SPOT,
-    EventKind("RebalanceRule", "rebalance", "aws.ec2", "EC2 Instance Rebalance Recommendation", only_logged=True),
-    EventKind("InstanceStateChangeRule", "state change", "aws.ec2", "EC2 Instance State-change Notification"),
-    EventKind("ScheduledChangeRule", "scheduled change", "aws.health", "AWS Health Event"),
-    EventKind(
-        "CapacityReservationInterruptionRule",
-        "capacity reservation",
-        "aws.ec2",
-        "EC2 Capacity Reservation Instance Interruption Warning",
-        Version(1, 10, 0),
-        of_capacity="reserved",
-    ),
-)
+KINDS = records(EventKind, "interruption_events")
+
+
+def spot() -> EventKind:
+    """The notice of two minutes."""
+    return KINDS.by("name")["SpotInterruptionRule"]
 
 
 def kinds_of(version: Version | None) -> tuple[EventKind, ...]:

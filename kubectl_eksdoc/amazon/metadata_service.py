@@ -12,6 +12,7 @@ from enum import Enum
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.machines import Image, MetadataOptions, SaidOptions
 
 REQUIRED, OPTIONAL = "required", "optional"
@@ -97,15 +98,24 @@ account")."""
 
 
 _FAMILY = re.compile(r"([a-z]+)(\d+)[a-z0-9-]*\.")
-_RECENT = frozenset(["c7i-flex", "f2", "g6e", "g6f", "gr6f", "g7e", "i7i", "i7ie", "p5e", "p5en", "p6", "trn2", "trn3"])
-"""Families below the eighth generation that came out in mid-2024 or later."""
+
+
+@frozen
+class RecentFamily:
+    """Of instance types, below the eighth generation, that came out in mid-2024 or later: ``c7i-flex``."""
+
+    family: str
+    source: KnowledgeSource
+
+
+_RECENT = records(RecentFamily, "instance_families")
 
 
 def _of_type(instance_type: str) -> Layer:
     """EC2's own default. "The newly released instance types from mid-2024 use only IMDSv2 by default" (AWS news blog,
     November 2023; confidence medium); which these are, EC2 does not tell."""
     found = _FAMILY.match(instance_type)
-    if found is None or (int(found[2]) < 8 and not {found[0][:-1], found[1] + found[2]} & _RECENT):
+    if found is None or (int(found[2]) < 8 and not {found[0][:-1], found[1] + found[2]} & {*_RECENT.by("family")}):
         return _OF_EC2
     return Unknown(f"EC2's own default for {instance_type} is not published: types from mid-2024 on require IMDSv2")
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.amazon.custom_apis import CustomApi, custom_api
@@ -69,15 +68,11 @@ class RemovedApi:
 
 
 ROWS = records(RemovedApi, "removed_apis")
-_BY_KIND: Mapping[tuple[str, str], RemovedApi] = {(row.api_version, row.kind): row for row in ROWS}
-_BY_RESOURCE: Mapping[tuple[str, str], RemovedApi] = {
-    (row.api_version, row.resource): row for row in ROWS if row.resource
-}
 
 
 def removed_api(api_version: str, kind: str) -> RemovedApi | None:
     """Its row; None where Kubernetes has not announced that it removes it."""
-    return _BY_KIND.get((api_version, kind))
+    return ROWS.by("api_version", "kind").get((api_version, kind))
 
 
 def never_had(api_version: str, kind: str, kubernetes: Version) -> bool:
@@ -89,7 +84,7 @@ def never_had(api_version: str, kind: str, kubernetes: Version) -> bool:
 
 def of_resource(api_version: str, resource: str) -> RemovedApi | None:
     """The same by the plural name, as requests and metrics have it: ``policy/v1beta1``, ``poddisruptionbudgets``."""
-    return _BY_RESOURCE.get((api_version, resource))
+    return ROWS.by("api_version", "resource").get((api_version, resource)) if resource else None
 
 
 def served(api_version: str, kind: str, kubernetes: Version) -> bool | Unknown:
@@ -173,8 +168,6 @@ class ManualConversion:
 
 
 _BY_HAND = records(ManualConversion, "conversions")
-_UNREGISTERED = frozenset(file("conversions")["unregistered"])
-"""Groups that the scheme of kubectl-convert does not have: of their kinds it says 'no kind is registered'."""
 
 
 def by_hand(row: RemovedApi) -> tuple[ManualConversion, ...]:
@@ -183,8 +176,10 @@ def by_hand(row: RemovedApi) -> tuple[ManualConversion, ...]:
 
 
 def convertible(row: RemovedApi) -> bool:
-    """Whether kubectl convert does anything about it: it must be an object, and something must replace it."""
-    return bool(row.resource and row.replacement) and row.kind != "PodSecurityPolicy" and row.group not in _UNREGISTERED
+    """Whether kubectl convert does anything about it: it must be an object, and something must replace it, and the
+    scheme of kubectl-convert must have its group: else it says 'no kind is registered'."""
+    known = row.group not in file("conversions")["unregistered"]
+    return bool(row.resource and row.replacement) and row.kind != "PodSecurityPolicy" and known
 
 
 # Who still asks for deprecated APIs, as an API server's ``/metrics`` tells it.
@@ -204,7 +199,7 @@ CAVEAT_SOURCE = KnowledgeSource(
 )
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@frozen(order=True)
 class DeprecatedRequest:
     """Somebody asked for it. `group` is "" for the core group, `removed_release` where no release is announced; of
     `resource` the plural name, without `subresource`."""

@@ -18,7 +18,7 @@ from enum import Enum
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
-from kubectl_eksdoc.model.knowledge import KnowledgeSource
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, file, records
 from kubectl_eksdoc.model.quantities import Version
 
 
@@ -182,37 +182,23 @@ def path(now: Version, target: Version) -> tuple[Version, ...] | NoPath:
 
 
 ROLLBACK_FOR = timedelta(days=7)
-_ROLLBACK = KnowledgeSource("EKS user guide, rollback-cluster")
-_ROLLBACK_DETAIL = KnowledgeSource("EKS user guide, rollback-cluster; botocore eks, RollbackConfig", Confidence.MEDIUM)
 
 
 @frozen
-class _Condition:
-    """Of a rollback: `text` is a clause that must hold."""
+class RollbackCondition:
+    """`clause` must hold; of a `doubt`, it contradicts another source."""
 
-    text: str
-    source: KnowledgeSource = _ROLLBACK_DETAIL
+    clause: str
+    source: KnowledgeSource
+    doubt: bool = False
 
 
-ROLLBACK_CONDITIONS = (
-    _Condition("the upgrade was in place, and ended less than 7 days ago", _ROLLBACK),
-    _Condition("it goes back by exactly one minor version", _ROLLBACK),
-    _Condition("the cluster was not created at its present version"),
-    _Condition("EKS did not upgrade it by itself at the end of extended support"),
-    _Condition("the version to go back to is still supported; if by extended support, the upgrade policy is EXTENDED"),
-    _Condition("the cluster is ACTIVE, with no update under way"),
-    _Condition("no node is newer than the version to go back to: nodes and add-ons are brought down first, by you"),
-    _Condition("no pod of Fargate is there: rollback does not support it"),
-    _Condition("no rollback insight is an ERROR, or --force is given"),
-)
-ROLLBACK_LEAVES = ("etcd and all objects in it", "add-ons", "managed and self-managed nodes", "volumes")
-"""What a rollback does not touch (user guide, rollback-cluster); nodes of Auto Mode it does."""
-DOUBT = _Condition(
-    "UpdateNodegroupVersion says that a node group cannot go back to an earlier version, rollback-cluster that it can",
-    KnowledgeSource(
-        "botocore eks, UpdateNodegroupVersion, against EKS user guide, rollback-cluster", Confidence.MEDIUM
-    ),
-)
+ROLLBACK_CONDITIONS = records(RollbackCondition, "rollback")
+
+
+def rollback_leaves() -> str:
+    """What a rollback does not touch, one after the other."""
+    return ", ".join(file("rollback")["leaves"])
 
 
 def rollback_left(now: datetime, upgraded: datetime | Unknown | None) -> timedelta | Unknown:

@@ -13,15 +13,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.kinds import Confidence
-from kubectl_eksdoc.model.knowledge import KnowledgeSource
-from kubectl_eksdoc.model.quantities import Version
-
-DOCKERSHIM_ENDS = Version(1, 24)
-"""Nodes of this version, or of AMIs for it, have no Docker; what is said here of "then" is said of them."""
-
-_GUIDE = KnowledgeSource("EKS user guide, dockershim-deprecation")
-_LINK = KnowledgeSource("awslabs/amazon-eks-ami, containerd.service.d/10-compat-symlink.conf", Confidence.MEDIUM)
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 
 
 class SocketAfterUpgrade(str, Enum):
@@ -43,29 +35,10 @@ class Socket:
     source: KnowledgeSource
 
 
-DOCKER = Socket("/run/docker.sock", "docker", SocketAfterUpgrade.GONE, "EKS AMIs have no Docker from 1.24 on", _GUIDE)
-DOCKERSHIM = Socket(
-    "/run/dockershim.sock",
-    "dockershim",
-    SocketAfterUpgrade.UNKNOWN,
-    "dockershim is gone from 1.24 on; some AMIs keep the path as a link to containerd's socket",
-    _LINK,
+SOCKETS = records(Socket, "runtime_sockets")
+DOCKER, DOCKERSHIM, CRI_DOCKERD, CONTAINERD = map(
+    SOCKETS.by("runtime").__getitem__, ("docker", "dockershim", "cri-dockerd", "containerd")
 )
-CRI_DOCKERD = Socket(
-    "/run/cri-dockerd.sock",
-    "cri-dockerd",
-    SocketAfterUpgrade.UNKNOWN,
-    "no EKS AMI has cri-dockerd: it is the node's owner who brings it",
-    _GUIDE,
-)
-CONTAINERD = Socket(
-    "/run/containerd/containerd.sock",
-    "containerd",
-    SocketAfterUpgrade.STAYS,
-    "containerd is the runtime from 1.24 on",
-    _GUIDE,
-)
-SOCKETS = (DOCKER, DOCKERSHIM, CRI_DOCKERD, CONTAINERD)
 
 
 class SocketAccess(str, Enum):

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field
+from fnmatch import fnmatchcase
 from typing import Any
 
 from kubectl_eksdoc.amazon.removed_apis import ROWS, RemovedApi, gone_on_the_way, instead, removed_api
 from kubectl_eksdoc.amazon.skew import minor_of
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, Written, WrittenBy, at
-from kubectl_eksdoc.model.kinds import Confidence, Resource, Unknown
-from kubectl_eksdoc.model.knowledge import KnowledgeSource
+from kubectl_eksdoc.model.kinds import Resource, Unknown
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.quantities import Version
 
 OLDEST = Version(1, 21)
@@ -23,75 +25,22 @@ OLDEST = Version(1, 21)
 what it upgraded by itself)."""
 
 _LATE = Version(1, 99)
-_ONLY_ASKED = frozenset(
-    (
-        "APIGroupDiscovery",
-        "Eviction",
-        "LocalSubjectAccessReview",
-        "SelfSubjectAccessReview",
-        "SelfSubjectReview",
-        "SelfSubjectRulesReview",
-        "SubjectAccessReview",
-        "TokenReview",
-    )
-)
-"""Clients send them, and nothing is stored: there is no list of them."""
-
-_MADE_BY_CONTROLLERS = frozenset(
-    (
-        "CSINode",
-        "CSIStorageCapacity",
-        "CertificateSigningRequest",
-        "ControllerRevision",
-        "EndpointSlice",
-        "Event",
-        "IPAddress",
-        "Lease",
-        "ReplicaSet",
-        "VolumeAttachment",
-    )
-)
-"""Nobody keeps manifests of them, and there may be very many: once their old version is gone, none is looked at."""
-
-_OF_THE_CLUSTER = frozenset(
-    (
-        "APIService",
-        "CSIDriver",
-        "CSINode",
-        "CertificateSigningRequest",
-        "ClusterCIDR",
-        "ClusterRole",
-        "ClusterRoleBinding",
-        "ClusterTrustBundle",
-        "CustomResourceDefinition",
-        "DeviceClass",
-        "DeviceTaintRule",
-        "FlowSchema",
-        "IPAddress",
-        "IngressClass",
-        "MutatingAdmissionPolicy",
-        "MutatingAdmissionPolicyBinding",
-        "MutatingWebhookConfiguration",
-        "PodSecurityPolicy",
-        "PriorityClass",
-        "PriorityLevelConfiguration",
-        "ResourceSlice",
-        "RuntimeClass",
-        "ServiceCIDR",
-        "StorageClass",
-        "StorageVersionMigration",
-        "ValidatingAdmissionPolicy",
-        "ValidatingAdmissionPolicyBinding",
-        "ValidatingWebhookConfiguration",
-        "VolumeAttachment",
-        "VolumeAttributesClass",
-    )
-)
-"""Kinds without a namespace (kubernetes/api, ``+genclient:nonNamespaced``)."""
 
 
-_NOT_LOOKED_AT = _MADE_BY_CONTROLLERS | {"PodSecurityPolicy"}
-"""Of the last one nothing is left: no version followed it."""
+@frozen
+class ApiKinds:
+    """All `kinds` with a trait, which the file explains."""
+
+    trait: str
+    kinds: tuple[str, ...]
+    source: KnowledgeSource
+
+
+_KINDS = records(ApiKinds, "api_kinds")
+
+
+def _has(row: RemovedApi, trait: str) -> bool:
+    return row.kind in _KINDS.by("trait")[trait].kinds
 
 
 def going(now: Version, target: Version) -> tuple[Resource, ...]:
@@ -105,7 +54,7 @@ def gone_before(now: Version) -> tuple[Resource, ...]:
     rows = (
         row
         for row in ROWS
-        if not minor_of(now) < row.removed and _listed(row) and not row.alpha and row.kind not in _NOT_LOOKED_AT
+        if not minor_of(now) < row.removed and _listed(row) and not row.alpha and not _has(row, "no_manifests")
     )
     return tuple(sorted(dict.fromkeys(map(resource_of, rows)), key=lambda each: (each.group, each.plural)))
 
@@ -114,11 +63,11 @@ def resource_of(row: RemovedApi) -> Resource:
     """The same for all rows that are about the same objects, in whatever group they were before."""
     group = _home(row)
     versions = tuple(sorted(set(_versions(group, row.kind)), key=_age, reverse=True))
-    return Resource(row.kind, row.resource, group, versions[0], row.kind not in _OF_THE_CLUSTER, older=versions[1:])
+    return Resource(row.kind, row.resource, group, versions[0], not _has(row, "cluster_scoped"), older=versions[1:])
 
 
 def _listed(row: RemovedApi) -> bool:
-    return bool(row.resource) and row.kind not in _ONLY_ASKED
+    return bool(row.resource) and not _has(row, "only_asked")
 
 
 def _home(row: RemovedApi) -> str:
@@ -202,47 +151,37 @@ def _managed(found: Doc) -> Iterator[Written]:
             yield Written(WrittenBy.MANAGED_FIELDS, version, kind, manager, operation, time, sub)
 
 
-@frozen
-class NoChangeNeeded:
-    """`why` nobody has to change anything, in a clause."""
-
-    why: str
-    source: KnowledgeSource
-
-
-_APF = NoChangeNeeded(
-    "the API server's own API Priority and Fairness writes it, and will write the version that it serves",
-    KnowledgeSource("apiserver pkg/server/flowcontrol, managers api-priority-and-fairness-config-*", Confidence.MEDIUM),
-)
-_EKS = NoChangeNeeded(
-    "EKS writes it and brings its own objects along at an upgrade",
-    KnowledgeSource("EKS best practices, scale-control-plane; public listings of EKS clusters", Confidence.MEDIUM),
-)
-_OF_KUBERNETES = NoChangeNeeded(
-    "a controller of the control plane wrote it, and is upgraded with it",
-    KnowledgeSource("kubernetes cmd/kube-controller-manager, kube-scheduler", Confidence.MEDIUM),
-)
-_EKS_OWN = {
-    "PodSecurityPolicy": ("eks.privileged",),
-    "FlowSchema": ("eks-exempt", "eks-leader-election", "eks-monitoring", "eks-workload-high"),
-    "PriorityLevelConfiguration": ("eks-monitoring",),
-}
-_EKS_MANAGERS = ("eks", "eks-internal")
-_CONTROL_PLANE = ("kube-controller-manager", "kube-scheduler", "kube-apiserver", "cloud-controller-manager")
 KEPT_BY_SERVER = "apf.kubernetes.io/autoupdate-spec"
 """Annotation of the FlowSchemas and PriorityLevelConfigurations that the API server brings and keeps ("true")."""
 
 
+@frozen
+class NoChangeNeeded:
+    """`why` nobody has to change anything, in a clause: it was written by one of `managers`, names an object that it
+    brings (`objects`, by kind), or is in an API group where the annotation `kept_by` says that it keeps the object."""
+
+    why: str
+    managers: tuple[str, ...]
+    source: KnowledgeSource
+    objects: Mapping[str, list[str]] = field(default_factory=dict)
+    kept_by: str = ""
+    group: str = ""
+
+    def fits(self, sign: Written, name: str, annotations: Mapping[str, str]) -> bool:
+        in_group = self.group and sign.api_version.startswith(f"{self.group}/")
+        return (
+            (in_group and annotations.get(self.kept_by) == "true")
+            or any(fnmatchcase(sign.manager, each) for each in self.managers)
+            or name in self.objects.get(sign.kind, ())
+        )
+
+
+_OWN = records(NoChangeNeeded, "own_writers")
+
+
 def innocent(sign: Written, name: str, annotations: Mapping[str, str] | None = None) -> NoChangeNeeded | None:
     """Why this sign on the object of that name is none of the user's manifests or clients; None where it may be."""
-    kept = (annotations or {}).get(KEPT_BY_SERVER) == "true" and sign.api_version.startswith("flowcontrol.")
-    if kept or sign.manager.startswith("api-priority-and-fairness-config-"):
-        return _APF
-    if sign.manager in _EKS_MANAGERS or name in _EKS_OWN.get(sign.kind, ()):
-        return _EKS
-    if sign.manager in _CONTROL_PLANE:
-        return _OF_KUBERNETES
-    return None
+    return next((each for each in _OWN if each.fits(sign, name, annotations or {})), None)
 
 
 STAYS = (

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
-from importlib.resources import files
-from typing import Any
 
 from kubectl_eksdoc.amazon import addon_versions
 from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.asking import VerifiedCluster, at_once
 from kubectl_eksdoc.aws.eks import kept_values
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.addons import (
     Addon,
     AddonPast,
@@ -25,15 +23,40 @@ from kubectl_eksdoc.model.addons import (
 )
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
 from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.quantities import Version, parse
 
-# What the charts of EKS's add-ons set where nobody configures it, by version: tables of this package, for vpc-cni.
-#
-# Sources, and what a gap in them means: `chart_values/README.md`.
+# What the charts of EKS's add-ons set where nobody configures it, by version: known of vpc-cni.
 
 
 _OWN_VERSION = ("env", "VPC_CNI_VERSION")
 _ADDON = "vpc-cni"
+
+
+@frozen
+class ChartValues:
+    """`patch`: values as a merge patch of the version before it."""
+
+    addon: str
+    version: Version
+    patch: Doc
+    source: KnowledgeSource
+
+
+@frozen
+class ChartVariable:
+    """`deprecated`: from which version on."""
+
+    addon: str
+    name: str
+    default: str
+    source: KnowledgeSource
+    since: Version | None = None
+    deprecated: Version | None = None
+
+
+_VALUES = records(ChartValues, "chart_values")
+_VARIABLES = records(ChartVariable, "chart_variables")
 
 
 def chart_defaults(addon: str, version: str) -> Doc | Unknown:
@@ -67,7 +90,7 @@ def variables() -> frozenset[str]:
     """The names of all that a chart sets or the README documents."""
     charts = _vpc_cni().values()
     set_there = (name for values in charts for path in _ENV for name in at(values, *path) or ())
-    return frozenset((*set_there, *(row["name"] for row in _read("vpc_cni_variables.json"))))
+    return frozenset((*set_there, *(each.name for each in _VARIABLES)))
 
 
 _ENV = (("env",), ("init", "env"), ("nodeAgent", "env"))
@@ -78,16 +101,9 @@ def _vpc_cni() -> dict[Version, Doc]:
     """The oldest first."""
     found: dict[Version, Doc] = {}
     values: Doc = {}
-    for version, patch in _read("vpc_cni.json").items():
-        values = _patched(values, patch) if found else patch
-        key = parse(version)
-        assert key is not None, version
-        found[key] = values
+    for each in _VALUES:
+        found[each.version] = values = _patched(values, each.patch) if found else each.patch
     return found
-
-
-def _read(name: str) -> Any:
-    return json.loads((files(__package__) / "chart_values" / name).read_text(encoding="utf-8"))
 
 
 def _patched(values: Doc, patch: Doc) -> Doc:

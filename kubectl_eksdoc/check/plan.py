@@ -20,7 +20,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject, Suppression, in_order, reached
 from kubectl_eksdoc.model.kinds import NoAws, NotHeld, Unknown
-from kubectl_eksdoc.model.knowledge import file
+from kubectl_eksdoc.model.knowledge import file, subjects
 from kubectl_eksdoc.model.missing_rights import as_read
 
 if TYPE_CHECKING:
@@ -312,24 +312,6 @@ def _found(
 # The tables by which an upgrade is judged: what they are of, how many rows they have, and when those were read.
 
 
-SUBJECTS = (
-    "removed_apis",
-    "custom_apis",
-    "conversions",
-    "software",
-    "calendar",
-    "amis",
-    "release_notes",
-    "symptoms",
-    "field_effects",
-    "metadata_log_lines",
-    "node_role_calls",
-    "coredns_log_lines",
-    "addon_manifests",
-    "cordon_marks",
-)
-
-
 @frozen
 class _Row:
     """`name` tells it from the others of its table; `promise`: what its makers say, "" where that is no matter."""
@@ -364,7 +346,7 @@ class TableOutline:
 
 def tables() -> tuple[TableOutline, ...]:
     """All, each followed by its sections."""
-    return tuple(each for subject in SUBJECTS for each in _of(subject))
+    return tuple(each for subject in subjects() for each in _of(subject))
 
 
 _SECTIONS = {
@@ -396,6 +378,8 @@ _KEYS = (
     ("api_version", "kind"),
     ("api_version", "kinds"),
     ("kinds", "api_versions"),
+    ("addon", "version"),
+    ("addon", "name"),
     ("name",),
     ("id",),
     ("version",),
@@ -406,6 +390,7 @@ _KEYS = (
     ("text",),
     ("parts",),
     ("mark", "key"),
+    *((each,) for each in ["clause", "form", "managers", "object", "rule", "runtime", "tool", "trait"]),
 )
 
 

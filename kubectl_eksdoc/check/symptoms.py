@@ -85,12 +85,12 @@ class Causes:
         return tuple((code, cause) for cause in self.causes for code in cause.codes)
 
 
-_OF = {each.symptom: each for each in records(Causes, "symptoms")}
+_OF = records(Causes, "symptoms")
 
 
 def codes_of(symptom: Symptom) -> tuple[str, ...]:
     """All that may cause it; what none of them needs is not read."""
-    return tuple(dict.fromkeys(code for code, _ in _OF[symptom].by_code))
+    return tuple(dict.fromkeys(code for code, _ in _OF.by("symptom")[symptom].by_code))
 
 
 def diagnosed(
@@ -99,7 +99,7 @@ def diagnosed(
     """Of findings, worst first."""
     suspects: list[tuple[tuple[int, int, int, int], Suspect]] = []
     origins: dict[Suspect, Subject] = {}
-    causes = _OF[symptom].by_code
+    causes = _OF.by("symptom")[symptom].by_code
     for each in found:
         place = next((at for at, cause in enumerate(causes) if _is(cause, each)), None)
         if place is None or each.severity is Severity.INFO:
@@ -112,7 +112,7 @@ def diagnosed(
     for number, sign in enumerate(_signs(symptom, cluster, reach)):
         suspects.append(((0, sign.severity.rank, -1, number), sign))
     unknown = tuple(each for each in found if each.status is Status.UNKNOWN and concerns(symptom, each))
-    found_elsewhere = ((each, reach.of(each.command)) for each in _OF[symptom].elsewhere)
+    found_elsewhere = ((each, reach.of(each.command)) for each in _OF.by("symptom")[symptom].elsewhere)
     elsewhere = tuple(Remedy(each.text, command) for each, command in found_elsewhere if command or not each.command)
     ordered = [each for _, each in sorted(suspects, key=lambda pair: pair[0])]
     return SymptomDiagnosis(symptom, tuple(_by_origin(ordered, origins)), unknown, elsewhere)
@@ -137,7 +137,7 @@ def concerns(symptom: Symptom, finding: Finding) -> bool:
     """Whether it may be a cause; of what is not known also the whole: "which add-ons there are" is about none of
     them."""
     whole = finding.subject.kind == "Cluster" and finding.code.name in codes_of(symptom)
-    return whole or any(_is(each, finding) for each in _OF[symptom].by_code)
+    return whole or any(_is(each, finding) for each in _OF.by("symptom")[symptom].by_code)
 
 
 def _suspect(cause: _Cause, found: Finding, cluster: Cluster, reach: CommandTarget) -> Suspect:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
-from functools import cache
 
 from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.frozen import frozen
@@ -139,16 +138,14 @@ class NodeRoleCalls:
     source: KnowledgeSource
 
 
-@cache
-def _own_calls() -> Mapping[str, NodeRoleCalls]:
-    return {each.service: each for each in records(NodeRoleCalls, "node_role_calls")}
+_OWN_CALLS = records(NodeRoleCalls, "node_role_calls")
 
 
 def beyond_node(uses: RoleUses, now: datetime) -> tuple[RoleUse, ...]:
     """Those that no program of a node itself is known for, the latest first. Of a service as a whole nobody knows."""
 
     def own(use: RoleUse) -> bool:
-        known = _own_calls().get(use.service)
+        known = _OWN_CALLS.by("service").get(use.service)
         return known is not None and (not use.action or any(fnmatchcase(use.action, each) for each in known.actions))
 
     recent = (each for each in uses.uses if now - each.last <= timedelta(days=USE_DAYS) and not own(each))

@@ -333,15 +333,13 @@ LONGEST = 300
 _SAID_WELL = ("200 OK", '"status":200')
 
 
-@functools.cache
-def log_lines() -> tuple[LogLine, ...]:
-    """The first that is found in a line is what it says."""
-    return records(LogLine, "metadata_log_lines")
+LOG_LINES = records(LogLine, "metadata_log_lines")
+"""The first that is found in a line is what it says."""
 
 
 @functools.cache
 def _lowered() -> tuple[tuple[str, LogLine], ...]:
-    return tuple((each.text.lower(), each) for each in log_lines())
+    return tuple((each.text.lower(), each) for each in LOG_LINES)
 
 
 def read(log: str) -> LogReading:

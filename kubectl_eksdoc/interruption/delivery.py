@@ -180,7 +180,7 @@ def _rules(facts: InterruptionFacts) -> tuple[EventRule, ...]:
 def known_of(facts: InterruptionFacts, kind: EventKind) -> Mapping[str, str]:
     """What every event of the kind has."""
     said = {"account": facts.place.account, "region": facts.place.region}
-    return {"source": kind.source, "detail-type": kind.detail_type, **{k: v for k, v in said.items() if v}}
+    return {"source": kind.sent_by, "detail-type": kind.detail_type, **{k: v for k, v in said.items() if v}}
 
 
 def candidates(facts: InterruptionFacts, version: Version | None) -> tuple[str, ...]:
@@ -210,8 +210,8 @@ def rule_links(facts: InterruptionFacts, version: Version | None, remedy: tuple[
             Code.of("interruption-rule"),
             f"rule: {kind.short}",
             Subject("Rule", kind.name),
-            vital=kind is interruption.SPOT,
-            evidence=(f"source {kind.source}, detail-type {kind.detail_type}",),
+            vital=kind is interruption.spot(),
+            evidence=(f"source {kind.sent_by}, detail-type {kind.detail_type}",),
             remedy=remedy,
         )
         made = _rule_link(link, facts, kind)

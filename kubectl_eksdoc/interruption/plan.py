@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from kubectl_eksdoc.amazon.interruption import SPOT
+from kubectl_eksdoc.amazon.interruption import spot
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.interruption import delivery, outage, rights
 from kubectl_eksdoc.interruption import spot as signs
@@ -149,7 +149,7 @@ def _drains(facts: InterruptionFacts, links: Sequence[Link]) -> bool | None:
     """Whether Karpenter drains at a notice: EventBridge delivers it, and Karpenter reads it."""
     if isinstance(facts.install, Unknown):
         return None
-    return _both(to_queue(links).get(SPOT.short, False), to_karpenter(links)) if links else False
+    return _both(to_queue(links).get(spot().short, False), to_karpenter(links)) if links else False
 
 
 def _both(one: bool | None, other: bool | None) -> bool | None:

@@ -219,7 +219,7 @@ def helm_values(name: str, install: KarpenterInstall) -> Doc:
 
 
 def pattern(kind: EventKind) -> Doc:
-    return {"source": [kind.source], "detail-type": [kind.detail_type]}
+    return {"source": [kind.sent_by], "detail-type": [kind.detail_type]}
 
 
 # What is missing as a CloudFormation template: complete in itself, for a stack of its own name.

@@ -2,12 +2,19 @@
 
 Belongs here: JSON files, one for each kind of subject, one record for each subject. CONTRIBUTING.md says how to add
 one. And the words of what a user chooses from: the keys of the screens, the faults of a rehearsal.
-Never here: code but the function that reads a file. `model.knowledge` makes frozen dataclasses of the records.
+Never here: code but the functions that list and read the files. `model.knowledge` makes frozen dataclasses of records.
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+
+def names() -> list[str]:
+    """Of the files."""
+    import os
+
+    return sorted(each.removesuffix(".json") for each in os.listdir(__path__[0]) if each.endswith(".json"))
 
 
 def read(subject: str) -> Any:

@@ -6,7 +6,7 @@ import json
 import math
 import ssl
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from functools import cached_property
@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized, Unreachable, Untrusted
+from kubectl_eksdoc.frozen import CachedProperties, frozen
 from kubectl_eksdoc.held_secrets import without_held
 from kubectl_eksdoc.kube.config import ApiAccess
 from kubectl_eksdoc.kube.target import utc_now
@@ -54,9 +55,9 @@ class ReadTimeout(Unreachable):
     """All that was read took longer than --read-timeout together: nothing more can be asked."""
 
 
-@dataclass(frozen=True)
-class HttpAnswer:
-    """Header names are lower-case. Without slots, because its document is decoded once, when first asked for."""
+@frozen
+class HttpAnswer(CachedProperties):
+    """Header names are lower-case. Its document is decoded once, when first asked for."""
 
     status: int
     body: bytes

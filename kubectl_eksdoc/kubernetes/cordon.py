@@ -41,9 +41,6 @@ class CordonMark:
 
 SIGNS = records(CordonMark, "cordon_marks")
 
-_BY_TAINT = {sign.key: sign for sign in SIGNS if sign.mark is Mark.TAINT}
-_BY_ANNOTATION = {sign.key: sign for sign in SIGNS if sign.mark is Mark.ANNOTATION}
-
 
 class ForeignDrain(NamedTuple):
     """`who` drains it, as one sees by `sign`; `said` is a sentence without its full stop."""
@@ -75,16 +72,18 @@ def foreign_drain(node: Node) -> ForeignDrain | None:
 
 def as_nobodys(node: Node) -> Node:
     """The node without the signs of others."""
+    signs = {sign.key for sign in _signs_on(node)}
     return replace(
         node,
-        taints=tuple(taint for taint in node.taints if taint.key not in _BY_TAINT),
-        annotations={key: value for key, value in node.annotations.items() if key not in _BY_ANNOTATION},
+        taints=tuple(taint for taint in node.taints if taint.key not in signs),
+        annotations={key: value for key, value in node.annotations.items() if key not in signs},
     )
 
 
 def _signs_on(node: Node) -> Iterator[CordonMark]:
-    yield from (_BY_TAINT[taint.key] for taint in node.taints if taint.key in _BY_TAINT)
-    yield from (_BY_ANNOTATION[key] for key in node.annotations if key in _BY_ANNOTATION)
+    known = SIGNS.by("mark", "key")
+    marks = (*((Mark.TAINT, each.key) for each in node.taints), *((Mark.ANNOTATION, key) for key in node.annotations))
+    return (known[mark] for mark in marks if mark in known)
 
 
 # When a node that has stopped answering counts as NotReady, and the endpoints of its pods are taken out.

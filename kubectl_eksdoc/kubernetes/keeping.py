@@ -19,6 +19,7 @@ from kubectl_eksdoc.kubernetes.corefile.parser import without_comments
 from kubectl_eksdoc.kubernetes.guards import address, addresses_in
 from kubectl_eksdoc.model.coredns import COREFILE
 from kubectl_eksdoc.model.journal import PRIOR, RUN
+from kubectl_eksdoc.model.knowledge import file
 from kubectl_eksdoc.model.nodes import JUDGED_ANNOTATIONS, POD_ENI, REBOOT_IN_PROGRESS, TOLD_VARIABLES
 from kubectl_eksdoc.model.workloads import REBOOT_LOCK
 
@@ -212,64 +213,16 @@ def suspicious(body: bytes) -> bool:
 
 
 # The keys whose values are kept, since something is judged by them, and the words of a command that are.
-#
-# Sources: whoever judges them, named beside each.
 
 
-ANNOTATIONS = frozenset(
-    (
-        *JUDGED_ANNOTATIONS,
-        POD_ENI,
-        *(RUN, PRIOR, REBOOT_LOCK),
-        REBOOT_IN_PROGRESS,
-        "eks.amazonaws.com/role-arn",
-        "service.beta.kubernetes.io/aws-load-balancer-nlb-target-type",
-        "service.beta.kubernetes.io/aws-load-balancer-type",
-        "meta.helm.sh/release-name",
-        "volume.beta.kubernetes.io/storage-class",
-        "storageclass.kubernetes.io/is-default-class",
-        # What controllers count by, so that a rehearsal goes on where they were (simulator.workloads).
-        "deployment.kubernetes.io/desired-replicas",
-        "deployment.kubernetes.io/max-replicas",
-        "deployment.kubernetes.io/revision",
-        "deployment.kubernetes.io/revision-history",
-        "deprecated.daemonset.template.generation",
-        "batch.kubernetes.io/cronjob-scheduled-timestamp",
-        "batch.kubernetes.io/job-completion-index",
-        "controller.kubernetes.io/pod-deletion-cost",
-        "endpoints.kubernetes.io/last-change-trigger-time",
-        "kubectl.kubernetes.io/restartedAt",
-        "prometheus.io/port",
-        "prometheus.io/scrape",
-    )
-)
+def _kept(what: str, *more: str) -> frozenset[str]:
+    return frozenset((*more, *(key for keys in file("kept_keys")[what].values() for key in keys)))
 
-VARIABLES = frozenset(
-    (
-        *(VARIABLE, "CLUSTER_NAME", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_STS_REGIONAL_ENDPOINTS"),
-        *("AWS_ROLE_ARN", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_FULL_URI"),
-        *("AWS_EC2_METADATA_DISABLED", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"),
-        # Of the add-ons' own DaemonSets, as EKS makes them; vpc-cni's come from its chart.
-        *("CLUSTER_ENDPOINT", "CLUSTER_IP", "ENABLE_PREFIX_DELEGATION", "MY_NODE_NAME", "MY_POD_NAME", "VPC_ID"),
-        *("CSI_ENDPOINT", "CSI_NODE_NAME", "EKS_CLUSTER_NAME"),
-        *TOLD_VARIABLES,
-    )
-)
 
-FLAGS = frozenset(
-    (
-        *(ARGUMENT, "--cluster-name", "--aws-region", "--aws-vpc-id", "--v", "--endpoint", "--csi-address", "-conf"),
-        *("--cloud-provider", "--provider", "--metadata-sources"),  # who asks the metadata service for what
-    )
-)
-
-CONFIG = frozenset(
-    (
-        *(COREFILE, CONFIG_KEY, "config", "linear", "ladder"),
-        *("branch-eni-cooldown", "enable-network-policy-controller", "enable-windows-ipam", "minimum-ip-target"),
-        *("enable-windows-prefix-delegation", "warm-ip-target", "warm-prefix-target"),
-    )
-)
+ANNOTATIONS = _kept("annotations", *JUDGED_ANNOTATIONS, POD_ENI, RUN, PRIOR, REBOOT_LOCK, REBOOT_IN_PROGRESS)
+VARIABLES = _kept("variables", VARIABLE, *TOLD_VARIABLES)
+FLAGS = _kept("flags", ARGUMENT)
+CONFIG = _kept("config", COREFILE, CONFIG_KEY)
 """Keys of ConfigMaps."""
 
 SOCKET = re.compile(r"(?:--[A-Za-z][\w.-]*=|-[A-Za-z]=)?(?:unix:/{0,2}|npipe:/{0,2})?[\w.-]*[/\\][\w./\\-]*\.sock")

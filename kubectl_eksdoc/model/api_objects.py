@@ -7,7 +7,7 @@ list that is being paged and the store can hold the same object.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any
 
@@ -60,7 +60,7 @@ def without(doc: Doc, path: Sequence[str]) -> Doc:
 # What a server-side apply is answered with.
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@frozen(order=True)
 class Conflict:
     """`owner` is the field manager that has the field, in the server's words."""
 
@@ -85,7 +85,7 @@ class Conflicting:
 # Single objects of a cluster by their names, called as server-side apply calls them.
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@frozen(order=True)
 class ObjectName:
     """An object. `namespace` is "" for those of the cluster."""
 

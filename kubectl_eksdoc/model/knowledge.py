@@ -6,16 +6,17 @@ enum is its name in small letters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, is_dataclass
 from dataclasses import fields as fields_of
 from datetime import date
 from enum import Enum, EnumMeta
-from functools import cache
+from functools import cache, cached_property
+from operator import attrgetter
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.knowledge import read
+from kubectl_eksdoc.knowledge import names, read
 from kubectl_eksdoc.model.kinds import Confidence
 from kubectl_eksdoc.model.quantities import Version, parse
 
@@ -44,23 +45,60 @@ file = cache(read)
 """Of a kind of subject, by its name: head and records as they are written."""
 
 
+def subjects() -> tuple[str, ...]:
+    """All of which something is known, by name; what the tool declares of itself has no source."""
+    return tuple(each for each in names() if "source" in file(each))
+
+
 def read_to(subject: str) -> Version:
     """The last Kubernetes version whose documents were read for it."""
     return _version(file(subject)["read_to"])
 
 
-def records(of: type[_T], subject: str) -> tuple[_T, ...]:
+class Records(Sequence[_T]):
+    """Those of a table, in its order. They are made when the first is needed: a table of a module costs no command
+    that does not ask it."""
+
+    def __init__(self, make: Callable[[], tuple[_T, ...]]) -> None:
+        self._make = make
+        self._by: dict[tuple[str, ...], Mapping[Any, _T]] = {}
+
+    @cached_property
+    def _made(self) -> tuple[_T, ...]:
+        return self._make()
+
+    def by(self, *fields: str) -> Mapping[Any, _T]:
+        """By the values of these fields; the last one of those that share them."""
+        if fields not in self._by:
+            self._by[fields] = dict(zip(map(attrgetter(*fields), self), self, strict=True))
+        return self._by[fields]
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._made[at]
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def __iter__(self) -> Iterator[_T]:
+        return iter(self._made)
+
+
+def records(of: type[_T], subject: str) -> Records[_T]:
     """All in the file, in its order, without their sections."""
+    return Records(lambda: _records(of, subject))
+
+
+def _records(of: type[_T], subject: str) -> tuple[_T, ...]:
     told = file(subject)
     apart = told.get("sections", ())
     rows = ({name: each[name] for name in each if name not in apart} for each in told["records"])
     return tuple(made(of, {**each, "source": told["source"] | each.get("source", {})}) for each in rows)
 
 
-def sections(of: type[_T], subject: str, section: str) -> tuple[_T, ...]:
+def sections(of: type[_T], subject: str, section: str) -> Records[_T]:
     """Those of that name, each with the fields of `of` that its record has beside it. Where a source does not say
     something, that of the record holds, and then that of the head."""
-    return tuple(made(of, each) for each in _sections(of, subject, section))
+    return Records(lambda: tuple(made(of, each) for each in _sections(of, subject, section)))
 
 
 def _sections(of: Any, subject: str, section: str) -> Iterator[Mapping[str, Any]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Set
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from datetime import datetime
 from operator import add
 from typing import Any
@@ -203,7 +203,7 @@ class RoleUses:
     uses: tuple[RoleUse, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@frozen(order=True)
 class PodIdentity:
     """A service account whose pods have a role by EKS Pod Identity (ListPodIdentityAssociations)."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import Enum
 from typing import NamedTuple
 
 from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.knowledge import file
 from kubectl_eksdoc.model.placing import NOWHERE_SPECIAL, Placement, Requests
 from kubectl_eksdoc.model.quantities import Version, go_duration
 from kubectl_eksdoc.model.selectors import Labels
@@ -154,19 +155,7 @@ class Node:
 # Containers of single pods: with what they were started, how they fare, and what they printed.
 
 
-TOLD_VARIABLES = frozenset(
-    {
-        "AWS_EC2_METADATA_DISABLED",
-        "AWS_EC2_METADATA_SERVICE_ENDPOINT",
-        "AWS_REGION",
-        "AWS_DEFAULT_REGION",
-        "ENABLE_SQS_TERMINATION_DRAINING",
-        "EXTERNAL_DNS_PROVIDER",
-        "NRIA_DISABLE_CLOUD_METADATA",
-        "RUN_WITH_IRSA",
-        "RUN_IN_CONTAINER",
-    }
-)
+TOLD_VARIABLES = frozenset(file("kept_keys")["told"])
 """The only variables whose values are looked at: any other may be a secret. Of others it is seen if they are empty."""
 
 
@@ -203,7 +192,7 @@ class Container:
     more_secrets: bool = False
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@frozen(order=True)
 class LogOf:
     """Which log; `previous`: of the one of that name which ended."""
 

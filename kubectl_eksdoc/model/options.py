@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from kubectl_eksdoc.errors import UsageError
@@ -24,7 +24,7 @@ def _or_none(value: Any) -> Any:
     return value or None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class OptionKind:
     """What a flag takes, and how its value is written.
 
@@ -111,7 +111,7 @@ class Steps(Generic[T]):
     unit: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class _Option:
     """`group`: the headline under which help shows it. `always`: ``metadata.options`` has it also where it is not
     given. `json`: its name in ``options``, "" for that of the field, in camel case."""

@@ -90,7 +90,6 @@ class HeldAnswers:
 # What of a dump tells who uses which API version: kept while a reader goes through it once.
 
 
-_KINDS = frozenset(row.kind for row in ROWS)
 _SECRET = "Secret"
 _SIGNS = (b"last-applied-configuration", b"managedFields")
 
@@ -100,7 +99,7 @@ _NO_MANAGED_FIELDS = "its objects have no managedFields, as kubectl get shows th
 class HeldApis(Keeper):
     """Mutable. `where`: ``the snapshot x``; `complete`: what is not in it is not there at all."""
 
-    kinds = _KINDS | {_SECRET}
+    kinds = {*ROWS.by("kind"), _SECRET}
 
     def __init__(self, where: str, complete: bool = False) -> None:
         super().__init__()
@@ -131,7 +130,7 @@ class HeldApis(Keeper):
         group = api_version.rpartition("/")[0]
         if kind == _SECRET and not group:
             self._secret(bytes(raw))
-        elif kind in _KINDS:
+        elif kind in ROWS.by("kind"):
             self._object((group, kind), api_version, bytes(raw))
 
     def _object(self, key: tuple[str, str], api_version: str, raw: bytes) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from kubectl_eksdoc.drain.run.account import Record
 from kubectl_eksdoc.drain.run.chronicle import RunHistory, aimed_by
 from kubectl_eksdoc.drain.run.moments import ASKED, Happened, RunMoment
 from kubectl_eksdoc.drain.run.patience import Soak
+from kubectl_eksdoc.frozen import CachedProperties, frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import Cause
 from kubectl_eksdoc.render.command_result import metadata
@@ -74,12 +75,12 @@ class StillWaiting(NamedTuple):
     before: bool
 
 
-@dataclass(frozen=True)
-class RecordView:
+@frozen
+class RecordView(CachedProperties):
     """What came of a drain, the facts that its plan was made from, and the options as given (JSON values by name).
     `to_cluster` and `aws` are as `DrainView.reached_by` and its `aws`.
 
-    Without slots, because the rows are made once, when first asked for.
+    The rows are made once, when first asked for.
     """
 
     record: Record

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 from kubectl_eksdoc.drain.run.moments import ASKED, Happened
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.kinds import ReadState
 from kubectl_eksdoc.model.quantities import in_words
 from kubectl_eksdoc.render import record
@@ -166,10 +166,8 @@ def _words(seconds: float) -> str:
     return in_words(round(abs(seconds)))
 
 
-@dataclass(frozen=True)
+@frozen
 class RehearsalReport(RecordView, Report):
-    """Not slotted: as its base."""
-
     of = "a rehearsal"
 
     def sections(self, full: bool) -> Iterator[Section | None]:

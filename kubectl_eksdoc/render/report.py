@@ -7,7 +7,6 @@ Never here: what any one command says.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
@@ -227,7 +226,7 @@ class Report:
         return self.formats[output].write(self, look)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class CommandReport(Report):
     """`options` as they were given; `recognised`: how it is known that AWS describes the cluster that was read."""
 

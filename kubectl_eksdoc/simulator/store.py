@@ -9,12 +9,12 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
@@ -57,7 +57,7 @@ class StoreChangeKind(str, Enum):
     DELETED = "DELETED"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class StoredItem:
     """One object as it was at one version; `doc` carries that version, too."""
 

@@ -16,10 +16,11 @@ from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.kubernetes.ownership.applying import AppliedDocument, apply, kept, merged
 from kubectl_eksdoc.kubernetes.ownership.entries import read, updated
 from kubectl_eksdoc.kubernetes.ownership.steps import field_step
-from kubectl_eksdoc.model.api_objects import Doc, named
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
 from kubectl_eksdoc.model.kinds import Unknown
 from tests.raw_facts import DATA, recorded
 
+AWS_NODE = ObjectName("apps/v1", "DaemonSet", "kube-system", "aws-node")
 EARLY_DEMUX = ("init", "env", "DISABLE_TCP_EARLY_DEMUX")
 POD_ENI = ("env", "ENABLE_POD_ENI")
 NOW = "2026-11-22T09:00:00Z"

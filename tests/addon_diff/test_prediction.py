@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.addon_diff.expected import ExpectedApply, Witness
 from kubectl_eksdoc.addon_diff.fields import AddonField
-from kubectl_eksdoc.addon_diff.manifests import AWS_NODE, rendered
+from kubectl_eksdoc.addon_diff.manifests import rendered
 from kubectl_eksdoc.addon_diff.merging import MISSING, merged
 from kubectl_eksdoc.addon_diff.prediction import Fate, FieldChange, Mode, predict
 from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths
@@ -17,7 +17,7 @@ from kubectl_eksdoc.kubernetes.ownership.comparing import names_item
 from kubectl_eksdoc.model.addons import Path as ConfigPath
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.kinds import Confidence
-from tests.addon_diff.incident import CHART, EARLY_DEMUX, POD_ENI, a_persons, chart, rich, schema
+from tests.addon_diff.incident import AWS_NODE, CHART, EARLY_DEMUX, POD_ENI, a_persons, chart, rich, schema
 
 LIVES = {"names are EKS's": rich, "all is a person's": a_persons}
 

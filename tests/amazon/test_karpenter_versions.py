@@ -13,7 +13,7 @@ from kubectl_eksdoc.amazon.iam import IamMatch
 from kubectl_eksdoc.amazon.interruption import about, matches
 from kubectl_eksdoc.model.quantities import parse
 
-KNOWN = {"source": "aws.ec2", "detail-type": interruption.SPOT.detail_type, "account": "1", "region": "eu-west-1"}
+KNOWN = {"source": "aws.ec2", "detail-type": interruption.spot().detail_type, "account": "1", "region": "eu-west-1"}
 
 
 @pytest.mark.parametrize(
@@ -45,8 +45,8 @@ def test_by_version(
 @pytest.mark.parametrize(
     ("pattern", "fits", "meant"),
     [
-        ({"source": ["aws.ec2"], "detail-type": [interruption.SPOT.detail_type]}, IamMatch.YES, True),
-        ({"detail-type": [interruption.SPOT.detail_type, "other"]}, IamMatch.YES, True),
+        ({"source": ["aws.ec2"], "detail-type": [interruption.spot().detail_type]}, IamMatch.YES, True),
+        ({"detail-type": [interruption.spot().detail_type, "other"]}, IamMatch.YES, True),
         ({"source": [{"prefix": "aws."}]}, IamMatch.YES, True),
         ({"source": ["aws.health"]}, IamMatch.NO, False),
         ({"source": ["aws.ec2"], "account": ["2"]}, IamMatch.NO, False),

@@ -80,7 +80,7 @@ def test_a_fresh_upgrade_can_be_taken_back() -> None:
     until = before(days=2 - 7).strftime("%Y-%m-%d %H:%M")
     assert f"can be taken back to 1.32 until {until} UTC" in way.message
     assert "the upgrade to 1.34 ends it" in text(way)
-    assert all(each.text in text(way) for each in ROLLBACK_CONDITIONS) and "confidence: medium" in text(way)
+    assert all(each.clause in text(way) for each in ROLLBACK_CONDITIONS) and "confidence: medium" in text(way)
     assert (lost.status, lost.severity) == (Status.FAIL, Severity.LOW)
     assert "2 nodes newer than 1.32 already: blue-0, blue-1" in lost.evidence
     auto = a_node("auto-1", group="", labels={COMPUTE_TYPE: "auto"}, version="v1.33.2-eks-1")

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.imds_probe.programs import LONGEST, NOTHING, LogLine, log_lines, read, tells
+from kubectl_eksdoc.imds_probe.programs import LOG_LINES, LONGEST, NOTHING, LogLine, read, tells
 from tests.contracts.source import ROOT
 
 CORPUS = ROOT / "tests" / "data" / "metadata_log_lines.jsonl"
-SYMPTOMS = [each for each in log_lines() if not each.weak and each.lacks != NOTHING]
+SYMPTOMS = [each for each in LOG_LINES if not each.weak and each.lacks != NOTHING]
 
 
 def corpus(path: Path = CORPUS) -> list[dict[str, str]]:
@@ -85,5 +85,5 @@ def test_any_log_can_be_looked_at(before: str, symptom: LogLine, after: str) -> 
 
 def test_no_record_hides_behind_another() -> None:
     """A text that holds an earlier one would never be found."""
-    texts = [each.text.lower() for each in log_lines()]
+    texts = [each.text.lower() for each in LOG_LINES]
     assert [(a, b) for at, b in enumerate(texts) for a in texts[:at] if a in b] == []

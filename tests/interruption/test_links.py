@@ -282,7 +282,7 @@ def test_a_rule_for_what_karpenter_only_logs_is_no_failure() -> None:
 
 
 def test_the_two_halves_are_two_verdicts_and_a_poll_proves_the_second_alone() -> None:
-    one = {**pattern(interruption.SPOT), "resources": ["arn:aws:ec2:::instance/i-1"]}
+    one = {**pattern(interruption.spot()), "resources": ["arn:aws:ec2:::instance/i-1"]}
     narrowed = with_rule("spot interruption", the_rules(), pattern=one)
     plan = planned(rules=narrowed)
     assert plan.to_queue["spot interruption"] is None and plan.to_queue["state change"] is True

@@ -11,21 +11,32 @@ from typing import Any, get_type_hints
 
 import pytest
 
+from kubectl_eksdoc.addon_diff.aftermath.restoring import RunningPods
 from kubectl_eksdoc.addon_diff.fields import FieldEffect
 from kubectl_eksdoc.addon_diff.manifests import AddonManifest, RenderedAddon
+from kubectl_eksdoc.addon_diff.prediction import WritingTool
+from kubectl_eksdoc.addon_diff.standing import AppliedPart
 from kubectl_eksdoc.addon_diff.terraform.judging import DeletionLoss
 from kubectl_eksdoc.amazon.addon_needs import CompatibilityTable, Software, VersionRequirement
 from kubectl_eksdoc.amazon.amis import Amis, KnownReleaseNote
 from kubectl_eksdoc.amazon.calendar import CalendarRow
 from kubectl_eksdoc.amazon.custom_apis import CustomApi
+from kubectl_eksdoc.amazon.interruption import EventKind
+from kubectl_eksdoc.amazon.metadata_service import RecentFamily
 from kubectl_eksdoc.amazon.removed_apis import ManualConversion, RemovedApi
+from kubectl_eksdoc.amazon.skew import RollbackCondition
+from kubectl_eksdoc.amazon.sockets import Socket
+from kubectl_eksdoc.amazon.written_kinds import ApiKinds, NoChangeNeeded
+from kubectl_eksdoc.aws.addon_side import ChartValues, ChartVariable
 from kubectl_eksdoc.check.symptoms import Causes
 from kubectl_eksdoc.coredns_lameduck import shutdown
 from kubectl_eksdoc.imds_probe.evidence import NodeRoleCalls
+from kubectl_eksdoc.imds_probe.fixes.fix import FixRemark
 from kubectl_eksdoc.imds_probe.programs import LogLine, Program
 from kubectl_eksdoc.kubernetes.cordon import CordonMark
+from kubectl_eksdoc.kubernetes.corefile.known import PluginForm
 from kubectl_eksdoc.model.kinds import Confidence
-from kubectl_eksdoc.model.knowledge import KnowledgeSource, file, made, records, sections
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, file, made, records, sections, subjects
 from kubectl_eksdoc.model.quantities import Version
 from tests.contracts.source import PACKAGE
 
@@ -42,6 +53,18 @@ class Subject:
 
 
 SUBJECTS = {
+    "api_kinds": Subject(ApiKinds, ("trait",)),
+    "applied_fields": Subject(AppliedPart, ("object", "part")),
+    "chart_values": Subject(ChartValues, ("addon", "version")),
+    "chart_variables": Subject(ChartVariable, ("addon", "name")),
+    "corefile_plugins": Subject(PluginForm, ("form",)),
+    "field_managers": Subject(WritingTool, ("tool",)),
+    "hop_limit_rules": Subject(FixRemark, ("rule",)),
+    "instance_families": Subject(RecentFamily, ("family",)),
+    "interruption_events": Subject(EventKind, ("name",)),
+    "own_writers": Subject(NoChangeNeeded, ("managers",)),
+    "rollback": Subject(RollbackCondition, ("clause",)),
+    "runtime_sockets": Subject(Socket, ("runtime",)),
     "addon_manifests": Subject(AddonManifest, ("addon", "version")),
     "amis": Subject(Amis, ("family",)),
     "metadata_log_lines": Subject(LogLine, ("text",)),
@@ -52,7 +75,7 @@ SUBJECTS = {
     "removed_apis": Subject(RemovedApi, ("api_version", "kind")),
     "conversions": Subject(ManualConversion, ("kinds", "api_versions", "what")),
     "coredns_log_lines": Subject(shutdown.DnsLogSymptom, ("parts",)),
-    "field_effects": Subject(FieldEffect, ("fields",)),
+    "field_effects": Subject(FieldEffect, ("fields",), {"running": RunningPods}),
     "release_notes": Subject(KnownReleaseNote, ("id",)),
     "symptoms": Subject(Causes, ("symptom",)),
     "software": Subject(
@@ -80,7 +103,7 @@ def faults(subject: Subject, told: Doc) -> Iterator[str]:
         for name in subject.sections.keys() & each.keys():
             source = {**told["source"], **each["source"]}
             for part in each[name] if isinstance(each[name], list) else [each[name]]:
-                beside = {"name": key, "images": each.get("images", [])}
+                beside = {"name": key, "images": each.get("images", []), "fields": each.get("fields", [])}
                 shared = {field: beside[field] for field in beside if field in get_type_hints(subject.sections[name])}
                 found = _faults(subject.sections[name], {**shared, **part}, source)
                 yield from (f"{key}, {name}: {fault}" for fault in found)
@@ -96,12 +119,13 @@ def _faults(of: type[Any], told: Doc, beside: Doc) -> Iterator[str]:
         yield str(error)
 
 
-OWN = frozenset({"completion", "faults", "findings", "keys", "rights"})
+OWN = frozenset({"completion", "faults", "findings", "kept_keys", "keys", "rights"})
 """What the tool declares of itself: it has no source, and does not age."""
 
 
 def test_every_file_is_read_by_somebody() -> None:
     assert {path.stem for path in (PACKAGE / "knowledge").glob("*.json")} == {*SUBJECTS, *OWN}
+    assert set(subjects()) == set(SUBJECTS)
 
 
 @pytest.mark.parametrize("name", SUBJECTS)

@@ -26,6 +26,7 @@ from kubectl_eksdoc.kubernetes.ownership.entries import without_entries
 from kubectl_eksdoc.kubernetes.ownership.steps import field_step, keys_of
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, sections
 
 MARK = "$patch"
 _ENV = field_step("env")
@@ -166,7 +167,7 @@ def _said(value: Any, there: Any, place: SchemaPlace) -> Any:
     return value
 
 
-# Which pods keep what they got while a field was lost, and must be recreated: as data, each with its source.
+# Which pods keep what they got while a field was lost, and must be recreated.
 #
 # A variable that is not listed is none without consequence: it is one of which nothing is known here, and that is said.
 
@@ -174,42 +175,19 @@ def _said(value: Any, there: Any, place: SchemaPlace) -> Any:
 class _Who(Enum):
     NOBODY = "nobody"
     ASTRAY = "pods that started without their branch interface"
-    UNKNOWN = "unknown"
 
 
 @frozen
-class _Rule:
-    who: _Who
+class RunningPods:
+    """`says` of a field why pods that run have to be recreated or not, a clause."""
+
+    fields: tuple[str, ...]
+    recreate: _Who
     says: str
-    source: str
-    sure: Confidence
+    source: KnowledgeSource
 
 
-_VARIABLES: Mapping[str, _Rule] = {
-    "DISABLE_TCP_EARLY_DEMUX": _Rule(
-        _Who.NOBODY,
-        "it is a switch of the node, which the init container sets as aws-node starts there: probes reach the pods "
-        "that run from then on",
-        "amazon-vpc-cni-k8s, cmd/aws-vpc-cni-init/main.go v1.23.0",
-        Confidence.MEDIUM,
-    ),
-    "ENABLE_POD_ENI": _Rule(
-        _Who.ASTRAY,
-        "pods with security groups of their own that start while it is false have an address and the security groups "
-        "of their node, and keep them after it is back",
-        "amazon-vpc-cni-k8s README v1.23.0; #2268",
-        Confidence.MEDIUM,
-    ),
-    **dict.fromkeys(
-        ("WARM_ENI_TARGET", "WARM_IP_TARGET", "WARM_PREFIX_TARGET", "MINIMUM_IP_TARGET"),
-        _Rule(
-            _Who.NOBODY,
-            "it says how many addresses a node holds ready, and nothing of those that pods have",
-            "amazon-vpc-cni-k8s README v1.23.0",
-            Confidence.MEDIUM,
-        ),
-    ),
-}
+_RUNNING = sections(RunningPods, "field_effects", "running")
 
 
 def recreating(lost: tuple[ChangedField, ...], usage: Usage, begun: datetime) -> tuple[Recreating, ...]:
@@ -218,13 +196,12 @@ def recreating(lost: tuple[ChangedField, ...], usage: Usage, begun: datetime) ->
 
 
 def _of(of: AddonField, usage: Usage, begun: datetime) -> Recreating:
-    rule = _VARIABLES.get(of.variable)
+    rule = next((each for each in _RUNNING if of.variable in each.fields), None)
     if rule is None:
         why = "no document that is known here says whether pods that run take it over"
         return Recreating(of, Unknown(why), why, "", Confidence.LOW)
-    if rule.who is _Who.NOBODY:
-        return Recreating(of, (), rule.says, rule.source, rule.sure)
-    return Recreating(of, _astray(usage, begun), rule.says, rule.source, rule.sure)
+    pods = () if rule.recreate is _Who.NOBODY else _astray(usage, begun)
+    return Recreating(of, pods, rule.says, rule.source.document, rule.source.confidence)
 
 
 def _astray(usage: Usage, begun: datetime) -> tuple[str, ...] | Unknown:

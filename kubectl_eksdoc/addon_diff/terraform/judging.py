@@ -35,7 +35,7 @@ class DeletionLoss:
     source: KnowledgeSource
 
 
-_LOST = {each.name: (each.severity, each.effect) for each in sections(DeletionLoss, "software", "deleted")}
+_LOST = sections(DeletionLoss, "software", "deleted")
 _ANY = (Severity.HIGH, "what it does in the cluster ends")
 
 
@@ -72,7 +72,8 @@ _MOVED = Remedy("where only its address has changed, write a moved block")
 
 def _deleted(change: PlannedAddonChange) -> Finding:
     replaced = change.request.kind is Kind.REPLACE
-    worst, lost = _LOST.get(change.addon, _ANY)
+    loss = _LOST.by("name").get(change.addon)
+    worst, lost = (loss.severity, loss.effect) if loss else _ANY
     objects = ", ".join(f"{of.kind} {of.name}" for of in objects_of(change.addon)) or "all of its objects"
     back = "until it is recreated, without what people had set in it" if replaced else "for good"
     return _finding(

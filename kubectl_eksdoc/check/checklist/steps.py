@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from enum import Enum
 
-from kubectl_eksdoc.amazon.skew import FREE_ADDRESSES, ONE_AT_A_TIME, ROLLBACK_FOR, ROLLBACK_LEAVES, in_words, minor_of
+from kubectl_eksdoc.amazon.skew import FREE_ADDRESSES, ONE_AT_A_TIME, ROLLBACK_FOR, in_words, minor_of, rollback_leaves
 from kubectl_eksdoc.check.checking import Gate
 from kubectl_eksdoc.check.checklist.forms import StepForm, of_cluster
 from kubectl_eksdoc.check.checks.insighted import FORCE, follows
@@ -353,7 +353,7 @@ def _rehearsed(facts: CheckFacts, target: str) -> Iterator[UpgradeStep]:
     yield UpgradeStep(
         Phase.PREPARE,
         "Have a copy of all objects outside of the cluster",
-        f"a rollback of the control plane leaves as they are: {', '.join(ROLLBACK_LEAVES)}",
+        f"a rollback of the control plane leaves as they are: {rollback_leaves()}",
         done_when="Git, or a backup that was restored once for a trial, has what the cluster has",
         source=_PREPARING_ROLLBACK,
     )

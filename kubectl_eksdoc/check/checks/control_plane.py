@@ -153,8 +153,8 @@ def _open(facts: CheckFacts, upgraded: datetime, against: Sequence[str]) -> Find
             "counted from when the upgrade began: when it ended is not told",
             *_rollback_insights(facts),
             *_conditions(),
-            f"it leaves as they are: {', '.join(skew.ROLLBACK_LEAVES)}",
-            sourced(skew.DOUBT.text, skew.DOUBT.source),
+            f"it leaves as they are: {skew.rollback_leaves()}",
+            *(sourced(each.clause, each.source) for each in skew.ROLLBACK_CONDITIONS if each.doubt),
         ),
         in_words=in_words(now),
         day=day(upgraded),
@@ -166,9 +166,10 @@ def _open(facts: CheckFacts, upgraded: datetime, against: Sequence[str]) -> Find
 
 def _conditions() -> Iterator[str]:
     """Those that are from one page together, the surest first as they are listed."""
-    for source in dict.fromkeys(each.source for each in skew.ROLLBACK_CONDITIONS):
-        texts = (each.text for each in skew.ROLLBACK_CONDITIONS if each.source == source)
-        yield sourced(f"conditions: {'; '.join(texts)}", source)
+    sure = [each for each in skew.ROLLBACK_CONDITIONS if not each.doubt]
+    for source in dict.fromkeys(each.source for each in sure):
+        clauses = (each.clause for each in sure if each.source == source)
+        yield sourced(f"conditions: {'; '.join(clauses)}", source)
 
 
 def _rollback_insights(facts: CheckFacts) -> Iterator[str]:

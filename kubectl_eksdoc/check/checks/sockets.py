@@ -8,12 +8,11 @@ from dataclasses import replace
 from enum import Enum
 from functools import lru_cache
 
-from kubectl_eksdoc.amazon.amis import runtime_fits
+from kubectl_eksdoc.amazon.amis import DOCKERSHIM_ENDS, runtime_fits
 from kubectl_eksdoc.amazon.skew import Fit, SourcedVerdict, in_words, minor_of
 from kubectl_eksdoc.amazon.sockets import (
     CONTAINERD,
     DOCKER,
-    DOCKERSHIM_ENDS,
     MountedSocket,
     NamedSocket,
     PodAfterUpgrade,

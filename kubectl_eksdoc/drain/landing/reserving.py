@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from kubectl_eksdoc.drain.course import made
@@ -164,7 +164,7 @@ class ReplacementPlaces:
         return {uid: each.on for uid, each in self.homeless.items() if each.comes}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Load:
     """What is evicted from one node and comes again, largest first: each pod, its class (None if it is not counted
     where it is), and that of its replacement."""

@@ -7,6 +7,7 @@ from enum import Enum
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.findings import Remedy, When
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.metadata import Act
 
 INSTANCE_OPTIONS = "instance-options"
@@ -83,9 +84,7 @@ class FixOptions:
         return next((fix for fix in self.fixes if fix.name == name), None)
 
 
-# Which rules of security tools look at the hop limit, and what they will say of more than one: as data, with sources.
-#
-# Those that look at tokens alone are named, too: whoever hears of IMDS rules thinks of them first, and they stay quiet.
+# Which rules of security tools look at the hop limit, and what they say of more than one.
 
 
 class RuleScope(Enum):
@@ -99,54 +98,15 @@ class RuleScope(Enum):
 
 @frozen
 class FixRemark:
-    """`says` is a clause. `confidence`: how sure it is that the rule is so today."""
+    """`says` is a clause."""
 
     rule: str
     on: tuple[RuleScope, ...]
     says: str
-    source: str
-    confidence: str = "high"
+    source: KnowledgeSource
 
 
-COMPLAINTS = (
-    FixRemark(
-        "AWS Config ec2-token-hop-limit-check",
-        (RuleScope.INSTANCES,),
-        "finds instances with more hops than its tokenHopLimit (1 unless set) NON_COMPLIANT",
-        "AWS Config developer guide, ec2-token-hop-limit-check",
-    ),
-    FixRemark(
-        "hardeneks, rule check_access_to_instance_profile",
-        (RuleScope.INSTANCES,),
-        "flags every node whose hop limit is not 1",
-        "aws-samples/hardeneks, cluster_wide/security/iam.py",
-    ),
-    FixRemark(
-        "Checkov CKV_AWS_341",
-        (RuleScope.TEMPLATES,),
-        "fails launch templates in code that say more than one hop",
-        "Checkov, policy index",
-    ),
-    FixRemark(
-        "a service control policy on ec2:MetadataHttpPutResponseHopLimit",
-        (RuleScope.LAUNCHES,),
-        "refuses every launch with more hops than it allows, so that no node would come; see whether there is one",
-        "EC2 user guide, example policies (MaxImdsHopLimit)",
-    ),
-    FixRemark(
-        "a policy that denies ec2:ModifyInstanceMetadataOptions",
-        (RuleScope.CHANGES,),
-        "refuses the call for all but those whom it names",
-        "EC2 user guide, example policies (limit who can modify the instance metadata options)",
-    ),
-)
-
-QUIET = (
-    "Security Hub EC2.8 (ec2-imdsv2-check) and EC2.170 (ec2-launch-template-imdsv2-check) check "
-    "only HttpTokens, which does not change; AutoScaling.4 checked only launch configurations, "
-    "and was retired in April 2024"
-)
-"""Security Hub user guide, EC2 and Auto Scaling controls; AWS Config developer guide. Confidence high."""
+_REMARKS = records(FixRemark, "hop_limit_rules")
 
 WIDER = (
     "every pod with a network of its own on these nodes can then take the credentials of the node's role, which the "
@@ -156,9 +116,7 @@ WIDER = (
 
 def complaints(*on: RuleScope) -> Iterator[str]:
     """Clauses, for what is done to these."""
-    for each in COMPLAINTS:
+    for each in _REMARKS:
         if not set(on).isdisjoint(each.on):
-            sure = "" if each.confidence == "high" else f" (confidence: {each.confidence})"
-            yield f"{each.rule} {each.says}{sure}"
-    yield QUIET
+            yield f"{each.rule} {each.says}{f' ({each.source.doubt})' if each.source.doubt else ''}"
     yield WIDER

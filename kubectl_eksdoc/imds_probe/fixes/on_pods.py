@@ -7,8 +7,8 @@ IRSA; `imds_probe.programs` for flags and variables.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.affected import AGAIN, AffectedPod, Effect
 from kubectl_eksdoc.imds_probe.fixes.behind import ClusterPlace, GroupNodes
 from kubectl_eksdoc.imds_probe.fixes.fix import CONTROLLER_FLAGS, OWN_ROLE, RESTART_PODS, BlastRadius, Fix
@@ -33,7 +33,7 @@ _TRUST = (
 _LONGEST_ROLE = 64
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@frozen(order=True)
 class _Workload:
     """What makes pods, as kubectl names it: ``deployment``, ``daemonset.apps``."""
 

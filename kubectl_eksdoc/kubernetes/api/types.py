@@ -26,10 +26,11 @@ chose, so server-side apply counts them as keys of a map.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from typing import Any, Literal
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 
 _BLANK_TABLE = """
@@ -113,7 +114,7 @@ ListType = Literal["atomic", "set", "map"]
 Strategy = Literal["merge", "replace", "retainKeys"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class SchemaPlace:
     """One place, whatever stands there: `atomic` speaks of a map, `list_type`, `keys` and `items` of a list.
 
@@ -361,7 +362,7 @@ def _listed(value: Any) -> list[Any]:
 # A custom resource without a schema has granular maps and atomic lists throughout, but for its metadata.
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Schema:
     """`root` is the place of the whole document; `blank` is what an object of the kind has before anyone writes."""
 

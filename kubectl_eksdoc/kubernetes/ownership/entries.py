@@ -7,7 +7,7 @@ and, for updates, API version: an applier has one entry whatever version it appl
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from kubectl_eksdoc.frozen import frozen
@@ -20,7 +20,7 @@ Operation = Literal["Apply", "Update"]
 Owners = Mapping["FieldManager", "Entry"]
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@frozen(order=True)
 class FieldManager:
     """What makes two entries the same; `api_version` is "" for appliers."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.scheduling.refusals import NodeFilter, SchedulerFilter, SchedulingRefusal
 from kubectl_eksdoc.kubernetes.scheduling.spread import Limit, PodCounter, PodGroup
 from kubectl_eksdoc.kubernetes.scheduling.volumes import AttachDemand, VolumeDemand
@@ -161,7 +162,7 @@ class SchedulingTraits(NamedTuple):
         return cls(pod.namespace, labels, pod.placement, pod.tolerations, claims, leaving, disks, new)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class PodClass:
     """One kind of pod in one `Occupancy`: its demands, resolved, and the counts it is part of.
 

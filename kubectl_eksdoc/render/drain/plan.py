@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -29,6 +29,7 @@ from kubectl_eksdoc.drain.outcome import (
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.result import DrainPlan, Headroom
 from kubectl_eksdoc.drain.run.patience import Soak
+from kubectl_eksdoc.frozen import CachedProperties, frozen
 from kubectl_eksdoc.model import options
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.cluster import Cluster, Source
@@ -43,14 +44,14 @@ SYNC_FAILED = "SyncFailed"
 _JOURNAL = "--journal-namespace"
 
 
-@dataclass(frozen=True)
-class DrainView:
+@frozen
+class DrainView(CachedProperties):
     """A plan, the facts it was made from, and the options as given (JSON values by name).
 
     `reached_by` are the words of the command line that lead to the same cluster or dump again, without
     secrets; None where they are not known. `aws`: the profile that was given. `comparison` is with a plan saved
-    earlier, None where none was asked for. `soak` is what a run adds to the estimate. Without slots, because the sorted
-    rows and the indexes are made once, when first asked for.
+    earlier, None where none was asked for. `soak` is what a run adds to the estimate. The sorted rows and the
+    indexes are made once, when first asked for.
     """
 
     plan: DrainPlan

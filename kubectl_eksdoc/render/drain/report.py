@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from kubectl_eksdoc.drain.outcome import BudgetVerdict
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.findings import Severity
 from kubectl_eksdoc.render.drain import comparison, handoffs, rows, steps
 from kubectl_eksdoc.render.drain.findings import (
@@ -80,10 +80,9 @@ WARNINGS = Title("Warnings", ": these stop nothing")
 _NAMES = frozenset({"BUDGET", "OWNER", "SCHEDULED ON"})
 
 
-@dataclass(frozen=True)
+@frozen
 class DrainReport(DrainView, Report):
-    """`preview`: it is read before it is done, so that no command is shown that one would type next. Not slotted: as
-    its base."""
+    """`preview`: it is read before it is done, so that no command is shown that one would type next."""
 
     of = "a plan"
     formats = MappingProxyType(

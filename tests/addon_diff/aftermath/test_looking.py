@@ -10,7 +10,6 @@ import pytest
 
 from kubectl_eksdoc.addon_diff.aftermath.facts import PastFacts, State, UpdateReview
 from kubectl_eksdoc.addon_diff.aftermath.looking import look_back
-from kubectl_eksdoc.addon_diff.manifests import AWS_NODE
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, OfVersion
 from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.aws.addon_side import chart_defaults
@@ -21,6 +20,7 @@ from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Branch, Pod
 from tests.addon_diff.aftermath.revised import at, daemon_set, lived, template, written
+from tests.addon_diff.incident import AWS_NODE
 
 OLD, NEW = "v1.19.0-eksbuild.1", "v1.19.5-eksbuild.1"
 BEGUN = at(9000)

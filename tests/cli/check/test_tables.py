@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.check.plan import SUBJECTS, tables
+from kubectl_eksdoc.check.plan import tables
+from kubectl_eksdoc.model.knowledge import subjects
 from tests.cli.check.clusters import CURRENT, a_dump
 from tests.cli.running import run_cli
 from tests.contracts.source import PACKAGE
@@ -24,7 +25,7 @@ def test_each_table_is_shown_with_its_age() -> None:
     ran = run_cli("check", "--tables", now=lambda: TODAY, environ={"COLUMNS": "140"})
     lines = [line.split() for line in ran.out.splitlines()]
     assert ran.code == 0 and ["removed_apis", "101", "2026-11-20", "11d", "to", "1.36"] in [each[:6] for each in lines]
-    assert {each.stem for each in (PACKAGE / "knowledge").glob("*.json")} - OWN == set(SUBJECTS)
+    assert {each.stem for each in (PACKAGE / "knowledge").glob("*.json")} - OWN == set(subjects())
     narrow = run_cli("check", "--tables", now=lambda: TODAY, environ={"COLUMNS": "100"}).out
     assert "supported, 3 tested, 1 none" in ran.out and "supported, 3 tested, 1 none" in narrow, "the kind of promise"
 

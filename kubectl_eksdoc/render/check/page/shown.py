@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property
 from typing import NamedTuple
@@ -13,6 +12,7 @@ from kubectl_eksdoc.amazon.skew import in_words
 from kubectl_eksdoc.check.checking import Area
 from kubectl_eksdoc.check.plan import CheckPlan, JudgedFindings
 from kubectl_eksdoc.drain.outcome import DrainTarget, TargetVerdict
+from kubectl_eksdoc.frozen import CachedProperties, frozen
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, When, in_order
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.render.check import verdict as check_verdict
@@ -127,9 +127,9 @@ class CountedFindings(NamedTuple):
     left: int
 
 
-@dataclass(frozen=True)
-class CheckPage:
-    """Without slots, because what is found out of the plan is found out once."""
+@frozen
+class CheckPage(CachedProperties):
+    """What is found out of the plan is found out once."""
 
     plan: CheckPlan
     options: Mapping[str, object]
