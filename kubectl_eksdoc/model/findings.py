@@ -28,7 +28,8 @@ class Code:
     """A question that was judged; the finding's status says how it was answered.
 
     `name` is what ``--accept-unknown`` takes; `about` is one or two sentences for the documentation; without the lists
-    of `needs` the answer is unknown. `area`, `gate` and `asks` are of the upgrade check that finds it.
+    of `needs` the answer is unknown. `area`, `gate` and `asks` are of the upgrade check that finds it, `brief` and
+    `update` of a verdict on a pod: it in two or three words, and what the update of a node group does about the pod.
     """
 
     name: str
@@ -38,11 +39,13 @@ class Code:
     area: str = ""
     gate: str = ""
     asks: tuple[str, ...] = ()
+    brief: str = ""
+    update: str = ""
 
     @staticmethod
     def of(name: str) -> Code:
         """Raises KeyError: there is no record of it; a test finds such a name before a user does."""
-        return _by_name()[name]
+        return Code.by_name()[name]
 
     @staticmethod
     def each(*names: str) -> tuple[Code, ...]:
@@ -56,7 +59,12 @@ class Code:
 
     @staticmethod
     def every() -> tuple[Code, ...]:
-        return tuple(_by_name().values())
+        return tuple(Code.by_name().values())
+
+    @staticmethod
+    @cache
+    def by_name() -> Mapping[CodeName, Code]:
+        return {code.name: code for codes in _by_area().values() for code in codes}
 
 
 @cache
@@ -65,15 +73,10 @@ def _by_area() -> Mapping[str, tuple[Code, ...]]:
 
     def made(record: Mapping[str, Any]) -> Code:
         needs = tuple(resources[name] for name in record.get("needs", ()))
-        check = record.get("area", ""), record.get("gate", ""), tuple(record.get("asks", ()))
-        return Code(record["code"], record["title"], record["about"], needs, *check)
+        more = {key: record[key] for key in ("area", "gate", "brief", "update") if key in record}
+        return Code(record["code"], record["title"], record["about"], needs, asks=tuple(record.get("asks", ())), **more)
 
     return {area: tuple(map(made, records)) for area, records in file("findings")["areas"].items()}
-
-
-@cache
-def _by_name() -> Mapping[str, Code]:
-    return {code.name: code for codes in _by_area().values() for code in codes}
 
 
 class Severity(str, Enum):
@@ -136,6 +139,15 @@ class Remedy:
     command: str = ""
     when: When = When.NOW
 
+    @staticmethod
+    def of(name: str, /, **values: object) -> Remedy:
+        """One that several texts share, or that a rule chooses, by its record.
+
+        Raises:
+            KeyError: as `Finding.of`.
+        """
+        return _remedy(file("findings")["remedies"][name], values)
+
     def led(self, reach: CommandTarget) -> Remedy:
         """With commands that lead to the cluster that was read, that of a rollback in the text, too."""
         text, begin, back = self.text.partition(ROLLBACK)
@@ -183,14 +195,10 @@ class Finding:
             KeyError: there is no such text, or a value of it is not given; a test finds both before a user does.
         """
         record = _texts()[text]
-        now, filled = When.NOW.value, _Filled().vformat
+        filled = _Filled().vformat
         bad = Severity(record["severity"]) if severity is None else severity
         own = (
-            Remedy(
-                filled(each["text"], (), values),
-                filled(each.get("command", ""), (), values),
-                When(each.get("when", now)),
-            )
+            _remedy(each, values)
             for each in record.get("remedies", ())
             if values.get(each.get("if"), True) and not values.get(each.get("unless"))
         )
@@ -201,14 +209,20 @@ class Finding:
         return Finding(code, bad, status, subject, message, evidence, remedies, missing, root_cause, lacks)
 
 
+def _remedy(record: Mapping[str, str], values: Mapping[str, object]) -> Remedy:
+    text, command = (_Filled().vformat(record.get(part, ""), (), values) for part in ("text", "command"))
+    return Remedy(text, command, When(record.get("when", When.NOW.value)))
+
+
 class _Filled(Formatter):
-    """``{count:# pod|# pods}``: the first where it is one, or true, # being the number."""
+    """``{count:# pod|# pods}``: the first where it is one, true, or a text that is not empty, # being the value."""
 
     def format_field(self, value: object, format_spec: str) -> str:
         one, several, more = format_spec.partition("|")
         if not several:
             return str(super().format_field(value, format_spec))
-        return (one if value == 1 else more).replace("#", str(value))
+        so = bool(value) if isinstance(value, str) else value == 1
+        return (one if so else more).replace("#", str(value))
 
 
 def text_of(code: CodeName, message: str) -> str:

@@ -30,7 +30,7 @@ def functions_and_calls() -> tuple[tuple[str, ast.FunctionDef | ast.Call], ...]:
     return tuple(
         (f"{name(path)} line {node.lineno}", node)
         for path in files(PACKAGE)
-        if path != MAKER and re.search(r"CodeName|Code\.|Finding\.of|unknown\(|unread\(|UpgradeCheck", text(path))
+        if path != MAKER and re.search(r"CodeName|Code\.|Finding\.of|Remedy\.of|unknown\(|unread\(|UpgradeCheck", text(path))
         for node in ast.walk(ast.parse(text(path)))
         if isinstance(node, (ast.FunctionDef, ast.Call))
     )
@@ -54,12 +54,19 @@ def _named(first: ast.expr) -> Iterator[str]:
         yield from (name for part in (first.body, first.orelse) for name in _named(part))
     elif isinstance(first, ast.Constant) and isinstance(first.value, str):
         yield first.value
+    elif isinstance(first, ast.JoinedStr) and ast.unparse(first).startswith("f'{code}/"):
+        yield from (each for each in texts() if each.endswith(ast.unparse(first)[8:-1]))
+
+
+@cache
+def written() -> Mapping[str, Any]:
+    found: Mapping[str, Any] = json.loads((PACKAGE / "knowledge" / "findings.json").read_text(encoding="utf-8"))
+    return found
 
 
 @cache
 def records() -> Mapping[str, Mapping[str, Any]]:
-    areas = json.loads((PACKAGE / "knowledge" / "findings.json").read_text(encoding="utf-8"))["areas"]
-    every = [record for found in areas.values() for record in found]
+    every = [record for found in written()["areas"].values() for record in found]
     counts = Counter(record["code"] for record in every)
     assert [code for code, count in counts.items() if count > 1] == [], "codes with two records"
     return {record["code"]: record for record in every}
@@ -107,16 +114,21 @@ def test_each_text_is_used_and_has_all_of_its_values() -> None:
     assert sorted(texts().keys() - {text for _, call in calls("Finding.of") for text in named(call)}) == []
 
 
+def test_each_shared_remedy_is_used_and_has_all_of_its_values() -> None:
+    shared = {each: {"severity": "", "message": "", "remedies": [told]} for each, told in written()["remedies"].items()}
+    assert [fault for at, call in calls("Remedy.of") for fault in faults(at, call, shared)] == []
+    assert sorted(shared.keys() - {each for _, call in calls("Remedy.of") for each in named(call)}) == []
+
+
 def faults(at: str, call: ast.Call, known: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     given, asked = {each.arg for each in call.keywords}, named(call)
     if not asked or None in given or not known.keys() >= {*asked}:
         yield f"{at}: there is no such text, it is not a literal, or its values are not given by name"
         return
-    for record in map(known.__getitem__, asked):
-        if ("severity" in record) is ("severity" in given):
-            yield f"{at}: its severity is in the record or is given, one of both"
-        if (wanted := set(fields(record))) != given - OTHERS:
-            yield f"{at}: its texts have {sorted(wanted)}, and it is given {sorted(given - OTHERS)}"
+    if any(("severity" in known[each]) is ("severity" in given) for each in asked):
+        yield f"{at}: its severity is in the record or is given, one of both"
+    if (wanted := {field for each in asked for field in fields(known[each])}) != given - OTHERS:
+        yield f"{at}: its texts have {sorted(wanted)}, and it is given {sorted(given - OTHERS)}"
 
 
 def fields(record: Mapping[str, Any]) -> Iterator[str]:
@@ -153,7 +165,7 @@ def test_a_value_inside_another_and_one_that_a_remedy_depends_on_are_values() ->
 
 RESOURCES = {each.full_name for each in vars(kinds).values() if isinstance(each, kinds.Resource)}
 KEYS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
-    "record": (frozenset({"code", "title", "about"}), frozenset({"needs", "area", "gate", "asks", "texts"})),
+    "record": (frozenset({"code", "title", "about"}), frozenset({"needs", "area", "gate", "asks", "brief", "update", "texts"})),
     "text": (frozenset({"status", "message"}), frozenset({"severity", "missing", "remedies"})),
     "remedy": (frozenset({"text"}), frozenset({"command", "when", "if", "unless"})),
 }
@@ -162,6 +174,7 @@ WORDS = {
     "area": {each.value for each in Area} | {"disruption"},
     "gate": {each.value for each in Gate},
     "asks": {each.value for each in CheckNeed},
+    "update": {"stops", "may-stop", "evicts"},
     "needs": RESOURCES,
     "severity": {each.value for each in Severity},
     "status": {each.value for each in Status},
@@ -191,6 +204,7 @@ def misspelled(record: Mapping[str, Any], kind: str = "record") -> Iterator[str]
 
 def test_each_record_is_whole() -> None:
     assert [(code, fault) for code, record in records().items() for fault in misspelled(record)] == []
+    assert [each for told in written()["remedies"].values() for each in misspelled(told, "remedy")] == []
 
 
 _TEXT = {"severity": "low", "status": "unknown", "message": "{n:# pod|# pods}", "missing": "pods", "remedies": []}

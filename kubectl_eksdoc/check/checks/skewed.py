@@ -124,7 +124,7 @@ def _fargate(facts: CheckFacts) -> Iterator[Finding]:
             "fargate-restart/unknown" if node.kubelet is None else "fargate-restart/old",
             Subject("Pod", pod.name, pod.namespace),
             (f"node {node.name}",),
-            version=node.kubelet_text or "an unknown version",
+            version=node.kubelet_text,
         )
 
 
@@ -147,12 +147,11 @@ def _proxy_skews(facts: CheckFacts, later: bool) -> Iterator[Finding]:
         steps = along(facts.way.now, facts.way.steps, version, kube_proxy_skew)
         step = next((step for step in steps if _bad(step.verdict.fit)), None)
         if step is not None and facts.way.comes_later(step.version) is later:
-            now = step.version == facts.way.now
             yield Finding.of(
                 "kube-proxy-skew/control-plane",
                 each.subject,
                 (f"image {each.image}",),
-                when="now" if now else f"once the control plane has {in_words(step.version)}",
+                step="" if step.version == facts.way.now else in_words(step.version),
                 why=step.verdict.why,
                 later=later,
                 now=in_words(facts.way.now),
