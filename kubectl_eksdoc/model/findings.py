@@ -20,6 +20,9 @@ from kubectl_eksdoc.model.knowledge import file
 CodeName = str
 """Of a record; a test looks up those that stand in the package."""
 
+TextName = str
+"""Of a text, as `Finding.of` takes it; so are those that are given to a function with such a parameter."""
+
 # Finding codes: a record each in `knowledge/findings.json`, from which documentation and schemas are made.
 
 
@@ -177,7 +180,7 @@ class Finding:
 
     @staticmethod
     def of(
-        text: str,
+        text: TextName,
         subject: Subject,
         evidence: tuple[str, ...] = (),
         /,
@@ -195,14 +198,13 @@ class Finding:
             KeyError: there is no such text, or a value of it is not given; a test finds both before a user does.
         """
         record = _texts()[text]
-        filled = _Filled().vformat
         bad = Severity(record["severity"]) if severity is None else severity
         own = (
             _remedy(each, values)
             for each in record.get("remedies", ())
             if values.get(each.get("if"), True) and not values.get(each.get("unless"))
         )
-        message, missing = filled(record["message"], (), values), filled(record.get("missing", ""), (), values)
+        message, missing = _filled(record["message"], values), _filled(record.get("missing", ""), values)
         code = Code.of(text.partition("/")[0])
         status, remedies = Status(record["status"]), (*own, *remedy)
         lacks = tuple(each for each in values.values() if isinstance(each, Unknown))
@@ -210,19 +212,45 @@ class Finding:
 
 
 def _remedy(record: Mapping[str, str], values: Mapping[str, object]) -> Remedy:
-    text, command = (_Filled().vformat(record.get(part, ""), (), values) for part in ("text", "command"))
+    text, command = (_filled(record.get(part, ""), values) for part in ("text", "command"))
     return Remedy(text, command, When(record.get("when", When.NOW.value)))
 
 
-class _Filled(Formatter):
-    """``{count:# pod|# pods}``: the first where it is one, true, or a text that is not empty, # being the value."""
+def _filled(template: str, values: Mapping[str, object], number: object = "#") -> str:
+    """``{count:# pod|# pods}``: the first where it is one, true, or a text that is not empty, # being the value. Both
+    may have values in them."""
+    parts = []
+    for words, field, conversion, spec, several in _parsed(template):
+        parts.append(words.replace("#", str(number)))
+        if field:
+            value = _FORMATTER.convert_field(_FORMATTER.get_field(field, (), values)[0], conversion or None)
+            if several:
+                so = bool(value) if isinstance(value, str) else value == 1
+                parts.append(_filled(several[not so], values, value))
+            else:
+                parts.append(format(value, spec))
+    return "".join(parts)
 
-    def format_field(self, value: object, format_spec: str) -> str:
-        one, several, more = format_spec.partition("|")
-        if not several:
-            return str(super().format_field(value, format_spec))
-        so = bool(value) if isinstance(value, str) else value == 1
-        return (one if so else more).replace("#", str(value))
+
+_FORMATTER = Formatter()
+
+
+@cache
+def _parsed(template: str) -> tuple[tuple[str, str, str, str, tuple[str, ...]], ...]:
+    return tuple(
+        (words, field or "", conversion or "", spec or "", _either(spec or ""))
+        for words, field, spec, conversion in _FORMATTER.parse(template)
+    )
+
+
+def _either(spec: str) -> tuple[str, ...]:
+    """What stands before and behind its first | outside of braces; nothing where there is none."""
+    depth = 0
+    for at, sign in enumerate(spec):
+        depth += (sign == "{") - (sign == "}")
+        if sign == "|" and not depth:
+            return spec[:at], spec[at + 1 :]
+    return ()
 
 
 def text_of(code: CodeName, message: str) -> str:
@@ -235,7 +263,7 @@ def text_of(code: CodeName, message: str) -> str:
 def _patterns() -> Mapping[CodeName, tuple[tuple[str, re.Pattern[str]], ...]]:
     found: dict[CodeName, list[tuple[int, str, re.Pattern[str]]]] = {}
     for text, record in _texts().items():
-        parts = [(words, "" if value is None else ".*") for words, value, *_ in Formatter().parse(record["message"])]
+        parts = [(words, "" if value is None else ".*") for words, value, *_ in _FORMATTER.parse(record["message"])]
         pattern = re.compile("".join(re.escape(words) + value for words, value in parts), re.DOTALL)
         found.setdefault(text.partition("/")[0], []).append((-sum(len(words) for words, _ in parts), text, pattern))
     return {

@@ -91,10 +91,7 @@ def _unread(found: UpdateReview) -> Iterator[Finding]:
     for each in found.keeping.findings if found.keeping is not None else ():
         if each.code == Code.of("addon-object-unread"):
             of_next = any("--manifest" in remedy.text for remedy in each.remedy)
-            yield replace(each, remedy=(_COMPARE,)) if of_next else each
-
-
-_COMPARE = Remedy("compare the add-on's objects with what you keep of them yourself")
+            yield replace(each, remedy=(Remedy.of("compare-objects"),)) if of_next else each
 
 
 def _of_template(each: Templated) -> Iterator[Finding]:
@@ -108,7 +105,7 @@ def _of_template(each: Templated) -> Iterator[Finding]:
             tuple(evidence),
             of=each.of,
             why=step.why,
-            lacking=step.missing or "which revision was in force when the update began",
+            lacking=step.missing,
         )
         return
     unclear = [change for change in each.changes if change.because.cause is Cause.UNKNOWN]
@@ -144,25 +141,21 @@ def _of_lost(found: UpdateReview, change: ChangedField) -> Iterator[Finding]:
             evidence,
             severity=severity,
             took=took,
-            stays=""
-            if same_value(change.live, change.after)
-            else f", and it is {value_of(change.live, change.field)} now",
+            live="" if same_value(change.live, change.after) else value_of(change.live, change.field),
             patched=_is_patched(found, change.field),
             keep=keep,
             by_hand=by_hand,
         )
         return
-    who = " and ".join(change.owners) or "nobody"
-    now = (
-        f"it is back, by {who}"
-        if change.state is State.BACK
-        else f"it is {value_of(change.live, change.field)} now, by {who}"
-    )
+    who = " and ".join(change.owners)
+    live = "" if change.state is State.BACK else value_of(change.live, change.field)
     if at_risk:
-        milder = max(severity, Severity.MEDIUM, key=lambda each: each.rank)
-        yield Finding.of("addon-loss-repeats", subject, evidence, severity=milder, took=took, now=now, keep=keep)
+        bad = max(severity, Severity.MEDIUM, key=lambda each: each.rank)
+        yield Finding.of(
+            "addon-loss-repeats", subject, evidence, severity=bad, took=took, live=live, who=who, keep=keep
+        )
     else:
-        yield Finding.of("addon-field-lost/back", subject, evidence, took=took, now=now)
+        yield Finding.of("addon-field-lost/back", subject, evidence, took=took, live=live, who=who)
 
 
 def _of_earlier(found: UpdateReview, past: EarlierUpdate) -> Finding:

@@ -374,6 +374,7 @@ POD_SIGN = {
     PodVerdict.UNKNOWN: OPEN,
 }
 
+
 def in_brief(code: str) -> str:
     """In two or three words where its record has them."""
     known = Code.by_name().get(code)
