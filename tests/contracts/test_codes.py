@@ -61,7 +61,7 @@ def asked() -> tuple[tuple[str, ast.Call, tuple[str, ...], frozenset[str]], ...]
                 makers[key] = kinds.index("TextName"), frozenset(each.arg for each in every)
     assert len(makers) == len(calls("Finding.of")) - len(given), "each of them hands it on"
     asking = [each for each in files(PACKAGE) if any(f"{function}(" in text(each) for _, function in makers)]
-    for path, call in ((path, node) for path in asking for node in ast.walk(ast.parse(text(path)))):
+    for path, call in ((each, node) for each in asking for node in ast.walk(ast.parse(text(each)))):
         if isinstance(call, ast.Call):
             of, _, function = ast.unparse(call.func).rpartition(".")
             if maker := makers.get((bool(of), function)):
