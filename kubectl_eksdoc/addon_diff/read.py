@@ -337,8 +337,10 @@ def _asked_for(change: PlannedAddonChange, name: str, session: ClusterSession) -
     creates = change.request.kind is Kind.CREATE
     side = _creation(name, change.request, session) if creates else _side(change.request, session)
     if side is None:
-        imported = f"terraform import '{change.request.address}' {change.request.cluster}:{name}"
-        return unjudged(change, of_change(change, "addon-terraform-clash/there", addon=name, command=imported))
+        address, cluster = change.request.address, change.request.cluster
+        return unjudged(
+            change, of_change(change, "addon-terraform-clash/there", addon=name, address=address, cluster=cluster)
+        )
     return judged(change, addon_facts(session, side), values, judge_of(side.target))
 
 

@@ -93,12 +93,6 @@ def _cluster(facts: MetadataFacts) -> Subject:
     return Subject("Cluster", facts.cluster.identity.name)
 
 
-_LOOK = (
-    "Check what creates the next one (launch template, auto scaling group, EC2NodeClass), or "
-    "test the first new node: running nodes do not show it."
-)
-
-
 def _unread(facts: MetadataFacts) -> Iterator[Finding]:
     """Those that could not be looked into for the same reason are one."""
     found: dict[str, list[tuple[Pod, Unknown]]] = {}
@@ -339,7 +333,7 @@ def _of_reason(facts: MetadataFacts, missing: str, about: Sequence[tuple[NodesAl
     first, now = about[0]
     when = " and ".join(sorted({"now" if now else "on the next node" for _, now in about}))
     service, found = (first.now, first.here) if now else (first.next, first.later)
-    measured = [_measured(first)] if now else [] if missing else [Remedy(_LOOK)]
+    measured = [_measured(first)] if now else [] if missing else [Remedy.of("test-next-node")]
     return Finding.of(
         "imds-nodes-unknown",
         _subject(first) if len(groups) == 1 else _cluster(facts),
@@ -353,14 +347,8 @@ def _of_reason(facts: MetadataFacts, missing: str, about: Sequence[tuple[NodesAl
 
 def _measured(alike: NodesAlike) -> Remedy:
     if alike.windows:
-        return Remedy(_BY_HAND)
+        return Remedy.of("ask-windows")
     return Remedy.of("measure-there", node=alike.nodes[0])
-
-
-_BY_HAND = (
-    "Ask from one of its pods (--active is of Linux nodes): kubectl exec POD -- curl.exe -sS -m 3 -X PUT -H "
-    '"X-aws-ec2-metadata-token-ttl-seconds: 60" http://169.254.169.254/latest/api/token'
-)
 
 
 def _subject(alike: NodesAlike) -> Subject:

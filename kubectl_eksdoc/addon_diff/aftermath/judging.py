@@ -132,7 +132,7 @@ def _of_lost(found: UpdateReview, change: ChangedField) -> Iterator[Finding]:
     keep = _keeps(found, change.field)
     evidence = (*why, str(change.field), f"how it is known: {change.because.why}", _sure(change))
     before, after = (value_of(value, change.field) for value in (change.before, change.after))
-    took = f"{calls(change.field)} from {before} to {after}"
+    field = calls(change.field)
     subject, by_hand = _subject(change.field.of), at_risk and not keep
     if change.state is State.GONE:
         yield Finding.of(
@@ -140,7 +140,9 @@ def _of_lost(found: UpdateReview, change: ChangedField) -> Iterator[Finding]:
             subject,
             evidence,
             severity=severity,
-            took=took,
+            field=field,
+            before=before,
+            after=after,
             live="" if same_value(change.live, change.after) else value_of(change.live, change.field),
             patched=_is_patched(found, change.field),
             keep=keep,
@@ -152,10 +154,21 @@ def _of_lost(found: UpdateReview, change: ChangedField) -> Iterator[Finding]:
     if at_risk:
         bad = max(severity, Severity.MEDIUM, key=lambda each: each.rank)
         yield Finding.of(
-            "addon-loss-repeats", subject, evidence, severity=bad, took=took, live=live, who=who, keep=keep
+            "addon-loss-repeats",
+            subject,
+            evidence,
+            severity=bad,
+            field=field,
+            before=before,
+            after=after,
+            live=live,
+            who=who,
+            keep=keep,
         )
     else:
-        yield Finding.of("addon-field-lost/back", subject, evidence, took=took, live=live, who=who)
+        yield Finding.of(
+            "addon-field-lost/back", subject, evidence, field=field, before=before, after=after, live=live, who=who
+        )
 
 
 def _of_earlier(found: UpdateReview, past: EarlierUpdate) -> Finding:
@@ -199,14 +212,13 @@ def _of_unrecorded(found: UpdateReview, kept: UnrecordedFields) -> Finding:
         f"kubectl apply last sent another text for {key}: it is shown here" for key, _ in differing_data(kept, live)
     ]
     worst = [effect.worst for each in kept.fields if (effect := effect_of(each)) is not None]
-    outside = " outside its pod template" if kept.of.kind in kinds.HISTORY_OF else ""
     return Finding.of(
         "addon-change-untold/unrecorded",
         _subject(kept.of),
         tuple(texts),
         severity=Severity.HIGH if Severity.CRITICAL in worst else Severity.LOW,
         of=kept.of,
-        outside=outside,
+        outside=kept.of.kind in kinds.HISTORY_OF,
         when=kept.when,
         fields=_listed(kept.fields),
     )
@@ -228,14 +240,14 @@ def _of_pods(rule: Recreating) -> Iterator[Finding]:
             lacking=lacking,
         )
     elif rule.pods:
-        some = ", ".join(rule.pods[:_TOLD]) + (f" and {len(rule.pods) - _TOLD} more" if len(rule.pods) > _TOLD else "")
         yield Finding.of(
             "addon-pods-to-recreate/recreate",
             subject,
             source,
             count=len(rule.pods),
             field=calls(rule.field),
-            pods=some,
+            pods=", ".join(rule.pods[:_TOLD]),
+            more=str(len(rule.pods[_TOLD:]) or ""),
         )
 
 

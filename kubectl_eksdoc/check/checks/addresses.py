@@ -134,10 +134,10 @@ def _of_zones(facts: CheckFacts, group: NodeGroup, by_zone: Mapping[str, list[Su
     for zone, subnets in sorted(by_zone.items()):
         free = sum(each.free or 0 for each in subnets)
         if free < in_zone:
-            yield _too_few(facts, group, zone, subnets, in_zone, "an address each", Severity.MEDIUM, _SURGE)
+            yield _too_few(facts, group, zone, subnets, in_zone, "", Severity.MEDIUM, _SURGE)
         elif pods is not None and free < in_zone * (1 + pods):
-            what = f"an address each, and about {number(pods, 'pod')} on each of them"
-            yield _too_few(facts, group, zone, subnets, in_zone, what, Severity.LOW, _PODS)
+            more = number(pods, "pod")
+            yield _too_few(facts, group, zone, subnets, in_zone, more, Severity.LOW, _PODS)
 
 
 def _too_few(
@@ -146,7 +146,7 @@ def _too_few(
     zone: str,
     subnets: list[Subnet],
     added: int,
-    what: str,
+    pods: str,
     severity: Severity,
     source: KnowledgeSource,
 ) -> Finding:
@@ -160,7 +160,7 @@ def _too_few(
         root_cause=Subject("Subnet", subnets[0].id) if len(subnets) == 1 else None,
         number=number(added, "node"),
         zone=zone,
-        what=what,
+        pods=pods,
         free=free,
     )
 

@@ -322,7 +322,7 @@ def _on(way: UpgradePath, removed: Version) -> bool:
 
 def _asked(facts: CheckFacts, request: DeprecatedRequest, removed: Version) -> Finding:
     row, sub = _row(request), f"/{request.subresource}" if request.subresource else ""
-    what = f"{request.resource}{sub} in {request.api_version}"
+    what = f"{request.resource}{sub}"
     labels = f'group="{request.group}",version="{request.version}",resource="{request.resource}"'
     says = f"{METRIC}{{{labels}}}, removed_release {request.removed_release or 'not said'}"
     evidence = (says, "it has no client names, and counts only since this API server started")
@@ -335,6 +335,7 @@ def _asked(facts: CheckFacts, request: DeprecatedRequest, removed: Version) -> F
         remedy=tuple(_who(facts, row, in_words(minor_of(removed)))),
         root_cause=Subject("API", request.api_version),
         what=what,
+        api_version=request.api_version,
         in_words=in_words(minor_of(removed)),
     )
 

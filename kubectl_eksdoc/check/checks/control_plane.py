@@ -295,15 +295,14 @@ def _over(facts: CheckFacts) -> Iterator[Finding]:
     if days is not None and days > SOON_DAYS:
         return
     overdue = found.phase is SupportPhase.ENDED
-    when = (
-        f"in {number(days, 'day')}, on {_on(ending.on)}" if days is not None and days > 0 else "at any time from now on"
-    )
+    ahead = days is not None and days > 0
     yield Finding.of(
         "support-over",
         cluster_of(facts),
         _evidence(found, ending),
         severity=Severity.CRITICAL if overdue or (days is not None and days <= CLOSE_DAYS) else Severity.HIGH,
-        when=when,
+        days=number(days or 0, "day") if ahead else "",
+        day=_on(ending.on) if ahead else "",
     )
 
 

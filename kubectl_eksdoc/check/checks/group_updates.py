@@ -306,7 +306,6 @@ def _unknown_images(facts: CheckFacts) -> Iterator[Finding]:
     for each in made(facts):
         fit = amis.offered(each.family, facts.way.target)
         if fit.fit is Fit.UNKNOWN:
-            ask = "Canonical" if each.family is AmiFamily.UBUNTU else "its builder"
             wanted = in_words(facts.way.target)
             yield Finding.of(
                 "ami-unknown",
@@ -315,7 +314,7 @@ def _unknown_images(facts: CheckFacts) -> Iterator[Finding]:
                 wanted=wanted,
                 fit_why=fit.why,
                 family=each.family.value,
-                ask=ask,
+                ubuntu=each.family is AmiFamily.UBUNTU,
             )
 
 

@@ -237,12 +237,6 @@ def _stale(facts: CheckFacts) -> Iterator[Finding]:
         )
 
 
-def _anew(facts: CheckFacts) -> Iterator[Remedy]:
-    """Only of a cluster that lives anything can be asked anew."""
-    if facts.cluster.source is ReadFrom.LIVE:
-        yield Remedy("Refresh the insights first, and check again.", "kubectl eksdoc check --refresh-insights")
-
-
 _ERROR = partial(_readiness, code="insight-error", status=eks.ERROR, severity=Severity.HIGH)
 _WARNING = partial(_readiness, code="insight-warning", status=eks.WARNING, severity=Severity.MEDIUM)
 _ERRORS = UpgradeCheck.of("insight-error", partial(_ERROR, later=False))

@@ -60,14 +60,13 @@ def _silent(code: CodeName, group: NodeGroupNodes, severity: Severity) -> Iterat
 
 
 def _too_old(facts: CheckFacts, group: NodeGroupNodes, version: Version, held: list[Node], why: str) -> Finding:
-    when = "already now" if version == facts.way.now else f"once the control plane has {in_words(version)}"
     return Finding.of(
         "kubelet-skew",
         group.subject,
         (named(held), EQUAL_NODES.text),
         severity=Severity.HIGH if facts.way.comes_later(version) else Severity.CRITICAL,
         counted=counted(held),
-        when=when,
+        now=version == facts.way.now,
         why=why,
         in_words=in_words(version),
     )
@@ -91,7 +90,6 @@ def _newer(facts: CheckFacts) -> Iterator[Finding]:
 def _behind(facts: CheckFacts) -> Iterator[Finding]:
     """What is left once the control plane is at the target; Fargate's nodes have a code of their own."""
     yield from unread(facts, "nodes-behind", "which nodes are behind", kinds.NODES)
-    after = " after the control plane" if facts.way.steps else ""
     for group in groups(facts.cluster.nodes):
         known = [(each, each.kubelet) for each in group.nodes if each.kubelet is not None]
         behind = [each for each, kubelet in known if minor_of(kubelet) < facts.way.target]
@@ -106,7 +104,7 @@ def _behind(facts: CheckFacts) -> Iterator[Finding]:
                 behind_count=len(behind),
                 counted=counted(group.nodes),
                 in_words=in_words(facts.way.target),
-                after=after,
+                after=bool(facts.way.steps),
             )
 
 

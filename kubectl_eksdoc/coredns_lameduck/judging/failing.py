@@ -102,7 +102,7 @@ def _shutdown(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
             "dns-lameduck-short/may-be-short",
             CONFIG,
             sums,
-            remedy=_lengthen(allowed),
+            remedy=(*_lengthen(allowed), Remedy.of("measure-loss")),
             lameduck=_said(lameduck),
             passes=_passes(allowed),
         )
@@ -366,7 +366,7 @@ def judged_lasting(facts: DnsFacts) -> Iterator[Finding]:
 
 
 def _by(owner: str) -> str:
-    return f" (set by {owner})" if owner and owner != EKS else ""
+    return owner if owner != EKS else ""
 
 
 def _corefile(facts: DnsFacts) -> Iterator[Finding]:
@@ -378,7 +378,10 @@ def _corefile(facts: DnsFacts) -> Iterator[Finding]:
     if from_values == text or (from_values is None and owner in ("", EKS)):
         return
     advised = ending(facts).advised_s
-    what = "another one is in its configuration" if from_values is not None else "it is not in its configuration"
     yield Finding.of(
-        "dns-corefile-not-kept", CONFIG, by=_by(owner), what=what, command=set_to(advised) if advised else ""
+        "dns-corefile-not-kept",
+        CONFIG,
+        by=_by(owner),
+        configured=from_values is not None,
+        command=set_to(advised) if advised else "",
     )

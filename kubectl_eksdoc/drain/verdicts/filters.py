@@ -83,14 +83,13 @@ def _leaving(survey: DrainContext, pod: Pod) -> RuleResult:
     deadline = pod.deletion_deadline
     if deadline is None or survey.now <= deadline + STUCK_AFTER:
         return stays("being deleted already: it is only waited for")
-    held = f", held by finalizer {', '.join(pod.finalizers)}" if pod.finalizers else ""
     return RuleResult.of(
         Finding.of(
             "pod-stuck-terminating",
             survey.owner_subject(pod),
             (where(pod),),
             deadline=deadline,
-            held=held,
+            held=", ".join(pod.finalizers),
             command=kubectl("get", "pod", pod.name, pod.namespace, "-o", "yaml"),
         )
     )

@@ -181,11 +181,10 @@ def has_one_replica(survey: DrainContext, pod: Pod) -> RuleResult | None:
         back = kubectl("rollout undo", "deployment", top.name, top.namespace)
         finding = Finding.of("single-replica/restarted", subject, evidence, command=back)
         return RuleResult.of(finding, EvictionMode(Means.RESTART, restarts=top))
-    more = ""
-    if survey.policy.surge_singles and pod.phase == "Running":
-        more = f"; it is not restarted instead: {filters.why_not(survey, pod, top)}"
+    asked = survey.policy.surge_singles and pod.phase == "Running"
+    why_not = filters.why_not(survey, pod, top) if asked else ""
     remedies = tuple(_without_downtime(survey, pod, top))
-    return RuleResult.of(Finding.of("single-replica/downtime", subject, evidence, remedy=remedies, more=more))
+    return RuleResult.of(Finding.of("single-replica/downtime", subject, evidence, remedy=remedies, why_not=why_not))
 
 
 def leaves_data(survey: DrainContext, pod: Pod) -> RuleResult | None:
@@ -355,13 +354,13 @@ def on_missing_nodes(survey: DrainContext) -> tuple[Finding, ...]:
     if not lost or survey.cluster.unread(kinds.NODES):
         return ()
     nodes = sorted({pod.node for pod in lost}, key=natural)
-    named = ", ".join(nodes[:MAX_NODES]) + (f" and {len(nodes) - MAX_NODES} more" if len(nodes) > MAX_NODES else "")
     return (
         Finding.of(
             "pod-node-missing",
             Subject("Cluster", "cluster"),
             tuple(sorted((where(pod) for pod in lost), key=natural)),
-            named=named,
+            named=", ".join(nodes[:MAX_NODES]),
+            more=str(len(nodes[MAX_NODES:]) or ""),
             command=kubectl("get", "node", nodes[0]),
         ),
     )

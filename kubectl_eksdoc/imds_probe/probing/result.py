@@ -365,8 +365,7 @@ def _finding(plan: ProbePlan, same: Sequence[ProbedNode]) -> Finding:
     subject, evidence, reach = _subject(plan, same), tuple(_evidence(plan, same)), first.v4.reach
     if reach is Reach.UNKNOWN:
         missing = first.own.missing if isinstance(first.own, Unknown) else ""
-        lacking = missing or "what a pod there measures"
-        return Finding.of("imds-measured/unknown", subject, evidence, why=first.v4.why, lacking=lacking)
+        return Finding.of("imds-measured/unknown", subject, evidence, why=first.v4.why, lacking=missing)
     if reach is Reach.REACHABLE:
         severity = Severity.LOW if first.v4.doubt else Severity.INFO
         return Finding.of("imds-measured/reachable", subject, evidence, severity=severity, why=first.v4.why)
