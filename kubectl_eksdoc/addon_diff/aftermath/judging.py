@@ -149,7 +149,7 @@ def _of_lost(found: UpdateReview, change: ChangedField) -> Iterator[Finding]:
             by_hand=by_hand,
         )
         return
-    who = " and ".join(change.owners)
+    who = " and ".join(change.owners) or "nobody"
     live = "" if change.state is State.BACK else value_of(change.live, change.field)
     if at_risk:
         bad = max(severity, Severity.MEDIUM, key=lambda each: each.rank)

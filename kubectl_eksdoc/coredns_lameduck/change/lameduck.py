@@ -214,6 +214,6 @@ def _grace_not_kept(facts: DnsFacts, seconds: int) -> Iterator[Finding]:
         ("no schema of the add-on has a key for it",),
         seconds=seconds,
         grace_s=deployed.grace_s,
-        grace_by=deployed.grace_by,
+        grace_by=deployed.grace_by or "somebody",
         default_grace_s=DEFAULT_GRACE_S,
     )

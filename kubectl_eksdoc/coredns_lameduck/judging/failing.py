@@ -258,7 +258,8 @@ def starts(facts: DnsFacts) -> bool:
 def _log_of(facts: DnsFacts, pod: Pod) -> Remedy:
     """kubectl refuses ``--previous`` of a container that is the first one."""
     container = facts.inside.get(pod.key, _NOTHING_SEEN).container
-    return Remedy.of("last-log", pod=pod.name, before=container is not None and bool(container.ended_before))
+    before = " --previous" if container is not None and container.ended_before else ""
+    return Remedy.of("last-log", pod=pod.name, before=before)
 
 
 def _out_of_memory(facts: DnsFacts, of: Deployed | None) -> Iterator[Finding]:
