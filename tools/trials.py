@@ -36,9 +36,17 @@ RULES = (
     is_tried,
 """
 _REMEDY = {"text": "Take {name:# and the others|them} away.", "command": "{command}", "when": "later"}
-_BLOCKS = {"severity": "high", "status": "fail", "message": "{count:# volume is|# volumes are} in its way"}
-_BLOCKS |= {"remedies": [_REMEDY]}
-_FAILS = {**_TEXTS[""], "status": "fail", "remedies": [{"text": "Try it again.", "command": "kubectl get nodes"}]}
+_BLOCKS: dict[str, object] = {
+    "severity": "high",
+    "status": "fail",
+    "message": "{count:# volume is|# volumes are} in its way",
+}
+_BLOCKS["remedies"] = [_REMEDY]
+_FAILS: dict[str, object] = {
+    **_TEXTS[""],
+    "status": "fail",
+    "remedies": [{"text": "Try it again.", "command": "kubectl get nodes"}],
+}
 _BLOCKER = {"brief": "recipe is tried", "update": "evicts", "texts": {"blocks": _BLOCKS}}
 _BLOCKER_RULE = """def is_held_by_a_trial(survey: DrainContext, pod: Pod) -> RuleResult | None:
     if not pod.volumes:
