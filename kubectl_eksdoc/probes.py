@@ -7,29 +7,23 @@ from enum import Enum
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import CodeName, Finding, Subject
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.placing import PodStand
 
 
-def left_finding(code: Code, owner: str, namespace: str, left: Sequence[str], not_removed: str) -> Finding:
+def left_finding(code: CodeName, owner: str, namespace: str, left: Sequence[str], not_removed: str) -> Finding:
     """`left`: names of pods; `not_removed`: why their owner could not be removed, "" if it was."""
-    if not_removed:
-        message = f"ConfigMap {owner} and its pods could not be removed: {not_removed}"
-        command = f"kubectl delete configmap {owner} -n {namespace}"
-    else:
-        pods = "1 pod has" if len(left) == 1 else f"{len(left)} pods have"
-        message = f"{pods} not gone yet, though what owned them is deleted"
-        command = f"kubectl delete pods -n {namespace} {' '.join(left)}"
-    return Finding(
-        code,
-        Severity.LOW,
-        Status.FAIL,
+    return Finding.of(
+        f"{code}/not-removed" if not_removed else f"{code}/not-gone",
         Subject("ConfigMap", owner, namespace),
-        message,
         tuple(left),
-        (Remedy("Remove them.", command),),
+        owner=owner,
+        namespace=namespace,
+        why=not_removed,
+        count=len(left),
+        pods=" ".join(left),
     )
 
 

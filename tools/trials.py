@@ -1,6 +1,6 @@
 """Tries the recipes of CONTRIBUTING.md in a copy of this tree: what is one declaration has to be one, and enough.
 
-    python -m tools.trials [check | verdict | field | column | option | addon …]
+    python -m tools.trials [check | verdict | blocker | field | column | option | addon …]
 
 It says which files each trial edits by hand and which `make docs` writes, and runs the tests near them. Exit code 1: a
 test fails, or what was declared does not show.
@@ -34,6 +34,31 @@ _VERDICT = """def is_tried(survey: DrainContext, pod: Pod) -> RuleResult | None:
 
 RULES = (
     is_tried,
+"""
+_REMEDY = {"text": "Take {name:# and the others|them} away.", "command": "{command}", "when": "later"}
+_BLOCKS: dict[str, object] = {
+    "severity": "high",
+    "status": "fail",
+    "message": "{count:# volume is|# volumes are} in its way",
+}
+_BLOCKS["remedies"] = [_REMEDY]
+_FAILS: dict[str, object] = {
+    **_TEXTS[""],
+    "status": "fail",
+    "remedies": [{"text": "Try it again.", "command": "kubectl get nodes"}],
+}
+_BLOCKER = {"brief": "recipe is tried", "update": "evicts", "texts": {"blocks": _BLOCKS}}
+_BLOCKER_RULE = """def is_held_by_a_trial(survey: DrainContext, pod: Pod) -> RuleResult | None:
+    if pod.owner is not None:
+        return None
+    of, shown = survey.owner_subject(pod), kubectl("get", "pod", pod.name, pod.namespace)
+    return RuleResult.of(
+        Finding.of("pod-held/blocks", of, (where(pod),), count=len(pod.volumes), name=pod.name, command=shown)
+    )
+
+
+RULES = (
+    is_held_by_a_trial,
 """
 _FIELD = '''    os_image: Text
     """A recipe was tried."""
@@ -69,19 +94,20 @@ def _replaced(path: Path, before: str, after: str) -> None:
     path.write_text(text.replace(before, after), encoding="utf-8")
 
 
-def _recorded(tree: Path, area: str, code: str) -> Path:
-    """Gives back the package."""
+def _recorded(tree: Path, area: str, code: str, **more: object) -> Path:
+    """`more`: of its record. Gives back the package."""
     package = tree / "kubectl_eksdoc"
     file = package / "knowledge" / "findings.json"
     written = json.loads(file.read_text(encoding="utf-8"))
-    written["areas"][area].append({"code": code, **_RECORD, **({"area": "disruption"} if area == "check" else {})})
+    more |= {"area": "disruption"} if area == "check" else {}
+    written["areas"][area].append({"code": code, **_RECORD, **more})
     file.write_text(f"{json.dumps(written, indent=1)}\n", encoding="utf-8")
     return package
 
 
 def new_check(tree: Path) -> None:
     """A record, and a rule with its entry."""
-    rules = _recorded(tree, "check", "upgrade-tried") / "check" / "checks" / "workloads.py"
+    rules = _recorded(tree, "check", "upgrade-tried", texts={"": _FAILS}) / "check" / "checks" / "workloads.py"
     _replaced(rules, "UNHEALTHY_CHECKS = (\n", _CHECK)
 
 
@@ -89,6 +115,12 @@ def new_verdict(tree: Path) -> None:
     """A record, and a rule with its entry."""
     rules = _recorded(tree, "drain", "pod-tried") / "drain" / "verdicts" / "pods.py"
     _replaced(rules, "RULES = (\n", _VERDICT)
+
+
+def new_blocker(tree: Path) -> None:
+    """A record, with its words for columns and what the update of a node group does, and a rule with its entry."""
+    rules = _recorded(tree, "drain", "pod-held", **_BLOCKER) / "drain" / "verdicts" / "pods.py"
+    _replaced(rules, "RULES = (\n", _BLOCKER_RULE)
 
 
 def new_field(tree: Path) -> None:
@@ -128,6 +160,15 @@ TRIALS = {
         _PLAN,
         '"pod-tried"',
         ("tests/render/test_schema.py", "tests/contracts/test_codes.py", "tests/model"),
+    ),
+    "blocker": Trial(
+        new_blocker,
+        _PLAN,
+        '"pod-held"',
+        (
+            *("tests/contracts/test_texts.py", "tests/contracts/test_codes.py", "tests/contracts/test_remedies.py"),
+            *("tests/contracts/test_every_finding_says.py", "tests/render/test_schema.py", "tests/model"),
+        ),
     ),
     "field": Trial(
         new_field,

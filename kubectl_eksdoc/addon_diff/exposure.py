@@ -15,7 +15,7 @@ from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.kubernetes.ownership.entries import MalformedEntries
 from kubectl_eksdoc.model.addons import SchemaViolation, shown
 from kubectl_eksdoc.model.api_objects import at, named
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject
+from kubectl_eksdoc.model.findings import Finding, Severity, Subject
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.nodes import Asks, Pod
 from kubectl_eksdoc.model.quantities import parse
@@ -215,9 +215,6 @@ def circumstances(
     yield from _circumstances_of_pods(facts)
 
 
-_WHOLE = Remedy("give the whole document: the values of today with what is to be new")
-
-
 def _of_values(facts: AddonFacts, asked: AddonUpdateRequest) -> Iterator[Finding]:
     addon = Subject("Addon", facts.addon.name)
     if isinstance(facts.values, Unknown):
@@ -233,14 +230,11 @@ def _of_values(facts: AddonFacts, asked: AddonUpdateRequest) -> Iterator[Finding
     new = {leaf.path for leaf in leaves(asked.values)}
     gone = [leaf.path for leaf in leaves(facts.values) if leaf.path not in new]
     if gone:
-        whole = not asked.values
-        said = "all configuration values are taken away" if whole else "configuration values are taken away"
         yield Finding.of(
             "addon-values-dropped",
             addon,
             ("they are replaced as a whole: what the new document lacks goes back to its default",),
-            remedy=(_WHOLE,),
-            said=said,
+            whole=not asked.values,
             map=", ".join(map(shown, gone)),
         )
 
@@ -251,14 +245,14 @@ def _refused(
     """What of the values, given or kept, the target's schema does not allow."""
     addon = Subject("Addon", facts.addon.name)
     version = f"{facts.addon.name} {facts.target.version}"
-    whose = "kept from today" if asked.values is None else "given"
+    kept = asked.values is None
     if isinstance(broken, Unknown):
         yield Finding.of(
             "addon-values-refused/unknown",
             addon,
             (broken.why,),
             version=version,
-            whose=whose,
+            kept=kept,
             lacking=broken.missing or broken.why,
         )
         return
@@ -268,9 +262,9 @@ def _refused(
             addon,
             ("EKS may let it pass: it is a format that is not of the standard",) if each.doubtful else (),
             severity=Severity.MEDIUM if each.doubtful else Severity.HIGH,
-            remedy=(Remedy(remedy(each, version)),),
+            do=remedy(each, version),
             version=version,
-            whose=whose,
+            kept=kept,
             each=each,
         )
 

@@ -15,7 +15,7 @@ from kubectl_eksdoc.kubernetes.ownership.entries import MalformedEntries
 from kubectl_eksdoc.model.api_objects import ObjectName, at, named
 from kubectl_eksdoc.model.connection import named as words
 from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject
 from kubectl_eksdoc.model.kinds import Confidence, Unknown, missing_rights
 
 Unread = tuple[ObjectName, Unknown]
@@ -41,13 +41,7 @@ def judged(
             "addon-object-unread/judged",
             _subject(of),
             (why.why,),
-            remedy=(
-                Remedy(
-                    f"allow {why.missing} and ask again"
-                    if why.missing
-                    else "check its managedFields in the live cluster"
-                ),
-            ),
+            right=why.missing,
             of=of,
             lacking=why.missing or why.why,
         )
@@ -131,9 +125,7 @@ def _of_search(facts: AddonFacts) -> Iterator[Finding]:
         )
     if search.whose:
         whose = tuple(map(str, search.whose))
-        remedies = tuple(
-            Remedy(f"look for fields that a user has set in {each}", _get(each)) for each in search.whose[:3]
-        )
+        remedies = tuple(Remedy.of("look-for-fields", object=each, command=_get(each)) for each in search.whose[:3])
         yield Finding.of(
             "addon-object-unread/whose", subject, whose, remedy=remedies, addon_name=name, some_of=some_of(whose)
         )
@@ -143,7 +135,7 @@ def _of_search(facts: AddonFacts) -> Iterator[Finding]:
             "addon-object-unread/unlisted",
             subject,
             tuple(f"{kind}: {why}" for kind, why in search.unlisted.items()),
-            remedy=(Remedy(f"allow {rights}, and ask again" if rights else "ask the live cluster"),),
+            rights=rights,
             addon_name=name,
             some_of=some_of([*search.unlisted]),
             lacking=rights or "; ".join(dict.fromkeys(each.why for each in search.unlisted.values())),
@@ -162,11 +154,11 @@ def _subject(of: ObjectName) -> Subject:
 
 
 _CODES = {
-    Fate.RESET: Code.of("addon-field-reset"),
-    Fate.REMOVED: Code.of("addon-field-reset"),
-    Fate.CONFLICT: Code.of("addon-field-conflict"),
-    Fate.KEPT: Code.of("addon-field-kept"),
-    Fate.UNKNOWN: Code.of("addon-field-unknown"),
+    Fate.RESET: "addon-field-reset",
+    Fate.REMOVED: "addon-field-reset",
+    Fate.CONFLICT: "addon-field-conflict",
+    Fate.KEPT: "addon-field-kept",
+    Fate.UNKNOWN: "addon-field-unknown",
 }
 
 
@@ -175,37 +167,48 @@ def _of_field(facts: AddonFacts, mode: Mode, change: FieldChange, changes: Seque
     code = _CODES.get(fate)
     if code is None:
         return
-    if code is Code.of("addon-field-reset") and change.in_every_mode:
-        code = Code.of("addon-field-changed-in-every-mode")
+    if fate in (Fate.RESET, Fate.REMOVED) and change.in_every_mode:
+        code = "addon-field-changed-in-every-mode"
     severity, why = exposed(facts, change, changes, mode)
-    status = {Fate.KEPT: Status.PASS, Fate.UNKNOWN: Status.UNKNOWN}.get(fate, Status.FAIL)
-    if fate is Fate.KEPT and change.witness is Witness.VALUES:
-        severity, status = Severity.MEDIUM, Status.FAIL  # what the values say does not come to hold
-    elif fate is Fate.KEPT:
+    kept, not_held = fate is Fate.KEPT, change.witness is Witness.VALUES
+    if kept and not not_held:
         severity, why = Severity.LOW, tuple(f"if it were lost: {each}" for each in why)
-        if change.confidence(mode) is Confidence.LOW:
-            status = Status.UNKNOWN
-    elif fate is Fate.CONFLICT:
-        severity = Severity.MEDIUM  # nothing is lost: the update just fails
-    message, remedies = _told(change, mode), _remedies(facts, change, fate)
-    if change.witness is Witness.NEAREST:
-        code, status = Code.of("addon-field-unknown"), Status.UNKNOWN
-        message = f"{message}, if the version applies what the nearest known one does"
-    told = (*why, *_evidence(change, mode))
-    missing = "" if status is not Status.UNKNOWN else _HOW if fate is Fate.KEPT else "what EKS applies to this field"
-    yield Finding(code, severity, status, _subject(change.field.of), message, told, remedies, missing)
+    elif kept or fate is Fate.CONFLICT:
+        severity = Severity.MEDIUM  # what the values say does not come to hold, or the update just fails
+    nearest, after = change.witness is Witness.NEAREST, change.by_mode[mode].value
+    if nearest:
+        code = "addon-field-unknown"
+    yield Finding.of(
+        f"{code}/at-risk"
+        if not kept or nearest
+        else "addon-field-kept/not-held"
+        if not_held
+        else "addon-field-kept/unsure"
+        if change.confidence(mode) is Confidence.LOW
+        else "addon-field-kept/kept",
+        _subject(change.field.of),
+        (*why, *_evidence(change, mode)),
+        severity=severity,
+        remedy=_remedies(facts, change, fate),
+        field=calls(change.field),
+        live=value_of(change.live, change.field),
+        who=" and ".join(change.owners) or "nobody",
+        reset=fate in (Fate.RESET, Fate.REMOVED),
+        again=fate is Fate.RESET and change.live in ("", MISSING),
+        removed=fate is Fate.REMOVED,
+        conflict=fate is Fate.CONFLICT,
+        kept=kept,
+        nearest=nearest,
+        value=value_of(after, change.field) if fate is Fate.RESET else "",
+        wanted=value_of(change.by_mode[Mode.OVERWRITE].value) if not_held else "",
+    )
     if change.expands and mode is not Mode.PRESERVE and fate is not Fate.UNKNOWN:
         yield Finding.of(
             "addon-ownership-grows",
             _subject(change.field.of),
-            remedy=(KEEP, DECLARE),
             field=calls(change.field),
             version=facts.target.version,
         )
-
-
-_HOW = "how EKS resolves a conflict with PRESERVE"
-"""No document says it."""
 
 
 def _on_purpose(
@@ -222,24 +225,17 @@ def _on_purpose(
     )
 
 
-KEEP = Remedy("give the configuration values proposed here, in the same call that sets the version")
-DECLARE = Remedy(
-    "write the same values where the add-on is declared (Terraform, eksctl), before it is applied from there again",
-    when=When.LATER,
-)
-_BY_HAND = Remedy("no configuration value that is known here leads to it: set it again right after the update")
-LEAVE = Remedy("no configuration value that is known here leads to it: update with PRESERVE, and check it afterwards")
-_TRY = Remedy("try it on a test cluster, as AWS asks for", when=When.LATER)
+KEEP, DECLARE, LEAVE = Remedy.of("give-values"), Remedy.of("declare-values"), Remedy.of("update-preserving")
 
 
 def _remedies(facts: AddonFacts, change: FieldChange, fate: Fate) -> tuple[Remedy, ...]:
     schema = facts.target.schema
     settable = change.config and (isinstance(schema, Unknown) or not schema.refuses(change.config))
-    by_hand = LEAVE if change.fate(Mode.PRESERVE) is Fate.KEPT else _BY_HAND
+    by_hand = LEAVE if change.fate(Mode.PRESERVE) is Fate.KEPT else Remedy.of("set-by-hand")
     found = (KEEP, DECLARE) if settable else (by_hand,)
     if change.witness is Witness.ROLE:
-        found = (Remedy(f"give it to the add-on in the same call: --service-account-role-arn {change.live}"), DECLARE)
-    return (*found, _TRY) if fate is Fate.KEPT else found
+        found = (Remedy.of("give-role", role=change.live), DECLARE)
+    return (*found, Remedy.of("try-update")) if fate is Fate.KEPT else found
 
 
 def calls(field: AddonField) -> str:
@@ -248,27 +244,6 @@ def calls(field: AddonField) -> str:
     if not field.variable:
         return what
     return f"{what} of {'init ' if field.starts_first else ''}container {field.container}"
-
-
-def _told(change: FieldChange, mode: Mode) -> str:
-    who = " and ".join(change.owners) or "nobody"
-    set_by = f"{calls(change.field)}, set to {value_of(change.live, change.field)} by {who},"
-    after = change.by_mode[mode]
-    if after.fate is Fate.RESET and change.live in ("", MISSING):
-        again = value_of(after.value, change.field)
-        return f"{calls(change.field)}, emptied or removed by a user, is set to {again} again"
-    if after.fate is Fate.RESET:
-        return f"{set_by} is reset to {value_of(after.value, change.field)}"
-    if after.fate is Fate.REMOVED:
-        return f"{set_by} is removed: EKS named it so far, and names it no more"
-    if after.fate is Fate.CONFLICT:
-        return f"{set_by} is in conflict with what EKS applies: the update fails"
-    if after.fate is Fate.KEPT and change.witness is Witness.VALUES:
-        wanted = value_of(change.by_mode[Mode.OVERWRITE].value)
-        return f"{set_by} is kept, and the configuration values that set it to {wanted} do not come to hold"
-    if after.fate is Fate.KEPT:
-        return f"{set_by} is kept"
-    return f"{set_by} may be reset: what EKS applies there is not known"
 
 
 def _evidence(change: FieldChange, mode: Mode) -> Iterator[str]:
@@ -308,6 +283,5 @@ def shared(predictions: Sequence[Prediction]) -> Iterator[Finding]:
                 "addon-field-unknown/shared",
                 _subject(each.of),
                 ("where the version changes one, NONE fails on it and OVERWRITE takes it",),
-                remedy=(_TRY,),
                 some_of=some_of([calls(field) for field in each.shared]),
             )

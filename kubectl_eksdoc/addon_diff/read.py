@@ -16,7 +16,7 @@ from kubectl_eksdoc.addon_diff.plan import AddonPlan, Judge, SchemaSince, plan_u
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, OfVersion
 from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths, paths
 from kubectl_eksdoc.addon_diff.standing import ObjectSearch, searched
-from kubectl_eksdoc.addon_diff.terraform.judging import judged, open_question, refused, unjudged
+from kubectl_eksdoc.addon_diff.terraform.judging import judged, of_change, unjudged
 from kubectl_eksdoc.addon_diff.terraform.requests import AddonRequest, Kind, declared, generations, requests
 from kubectl_eksdoc.addon_diff.terraform.result import (
     JudgedAddonChange,
@@ -36,7 +36,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import AddonPast, AddonSide, VersionSide
 from kubectl_eksdoc.model.api_objects import HELM_TEMPLATE, Doc, ObjectName, at, named
-from kubectl_eksdoc.model.findings import Finding, Remedy
+from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.spelling import maybe
 from kubectl_eksdoc.model.terraform import TerraformPlan
@@ -308,24 +308,22 @@ def _change(plan: TerraformPlan, request: AddonRequest) -> PlannedAddonChange:
 def _judged(change: PlannedAddonChange, session: ClusterSession) -> JudgedAddonChange:
     request = change.request
     if scope_of(request, session.believed.cluster) is RequestScope.UNKNOWN:
-        what = f"whether {change.addon} is of {session.believed.cluster.name}, which was read, is not known"
-        return unjudged(change, open_question(change, what, "cluster_name, which is known after apply only"))
+        cluster = session.believed.cluster.name
+        open_ = of_change(change, "addon-terraform-unknown/of-cluster", addon=change.addon, cluster=cluster)
+        return unjudged(change, open_)
     if isinstance(request.addon, Unknown) or not request.addon:
-        what = "the add-on is unknown"
-        return unjudged(change, open_question(change, what, "addon_name, which is known after apply only"))
+        return unjudged(change, of_change(change, "addon-terraform-unknown/of-addon"))
     if request.kind in (Kind.DELETE, Kind.FORGET) or (request.kind is Kind.REPLACE and not request.keeps):
         return unjudged(change)  # whatever its fields are, they go, or stay
     try:
         return _asked_for(change, request.addon, session)
     except ValuesError as error:
-        what = f"EKS refuses configuration_values: {error.message}"
-        return unjudged(change, refused(change, what, Remedy(error.hint)))
+        return unjudged(change, of_change(change, "addon-terraform-clash/values", why=error.message, do=error.hint))
     except AwsMissing as error:
         return unjudged(change, _missing(change, error))
     except (AwsDenied, UsageError) as error:
-        missing = error.missing if isinstance(error, AwsDenied) else ""
-        told = f"allow {missing}, and ask again" if missing else "ask the live cluster, or a snapshot that has it"
-        return unjudged(change, open_question(change, error.message, missing or error.message, Remedy(told)))
+        right = error.missing if isinstance(error, AwsDenied) else ""
+        return unjudged(change, of_change(change, "addon-terraform-unknown/denied", why=error.message, right=right))
 
 
 def _asked_for(change: PlannedAddonChange, name: str, session: ClusterSession) -> JudgedAddonChange:
@@ -339,10 +337,10 @@ def _asked_for(change: PlannedAddonChange, name: str, session: ClusterSession) -
     creates = change.request.kind is Kind.CREATE
     side = _creation(name, change.request, session) if creates else _side(change.request, session)
     if side is None:
-        imported = f"terraform import '{change.request.address}' {change.request.cluster}:{name}"
-        moved = "import it, or write a moved block where only its address has changed"
-        what = f"EKS manages {name} already: it cannot be created"
-        return unjudged(change, refused(change, what, Remedy(moved, imported)))
+        address, cluster = change.request.address, change.request.cluster
+        return unjudged(
+            change, of_change(change, "addon-terraform-clash/there", addon=name, address=address, cluster=cluster)
+        )
     return judged(change, addon_facts(session, side), values, judge_of(side.target))
 
 
@@ -375,6 +373,5 @@ def _creation(name: str, request: AddonRequest, session: ClusterSession) -> Addo
 
 def _missing(change: PlannedAddonChange, error: AwsMissing) -> Finding:
     if change.request.kind is Kind.CREATE:
-        return refused(change, error.message, Remedy("name one that EKS offers: aws eks describe-addon-versions"))
-    what = f"EKS does not manage {change.addon} in this cluster, so that it cannot be updated"
-    return refused(change, what, Remedy("plan again: what Terraform's state says is out of date"))
+        return of_change(change, "addon-terraform-clash/not-offered", why=error.message)
+    return of_change(change, "addon-terraform-clash/not-there", addon=change.addon)

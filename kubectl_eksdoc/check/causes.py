@@ -25,11 +25,6 @@ _WIDE = frozenset({"Cluster", "Command"})
 _WORKLOAD = frozenset({"Deployment", "DaemonSet", "StatefulSet", "PodDisruptionBudget", "ConfigMap"})
 """Objects of one application bear its name."""
 
-_SEE = "See all that is known of it."
-_TAKE = "kubectl eksdoc snapshot cluster.eksdoc"
-_LEAVE_OUT = "Ask with credentials that AWS takes, or leave AWS out on purpose:"
-
-_SNAPSHOT_AGAIN = Remedy("Check the live cluster, or a snapshot of it with all that a check reads:", _TAKE)
 
 _SAME_KIND = {"NodeGroup": "Nodegroup"}
 _RIGHT = re.compile(r"((list|get|watch|create) \S+|[a-z0-9-]+:[A-Z]\w+)(, |\Z)")
@@ -92,9 +87,9 @@ def _cause(
     first, findings = here[0], (*here, *later)
     silent = lacking.get(id(first))
     if silent == AWS:
-        return RootCause(AWS, gate, findings, Remedy(_LEAVE_OUT, _check(("--no-aws",), reach)))
+        return RootCause(AWS, gate, findings, Remedy.of("leave-aws-out", command=_check(("--no-aws",), reach)))
     if silent is not None:
-        return RootCause(silent, gate, findings, _SNAPSHOT_AGAIN)
+        return RootCause(silent, gate, findings, Remedy.of("snapshot-again"))
     words = ("--only", first.code.name, "-o", "wide", *_of_file(first.subject))
     return RootCause(_origin(first), gate, findings, _do(first, words, reach))
 
@@ -107,10 +102,11 @@ def _of_file(subject: Subject) -> tuple[str, ...]:
 
 def _do(first: Finding, words: Sequence[str], reach: CommandTarget) -> Remedy:
     """What comes first, with its command, or else with that of a check with these words, which tells more of it."""
-    do = next(iter(first.remedy), Remedy(_SEE))
-    if do.command:
+    do = next(iter(first.remedy), None)
+    if do is not None and do.command:
         return do
-    return replace(do, text=do.text if do.text == _SEE else f"{do.text} Details:", command=_check(words, reach))
+    text = Remedy.of("see-all").text if do is None else f"{do.text} Details:"
+    return replace(do or Remedy(""), text=text, command=_check(words, reach))
 
 
 def _check(words: Sequence[str], reach: CommandTarget) -> str:

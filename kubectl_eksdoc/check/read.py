@@ -341,7 +341,7 @@ def of_update(finding: Finding, facts: AddonFacts, look: str) -> Finding:
     severity = Severity.INFO if whole and any(owned_by_eks(facts)) else finding.severity
     said = finding.remedy
     if said and not any(each.command for each in said):
-        said = (Remedy("See what the update changes:", look), *said)
+        said = (Remedy.of("see-update", command=look), *said)
     return replace(finding, severity=severity, remedy=said)
 
 

@@ -144,8 +144,7 @@ def _suspect(cause: _Cause, found: Finding, cluster: Cluster, reach: CommandTarg
     """What can be done now comes first, with a command before what has none."""
     remedy = min(found.remedy, key=lambda each: (not each.command, each.when is When.LATER), default=None)
     if cause.look:
-        text = "Nothing shows that this hurts now: see what is missing before you change it."
-        remedy = Remedy(text, reach.of(cause.look))
+        remedy = Remedy.of("look-first", command=reach.of(cause.look))
     undo = _reached(way_back("" if remedy is None else remedy.command, cluster), reach)
     told = found.code.name, found.severity, found.status, found.subject, found.message, found.evidence
     return Suspect(cause.what, *told, remedy, undo, cause.now)
@@ -174,6 +173,6 @@ def _signs(symptom: Symptom, cluster: Cluster, reach: CommandTarget) -> Iterator
         f"{len(out)} of {len(cluster.nodes)} nodes have the label {EXCLUDED_FROM_BALANCERS}: drains and updates of node"
         " groups set it",
         (),
-        Remedy("Take it away from those that are not being drained.", command),
+        Remedy.of("unlabel", command=command),
         f"{UNDO}{back}",
     )

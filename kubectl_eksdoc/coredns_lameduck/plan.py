@@ -263,7 +263,7 @@ def _no_deployment(facts: DnsFacts, of: Absent) -> Finding:
         why = f"{of.said}, and its {len(facts.pods)} pods belong to another controller"
         return not_read("what CoreDNS' pods are made by", Unknown(why))
     others = sorted(owner.value for owner in owners - {NodeOwner.AUTO_MODE})
-    return Finding.of("dns-failing/no-deployment", DEPLOYMENT, places=", ".join(others) or "the nodes", said=of.said)
+    return Finding.of("dns-failing/no-deployment", DEPLOYMENT, places=", ".join(others), said=of.said)
 
 
 def _elsewhere(facts: DnsFacts) -> Iterator[Finding]:

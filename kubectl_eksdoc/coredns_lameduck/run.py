@@ -266,7 +266,7 @@ def _of_pod(stand: PodVerification) -> Finding:
         why=stand.why,
         namespace=namespace,
         name=name,
-        lacking=", ".join(stand.missing) or "what it runs",
+        lacking=", ".join(stand.missing),
     )
 
 

@@ -28,7 +28,6 @@ from kubectl_eksdoc.model.storage import Claim, PersistentVolume
 from kubectl_eksdoc.model.workloads import Autoscaler, Job, Workload
 
 MAX_EVIDENCE = 12
-VALID = Remedy("Make the dump again with kubectl: an API server stores no object that is not valid.")
 RESTARTED = frozenset({"Deployment", "StatefulSet"})
 """What ``kubectl rollout restart`` takes, but for DaemonSets: none of their pods is on Fargate."""
 
@@ -66,7 +65,7 @@ def doubtful(node: Node, left_out: Sequence[LeftOut]) -> Finding | None:
     if not here:
         return None
     evidence = tuple(each.said for each in here[:MAX_EVIDENCE])
-    return Finding.of("objects-invalid/on-node", _subject(node), evidence, remedy=(VALID,))
+    return Finding.of("objects-invalid/on-node", _subject(node), evidence)
 
 
 def remarks(node: Node) -> tuple[Finding, ...]:
@@ -103,15 +102,11 @@ def _new_fargate_pods(node: Node, owners: Iterable[Subject]) -> Iterable[Remedy]
     """One for each owner that a rollout restarts; others are for a person to look up."""
     restarted = [owner for owner in owners if owner.kind in RESTARTED]
     for owner in restarted:
-        yield Remedy(
-            f"Restart {owner.kind} {owner} (budgets do not hold a rollout back): the new pod gets a new node.",
-            shell("kubectl", "rollout", "restart", f"{owner.kind.lower()}/{owner.name}", "-n", owner.namespace),
-        )
+        restart = shell("kubectl", "rollout", "restart", f"{owner.kind.lower()}/{owner.name}", "-n", owner.namespace)
+        yield Remedy.of("restart-owner", kind=owner.kind, owner=owner, command=restart)
     if not restarted:
-        yield Remedy(
-            "Have the owner of its pod make a new one (budgets do not hold a rollout back): that gets a new node.",
-            shell("kubectl", "get", "pods", "-A", "--field-selector", f"spec.nodeName={node.name}"),
-        )
+        pods = shell("kubectl", "get", "pods", "-A", "--field-selector", f"spec.nodeName={node.name}")
+        yield Remedy.of("new-fargate-pod", command=pods)
 
 
 def _subject(node: Node) -> Subject:

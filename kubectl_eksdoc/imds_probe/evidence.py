@@ -26,10 +26,6 @@ Counted = Mapping[str, V1Calls | Unknown]
 """By node."""
 
 _NAMED = 5
-_FIND = Remedy(
-    "Find the program before the nodes are replaced (aws-imds-packet-analyzer names the process), and update its AWS "
-    "SDK: old SDKs, and fluent-bit with imds_version v1, ask without a token."
-)
 LIMITS = "requests of programs on the host count too; what asked less often, or on nodes that are gone, was not counted"
 
 
@@ -43,7 +39,6 @@ def answered(subject: Subject, counted: Counted, by: str) -> Finding | None:
             "imds-tokens-required/counted",
             subject,
             names,
-            remedy=(_FIND,),
             count=sum(asking),
             nodes=len(asking),
             of=len(counted),
@@ -96,14 +91,13 @@ def in_all(cluster: Subject, counted: Counted) -> Iterator[Finding]:
 def _untold(cluster: Subject, answers: Iterable[object], what: str) -> Iterator[Finding]:
     """One for each right that is missing, and for each other reason."""
     for why in {each.missing or each.why: each for each in answers if isinstance(each, Unknown)}.values():
-        again = Remedy("Ask AWS again (a snapshot does not hold it), or leave --evidence away.")
         yield Finding.of(
             "imds-evidence-unknown",
             cluster,
-            remedy=(allow(why.missing),) if why.missing else (again,),
+            remedy=(allow(why.missing) if why.missing else Remedy.of("ask-aws-again"),),
             what=what,
             why=why.why,
-            lacking=why.missing or what,
+            right=why.missing,
         )
 
 

@@ -70,7 +70,7 @@ def judged_whole(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequen
             _cluster(facts),
             remedy=(learned(identities),),
             identities_why=identities,
-            lacking=identities.missing or "the Pod Identity associations",
+            lacking=identities.missing,
         )
     yield from in_all(_cluster(facts), facts.v1_calls or {})
     yield from _unread(facts)
@@ -93,12 +93,6 @@ def _cluster(facts: MetadataFacts) -> Subject:
     return Subject("Cluster", facts.cluster.identity.name)
 
 
-_LOOK = (
-    "Check what creates the next one (launch template, auto scaling group, EC2NodeClass), or "
-    "test the first new node: running nodes do not show it."
-)
-
-
 def _unread(facts: MetadataFacts) -> Iterator[Finding]:
     """Those that could not be looked into for the same reason are one."""
     found: dict[str, list[tuple[Pod, Unknown]]] = {}
@@ -112,15 +106,15 @@ def _unread(facts: MetadataFacts) -> Iterator[Finding]:
     for several in found.values():
         pod, told = several[0]
         one = len(several) == 1
-        log = f"kubectl logs -n {pod.namespace} {pod.name} --all-containers --tail=50"
+        log = Remedy.of("read-log", namespace=pod.namespace, pod=pod.name)
         yield Finding.of(
             "imds-pods-unread/not-readable",
             Subject("Pod", pod.name, pod.namespace) if one else _cluster(facts),
             () if one else tuple(some([pod.key for pod, _ in several])),
-            remedy=(allow(told.missing) if told.missing and not one else Remedy("Read its log.", log),),
+            remedy=(allow(told.missing) if told.missing and not one else log,),
             count=len(several),
             why=told,
-            lacking=told.missing or "what is inside of it",
+            lacking=told.missing,
         )
 
 
@@ -215,11 +209,7 @@ def _until_then(alike: NodesAlike, hops: int) -> Iterator[Remedy]:
     if cut_off(alike.here):
         which = ("--nodegroup", alike.name) if alike.name else tuple(f"node/{name}" for name in alike.nodes)
         words = (*which, *(("--hops", str(hops)) if hops != POD else ()), "--apply", "--fix", "instance-options")
-        yield Remedy(
-            "Raise the hop limit of the running instances: nothing is replaced or restarted. New nodes do not get it.",
-            shell("kubectl", "eksdoc", "imds-probe", *words),
-            When.NOW,
-        )
+        yield Remedy.of("raise-hop-limit", command=shell("kubectl", "eksdoc", "imds-probe", *words))
 
 
 def _possible(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[AffectedPod]]]) -> Iterator[Finding]:
@@ -268,19 +258,10 @@ def _intended(facts: MetadataFacts, every: Iterable[NodesAlike], intent: Intende
             tuple(missed.values()),
             found=next(iter(missed.values())) if len(missed) == 1 else ", ".join(map(_group, missed)),
             intent=str(intent),
-            remedy=(_AS_MEANT if str(facts.assumed) == str(intent) else _see_first(which, intent),),
+            see=""
+            if str(facts.assumed) == str(intent)
+            else shell("kubectl", "eksdoc", "imds-probe", *which, "--assume", str(intent)),
         )
-
-
-_AS_MEANT = Remedy(
-    "Give the pods that would break with it what they lack, then set these options on the instances and in what "
-    "creates the nodes."
-)
-
-
-def _see_first(which: Iterable[str], intent: IntendedOptions) -> Remedy:
-    command = shell("kubectl", "eksdoc", "imds-probe", *which, "--assume", str(intent))
-    return Remedy("See first which pods would break with it.", command)
 
 
 def _in_words(options: object) -> str:
@@ -315,8 +296,9 @@ def _tokens(alike: NodesAlike, assumed: Assumed | None, counted: Counted | None)
             "imds-tokens-required",
             _subject(alike),
             tuple(some(alike.nodes)),
-            remedy=(_count_v1(alike, assumed) if counted is None else _COUNT_LATER,),
             by=alike.next.by,
+            count="" if counted is not None else _count_v1(alike, assumed),  # or CloudWatch had too few
+            days=ENOUGH_DAYS,
         )
 
 
@@ -324,23 +306,11 @@ def _refused(alike: NodesAlike) -> Finding:
     return Finding.of("imds-launch-refused", _subject(alike), tuple(some(alike.nodes)), by=alike.next.by)
 
 
-def _count_v1(alike: NodesAlike, assumed: Assumed | None) -> Remedy:
+def _count_v1(alike: NodesAlike, assumed: Assumed | None) -> str:
     which = ("--nodegroup", alike.name) if alike.name else (f"node/{alike.nodes[0]}",)
     if assumed is not None:
         which = (*which, "--assume", str(assumed))
-    return Remedy(
-        "Let CloudWatch tell whether a program there asks without a token (MetadataNoToken). Old SDKs, and fluent-bit "
-        "with imds_version v1, do.",
-        shell("kubectl", "eksdoc", "imds-probe", *which, "--evidence", "cloudwatch"),
-    )
-
-
-_COUNT_LATER = Remedy(
-    "Update what may ask without a token (old AWS SDKs, and fluent-bit with imds_version v1), or ask CloudWatch again "
-    f"once it has figures of {ENOUGH_DAYS} days.",
-    when=When.LATER,
-)
-"""Where CloudWatch was asked, and has too few."""
+    return shell("kubectl", "eksdoc", "imds-probe", *which, "--evidence", "cloudwatch")
 
 
 def _unknown(facts: MetadataFacts, all_alike: Sequence[NodesAlike]) -> Iterator[Finding]:
@@ -363,7 +333,7 @@ def _of_reason(facts: MetadataFacts, missing: str, about: Sequence[tuple[NodesAl
     first, now = about[0]
     when = " and ".join(sorted({"now" if now else "on the next node" for _, now in about}))
     service, found = (first.now, first.here) if now else (first.next, first.later)
-    measured = [_measured(first)] if now else [] if missing else [Remedy(_LOOK)]
+    measured = [_measured(first)] if now else [] if missing else [Remedy.of("test-next-node")]
     return Finding.of(
         "imds-nodes-unknown",
         _subject(first) if len(groups) == 1 else _cluster(facts),
@@ -371,20 +341,14 @@ def _of_reason(facts: MetadataFacts, missing: str, about: Sequence[tuple[NodesAl
         remedy=(*((allow(missing),) if missing else ()), *measured),
         when=when,
         why=service.options if isinstance(service.options, Unknown) and not missing else found.why,
-        lacking=missing or f"the metadata options {when}",
+        lacking=missing,
     )
 
 
 def _measured(alike: NodesAlike) -> Remedy:
     if alike.windows:
-        return Remedy(_BY_HAND)
-    return Remedy("Measure it from a pod there.", f"kubectl eksdoc imds-probe node/{alike.nodes[0]} --active")
-
-
-_BY_HAND = (
-    "Ask from one of its pods (--active is of Linux nodes): kubectl exec POD -- curl.exe -sS -m 3 -X PUT -H "
-    '"X-aws-ec2-metadata-token-ttl-seconds: 60" http://169.254.169.254/latest/api/token'
-)
+        return Remedy.of("ask-windows")
+    return Remedy.of("measure-there", node=alike.nodes[0])
 
 
 def _subject(alike: NodesAlike) -> Subject:

@@ -19,7 +19,6 @@ EVENTS = "events.amazonaws.com"
 KEY_ACTIONS = ("kms:Decrypt", "kms:GenerateDataKey")
 NAMELESS = Unknown("which queue Karpenter reads is not known, so nothing can be held against it")
 NOWHERE = Unknown("in which account and region the queue would be is not known")
-NO_RULE = "no rule sends these events"
 UNNAMED = "unknown"
 """The subject where the name of the queue is not known."""
 _NEEDS_QUEUE = "to be seen once the queue is there"
@@ -50,12 +49,9 @@ def queue_link(facts: InterruptionFacts, version: Version | None, remedy: tuple[
     if isinstance(queue, Unknown):
         return unknown(link, queue, "the queue")
     if isinstance(queue, Absent):
-        then = "Karpenter receives no events"
-        if version is not None:
-            ends = version.older_than(interruption.LOGS_SINCE)
-            then = "Karpenter ends at its start" if ends else "Karpenter keeps running and receives no events"
-        where = f" in {facts.place.region}" if facts.place.region else ""
-        return link.fails(f"SQS has none of this name{where}: {then}")
+        ends = version is not None and version.older_than(interruption.LOGS_SINCE)
+        runs = version is not None
+        return link.fails("interruption-queue/absent", region=facts.place.region or "", ends=ends, runs=runs)
     waiting = f", {queue.waiting} messages wait" if queue.waiting else ""
     kept = "is there" if queue.retention_s is None else f"is there, and keeps messages {queue.retention_s} s"
     return link.passes(f"{queue.name} {kept}{waiting}")
@@ -71,7 +67,7 @@ def policy_link(facts: InterruptionFacts, remedy: tuple[Remedy, ...]) -> Link:
     if isinstance(queue.policy, Unknown):
         return unknown(link, queue.policy, "the policy of the queue")
     if queue.policy is None:
-        return link.fails("the queue has no policy, so EventBridge may not send to it")
+        return link.fails("interruption-queue-policy/none")
     return replace(_ruled(link, [queue.policy], facts, queue), evidence=())
 
 
@@ -92,14 +88,14 @@ def _ruled(link: Link, documents: list[Doc], facts: InterruptionFacts, queue: Qu
             if says is PolicyDecision.UNKNOWN:
                 why = Unknown(f"whether {EVENTS} may send is not known: {ruling.why}")
                 return unknown(link, why, "what the statement means")
-            what = f"{EVENTS} may not sqs:SendMessage to {facts.queue}: {ruling.why}"
-            remedy = () if says is PolicyDecision.NOTHING else (_not_denied(ruling),)
-            return link.fails(what, *remedy, evidence=(f"for rule {arn}",))
+            return link.fails(
+                "interruption-queue-policy/may-not",
+                f"for rule {arn}",
+                queue=facts.queue,
+                why=ruling.why,
+                denied=says is PolicyDecision.DENIED,
+            )
     return link
-
-
-def _not_denied(ruling: Ruling) -> Remedy:
-    return Remedy(f"Take back what denies it: {ruling.why}.")
 
 
 def _senders(facts: InterruptionFacts, queue: Queue) -> list[str]:
@@ -131,19 +127,14 @@ def key_link(facts: InterruptionFacts, remedy: tuple[Remedy, ...]) -> Link | Non
     if isinstance(key, Unknown):
         return unknown(link, key, "the policy of the key")
     if isinstance(key, Absent):
-        return link.fails(f"there is no key {queue.key}: nothing can be sent", _SSE)
+        return link.fails("interruption-queue-key/absent", key=queue.key)
     if key.manager == "AWS":
-        what = f"{queue.key} is a key that AWS manages: EventBridge may not use it, and its policy cannot be changed"
-        return link.fails(what, _SSE)
+        return link.fails("interruption-queue-key/of-aws", key=queue.key)
     if not key.enabled:
-        what = f"key {queue.key} is not enabled: nothing can be sent"
-        return link.fails(what, Remedy("Enable it, or take another key."))
+        return link.fails("interruption-queue-key/disabled", key=queue.key)
     if isinstance(key.policy, Unknown):
         return unknown(link, key.policy, "the policy of the key")
     return _key_ruled(link, facts, key, key.policy)
-
-
-_SSE = Remedy("Let SQS encrypt the queue itself (SqsManagedSseEnabled), or give it a key of your own.")
 
 
 def _key_ruled(link: Link, facts: InterruptionFacts, key: KmsKey, policy: Doc) -> Link:
@@ -154,9 +145,12 @@ def _key_ruled(link: Link, facts: InterruptionFacts, key: KmsKey, policy: Doc) -
         if each.says in (PolicyDecision.DENIED, PolicyDecision.NOTHING)
     ]
     if bad:
-        actions = " and ".join(action for action, _ in bad)
-        remedy = (_not_denied(bad[0][1]),) if any(each.says is PolicyDecision.DENIED for _, each in bad) else ()
-        return link.fails(f"{EVENTS} may not {actions} with the key of the queue: {bad[0][1].why}", *remedy)
+        return link.fails(
+            "interruption-queue-key/may-not",
+            actions=" and ".join(action for action, _ in bad),
+            why=bad[0][1].why,
+            denied=any(each.says is PolicyDecision.DENIED for _, each in bad),
+        )
     for action, ruling in rulings.items():
         if ruling.says is PolicyDecision.UNKNOWN:
             why = f"whether {EVENTS} may {action} with the key of the queue is not known: {ruling.why}"
@@ -234,17 +228,12 @@ def _rule_link(link: Link, facts: InterruptionFacts, kind: EventKind) -> Link:
         return unknown(link, facts.told.rules, "the rules of EventBridge")
     if not facts.queue_arn:
         return unknown(link, NAMELESS if not facts.queue else NOWHERE, "the queue")
-    tries = sorted((_tried(facts, rule, kind) for rule in _rules(facts)), key=lambda each: each[0])
-    rank, what, why = next((each for each in tries if each[0] < _OTHER), (_OTHER, "", Unknown("")))
-    if rank == _DELIVERS:
-        return link.passes(what)
-    if rank == _UNSURE:
-        return unknown(link, why, "whether it matches all of them")
-    if rank == _FORBIDDEN:
-        return link.fails(what, Remedy("Allow that rule's ARN in the queue's policy, beside those that are there."))
-    return link.fails(f"{NO_RULE} to the queue" if rank == _OTHER else what)
+    tries = (_tried(link, facts, rule, kind) for rule in _rules(facts))
+    rank, found = min(tries, key=lambda each: each[0], default=(_OTHER, link))
+    return link.fails("interruption-rule/none") if rank == _OTHER else found
 
 
+_MATCHES = "whether it matches all of them"
 _DELIVERS, _UNSURE, _FORBIDDEN, _DISABLED, _SHAPED, _ELSEWHERE, _OTHER = range(7)
 
 
@@ -259,36 +248,36 @@ def _may_send(facts: InterruptionFacts, rule: EventRule) -> Ruling:
     return rulings.get(rule.arn, whole) if split else whole
 
 
-def _tried(facts: InterruptionFacts, rule: EventRule, kind: EventKind) -> tuple[int, str, Unknown]:
+def _tried(link: Link, facts: InterruptionFacts, rule: EventRule, kind: EventKind) -> tuple[int, Link]:
     """How near one rule comes to delivering this kind: a rank, and what is so."""
-    nothing = Unknown("")
     if rule.pattern is None:
-        return _OTHER, "", nothing
+        return _OTHER, link
     known = known_of(facts, kind)
     fits = IamMatch.MAYBE if isinstance(rule.pattern, Unknown) else matches(rule.pattern, known)
     meant = isinstance(rule.pattern, Unknown) or about(rule.pattern, known)
     if fits is IamMatch.NO:
-        return _OTHER, "", nothing
+        return _OTHER, link
     found = _targets(facts, rule)
     if isinstance(found, Unknown):
-        return (_UNSURE, "", found) if meant else (_OTHER, "", nothing)
+        return (_UNSURE, unknown(link, found, _MATCHES)) if meant else (_OTHER, link)
     mine = [each for each in found if each.arn == facts.queue_arn]
     if not mine:
-        calls = "has no target" if not found else f"calls {found[0].arn}, and not the queue"
         whole = meant and fits is IamMatch.YES and not found
-        return (_ELSEWHERE, f"rule {rule.name} {calls}", nothing) if whole else (_OTHER, "", nothing)
+        return (_ELSEWHERE, link.fails("interruption-rule/no-target", rule=rule.name)) if whole else (_OTHER, link)
     if not rule.enabled:
-        return _DISABLED, f"rule {rule.name} is disabled", nothing
+        return _DISABLED, link.fails("interruption-rule/disabled", rule=rule.name)
     if all(each.shaped for each in mine):
-        return _SHAPED, f"rule {rule.name} sends something else than the event, which Karpenter cannot read", nothing
+        return _SHAPED, link.fails("interruption-rule/shaped", rule=rule.name)
     ruling = _may_send(facts, rule)
     if ruling.says is PolicyDecision.UNKNOWN:
-        return _UNSURE, "", Unknown(f"whether rule {rule.name} may send to the queue is not known: {ruling.why}")
+        why = Unknown(f"whether rule {rule.name} may send to the queue is not known: {ruling.why}")
+        return _UNSURE, unknown(link, why, _MATCHES)
     if ruling.says is not PolicyDecision.ALLOWED:
-        return _FORBIDDEN, f"the queue's policy does not let rule {rule.name} send: {ruling.why}", nothing
+        return _FORBIDDEN, link.fails("interruption-rule/forbidden", rule=rule.name, why=ruling.why)
     if fits is IamMatch.MAYBE:
-        return _UNSURE, "", Unknown(f"rule {rule.name} may match some of them only: {_narrowed(rule, known)}")
-    return _DELIVERS, rule.name, nothing
+        why = Unknown(f"rule {rule.name} may match some of them only: {_narrowed(rule, known)}")
+        return _UNSURE, unknown(link, why, _MATCHES)
+    return _DELIVERS, link.passes(rule.name)
 
 
 def _narrowed(rule: EventRule, known: Mapping[str, str]) -> str:
@@ -313,10 +302,7 @@ def failing_link(facts: InterruptionFacts, version: Version | None) -> Link | No
         return unknown(link, figures, "FailedInvocations of the rules")
     failed = {name: count for name in names if (count := figures.failed.get(name))}
     if failed:
-        total = sum(failed.values())
-        what = f"EventBridge failed to deliver {total} {'event' if total == 1 else 'events'} in the last day"
-        text = "Check the policy of the queue and its key: they decide whether EventBridge may send."
-        each = tuple(f"rule {name}: {count} failed" for name, count in sorted(failed.items()))
-        return link.fails(what, Remedy(text), evidence=each)
+        each = (f"rule {name}: {count} failed" for name, count in sorted(failed.items()))
+        return link.fails("interruption-rule-fails/failed", *each, count=sum(failed.values()))
     matched = sum(figures.matched.get(name, 0) for name in names)
     return link.passes(f"none failed in the last day; {matched} events matched")

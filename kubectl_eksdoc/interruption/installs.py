@@ -16,7 +16,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, TextName
 from kubectl_eksdoc.model.interruption import EVENTS, AwsPlace, KarpenterInstall, Setting, SpotEvent
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.missing_rights import learned
@@ -45,6 +45,7 @@ class Link:
     remedy: tuple[Remedy, ...] = ()
     made: bool = True
     lacks: tuple[Unknown, ...] = ()
+    text: TextName = ""
 
     @property
     def failed(self) -> bool:
@@ -54,10 +55,11 @@ class Link:
         """Then nothing is to be done."""
         return replace(self, status=Status.PASS, what=what, evidence=evidence or self.evidence, remedy=())
 
-    def fails(self, what: str, *remedy: Remedy, evidence: tuple[str, ...] = ()) -> Link:
-        """`remedy`: what a person does, where nothing that can be made would mend it."""
-        failed = replace(self, status=Status.FAIL, what=what, evidence=evidence or self.evidence)
-        return replace(failed, remedy=remedy, made=False) if remedy else failed
+    def fails(self, text: TextName, *evidence: str, **values: Any) -> Link:
+        """The text's remedies are what a person does, where nothing that can be made would fix it."""
+        found = Finding.of(text, self.subject, evidence or self.evidence, severity=Severity.HIGH, **values)
+        failed = replace(self, status=found.status, text=text, what=found.message, evidence=found.evidence)
+        return replace(failed, remedy=found.remedy, made=False) if found.remedy else failed
 
     def finding(self, severity: Severity) -> Finding | None:
         """None where nothing is wrong with it, or where that is another's."""
@@ -357,28 +359,26 @@ def setting_link(install: KarpenterInstall, wanted: str, print_values: str) -> L
         return unknown(link, said.used, "the value of the setting")
     key = ".".join(interruption.helm_key(install.version))
     file = "interruption-values.yaml"
-    remedy = Remedy(
-        f"Merge {key} into the values of the chart, with every other value as it is.",
-        f"{print_values} > {file} && {upgrade(install, file)}",
-    )
-    link = replace(link, remedy=(remedy,))
+    merge = Remedy.of("merge-values", key=key, print=print_values, file=file, upgrade=upgrade(install, file))
+    link = replace(link, remedy=(merge,))
     if isinstance(said.used, Setting):
         where = f"{said.used.queue}, by {said.used.where} of container {install.container or 'controller'}"
         where = where if "ConfigMap" not in said.used.where else f"{said.used.queue}, by {said.used.where}"
         if said.queue != said.used.queue:
-            what = f"Karpenter is configured with {said.used.queue!r}, which is not a valid queue name"
-            return link.fails(what, evidence=(f"by {said.used.where}",))
+            return link.fails("interruption-setting/invalid", f"by {said.used.where}", queue=said.used.queue)
         if wanted and wanted != said.used.queue:
-            what = f"Karpenter reads queue {said.used.queue}, and not {wanted}"
-            return link.fails(what, evidence=(where, _DELETES.format(wanted)))
+            shared = _DELETES.format(wanted)
+            return link.fails("interruption-setting/other-queue", where, shared, queue=said.used.queue, wanted=wanted)
         return link.passes(where, *_passed_over(said))
-    what = f"no queue is set, so Karpenter receives no interruption events, and does not report that ({key})"
-    if said.ignored:
-        what = (
-            f"no queue is set where Karpenter looks: {said.ignored[0].where} names {said.ignored[0].queue}, and "
-            f"{_setting_version(install)} ignores that silently"
-        )
-    return link.fails(what, evidence=tuple(_passed_over(said)))
+    ignored = said.ignored[0] if said.ignored else Setting("", "")
+    return link.fails(
+        "interruption-setting/ignored" if said.ignored else "interruption-setting/none",
+        *_passed_over(said),
+        key=key,
+        where=ignored.where,
+        queue=ignored.queue,
+        version=str(install.version or ""),
+    )
 
 
 _DELETES = "Karpenter deletes every message that it reads: no other consumer may read or need {}"
@@ -388,10 +388,6 @@ _DELETES = "Karpenter deletes every message that it reads: no other consumer may
 def _passed_over(said: EffectiveSetting) -> Iterator[str]:
     for each in said.ignored:
         yield f"{each.where} names {each.queue}: not read by this version"
-
-
-def _setting_version(install: KarpenterInstall) -> str:
-    return f"Karpenter {install.version}" if install.version else "this version"
 
 
 def upgrade(install: KarpenterInstall, file: str) -> str:

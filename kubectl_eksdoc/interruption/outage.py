@@ -17,7 +17,7 @@ from kubectl_eksdoc.kubernetes.cordon import not_ready_after_s
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import is_coredns
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Finding, Severity, Subject
 from kubectl_eksdoc.model.interruption import EVENTS
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.missing_rights import learned
@@ -145,7 +145,7 @@ def _now(facts: InterruptionFacts, outage: InterruptionOutage) -> Iterator[Findi
             (f"nor from Events of the cluster: {facts.events.why}",) if isinstance(facts.events, Unknown) else (),
             remedy=(learned(notices),),
             notices_why=notices,
-            lacking=notices.missing or "the state of the Spot requests",
+            lacking=notices.missing,
         )
 
 
@@ -162,51 +162,36 @@ def _dns(facts: InterruptionFacts, outage: InterruptionOutage, loser: AtRisk, ag
     node = next(each for each in outage.nodes if each.name == loser.node)
     in_turn = outage.by == KARPENTER
     late = in_turn and (bool(node.holds) or node.before_s >= NOTICE_S)
-    what = f"{loser.on_spot} of {loser.ready} ready CoreDNS replicas {_are(loser.on_spot)} on Spot nodes"
-    if outage.handled is False:
-        said, severity = f"{what} that are not drained: {_lookups(loser)} when {loser.node} goes", Severity.CRITICAL
-    elif late:
-        why = _held(node) if node.holds else f"other pods may take {node.before_s} s"
-        said, severity = (
-            f"{what}, drained last: on {node.name} its turn may not come within 2 minutes, as {why}",
-            Severity.HIGH,
-        )
-    elif outage.handled is None:
-        said, severity = f"{what}, and whether anybody drains them is not known", Severity.HIGH
-    else:
-        last = f"last, after {node.before_s} s of {NOTICE_S} s at most" if in_turn else f"by {outage.by}"
-        said, severity = f"{what}, drained {last}", Severity.LOW
-    status = (
-        Status.FAIL if outage.handled is False or late else Status.UNKNOWN if outage.handled is None else Status.PASS
-    )
     spot = sorted({pod.node for each in outage.nodes for pod in each.critical if is_coredns(pod.namespace, pod.labels)})
-    return Finding(
-        Code.of("interruption-outage"),
-        severity,
-        status,
+    return Finding.of(
+        "interruption-outage/dns-undrained"
+        if outage.handled is False
+        else "interruption-outage/dns-late"
+        if late
+        else "interruption-outage/dns-unknown"
+        if outage.handled is None
+        else "interruption-outage/dns-drained",
         loser.subject,
-        said,
         tuple(f"on {name}" for name in spot),
-        (_off_spot(facts, again),),
-        missing="whether anybody drains them" if status is Status.UNKNOWN else "",
+        count=loser.on_spot,
+        ready=loser.ready,
+        whole=loser.all_at_once,
+        at_once=loser.at_once,
+        gone=loser.node,
+        node=node.name,
+        held=_held(node) if node.holds else "",
+        before=node.before_s,
+        by="" if in_turn else outage.by,
+        notice=NOTICE_S,
+        none=not _on_demand(facts),
+        # That page says in which order: a longer lameduck comes before its pods are moved.
+        command=shell("kubectl", "eksdoc", "coredns-lameduck", *again),
     )
 
 
-def _off_spot(facts: InterruptionFacts, again: Sequence[str]) -> Remedy:
-    """That page says in which order: a longer lameduck comes before its pods are moved."""
+def _on_demand(facts: InterruptionFacts) -> bool:
     without = (NodeOwner.FARGATE, NodeOwner.HYBRID)
-    there = any(not is_spot(e) and not e.unschedulable and e.owner not in without for e in facts.cluster.nodes)
-    first = "" if there else "Add on-demand nodes: there are none. "
-    command = shell("kubectl", "eksdoc", "coredns-lameduck", *again)
-    return Remedy(f"{first}Place CoreDNS on on-demand nodes; in which order, and with which commands:", command)
-
-
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
-
-
-def _lookups(loser: AtRisk) -> str:
-    return "all lookups fail" if loser.all_at_once else f"about {loser.at_once} of {loser.ready} lookups time out"
+    return any(not is_spot(e) and not e.unschedulable and e.owner not in without for e in facts.cluster.nodes)
 
 
 _MOST = 6
@@ -215,7 +200,6 @@ _MOST = 6
 def _others(outage: InterruptionOutage, losers: Sequence[AtRisk]) -> Finding:
     whole = [each for each in losers if each.all_at_once]
     known = outage.handled is False
-    some = f", {len(whole)} of them with every ready replica on one node" if whole else ""
     evidence = [f"{each.subject.kind} {each.subject}: {each.at_once} of {each.ready} on {each.node}" for each in losers]
     return Finding.of(
         "interruption-outage/others" if known else "interruption-outage/others-unknown",
@@ -224,7 +208,7 @@ def _others(outage: InterruptionOutage, losers: Sequence[AtRisk]) -> Finding:
         severity=Severity.CRITICAL if whole and any(each.critical for each in whole) else Severity.HIGH,
         root_cause=EVENTS if known else None,
         count=len(losers),
-        some=some,
+        whole=str(len(whole) or ""),
     )
 
 
@@ -243,20 +227,14 @@ def others_spot(facts: InterruptionFacts, drained: Set[str] = frozenset()) -> It
         yield Finding.of(
             "interruption-outage/unlabelled", facts.subject, tuple(unlabelled[:_MOST]), count=len(unlabelled)
         )
-    by_eks = (
-        (NodeOwner.MANAGED, "managed node groups: EKS drains them itself, as far as two minutes allow"),
-        (
-            NodeOwner.AUTO_MODE,
-            "EKS Auto Mode: the service handles it, and there is nothing to set (confidence: medium)",
-        ),
-    )
-    for owner, text in by_eks:
+    for owner in (NodeOwner.MANAGED, NodeOwner.AUTO_MODE):
         nodes = spot_nodes(facts, owner)
         if nodes or (owner is NodeOwner.AUTO_MODE and facts.place.auto_mode):
             yield Finding.of(
                 "interruption-by-eks",
                 facts.subject,
                 tuple(each.name for each in nodes),
-                count=len(nodes) or "no",
-                text=text,
+                none=not nodes,
+                count=len(nodes),
+                managed=owner is NodeOwner.MANAGED,
             )

@@ -193,8 +193,8 @@ def _links(facts: InterruptionFacts, install: KarpenterInstall, wish: Interrupti
     version = install.version
     made_of_it = creates(stack_name(facts, wish), facts.place.region, wish.profile)
     deploy = in_turn(f"{wish.printed('stack')} > {FILE}", made_of_it)
-    first = Remedy("Make what is missing, and nothing else, as a stack of its own:", deploy)
-    printed = Remedy("Put the policy with its one statement more; the rest of it stays:", wish.printed("commands"))
+    first = Remedy.of("make-stack", command=deploy)
+    printed = Remedy.of("put-policy", command=wish.printed("commands"))
     made: list[Link] = [setting_link(install, wish.queue, wish.printed("helm-values"))]
     made.append(delivery.queue_link(facts, version, (first,)))
     made.append(delivery.policy_link(facts, (printed,)))
@@ -210,9 +210,6 @@ def _links(facts: InterruptionFacts, install: KarpenterInstall, wish: Interrupti
     yield from made
 
 
-_SAME = Remedy("It is in the same stack.")
-
-
 def _worst_first(findings: Sequence[Finding]) -> list[Finding]:
     """Of one severity in the order of the chain: what comes first is mended first."""
     return sorted(findings, key=lambda each: (each.status.rank, each.severity.rank))
@@ -221,10 +218,11 @@ def _worst_first(findings: Sequence[Finding]) -> list[Finding]:
 def _told_once(findings: Sequence[Finding]) -> Iterator[Finding]:
     """The long command stands at the first that needs it."""
     told: set[Remedy] = set()
+    same = Remedy.of("same-stack")
     for each in findings:
         stacks = [remedy for remedy in each.remedy if " cloudformation create-stack " in remedy.command]
         if any(remedy in told for remedy in stacks):
-            each = replace(each, remedy=tuple(_SAME if remedy in told else remedy for remedy in each.remedy))
+            each = replace(each, remedy=tuple(same if remedy in told else remedy for remedy in each.remedy))
         told.update(stacks)
         yield each
 
@@ -235,7 +233,7 @@ def _of_links(links: Sequence[Link], spot: bool) -> Iterator[Finding]:
     for each in links:
         alike = each.code is Code.of("interruption-rule") and each.status is not None and each.status is not Status.PASS
         why = each.what if each.status is Status.UNKNOWN else ""
-        lacks = alike and (each.status is Status.UNKNOWN or each.what.startswith(delivery.NO_RULE))
+        lacks = alike and (each.status is Status.UNKNOWN or each.text == "interruption-rule/none")
         key = (each.code, each.status, why) if lacks else (each.code, each.name)
         merged.setdefault(key, []).append(each)
     for several in merged.values():
@@ -249,13 +247,16 @@ def _of_links(links: Sequence[Link], spot: bool) -> Iterator[Finding]:
             yield finding
             continue
         evidence = tuple(f"{each.subject.name}: {', '.join(each.evidence)}" for each in several)
-        text = (
-            f"whether {len(several)} kinds of events reach the queue is not known: {several[0].what}"
-            if finding.status is Status.UNKNOWN
-            else f"no rule of EventBridge sends these {len(several)} kinds of events to the queue"
-        )
         subject = Subject("Rules", ", ".join(each.name.removeprefix("rule: ") for each in several))
-        yield replace(finding, subject=subject, message=text, evidence=evidence)
+        of_all = Finding.of(
+            "interruption-rule/kinds-unknown" if finding.status is Status.UNKNOWN else "interruption-rule/kinds-none",
+            subject,
+            severity=finding.severity,
+            remedy=finding.remedy,
+            count=len(several),
+            what=several[0].what,
+        )
+        yield replace(finding, subject=subject, message=of_all.message, evidence=evidence)
 
 
 def _severity(several: Sequence[Link], spot: bool) -> Severity:
@@ -275,7 +276,7 @@ def _of_install(facts: InterruptionFacts, foreseen: InterruptionOutage) -> Itera
             severity=Severity.HIGH if foreseen.nodes else Severity.MEDIUM,
             remedy=(learned(facts.install),),
             install_why=facts.install,
-            lacking=facts.install.missing or "the Deployment of Karpenter",
+            lacking=facts.install.missing,
         )
     if isinstance(facts.install, Absent):
         nodes = [node.name for node in facts.cluster.nodes if node.owner is NodeOwner.KARPENTER]

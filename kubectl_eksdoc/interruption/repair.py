@@ -12,7 +12,7 @@ from kubectl_eksdoc.amazon import interruption
 from kubectl_eksdoc.amazon.iam import IamMatch, merged
 from kubectl_eksdoc.amazon.interruption import EventKind, matches
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.interruption.delivery import EVENTS, KEY_ACTIONS, NO_RULE, known_of, takes_new_rules
+from kubectl_eksdoc.interruption.delivery import EVENTS, KEY_ACTIONS, known_of, takes_new_rules
 from kubectl_eksdoc.interruption.installs import InterruptionFacts, Link
 from kubectl_eksdoc.interruption.rights import DECRYPT, Role, lacking_of, role_of
 from kubectl_eksdoc.model.api_objects import Doc
@@ -141,7 +141,7 @@ def _kinds(links: Sequence[Link], install: KarpenterInstall) -> list[EventKind]:
     """With those whose lack does no harm, where a rule is made at all: the stack is then that of the documentation."""
     rules = [each for each in links if each.code is Code.of("interruption-rule")]
     any_made = any(each.failed for each in rules)
-    names = {each.subject.name for each in rules if each.failed or (any_made and each.what.startswith(NO_RULE))}
+    names = {each.subject.name for each in rules if each.failed or (any_made and each.text == "interruption-rule/none")}
     return [kind for kind in interruption.kinds_of(install.version) if kind.name in names]
 
 

@@ -59,9 +59,8 @@ def rights_link(facts: InterruptionFacts, install: KarpenterInstall, remedy: tup
     if isinstance(policies, Unknown):
         return unknown(link, policies, "the policies of the role")
     if isinstance(policies, Absent):
-        what = f"there is no role {subject.name}: Karpenter cannot call AWS at all"
-        evidence = (f"{role.by} names {role.arn}", policies.said)
-        return link.fails(what, Remedy("Make the role, or name another one."), evidence=evidence)
+        named = f"{role.by} names {role.arn}"
+        return link.fails("interruption-rights/no-role", named, policies.said, role=subject.name)
     if not facts.queue_arn:
         return unknown(link, NOWHERE if facts.queue else NAMELESS, "the queue")
     return _ruled(link, facts, policies, install)
@@ -73,10 +72,9 @@ def _ruled(link: Link, facts: InterruptionFacts, policies: RolePolicies, install
     denied = {action: each for action, each in rulings.items() if each.says is PolicyDecision.DENIED}
     if denied:
         action, ruling = next(iter(denied.items()))
-        what = f"the role is denied {_listed(denied)}: {ruling.why}"
-        return link.fails(what, Remedy(f"Take back what denies {action}."))
+        return link.fails("interruption-rights/denied", actions=_listed(denied), why=ruling.why, action=action)
     if lacking:
-        return link.fails(f"the role may not {_denied(lacking)}")
+        return link.fails("interruption-rights/lacking", actions=_denied(lacking))
     for action, ruling in rulings.items():
         if ruling.says is not PolicyDecision.ALLOWED:
             unread = (*policies.unread, *((policies.boundary,) if isinstance(policies.boundary, Unknown) else ()))

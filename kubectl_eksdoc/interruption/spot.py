@@ -286,9 +286,8 @@ def log_link(facts: InterruptionFacts, install: KarpenterInstall) -> Link:
     for pod, text in read.items():
         signs = log_signs(text, install.version)
         if signs.failed and not _over(facts, pod, signs.failed):
-            what = "Karpenter says that it cannot use the queue"
-            text_of = "Fix the links before it; from v1.4.0 on Karpenter retries by itself. To see it:"
-            return link.fails(what, Remedy(text_of, _grep(install)), evidence=(f"{pod}: {signs.failed}",))
+            seen = f"{pod}: {signs.failed}"
+            return link.fails("interruption-provider-fails/says", seen, command=_grep(install))
     pods = [pod for pod in facts.cluster.pods if pod.key in install.pods]
     if pods and not any(pod.ready for pod in pods):  # whatever is read of the time before
         why = Unknown(f"none of its {pod_count(len(pods))} is Ready: whether it reads the queue now is not known")
@@ -321,9 +320,8 @@ def _over(facts: InterruptionFacts, pod: str, line: str) -> bool:
 
 
 def _asleep(link: Link, install: KarpenterInstall) -> Link:
-    what = "it is scaled to zero: interruption events are not received, and no nodes are created"
     command = shell("kubectl", "scale", f"deployment/{install.name}", "-n", install.namespace, "--replicas=2")
-    return _of_all(link).fails(what, Remedy("Find out why it was scaled down, then scale it up again.", command))
+    return _of_all(link).fails("interruption-karpenter/asleep", command=command)
 
 
 def _of_all(link: Link) -> Link:
@@ -340,7 +338,7 @@ def _grep(install: KarpenterInstall) -> str:
 
 
 def _to_look(link: Link, install: KarpenterInstall) -> Link:
-    return replace(link, remedy=(*link.remedy[:1], Remedy("Look yourself:", _grep(install))))
+    return replace(link, remedy=(*link.remedy[:1], Remedy.of("see-log", command=_grep(install))))
 
 
 def life_link(facts: InterruptionFacts, install: KarpenterInstall, broken: bool, named: bool = True) -> Link:
@@ -359,7 +357,7 @@ def life_link(facts: InterruptionFacts, install: KarpenterInstall, broken: bool,
     said = unknown(link, Unknown(why.why, missing), "a message that came")
     said = replace(said, lacks=untold or said.lacks)
     proof = _proof(facts)
-    return replace(said, remedy=(Remedy("Send it a message about no node, and ask again:", proof),)) if proof else said
+    return replace(said, remedy=(Remedy.of("send-message", command=proof),)) if proof else said
 
 
 def _signs(facts: InterruptionFacts, install: KarpenterInstall) -> Iterator[str]:

@@ -20,6 +20,9 @@ from kubectl_eksdoc.model.knowledge import file
 CodeName = str
 """Of a record; a test looks up those that stand in the package."""
 
+TextName = str
+"""Of a text, as `Finding.of` takes it; so are those that are given to a function with such a parameter."""
+
 # Finding codes: a record each in `knowledge/findings.json`, from which documentation and schemas are made.
 
 
@@ -28,7 +31,8 @@ class Code:
     """A question that was judged; the finding's status says how it was answered.
 
     `name` is what ``--accept-unknown`` takes; `about` is one or two sentences for the documentation; without the lists
-    of `needs` the answer is unknown. `area`, `gate` and `asks` are of the upgrade check that finds it.
+    of `needs` the answer is unknown. `area`, `gate` and `asks` are of the upgrade check that finds it, `brief` and
+    `update` of a verdict on a pod: it in two or three words, and what the update of a node group does about the pod.
     """
 
     name: str
@@ -38,11 +42,13 @@ class Code:
     area: str = ""
     gate: str = ""
     asks: tuple[str, ...] = ()
+    brief: str = ""
+    update: str = ""
 
     @staticmethod
     def of(name: str) -> Code:
         """Raises KeyError: there is no record of it; a test finds such a name before a user does."""
-        return _by_name()[name]
+        return Code.by_name()[name]
 
     @staticmethod
     def each(*names: str) -> tuple[Code, ...]:
@@ -56,7 +62,12 @@ class Code:
 
     @staticmethod
     def every() -> tuple[Code, ...]:
-        return tuple(_by_name().values())
+        return tuple(Code.by_name().values())
+
+    @staticmethod
+    @cache
+    def by_name() -> Mapping[CodeName, Code]:
+        return {code.name: code for codes in _by_area().values() for code in codes}
 
 
 @cache
@@ -65,15 +76,10 @@ def _by_area() -> Mapping[str, tuple[Code, ...]]:
 
     def made(record: Mapping[str, Any]) -> Code:
         needs = tuple(resources[name] for name in record.get("needs", ()))
-        check = record.get("area", ""), record.get("gate", ""), tuple(record.get("asks", ()))
-        return Code(record["code"], record["title"], record["about"], needs, *check)
+        more = {key: record[key] for key in ("area", "gate", "brief", "update") if key in record}
+        return Code(record["code"], record["title"], record["about"], needs, asks=tuple(record.get("asks", ())), **more)
 
     return {area: tuple(map(made, records)) for area, records in file("findings")["areas"].items()}
-
-
-@cache
-def _by_name() -> Mapping[str, Code]:
-    return {code.name: code for codes in _by_area().values() for code in codes}
 
 
 class Severity(str, Enum):
@@ -136,6 +142,15 @@ class Remedy:
     command: str = ""
     when: When = When.NOW
 
+    @staticmethod
+    def of(name: str, /, **values: object) -> Remedy:
+        """One that several texts share, or that a rule chooses, by its record.
+
+        Raises:
+            KeyError: as `Finding.of`.
+        """
+        return _remedy(file("findings")["remedies"][name], values)
+
     def led(self, reach: CommandTarget) -> Remedy:
         """With commands that lead to the cluster that was read, that of a rollback in the text, too."""
         text, begin, back = self.text.partition(ROLLBACK)
@@ -165,7 +180,7 @@ class Finding:
 
     @staticmethod
     def of(
-        text: str,
+        text: TextName,
         subject: Subject,
         evidence: tuple[str, ...] = (),
         /,
@@ -183,32 +198,59 @@ class Finding:
             KeyError: there is no such text, or a value of it is not given; a test finds both before a user does.
         """
         record = _texts()[text]
-        now, filled = When.NOW.value, _Filled().vformat
         bad = Severity(record["severity"]) if severity is None else severity
         own = (
-            Remedy(
-                filled(each["text"], (), values),
-                filled(each.get("command", ""), (), values),
-                When(each.get("when", now)),
-            )
+            _remedy(each, values)
             for each in record.get("remedies", ())
             if values.get(each.get("if"), True) and not values.get(each.get("unless"))
         )
-        message, missing = filled(record["message"], (), values), filled(record.get("missing", ""), (), values)
+        message, missing = _filled(record["message"], values), _filled(record.get("missing", ""), values)
         code = Code.of(text.partition("/")[0])
         status, remedies = Status(record["status"]), (*own, *remedy)
         lacks = tuple(each for each in values.values() if isinstance(each, Unknown))
         return Finding(code, bad, status, subject, message, evidence, remedies, missing, root_cause, lacks)
 
 
-class _Filled(Formatter):
-    """``{count:# pod|# pods}``: the first where it is one, or true, # being the number."""
+def _remedy(record: Mapping[str, str], values: Mapping[str, object]) -> Remedy:
+    text, command = (_filled(record.get(part, ""), values) for part in ("text", "command"))
+    return Remedy(text, command, When(record.get("when", When.NOW.value)))
 
-    def format_field(self, value: object, format_spec: str) -> str:
-        one, several, more = format_spec.partition("|")
-        if not several:
-            return str(super().format_field(value, format_spec))
-        return (one if value == 1 else more).replace("#", str(value))
+
+def _filled(template: str, values: Mapping[str, object], number: object = "#") -> str:
+    """``{count:# pod|# pods}``: the first where it is one, true, or a text that is not empty, # being the value. Both
+    may have values in them."""
+    parts = []
+    for words, field, conversion, spec, several in _parsed(template):
+        parts.append(words.replace("#", str(number)))
+        if field:
+            value = _FORMATTER.convert_field(_FORMATTER.get_field(field, (), values)[0], conversion or None)
+            if several:
+                so = bool(value) if isinstance(value, str) else value == 1
+                parts.append(_filled(several[not so], values, value))
+            else:
+                parts.append(format(value, spec))
+    return "".join(parts)
+
+
+_FORMATTER = Formatter()
+
+
+@cache
+def _parsed(template: str) -> tuple[tuple[str, str, str, str, tuple[str, ...]], ...]:
+    return tuple(
+        (words, field or "", conversion or "", spec or "", _either(spec or ""))
+        for words, field, spec, conversion in _FORMATTER.parse(template)
+    )
+
+
+def _either(spec: str) -> tuple[str, ...]:
+    """What stands before and behind its first | outside of braces; nothing where there is none."""
+    depth = 0
+    for at, sign in enumerate(spec):
+        depth += (sign == "{") - (sign == "}")
+        if sign == "|" and not depth:
+            return spec[:at], spec[at + 1 :]
+    return ()
 
 
 def text_of(code: CodeName, message: str) -> str:
@@ -221,7 +263,7 @@ def text_of(code: CodeName, message: str) -> str:
 def _patterns() -> Mapping[CodeName, tuple[tuple[str, re.Pattern[str]], ...]]:
     found: dict[CodeName, list[tuple[int, str, re.Pattern[str]]]] = {}
     for text, record in _texts().items():
-        parts = [(words, "" if value is None else ".*") for words, value, *_ in Formatter().parse(record["message"])]
+        parts = [(words, "" if value is None else ".*") for words, value, *_ in _FORMATTER.parse(record["message"])]
         pattern = re.compile("".join(re.escape(words) + value for words, value in parts), re.DOTALL)
         found.setdefault(text.partition("/")[0], []).append((-sum(len(words) for words, _ in parts), text, pattern))
     return {

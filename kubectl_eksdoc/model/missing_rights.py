@@ -12,7 +12,8 @@ from kubectl_eksdoc.model.permissions import how_to
 
 
 def allow(right: str) -> Remedy:
-    return _with_opt_in(f"Allow {right}, or ask a person who has it.", right)
+    """An opt-in is named, with its risk."""
+    return Remedy.of("allow-right", right=right, how=how_to(right))
 
 
 def learned(why: Unknown) -> Remedy:
@@ -20,20 +21,10 @@ def learned(why: Unknown) -> Remedy:
     if why.missing:
         return allow(why.missing)
     if why == LEFT_OUT:
-        return Remedy("Run it without --no-aws.")
+        return Remedy.of("without-no-aws")
     if isinstance(why, NotHeld):
-        return Remedy("Ask the live cluster, or a snapshot that kubectl eksdoc snapshot takes now.")
-    return Remedy(_ASK_AWS if isinstance(why, NoAws) else _ASK_AGAIN)
-
-
-_ASK_AWS = (
-    "Ask the live cluster, with --region, --cluster-name and --profile where AWS could not be asked; --debug shows "
-    "what was asked."
-)
-_ASK_AGAIN = (
-    "Ask again; --debug shows what was asked. What stays unknown, find out by other means, and accept it with "
-    "--accept-unknown."
-)
+        return Remedy.of("ask-live")
+    return Remedy.of("ask-aws" if isinstance(why, NoAws) else "ask-again")
 
 
 def as_read(findings: Iterable[Finding], source: Source) -> tuple[Finding, ...]:
@@ -43,10 +34,5 @@ def as_read(findings: Iterable[Finding], source: Source) -> tuple[Finding, ...]:
 
 def of_snapshot(found: Finding) -> Finding:
     """`found` of a snapshot: what nobody might read then is not in it, whoever looks now."""
-    again = _with_opt_in(f"Allow {found.missing}, and take the snapshot again.", found.missing)
+    again = Remedy.of("allow-and-snapshot", right=found.missing, how=how_to(found.missing))
     return replace(found, remedy=tuple(again if each == allow(found.missing) else each for each in found.remedy))
-
-
-def _with_opt_in(sentence: str, right: str) -> Remedy:
-    """An opt-in is named, with its risk."""
-    return Remedy(" ".join(filter(None, (sentence, how_to(right)))))

@@ -20,7 +20,7 @@ from kubectl_eksdoc.model.findings import Severity, Status, When
 from tests.contracts.source import PACKAGE, files, name, text
 
 MAKER = PACKAGE / "model" / "findings.py"
-OTHERS = {"severity", "remedy", "root_cause"}
+OTHERS = frozenset({"severity", "remedy", "root_cause"})
 """What `Finding.of` is given by name besides the values of its texts."""
 
 
@@ -30,7 +30,8 @@ def functions_and_calls() -> tuple[tuple[str, ast.FunctionDef | ast.Call], ...]:
     return tuple(
         (f"{name(path)} line {node.lineno}", node)
         for path in files(PACKAGE)
-        if path != MAKER and re.search(r"CodeName|Code\.|Finding\.of|unknown\(|unread\(|UpgradeCheck", text(path))
+        if path != MAKER
+        and re.search(r"CodeName|Code\.|Finding\.of|Remedy\.of|unknown\(|unread\(|UpgradeCheck", text(path))
         for node in ast.walk(ast.parse(text(path)))
         if isinstance(node, (ast.FunctionDef, ast.Call))
     )
@@ -44,6 +45,31 @@ def calls(function: str) -> tuple[tuple[str, ast.Call], ...]:
     )
 
 
+@cache
+def asked() -> tuple[tuple[str, ast.Call, tuple[str, ...], frozenset[str]], ...]:
+    """Calls of `Finding.of`, and of functions with a `TextName` that hand it on, as ``link.fails``: where they stand,
+    the texts that they ask for, and the names of what they are given beside the values of these."""
+    given = [(at, call) for at, call in calls("Finding.of") if ast.unparse(call.args[0]) != "text"]
+    found = [(at, call, named(call), OTHERS) for at, call in given]
+    makers: dict[tuple[bool, str], tuple[int, frozenset[str]]] = {}
+    for _, node in functions_and_calls():
+        if isinstance(node, ast.FunctionDef):
+            every = [each for each in (*node.args.args, *node.args.kwonlyargs) if each.arg != "self"]
+            kinds = [ast.unparse(each.annotation) if each.annotation else "" for each in every]
+            if "TextName" in kinds:
+                key = node.args.args[0].arg == "self", node.name
+                makers[key] = kinds.index("TextName"), frozenset(each.arg for each in every)
+    assert len(makers) == len(calls("Finding.of")) - len(given), "each of them hands it on"
+    asking = [each for each in files(PACKAGE) if any(f"{function}(" in text(each) for _, function in makers)]
+    for path, call in ((each, node) for each in asking for node in ast.walk(ast.parse(text(each)))):
+        if isinstance(call, ast.Call):
+            of, _, function = ast.unparse(call.func).rpartition(".")
+            if maker := makers.get((bool(of), function)):
+                at, names = f"{name(path)} line {call.lineno}", tuple(_named(call.args[maker[0]]))
+                found.append((at, call, names, maker[1]))
+    return tuple(found)
+
+
 def named(call: ast.Call) -> tuple[str, ...]:
     """What it asks for: one, or one of some by conditions."""
     return tuple(_named(call.args[0]))
@@ -54,12 +80,19 @@ def _named(first: ast.expr) -> Iterator[str]:
         yield from (name for part in (first.body, first.orelse) for name in _named(part))
     elif isinstance(first, ast.Constant) and isinstance(first.value, str):
         yield first.value
+    elif isinstance(first, ast.JoinedStr) and ast.unparse(first).startswith("f'{code}/"):
+        yield from (each for each in texts() if each.endswith(ast.unparse(first)[8:-1]))
+
+
+@cache
+def written() -> Mapping[str, Any]:
+    found: Mapping[str, Any] = json.loads((PACKAGE / "knowledge" / "findings.json").read_text(encoding="utf-8"))
+    return found
 
 
 @cache
 def records() -> Mapping[str, Mapping[str, Any]]:
-    areas = json.loads((PACKAGE / "knowledge" / "findings.json").read_text(encoding="utf-8"))["areas"]
-    every = [record for found in areas.values() for record in found]
+    every = [record for found in written()["areas"].values() for record in found]
     counts = Counter(record["code"] for record in every)
     assert [code for code, count in counts.items() if count > 1] == [], "codes with two records"
     return {record["code"]: record for record in every}
@@ -96,27 +129,38 @@ def test_each_code_has_a_record_and_each_record_a_rule() -> None:
     assert passed_on == [], "a code stands as it is, or is given to a function that takes its name"
     assert [(at, code) for at, code in given() if code not in records()] == []
     several = {ast.literal_eval(each) for _, call in calls("Code.each") for each in call.args}
-    asked = several | {code for _, call in calls("Code.of") for code in named(call)} | {code for _, code in given()}
-    filled = {text.partition("/")[0] for _, call in calls("Finding.of") for text in named(call)}
-    assert sorted(asked - records().keys()) == []
-    assert sorted(records().keys() - asked - filled) == []
+    known = several | {code for _, call in calls("Code.of") for code in named(call)} | {code for _, code in given()}
+    filled = {text.partition("/")[0] for _, _, names, _ in asked() for text in names}
+    assert sorted(known - records().keys()) == []
+    assert sorted(records().keys() - known - filled) == []
 
 
 def test_each_text_is_used_and_has_all_of_its_values() -> None:
-    assert [fault for at, call in calls("Finding.of") for fault in faults(at, call, texts())] == []
-    assert sorted(texts().keys() - {text for _, call in calls("Finding.of") for text in named(call)}) == []
+    assert [fault for at, call, names, others in asked() for fault in faults(at, call, names, texts(), others)] == []
+    assert sorted(texts().keys() - {text for _, _, names, _ in asked() for text in names}) == []
 
 
-def faults(at: str, call: ast.Call, known: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    given, asked = {each.arg for each in call.keywords}, named(call)
-    if not asked or None in given or not known.keys() >= {*asked}:
+def test_each_shared_remedy_is_used_and_has_all_of_its_values() -> None:
+    shared = {each: {"severity": "", "message": "", "remedies": [told]} for each, told in written()["remedies"].items()}
+    assert [fault for at, call in calls("Remedy.of") for fault in faults(at, call, named(call), shared)] == []
+    assert sorted(shared.keys() - {each for _, call in calls("Remedy.of") for each in named(call)}) == []
+
+
+def faults(
+    at: str,
+    call: ast.Call,
+    names: tuple[str, ...],
+    known: Mapping[str, Mapping[str, Any]],
+    others: frozenset[str] = OTHERS,
+) -> Iterator[str]:
+    given = {each.arg or "" for each in call.keywords}
+    if not names or "" in given or not known.keys() >= {*names}:
         yield f"{at}: there is no such text, it is not a literal, or its values are not given by name"
         return
-    for record in map(known.__getitem__, asked):
-        if ("severity" in record) is ("severity" in given):
-            yield f"{at}: its severity is in the record or is given, one of both"
-        if (wanted := set(fields(record))) != given - OTHERS:
-            yield f"{at}: its texts have {sorted(wanted)}, and it is given {sorted(given - OTHERS)}"
+    if others == OTHERS and any(("severity" in known[each]) is ("severity" in given) for each in names):
+        yield f"{at}: its severity is in the record or is given, one of both"
+    if (wanted := {field for each in names for field in fields(known[each])}) != given - others:
+        yield f"{at}: its texts have {sorted(wanted)}, and it is given {sorted(given - others)}"
 
 
 def fields(record: Mapping[str, Any]) -> Iterator[str]:
@@ -142,7 +186,7 @@ def fields(record: Mapping[str, Any]) -> Iterator[str]:
 def test_faults_are_seen(call: str, fault: str) -> None:
     node = ast.parse(call, mode="eval").body
     assert isinstance(node, ast.Call)
-    found = list(faults("here", node, {"a": {"severity": "low", "message": "{count} of them"}}))
+    found = list(faults("here", node, named(node), {"a": {"severity": "low", "message": "{count} of them"}}))
     assert (fault in found[0]) if fault else found == []
 
 
@@ -153,7 +197,10 @@ def test_a_value_inside_another_and_one_that_a_remedy_depends_on_are_values() ->
 
 RESOURCES = {each.full_name for each in vars(kinds).values() if isinstance(each, kinds.Resource)}
 KEYS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
-    "record": (frozenset({"code", "title", "about"}), frozenset({"needs", "area", "gate", "asks", "texts"})),
+    "record": (
+        frozenset({"code", "title", "about"}),
+        frozenset({"needs", "area", "gate", "asks", "brief", "update", "texts"}),
+    ),
     "text": (frozenset({"status", "message"}), frozenset({"severity", "missing", "remedies"})),
     "remedy": (frozenset({"text"}), frozenset({"command", "when", "if", "unless"})),
 }
@@ -162,6 +209,7 @@ WORDS = {
     "area": {each.value for each in Area} | {"disruption"},
     "gate": {each.value for each in Gate},
     "asks": {each.value for each in CheckNeed},
+    "update": {"stops", "may-stop", "evicts"},
     "needs": RESOURCES,
     "severity": {each.value for each in Severity},
     "status": {each.value for each in Status},
@@ -191,6 +239,7 @@ def misspelled(record: Mapping[str, Any], kind: str = "record") -> Iterator[str]
 
 def test_each_record_is_whole() -> None:
     assert [(code, fault) for code, record in records().items() for fault in misspelled(record)] == []
+    assert [each for told in written()["remedies"].values() for each in misspelled(told, "remedy")] == []
 
 
 _TEXT = {"severity": "low", "status": "unknown", "message": "{n:# pod|# pods}", "missing": "pods", "remedies": []}

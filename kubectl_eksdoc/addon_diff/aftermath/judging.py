@@ -91,10 +91,7 @@ def _unread(found: UpdateReview) -> Iterator[Finding]:
     for each in found.keeping.findings if found.keeping is not None else ():
         if each.code == Code.of("addon-object-unread"):
             of_next = any("--manifest" in remedy.text for remedy in each.remedy)
-            yield replace(each, remedy=(_COMPARE,)) if of_next else each
-
-
-_COMPARE = Remedy("compare the add-on's objects with what you keep of them yourself")
+            yield replace(each, remedy=(Remedy.of("compare-objects"),)) if of_next else each
 
 
 def _of_template(each: Templated) -> Iterator[Finding]:
@@ -108,7 +105,7 @@ def _of_template(each: Templated) -> Iterator[Finding]:
             tuple(evidence),
             of=each.of,
             why=step.why,
-            lacking=step.missing or "which revision was in force when the update began",
+            lacking=step.missing,
         )
         return
     unclear = [change for change in each.changes if change.because.cause is Cause.UNKNOWN]
@@ -135,7 +132,7 @@ def _of_lost(found: UpdateReview, change: ChangedField) -> Iterator[Finding]:
     keep = _keeps(found, change.field)
     evidence = (*why, str(change.field), f"how it is known: {change.because.why}", _sure(change))
     before, after = (value_of(value, change.field) for value in (change.before, change.after))
-    took = f"{calls(change.field)} from {before} to {after}"
+    field = calls(change.field)
     subject, by_hand = _subject(change.field.of), at_risk and not keep
     if change.state is State.GONE:
         yield Finding.of(
@@ -143,26 +140,35 @@ def _of_lost(found: UpdateReview, change: ChangedField) -> Iterator[Finding]:
             subject,
             evidence,
             severity=severity,
-            took=took,
-            stays=""
-            if same_value(change.live, change.after)
-            else f", and it is {value_of(change.live, change.field)} now",
+            field=field,
+            before=before,
+            after=after,
+            live="" if same_value(change.live, change.after) else value_of(change.live, change.field),
             patched=_is_patched(found, change.field),
             keep=keep,
             by_hand=by_hand,
         )
         return
     who = " and ".join(change.owners) or "nobody"
-    now = (
-        f"it is back, by {who}"
-        if change.state is State.BACK
-        else f"it is {value_of(change.live, change.field)} now, by {who}"
-    )
+    live = "" if change.state is State.BACK else value_of(change.live, change.field)
     if at_risk:
-        milder = max(severity, Severity.MEDIUM, key=lambda each: each.rank)
-        yield Finding.of("addon-loss-repeats", subject, evidence, severity=milder, took=took, now=now, keep=keep)
+        bad = max(severity, Severity.MEDIUM, key=lambda each: each.rank)
+        yield Finding.of(
+            "addon-loss-repeats",
+            subject,
+            evidence,
+            severity=bad,
+            field=field,
+            before=before,
+            after=after,
+            live=live,
+            who=who,
+            keep=keep,
+        )
     else:
-        yield Finding.of("addon-field-lost/back", subject, evidence, took=took, now=now)
+        yield Finding.of(
+            "addon-field-lost/back", subject, evidence, field=field, before=before, after=after, live=live, who=who
+        )
 
 
 def _of_earlier(found: UpdateReview, past: EarlierUpdate) -> Finding:
@@ -206,14 +212,13 @@ def _of_unrecorded(found: UpdateReview, kept: UnrecordedFields) -> Finding:
         f"kubectl apply last sent another text for {key}: it is shown here" for key, _ in differing_data(kept, live)
     ]
     worst = [effect.worst for each in kept.fields if (effect := effect_of(each)) is not None]
-    outside = " outside its pod template" if kept.of.kind in kinds.HISTORY_OF else ""
     return Finding.of(
         "addon-change-untold/unrecorded",
         _subject(kept.of),
         tuple(texts),
         severity=Severity.HIGH if Severity.CRITICAL in worst else Severity.LOW,
         of=kept.of,
-        outside=outside,
+        outside=kept.of.kind in kinds.HISTORY_OF,
         when=kept.when,
         fields=_listed(kept.fields),
     )
@@ -235,14 +240,14 @@ def _of_pods(rule: Recreating) -> Iterator[Finding]:
             lacking=lacking,
         )
     elif rule.pods:
-        some = ", ".join(rule.pods[:_TOLD]) + (f" and {len(rule.pods) - _TOLD} more" if len(rule.pods) > _TOLD else "")
         yield Finding.of(
             "addon-pods-to-recreate/recreate",
             subject,
             source,
             count=len(rule.pods),
             field=calls(rule.field),
-            pods=some,
+            pods=", ".join(rule.pods[:_TOLD]),
+            more=str(len(rule.pods[_TOLD:]) or ""),
         )
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from kubectl_eksdoc.addon_diff.judging import DECLARE, KEEP, LEAVE
 from kubectl_eksdoc.addon_diff.manifests import objects_of
@@ -15,7 +16,7 @@ from kubectl_eksdoc.addon_diff.terraform.requests import Kind
 from kubectl_eksdoc.addon_diff.terraform.result import Assumption, JudgedAddonChange, PlannedAddonChange
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, named
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, in_order
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, TextName, in_order
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, sections
 
@@ -43,31 +44,15 @@ def leaving(change: PlannedAddonChange) -> Iterator[Finding]:
     """One finding for a request that takes the add-on away, none for any other."""
     request, addon = change.request, change.addon
     if request.kind is Kind.FORGET:
-        yield _finding(
-            change,
-            Severity.LOW,
-            f"{addon} is forgotten: it stays in the cluster as it is, and Terraform updates it no more",
-            (),
-            Remedy("declare it elsewhere, or its version stays behind when the cluster is upgraded"),
-        )
+        yield Finding.of("addon-terraform-removes/forgotten", change.subject, (_who(change),), addon=addon)
     elif request.kind in (Kind.DELETE, Kind.REPLACE):
         yield _kept(change) if request.keeps else _deleted(change)
 
 
 def _kept(change: PlannedAddonChange) -> Finding:
     replaced = change.request.kind is Kind.REPLACE
-    return _finding(
-        change,
-        Severity.MEDIUM,
-        f"{change.addon} is deleted {'and recreated ' if replaced else ''}as an add-on, and its objects stay: "
-        f"EKS manages them {'not in between' if replaced else 'no more'}",
-        ("preserve = true",),
-        _FORCED if replaced else _MOVED,
-    )
-
-
-_FORCED = Remedy("look what forces the replacement (# forces replacement in terraform plan), or untaint it")
-_MOVED = Remedy("where only its address has changed, write a moved block")
+    evidence = ("preserve = true", _who(change))
+    return Finding.of("addon-terraform-removes/kept", change.subject, evidence, addon=change.addon, replaced=replaced)
 
 
 def _deleted(change: PlannedAddonChange) -> Finding:
@@ -76,26 +61,20 @@ def _deleted(change: PlannedAddonChange) -> Finding:
     worst, lost = (loss.severity, loss.effect) if loss else _ANY
     objects = ", ".join(f"{of.kind} {of.name}" for of in objects_of(change.addon)) or "all of its objects"
     back = "until it is recreated, without what people had set in it" if replaced else "for good"
-    return _finding(
-        change,
-        worst,
-        f"{change.addon} is {'deleted and recreated' if replaced else 'deleted'} with its objects: {lost}",
-        (f"deleted {back}: {objects}", "preserve is not true in Terraform's state"),
-        Remedy(
-            f"set {change.where.argument('preserve')} to true and apply that by itself before: a deletion goes by the "
-            "state, not by what is written"
-        ),
-        _FORCED if replaced else _MOVED,
+    return Finding.of(
+        "addon-terraform-removes/deleted",
+        change.subject,
+        (f"deleted {back}: {objects}", "preserve is not true in Terraform's state", _who(change)),
+        severity=worst,
+        addon=change.addon,
+        replaced=replaced,
+        lost=lost,
+        preserve=change.where.argument("preserve"),
     )
 
 
-def _finding(
-    change: PlannedAddonChange, severity: Severity, message: str, evidence: tuple[str, ...], *remedies: Remedy
-) -> Finding:
-    who = f"Terraform: {change.request.address}, {change.request.kind.value}"
-    return Finding(
-        Code.of("addon-terraform-removes"), severity, Status.FAIL, change.subject, message, (*evidence, who), remedies
-    )
+def _who(change: PlannedAddonChange) -> str:
+    return f"Terraform: {change.request.address}, {change.request.kind.value}"
 
 
 # What to write in Terraform against a finding of an update or a creation, by what the provider can.
@@ -115,14 +94,10 @@ def _instead(remedy: Remedy, finding: Finding, change: PlannedAddonChange, facts
     elif remedy == LEAVE:
         yield from _preserve(change)
     elif finding.code is Code.of("addon-version-unfit") and finding.status is Status.FAIL:
-        version = change.where.argument("addon_version")
-        offered = "one that EKS offers" + (
-            f", and that is not older than {facts.now.version}" if facts.installed else ""
-        )
-        yield Remedy(f"set {version} to {offered}")
+        older = facts.now.version if facts.installed else ""
+        yield Remedy.of("tf-version", argument=change.where.argument("addon_version"), older=older)
     elif finding.code is Code.of("addon-values-dropped"):
-        whole = change.where.argument("configuration_values")
-        yield Remedy(f"write the whole document to {whole}: the values of today with what is to be new")
+        yield Remedy.of("tf-whole", argument=change.where.argument("configuration_values"))
     else:
         yield remedy
 
@@ -130,44 +105,24 @@ def _instead(remedy: Remedy, finding: Finding, change: PlannedAddonChange, facts
 def _values(change: PlannedAddonChange) -> Iterator[Remedy]:
     if not change.where.gives_values:
         version = change.where.argument("addon_version")
-        yield Remedy(
-            f"{change.where.source} hands on no configuration values before 19.1: raise it, or update with the values "
-            f"proposed here by the AWS CLI, and set {version} to the same version in the same change"
-        )
+        yield Remedy.of("tf-no-values", source=change.where.source, version=version)
         return
     able = [each for each in change.generations if each.gives_values]
     unable = [each for each in change.generations if not each.gives_values]
     if able:
-        values = change.where.argument("configuration_values")
-        yield Remedy(f"write the values proposed here to {values}, and plan again")
+        yield Remedy.of("tf-values", argument=change.where.argument("configuration_values"))
         if change.request.mode == Mode.OVERWRITE.value and change.request.kind is Kind.UPDATE:
-            mode = change.where.argument(change.conflicts)
-            yield Remedy(f'set {mode} to "NONE" with them: what was not foreseen is refused then')
+            yield Remedy.of("tf-none", argument=change.where.argument(change.conflicts))
     version = change.where.argument("addon_version")
-    otherwise = (
-        "create it with the values proposed here by the AWS CLI, and import it"
-        if change.creates
-        else f"update with the values proposed here by the AWS CLI, and set {version} to the same version in the same "
-        "change"
-    )
     for each in unable:
-        yield Remedy(
-            f"AWS provider {each.value} gives no configuration values: raise it to 4.47 or later, or {otherwise}"
-        )
+        yield Remedy.of("tf-provider", provider=each.value, creates=change.creates, version=version)
 
 
 def _preserve(change: PlannedAddonChange) -> Iterator[Remedy]:
     if any(each.gives_preserve for each in change.generations):
-        argument = change.where.argument(change.conflicts)
-        yield Remedy(
-            f'no configuration value that is known here leads to it: set {argument} to "PRESERVE", and check it '
-            "afterwards"
-        )
+        yield Remedy.of("tf-preserve", argument=change.where.argument(change.conflicts))
     else:
-        yield Remedy("the AWS provider takes PRESERVE from 4.32 on only: update by the AWS CLI with PRESERVE")
-
-
-_FIRST = Remedy("apply what it depends on first (terraform apply -target), and judge the plan that is made then")
+        yield Remedy.of("tf-no-preserve")
 
 
 def judged(change: PlannedAddonChange, facts: AddonFacts, values: Doc | None, judge: Judge) -> JudgedAddonChange:
@@ -195,31 +150,9 @@ def unjudged(change: PlannedAddonChange, *findings: Finding) -> JudgedAddonChang
     return JudgedAddonChange(change, None, in_order((*findings, *leaving(change))))
 
 
-def refused(change: PlannedAddonChange, message: str, *remedies: Remedy) -> Finding:
-    """EKS refuses what is asked for."""
-    return Finding(
-        Code.of("addon-terraform-clash"),
-        Severity.HIGH,
-        Status.FAIL,
-        change.subject,
-        message,
-        (change.evidence,),
-        remedies,
-    )
-
-
-def open_question(change: PlannedAddonChange, message: str, missing: str, remedy: Remedy = _FIRST) -> Finding:
-    """Something without which the change cannot be judged."""
-    return Finding(
-        Code.of("addon-terraform-unknown"),
-        Severity.HIGH,
-        Status.UNKNOWN,
-        change.subject,
-        message,
-        (change.evidence,),
-        (remedy,),
-        missing=missing,
-    )
+def of_change(change: PlannedAddonChange, text: TextName, **values: Any) -> Finding:
+    """What EKS refuses of it, or something without which it cannot be judged."""
+    return Finding.of(text, change.subject, (change.evidence,), **values)
 
 
 def _mode(change: PlannedAddonChange) -> Mode:
@@ -255,11 +188,14 @@ def _only_the_mode(change: PlannedAddonChange) -> bool:
 
 def _left_open(change: PlannedAddonChange, supposed: Sequence[Assumption]) -> Iterator[Finding]:
     for each in supposed:
-        yield open_question(
+        yield of_change(
             change,
-            f"the effect on {change.addon} is not known: {each}",
-            f"{each.argument} of {change.request.address}",
-            Remedy(f"write {change.where.argument(each.argument)} as a value that is known when Terraform plans"),
+            "addon-terraform-unknown/effect",
+            addon=change.addon,
+            supposed=each,
+            name=each.argument,
+            address=change.request.address,
+            argument=change.where.argument(each.argument),
         )
 
 
@@ -296,23 +232,15 @@ def _addressed(finding: Finding, change: PlannedAddonChange, facts: AddonFacts) 
 def _empty(change: PlannedAddonChange, facts: AddonFacts, values: Doc | None) -> Iterator[Finding]:
     """An empty text is sent as it is, and no document says what EKS takes it for: judged as ``{}``."""
     if values == {} and change.request.sends_values and not change.request.values and facts.values:
-        yield open_question(
-            change,
-            "configuration_values are emptied: EKS may take that for no values, or keep those of today",
-            "what EKS makes of an empty text",
-            Remedy(f'write {change.where.argument("configuration_values")} as "{{}}", or as the values to keep'),
-        )
+        argument = change.where.argument("configuration_values")
+        yield of_change(change, "addon-terraform-unknown/emptied", argument=argument)
 
 
 def _drifted(change: PlannedAddonChange, facts: AddonFacts) -> Iterator[Finding]:
     before = change.request.before
     if facts.installed and isinstance(before, str) and before and before != facts.now.version:
-        yield open_question(
-            change,
-            f"the plan was made when {change.addon} was at {before}, and it is at {facts.now.version} here",
-            "a plan and a cluster of the same time",
-            Remedy("plan again, and read the cluster again"),
-        )
+        now = facts.now.version
+        yield of_change(change, "addon-terraform-unknown/drifted", addon=change.addon, before=before, now=now)
 
 
 def _of_role(change: PlannedAddonChange) -> Iterator[Finding]:
@@ -320,13 +248,13 @@ def _of_role(change: PlannedAddonChange) -> Iterator[Finding]:
     before, after = change.request.resource.before, change.request.resource.after
     if before is None or after is None or not before.role or before.role == after.role:
         return
-    what = f"becomes {after.role}" if isinstance(after.role, str) and after.role else "is taken away"
-    what = "becomes one that is known after apply only" if isinstance(after.role, Unknown) else what
-    yield open_question(
+    yield of_change(
         change,
-        f"the role of {change.addon}'s service account, {before.role}, {what}: what its pods may do then is not known",
-        "what the roles allow",
-        Remedy("compare what both allow before it is applied: aws iam list-attached-role-policies"),
+        "addon-terraform-unknown/role",
+        addon=change.addon,
+        before=before.role,
+        unknown=isinstance(after.role, Unknown),
+        after=after.role if isinstance(after.role, str) else "",
     )
 
 
@@ -334,24 +262,14 @@ def _takes_over(change: PlannedAddonChange, plan: AddonPlan, found: list[Finding
     """What else of the chart is written over is never wholly known."""
     fails = any(each.status is Status.FAIL for each in found)
     mode = plan.asked.mode
-    does = (
-        "EKS takes every field that its chart has"
-        if mode is Mode.OVERWRITE
-        else "a conflict ends the creation, and the next apply deletes and recreates its objects"
-    )
     objects = ", ".join(str(named(live)) for live in plan.facts.objects)
-    return Finding(
-        Code.of("addon-terraform-takes-over"),
-        Severity.HIGH,
-        Status.FAIL if fails else Status.UNKNOWN,
+    return Finding.of(
+        "addon-terraform-takes-over/known" if fails else "addon-terraform-takes-over/unknown",
         change.subject,
-        f"{change.addon} lives in the cluster already, and not as an add-on of EKS: with {mode.value} {does}",
         (f"there are: {objects}", change.evidence),
-        (
-            Remedy(
-                f"write what is to stay to {change.where.argument('configuration_values')}, and set "
-                f'{change.where.argument(change.conflicts)} to "OVERWRITE" once nothing else is lost'
-            ),
-        ),
-        missing="" if fails else "which other fields of its objects are not as the chart has them",
+        addon=change.addon,
+        mode=mode.value,
+        takes=mode is Mode.OVERWRITE,
+        values=change.where.argument("configuration_values"),
+        conflicts=change.where.argument(change.conflicts),
     )

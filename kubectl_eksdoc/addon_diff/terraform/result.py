@@ -161,7 +161,7 @@ def whole(
                 subject,
                 cluster=cluster.name,
                 before=upgrade.before,
-                then=f"Kubernetes {upgrade.after or 'of another version'}",
+                then=upgrade.after,
                 version=cluster.version,
             )
     if addon and not any(_names(each, addon) for each in plan.addons):

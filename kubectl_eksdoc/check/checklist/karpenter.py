@@ -20,7 +20,6 @@ from kubectl_eksdoc.check.checks.group_updates import own_image
 from kubectl_eksdoc.check.checks.noted import NodeGroupNodes, groups
 from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.check.wording import listed
-from kubectl_eksdoc.drain.handoff.owners import STOP
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.check_needs import CheckNeed
@@ -201,9 +200,6 @@ _UPDATE = KnowledgeSource("EKS user guide, managed-node-update-behavior; botocor
 MINUTES = 15
 """So long EKS waits for the pods of a node, then the update fails (PodEvictionFailure)."""
 
-_STUCK = STOP | {"node-slow"}
-"""What EKS would wait for in vain. It does not know annotations by which owners ask not to be disrupted."""
-
 
 @frozen
 class _Chosen:
@@ -255,7 +251,7 @@ def _held(facts: CheckFacts, group: NodeGroupNodes) -> Iterator[str]:
         return
     where = here(facts.cluster, group)
     for each in found:
-        if each.code.name in _STUCK and each.status is Status.FAIL and where.has(each.subject):
+        if each.code.update == "stops" and each.status is Status.FAIL and where.has(each.subject):
             yield f"{each.subject.kind} {each.subject}"
 
 

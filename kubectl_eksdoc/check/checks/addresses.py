@@ -17,7 +17,7 @@ from kubectl_eksdoc.check.wording import aws, number, sourced
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model import machines as told
-from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.findings import CodeName, Finding, Severity, Subject
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.machines import NodeGroup, Quota, QuotaOf, Subnet
@@ -82,7 +82,7 @@ def _scarce(facts: CheckFacts, each: Subnet) -> Finding:
         Subject("Subnet", each.id),
         (_free(each), sourced("up to five free addresses in the cluster's subnets", _FREE)),
         free=each.free,
-        value=each.zone or "zone unknown",
+        zone=each.zone,
         free_addresses=FREE_ADDRESSES,
         command=aws(facts, "ec2", "describe-network-interfaces", "--filters", f"Name=subnet-id,Values={each.id}"),
     )
@@ -134,10 +134,10 @@ def _of_zones(facts: CheckFacts, group: NodeGroup, by_zone: Mapping[str, list[Su
     for zone, subnets in sorted(by_zone.items()):
         free = sum(each.free or 0 for each in subnets)
         if free < in_zone:
-            yield _too_few(facts, group, zone, subnets, in_zone, "an address each", Severity.MEDIUM, _SURGE)
+            yield _too_few(facts, group, zone, subnets, in_zone, "", Severity.MEDIUM, _SURGE)
         elif pods is not None and free < in_zone * (1 + pods):
-            what = f"an address each, and about {number(pods, 'pod')} on each of them"
-            yield _too_few(facts, group, zone, subnets, in_zone, what, Severity.LOW, _PODS)
+            more = number(pods, "pod")
+            yield _too_few(facts, group, zone, subnets, in_zone, more, Severity.LOW, _PODS)
 
 
 def _too_few(
@@ -146,7 +146,7 @@ def _too_few(
     zone: str,
     subnets: list[Subnet],
     added: int,
-    what: str,
+    pods: str,
     severity: Severity,
     source: KnowledgeSource,
 ) -> Finding:
@@ -159,8 +159,8 @@ def _too_few(
         severity=severity,
         root_cause=Subject("Subnet", subnets[0].id) if len(subnets) == 1 else None,
         number=number(added, "node"),
-        value=zone or "a zone",
-        what=what,
+        zone=zone,
+        pods=pods,
         free=free,
     )
 
@@ -295,27 +295,23 @@ def _judged(
 
 
 def _too_low(facts: CheckFacts, code: CodeName, which: QuotaOf, quota: Quota, used: float, most: _Needed) -> Finding:
-    least = " at least, by this cluster alone" if isinstance(quota.used, Unknown) else ""
-    return Finding(
-        Code.of(code),
-        Severity.HIGH,
-        Status.FAIL,
+    return Finding.of(
+        f"{code}/too-low",
         _of(which),
-        f"of the {which.name} {_plain(quota.value)} are allowed, {_plain(used)} are in use{least}, and the update of"
-        f" node group {most.group.name} needs {_plain(most.amount)} more for a while",
         (most.how, "EKS user guide, managed-node-update-behavior: NodeCreationFailure where EC2 gives no more"),
-        (_raise(facts, which, used + most.amount), *_minimal()),
+        which=which.name,
+        value=_plain(quota.value),
+        used=_plain(used),
+        least=isinstance(quota.used, Unknown),
+        group=most.group.name,
+        amount=_plain(most.amount),
+        command=_raise(facts, which, used + most.amount),
     )
 
 
-def _minimal() -> Iterator[Remedy]:
-    yield Remedy("Or let the group update with strategy MINIMAL, which takes old nodes away first.")
-
-
-def _raise(facts: CheckFacts, which: QuotaOf, to: float) -> Remedy:
+def _raise(facts: CheckFacts, which: QuotaOf, to: float) -> str:
     codes_of = ("--service-code", which.service, "--quota-code", which.code, "--desired-value", str(math.ceil(to)))
-    wanted = aws(facts, "service-quotas", "request-service-quota-increase", *codes_of)
-    return Remedy("Ask for more; that takes hours to days.", wanted, When.LATER)
+    return aws(facts, "service-quotas", "request-service-quota-increase", *codes_of)
 
 
 def _of(which: QuotaOf) -> Subject:
@@ -347,7 +343,7 @@ def _nodes_per_group(facts: CheckFacts) -> Iterator[Finding]:
                 "quota-nodes-per-group",
                 subject(group.name),
                 (which.code,),
-                remedy=(_raise(facts, which, most), *_minimal()),
+                command=_raise(facts, which, most),
                 size=group.size,
                 added=most - (group.size or 0),
                 most=_plain(quota.value),

@@ -14,15 +14,14 @@ from kubectl_eksdoc.amazon.removed_apis import RemovedApi, by_hand, convertible,
 from kubectl_eksdoc.amazon.skew import in_words
 from kubectl_eksdoc.check.checking import Judge, UpgradeCheck, cluster_of, unknown
 from kubectl_eksdoc.check.checks import api_objects
-from kubectl_eksdoc.check.checks.api_objects import follows, not_served, of_api, rewritten, severity, sources
+from kubectl_eksdoc.check.checks.api_objects import follows, of_api, rewritten, severity, sources
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Document, HelmRelease, ManifestText, Unread
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.connection import in_namespace, shell
-from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.findings import CodeName, Finding, Remedy, Severity, Subject, When
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.missing_rights import allow
 
 Said = Callable[[list[Document]], tuple[str, ...]]
 """Documents as evidence."""
@@ -39,14 +38,17 @@ def deprecated(
             found[row].append(each)
     for row, documents in found.items():
         goes = f"its removal with {in_words(row.removed)} is {'announced' if row.planned else 'done'}"
-        message = (
-            f"{len(documents)} of kind {row.kind} in {row.api_version}, deprecated since"
-            f" {in_words(row.deprecated or row.removed)}: Kubernetes {in_words(row.removed)} will not serve it"
-        )
-        remedies = (Remedy(then, "", When.LATER),) if (then := follows(row, facts.way)) else ()
-        evidence = (*said(documents), goes, str(row.source))
-        yield Finding(
-            Code.of(code), Severity.LOW, Status.PASS, subject, message, evidence, remedies, root_cause=of_api(row)
+        yield Finding.of(
+            f"{code}/deprecated",
+            subject,
+            (*said(documents), goes, str(row.source)),
+            root_cause=of_api(row),
+            count=len(documents),
+            kind=row.kind,
+            api_version=row.api_version,
+            since=in_words(row.deprecated or row.removed),
+            removed=in_words(row.removed),
+            then=follows(row, facts.way),
         )
 
 
@@ -72,38 +74,37 @@ def _custom(
     evidence: tuple[str, ...],
 ) -> Finding:
     row, kind = of
-    served, what, newer = _served(facts, row, kind), f"{count} of kind {kind} in {row.api_version}", _newer(row)
-    remedies = (Remedy(f"Write {row.replacement} instead.", "", When.LATER),) if row.replacement else ()
-    evidence, api = (*evidence, str(row.source)), Subject("API", row.api_version)
-    if isinstance(served, Unknown):
-        message = f"whether {what} can be applied is not known: {newer}, and {served.why}"
-        right = (allow(served.missing),) if served.missing else ()
-        missing = served.missing or "which versions the cluster serves"
-        bad, status = Severity.MEDIUM, Status.UNKNOWN
-        return Finding(Code.of(code), bad, status, subject, message, evidence, (*right, *remedies), missing, api)
-    if served:
-        message = f"{what}, which the cluster serves: {newer}"
-        return Finding(Code.of(code), Severity.LOW, Status.PASS, subject, message, evidence, remedies, root_cause=api)
-    message = f"{what}, which the cluster does not serve: {newer}"
-    return Finding(Code.of(code), Severity.MEDIUM, Status.FAIL, subject, message, evidence, remedies, root_cause=api)
+    served = _served(facts, row, kind)
+    return Finding.of(
+        f"{code}/custom-unknown"
+        if isinstance(served, str)
+        else f"{code}/custom-served"
+        if served
+        else f"{code}/custom-gone",
+        subject,
+        (*evidence, str(row.source)),
+        root_cause=Subject("API", row.api_version),
+        count=count,
+        kind=kind,
+        api_version=row.api_version,
+        software=row.software,
+        removed=row.removed and in_words(row.removed),
+        deprecated=row.deprecated and in_words(row.deprecated),
+        why=served if isinstance(served, str) else "",
+        replacement=row.replacement,
+    )
 
 
-def _newer(row: CustomApi) -> str:
-    if row.removed is None:
-        return f"{row.software} {in_words(row.deprecated) if row.deprecated else ''} deprecates it".replace("  ", " ")
-    return f"{row.software} {in_words(row.removed)} and newer do not serve it"
-
-
-def _served(facts: CheckFacts, row: CustomApi, kind: str) -> bool | Unknown:
+def _served(facts: CheckFacts, row: CustomApi, kind: str) -> bool | str:
+    """Or why that is not known."""
     if facts.cluster.source is Source.FILE:
-        return Unknown("no cluster was read")
+        return "no cluster was read"
     if unread := facts.cluster.unread(kinds.DEFINITIONS):
-        why = unread[0].detail or unread[0].state.value
-        return Unknown(f"its CustomResourceDefinitions were not read ({why})")
+        return f"its CustomResourceDefinitions were not read ({unread[0].detail or unread[0].state.value})"
     group, _, version = row.api_version.rpartition("/")
     defined = [each for each in facts.cluster.definitions if each.kind == kind and each.name.endswith(f".{group}")]
     if not defined:
-        return Unknown("the cluster has no CustomResourceDefinition of it")
+        return "the cluster has no CustomResourceDefinition of it"
     return any(each.name == version and each.served for of in defined for each in of.versions)
 
 
@@ -124,36 +125,22 @@ def judge_releases(facts: CheckFacts) -> Iterator[Finding]:
         if isinstance(each.manifest, Unknown):
             yield unknown("api-in-helm", _release(each), "which API versions its manifest uses", each.manifest)
             continue
-        for manifest, holds, fails in _parts(each):
+        for manifest in (each.manifest, each.hooks):
             yield from _unread(facts, "api-in-helm", _release(each), manifest)
             for row, documents in _uses(manifest, _going(facts)).items():
-                message = f"{holds} {_objects(row, documents)}, {not_served(row)}: then {fails}"
-                yield _in_helm(facts, each, row, documents, severity(row, Severity.HIGH), message)
-
-
-def _parts(each: HelmRelease) -> Iterator[tuple[ManifestText, str, str]]:
-    """Each with what fails once a version in it is gone. Helm builds what it has stored before it upgrades (helm
-    pkg/action/upgrade.go, performUpgrade); stored hooks run with a rollback, and those of the chart are like them."""
-    if isinstance(each.manifest, ManifestText):
-        yield each.manifest, "its manifest has", "helm upgrade fails"
-        yield (
-            each.hooks,
-            "its hooks have",
-            "what runs them fails: helm rollback, helm upgrade if its chart has them",
-        )
+                yield _in_helm(facts, each, row, documents, severity(row, Severity.HIGH), manifest is each.hooks)
 
 
 def judge_releases_today(facts: CheckFacts) -> Iterator[Finding]:
     """What is gone already, what goes later, and custom resources; what is unknown `judge_releases` says."""
     releases = facts.api.releases
     for each in () if isinstance(releases, Unknown) else releases:
-        for manifest, holds, fails in _parts(each):
+        if isinstance(each.manifest, Unknown):
+            continue
+        for manifest in (each.manifest, each.hooks):
             for row, documents in _uses(manifest, _gone(facts)).items():
-                since = f"which is not served since {in_words(row.removed)}"
-                message = f"{holds} {_objects(row, documents)}, {since}: today {fails}"
-                yield _in_helm(facts, each, row, documents, Severity.MEDIUM, message)
-        if isinstance(each.manifest, ManifestText):
-            yield from _beside(facts, "api-in-helm", _release(each), each.manifest)
+                yield _in_helm(facts, each, row, documents, Severity.MEDIUM, manifest is each.hooks, today=True)
+        yield from _beside(facts, "api-in-helm", _release(each), each.manifest)
 
 
 def judge_files(facts: CheckFacts) -> Iterator[Finding]:
@@ -162,8 +149,7 @@ def judge_files(facts: CheckFacts) -> Iterator[Finding]:
         mistyped = tuple(_mistyped(facts, each))
         yield from _unread(facts, "api-in-manifest", file_of(each), replace(each, unread=(*each.unread, *mistyped)))
         for row, documents in _uses(each, _going(facts)).items():
-            message = f"{_objects(row, documents)}, {not_served(row)}"
-            yield _in_file(facts, each, row, documents, severity(row, Severity.HIGH), message)
+            yield _in_file(facts, each, row, documents, severity(row, Severity.HIGH))
 
 
 def _mistyped(facts: CheckFacts, manifest: ManifestText) -> Iterator[Unread]:
@@ -177,11 +163,9 @@ def judge_files_today(facts: CheckFacts) -> Iterator[Finding]:
     """What is gone already, what goes later, and custom resources; what is unknown `judge_files` says."""
     for each in facts.api.manifests:
         for row, documents in _uses(each, _gone(facts)).items():
-            since = f"which is not served since {in_words(row.removed)}: it would be refused today"
-            message = f"{_objects(row, documents)}, {since}"
             # The upgrade of a cluster changes nothing about it; of manifests alone it is all that is asked.
             bad = Severity.HIGH if facts.cluster.source is Source.FILE else Severity.MEDIUM
-            yield _in_file(facts, each, row, documents, bad, message)
+            yield _in_file(facts, each, row, documents, bad, today=True)
         yield from _beside(facts, "api-in-manifest", file_of(each), each)
 
 
@@ -214,34 +198,34 @@ def _uses(manifest: ManifestText, find: _Find) -> _Uses:
     return found
 
 
-def _objects(row: RemovedApi, documents: list[Document]) -> str:
-    return f"{len(documents)} of kind {row.kind} in {row.api_version}"
-
-
 def _in_helm(
-    facts: CheckFacts, each: HelmRelease, row: RemovedApi, documents: list[Document], how_bad: Severity, message: str
+    facts: CheckFacts,
+    each: HelmRelease,
+    row: RemovedApi,
+    documents: list[Document],
+    how_bad: Severity,
+    hooks: bool,
+    today: bool = False,
 ) -> Finding:
-    rewrites = (
-        "mapkubeapis rewrites what Helm has stored, where kind stands directly below apiVersion, and nothing in the "
-        f"cluster: {_helm('mapkubeapis', each)}"
-        if row.mapped
-        else "mapkubeapis has no mapping for it: upgrade the release first."
-    )
-    late = "If the version goes before the release is upgraded, helm upgrade says 'no matches for kind'; the plugin"
-    newer = f"Upgrade the release to a version of its chart without it. {follows(row, facts.way)}".strip()
-    remedies = (
-        Remedy(
-            f"{newer} What is in it now:",
-            _helm("get manifest", each),
-            When.LATER,
-        ),
-        *(Remedy(hand.what, "", When.LATER) for hand in by_hand(row)),
-        Remedy(f"{late} {rewrites}"),
-    )
+    """Helm builds what it has stored before it upgrades (helm pkg/action/upgrade.go, performUpgrade); stored hooks run
+    with a rollback, and those of the chart are like them."""
     stored = f"revision {each.revision}, {each.status or 'of no known status'}"
-    evidence = (*_shown(documents, lambda document: _named(document)), stored, *sources(row))
-    of, api = _release(each), of_api(row)
-    return Finding(Code.of("api-in-helm"), how_bad, Status.FAIL, of, message, evidence, remedies, root_cause=api)
+    late = Remedy.of("helm-mapkubeapis", command=_helm("mapkubeapis", each) if row.mapped else "")
+    return Finding.of(
+        "api-in-helm/today" if today else "api-in-helm/going",
+        _release(each),
+        (*_shown(documents, lambda document: _named(document)), stored, *sources(row)),
+        severity=how_bad,
+        remedy=(*(Remedy(hand.what, "", When.LATER) for hand in by_hand(row)), late),
+        root_cause=of_api(row),
+        hooks=hooks,
+        count=len(documents),
+        kind=row.kind,
+        api_version=row.api_version,
+        removed=in_words(row.removed),
+        then=follows(row, facts.way),
+        manifest=_helm("get manifest", each),
+    )
 
 
 def _helm(verb: str, each: HelmRelease) -> str:
@@ -252,15 +236,27 @@ def _helm(verb: str, each: HelmRelease) -> str:
 
 
 def _in_file(
-    facts: CheckFacts, each: ManifestText, row: RemovedApi, documents: list[Document], how_bad: Severity, message: str
+    facts: CheckFacts,
+    each: ManifestText,
+    row: RemovedApi,
+    documents: list[Document],
+    how_bad: Severity,
+    today: bool = False,
 ) -> Finding:
     evidence = _shown(documents, lambda document: f"{_at(each, document.line)} {_named(document)}")
     whole = not (each.template or each.unread) and len(set(_converted(facts, each))) == 1
     file = each.path if whole and each.path != _STDIN else ""
-    remedies = tuple(rewritten(row, facts.way, file))
-    told, api = (*evidence, *sources(row)), of_api(row)
-    return Finding(
-        Code.of("api-in-manifest"), how_bad, Status.FAIL, file_of(each), message, told, remedies, root_cause=api
+    return Finding.of(
+        "api-in-manifest/today" if today else "api-in-manifest/going",
+        file_of(each),
+        (*evidence, *sources(row)),
+        severity=how_bad,
+        remedy=tuple(rewritten(row, facts.way, file)),
+        root_cause=of_api(row),
+        count=len(documents),
+        kind=row.kind,
+        api_version=row.api_version,
+        removed=in_words(row.removed),
     )
 
 
@@ -289,16 +285,16 @@ def _unread(facts: CheckFacts, code: CodeName, subject: Subject, manifest: Manif
     """Templates apart: they are no mistake, and another command makes what can be judged of them."""
     broken = [each for each in manifest.unread if not each.template]
     templates = [each for each in manifest.unread if each.template]
-    make = Remedy("Check what is made of it.", f"{_maker(facts, manifest.path)} | kubectl eksdoc check -f -")
-    for parts, remedy in ((broken, Remedy("Fix it, or leave it out.")), (templates, make)):
-        if not parts:
-            continue
-        line, why = parts[0].line, parts[0].why
-        more = f"; {len(parts) - 1} more of its parts cannot be read" if len(parts) > 1 else ""
-        message = f"which API versions it uses is not all known: {f'at line {line}, ' if line else ''}{why}{more}"
-        evidence = _shown([each for each in parts if each.line], lambda each: f"{_at(manifest, each.line)} {each.why}")
-        missing = "all of the manifest"
-        yield Finding(Code.of(code), Severity.MEDIUM, Status.UNKNOWN, subject, message, evidence, (remedy,), missing)
+    for parts in filter(None, (broken, templates)):
+        yield Finding.of(
+            f"{code}/unread-parts",
+            subject,
+            _shown([each for each in parts if each.line], lambda each: f"{_at(manifest, each.line)} {each.why}"),
+            line=str(parts[0].line or ""),
+            why=parts[0].why,
+            more=str(len(parts[1:]) or ""),
+            maker=_maker(facts, manifest.path) if parts is templates else "",
+        )
 
 
 def _maker(facts: CheckFacts, path: str) -> str:

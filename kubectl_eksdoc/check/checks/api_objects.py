@@ -32,7 +32,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import KindUsage, Written, WrittenBy, WrittenObject
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.connection import file_of, kubectl, shell
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject, When
 from kubectl_eksdoc.model.kinds import NOT_ASKED, Confidence, Resource, Unknown
 from kubectl_eksdoc.model.quantities import Version
 
@@ -48,11 +48,6 @@ def gone_already(api_version: str, kind: str, way: UpgradePath) -> RemovedApi | 
 def gone_on(way: UpgradePath, api_version: str, kind: str) -> RemovedApi | None:
     """Its row, if it is served now, and is not at the target."""
     return gone(api_version, kind, way.now, way.target)
-
-
-def not_served(row: RemovedApi) -> str:
-    """``which Kubernetes 1.34 does not serve``."""
-    return f"which Kubernetes {in_words(row.removed)} does not serve"
 
 
 def of_api(row: RemovedApi) -> Subject:
@@ -139,8 +134,7 @@ def _unknown(facts: CheckFacts, resource: Resource, what: str, why: Unknown) -> 
     if facts.cluster.source is not Source.SNAPSHOT or why.missing:  # what was forbidden is no matter of a dump
         return found
     dump = shell("kubectl", "get", resource.full_name, "-A", "-o", "json", "--show-managed-fields")
-    dumped = Remedy("Add them to the dump:", f"{dump} > {resource.plural}.json")
-    return replace(found, remedy=(dumped,))
+    return replace(found, remedy=(Remedy.of("dump-objects", dump=dump, file=resource.plural),))
 
 
 def _told(facts: CheckFacts, resource: Resource) -> KindUsage:
@@ -179,7 +173,6 @@ def _found(uses: list[_Use], way: UpgradePath) -> Finding:
     first = min(uses, key=lambda use: (use.sign.by is not WrittenBy.LAST_APPLIED, use.row.removed.minor))
     applied = first.sign.by is WrittenBy.LAST_APPLIED
     clients = _managers(use for use in uses if use.row == first.row)
-    how = "it was last applied" if applied else f"{' and '.join(clients)} wrote it"
     stays = () if applied else (f"{STAYS} (confidence: {Confidence.MEDIUM.value})",)
     of = first.of.of
     return Finding.of(
@@ -189,9 +182,9 @@ def _found(uses: list[_Use], way: UpgradePath) -> Finding:
         severity=severity(first.row, Severity.HIGH if applied else Severity.MEDIUM),
         remedy=tuple(_remedies(uses, way)),
         root_cause=of_api(first.row),
-        how=how,
+        clients="" if applied else " and ".join(clients),
         api_version=first.sign.api_version,
-        not_served=not_served(first.row),
+        removed=in_words(first.row.removed),
     )
 
 
@@ -220,11 +213,11 @@ def _remedies(uses: Sequence[_Use], way: UpgradePath) -> Iterator[Remedy]:
     then = follows(uses[0].row, way)
     for manager in _managers(uses):
         if manager.startswith("helm"):
-            yield Remedy(f"Upgrade its chart, and the release with it. {then}".strip(), "", When.LATER)
+            yield Remedy.of("upgrade-chart", then=then)
         elif not manager.startswith("kubectl"):
-            yield Remedy(f"Update {manager}, or the manifests that it applies. {then}".strip(), "", When.LATER)
+            yield Remedy.of("update-manager", manager=manager, then=then)
         elif not any(use.sign.by is WrittenBy.LAST_APPLIED for use in uses):
-            yield Remedy(f"Find who writes it with kubectl, and the manifest. {then}".strip(), "", When.LATER)
+            yield Remedy.of("find-writer", then=then)
 
 
 def _explained(uses: Iterable[_Use]) -> Iterator[Finding]:
@@ -271,12 +264,15 @@ def _not_listed(facts: CheckFacts, missing: list[tuple[Resource, Unknown]]) -> F
 
 def _refused(use: _Use, way: UpgradePath) -> Finding:
     of = use.of.of
-    message = f"it was last applied in {use.sign.api_version}, which is not served since {in_words(use.row.removed)}"
-    stays = Remedy("The object itself stays, in the newer version; only its manifest is refused.", "", When.LATER)
-    subject = Subject(of.kind, of.name, of.namespace)
-    evidence, remedies = (_evidence(use.sign), *sources(use.row)), (*_remedies((use,), way), stays)
-    code, api = Code.of("api-refused-today"), of_api(use.row)
-    return Finding(code, Severity.LOW, Status.FAIL, subject, message, evidence, remedies, root_cause=api)
+    return Finding.of(
+        "api-refused-today",
+        Subject(of.kind, of.name, of.namespace),
+        (_evidence(use.sign), *sources(use.row)),
+        remedy=(*_remedies((use,), way), Remedy.of("object-stays")),
+        root_cause=of_api(use.row),
+        api_version=use.sign.api_version,
+        removed=in_words(use.row.removed),
+    )
 
 
 # What the API server has counted of requests for APIs that go on the way.
@@ -326,7 +322,7 @@ def _on(way: UpgradePath, removed: Version) -> bool:
 
 def _asked(facts: CheckFacts, request: DeprecatedRequest, removed: Version) -> Finding:
     row, sub = _row(request), f"/{request.subresource}" if request.subresource else ""
-    what = f"{request.resource}{sub} in {request.api_version}"
+    what = f"{request.resource}{sub}"
     labels = f'group="{request.group}",version="{request.version}",resource="{request.resource}"'
     says = f"{METRIC}{{{labels}}}, removed_release {request.removed_release or 'not said'}"
     evidence = (says, "it has no client names, and counts only since this API server started")
@@ -339,6 +335,7 @@ def _asked(facts: CheckFacts, request: DeprecatedRequest, removed: Version) -> F
         remedy=tuple(_who(facts, row, in_words(minor_of(removed)))),
         root_cause=Subject("API", request.api_version),
         what=what,
+        api_version=request.api_version,
         in_words=in_words(minor_of(removed)),
     )
 
@@ -346,24 +343,13 @@ def _asked(facts: CheckFacts, request: DeprecatedRequest, removed: Version) -> F
 def _who(facts: CheckFacts, row: RemovedApi | None, removed: str) -> Iterator[Remedy]:
     """Source: EKS best practices, cluster upgrades (query of the audit log)."""
     yield from _insights_of(facts, removed)
-    yield _asking(
-        "So does the audit log of the control plane, of this day, where EKS writes it to CloudWatch Logs",
-        _query(facts.name, in_region(facts)) if facts.name else "",
-    )
-    then = follows(row, facts.way) if row is not None else ""
-    yield Remedy(f"Update that client, or its configuration. {then}".strip())
+    yield Remedy.of("ask-audit-log", command=_query(facts.name, in_region(facts)) if facts.name else "")
+    yield Remedy.of("update-client", then=follows(row, facts.way) if row is not None else "")
 
 
 def _insights_of(facts: CheckFacts, version: str) -> Iterator[Remedy]:
     """Source: EKS API, ListInsights and DescribeInsight (deprecationDetails, clientStats)."""
-    yield _asking(
-        "EKS's insight names the user agents of the last 30 days (describe-insight with its id tells them)",
-        _insights(facts, version) if facts.name else "",
-    )
-
-
-def _asking(text: str, command: str) -> Remedy:
-    return Remedy(f"{text}{':' if command else '.'}", command)
+    yield Remedy.of("ask-insights", command=_insights(facts, version) if facts.name else "")
 
 
 def _insights(facts: CheckFacts, version: str) -> str:

@@ -138,11 +138,6 @@ def _before(facts: CheckFacts) -> Version:
 def _open(facts: CheckFacts, upgraded: datetime, against: Sequence[str]) -> Finding:
     now, until = facts.way.now, upgraded + skew.ROLLBACK_FOR
     back = in_words(_before(facts))
-    only_if = (
-        "once what is in its way now is gone, and all other conditions hold"
-        if against
-        else "if all of the conditions hold"
-    )
     onward = [f"the upgrade to {in_words(each)} ends it: it goes back by one minor" for each in facts.way.steps[:1]]
     return Finding.of(
         "rollback-window/open",
@@ -160,7 +155,7 @@ def _open(facts: CheckFacts, upgraded: datetime, against: Sequence[str]) -> Find
         day=day(upgraded),
         back=back,
         strftime=until.strftime("%Y-%m-%d %H:%M"),
-        only_if=only_if,
+        against=bool(against),
     )
 
 
@@ -246,21 +241,21 @@ def _ends(facts: CheckFacts) -> Iterator[Finding]:
         return
     ending = next_ending(found, _policy(facts))
     if isinstance(ending, Unknown):
-        then, evidence = "", (*_whence(found), ending.why)
+        then, billed, evidence = "", "", (*_whence(found), ending.why)
     else:
-        billed = f", about ${EXTRA_A_MONTH:.0f} a month more" if ending.what is SupportEnd.EXTENDED_BILLING else ""
-        then, evidence = f"; then {ending.what.value}{billed}", _evidence(found, ending)
-    ends = _on(found.standard_ends)
+        billed = f"{EXTRA_A_MONTH:.0f}" if ending.what is SupportEnd.EXTENDED_BILLING else ""
+        then, evidence = ending.what.value, _evidence(found, ending)
     yield Finding.of(
         "support-ends",
         cluster_of(facts),
         evidence,
         severity=Severity.HIGH if days <= CLOSE_DAYS else Severity.MEDIUM,
         now=_now(facts),
-        when=f"ends on {ends}, in {number(days, 'day')}"
-        if days >= 0
-        else f"ended on {ends}, {number(-days, 'day')} ago, and EKS does not yet report it as extended",
+        ends=_on(found.standard_ends),
+        over=days < 0,
+        days=number(abs(days), "day"),
         then=then,
+        billed=billed,
     )
 
 
@@ -272,16 +267,15 @@ def _extended(facts: CheckFacts) -> Iterator[Finding]:
         return
     if found.phase is not SupportPhase.EXTENDED:
         return
-    cost = f"about ${found.extra_a_month:.0f} a month more than with standard support"
     days = found.extended_days
-    left = "" if days is None else f"; it ends on {_on(found.extended_ends)}, in {number(days, 'day')}"
     yield Finding.of(
         "support-extended",
         cluster_of(facts),
         (*_whence(found), "billed by versionStatus, whatever the cluster's upgrade policy says"),
         now=_now(facts),
-        cost=cost,
-        left=left,
+        cost=found.extra_a_month,
+        ends="" if days is None else _on(found.extended_ends),
+        days=number(days or 0, "day"),
     )
 
 
@@ -302,15 +296,14 @@ def _over(facts: CheckFacts) -> Iterator[Finding]:
     if days is not None and days > SOON_DAYS:
         return
     overdue = found.phase is SupportPhase.ENDED
-    when = (
-        f"in {number(days, 'day')}, on {_on(ending.on)}" if days is not None and days > 0 else "at any time from now on"
-    )
+    ahead = days is not None and days > 0
     yield Finding.of(
         "support-over",
         cluster_of(facts),
         _evidence(found, ending),
         severity=Severity.CRITICAL if overdue or (days is not None and days <= CLOSE_DAYS) else Severity.HIGH,
-        when=when,
+        days=number(days or 0, "day") if ahead else "",
+        day=_on(ending.on) if ahead else "",
     )
 
 

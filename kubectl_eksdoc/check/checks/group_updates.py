@@ -107,14 +107,13 @@ def _failed(facts: CheckFacts, name: str, each: EksAddonUpdate) -> Iterator[Find
         seen = tuple(
             _in_the_way(facts, name, [one for error in evictions for one in (*error.resources, error.message)])
         )
-    drain = shell("kubectl", "eksdoc", "drain", "plan", f"--nodegroup={name}")
-    seen_by = describe(facts, each, "--nodegroup-name", name)
-    remedies = [Remedy("See what each of its pods is held by, and what to do:", drain)] if evictions else []
     yield Finding.of(
         "nodegroup-update/failed",
         subject(name),
         (*seen, *map(issue, each.errors), *_parameters(each), f"update {each.id}"),
-        remedy=(*remedies, Remedy("Find out why it failed, and fix that first.", seen_by)),
+        evictions=evictions,
+        drain=shell("kubectl", "eksdoc", "drain", "plan", f"--nodegroup={name}"),
+        command=describe(facts, each, "--nodegroup-name", name),
         type=each.type,
         begun=begun(facts, each),
         codes=_codes(each),
@@ -233,7 +232,7 @@ def _al2(facts: CheckFacts) -> Iterator[Finding]:
     fit = amis.offered(AmiFamily.AL2, facts.way.target)
     for each in made(facts):
         if each.family is AmiFamily.AL2:
-            none = fit.fit is Fit.TOO_OLD
+            none, target = fit.fit is Fit.TOO_OLD, in_words(facts.way.target)
             yield Finding.of(
                 "ami-al2",
                 each.subject,
@@ -241,7 +240,9 @@ def _al2(facts: CheckFacts) -> Iterator[Finding]:
                 severity=Severity.HIGH if none else Severity.MEDIUM,
                 remedy=(_way(facts, each),),
                 count=_count(each),
-                why=f"which has no AMI for {in_words(facts.way.target)}" if none else fit.why,
+                none=none,
+                target=target,
+                why=fit.why,
             )
 
 
@@ -266,9 +267,8 @@ def _way(facts: CheckFacts, each: NodeImageGroup) -> Remedy:
             said = change.why if change.way.value in change.why else f"{change.way.value}: {change.why}"
             return Remedy(f"{said[0].upper()}{said[1:]}.", "", When.LATER)
     if each.owner is NodeOwner.KARPENTER:
-        text = "Choose AMIs of AL2023 or Bottlerocket in its EC2NodeClass (amiSelectorTerms); Karpenter replaces nodes."
-        return Remedy(text, "", When.LATER)
-    return Remedy("Make new nodes of Amazon Linux 2023 or Bottlerocket, and drain these.", "", When.LATER)
+        return Remedy.of("al2-karpenter")
+    return Remedy.of("al2-replace")
 
 
 def own_image(facts: CheckFacts, group: NodeGroup) -> bool | None:
@@ -306,7 +306,6 @@ def _unknown_images(facts: CheckFacts) -> Iterator[Finding]:
     for each in made(facts):
         fit = amis.offered(each.family, facts.way.target)
         if fit.fit is Fit.UNKNOWN:
-            ask = "Canonical" if each.family is AmiFamily.UBUNTU else "its builder"
             wanted = in_words(facts.way.target)
             yield Finding.of(
                 "ami-unknown",
@@ -315,7 +314,7 @@ def _unknown_images(facts: CheckFacts) -> Iterator[Finding]:
                 wanted=wanted,
                 fit_why=fit.why,
                 family=each.family.value,
-                ask=ask,
+                ubuntu=each.family is AmiFamily.UBUNTU,
             )
 
 

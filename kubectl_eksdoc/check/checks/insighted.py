@@ -18,8 +18,8 @@ from kubectl_eksdoc.check.wording import ago, aws, day, listed, name_of, number,
 from kubectl_eksdoc.model import eks, kinds
 from kubectl_eksdoc.model.cluster import Source as ReadFrom
 from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.model.eks import Client, Deprecation, Insight, InsightDetail
-from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.eks import Client, Deprecation, Insight, InsightDetail, UnfitAddon
+from kubectl_eksdoc.model.findings import CodeName, Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP
@@ -134,15 +134,16 @@ def _finding(facts: CheckFacts, code: CodeName, each: Insight, severity: Severit
     detail = each.detail if isinstance(each.detail, InsightDetail) else InsightDetail()
     blind = (f"what exactly is not known: {each.detail.why}",) if isinstance(each.detail, Unknown) else ()
     force = (sourced(FORCE, _FORCE),) if code == "insight-error" else ()
-    return Finding(
-        Code.of(code),
-        severity,
-        Status.FAIL,
+    return Finding.of(
+        f"{code}/insight",
         _subject(each),
-        each.reason or "EKS does not say why",
         (*_requests(facts, detail), *_misfits(detail), *_resources(detail), *blind, *_age(facts, each), *force),
-        tuple(_remedies(detail)),
+        severity=severity,
+        remedy=tuple(map(_update, detail.misfits)),
         root_cause=_root_cause(facts, detail),
+        reason=each.reason,
+        recommendation=" ".join(detail.recommendation.split()),
+        named=detail.recommendation or detail.misfits,
     )
 
 
@@ -207,15 +208,9 @@ def _age(facts: CheckFacts, each: Insight) -> Iterator[str]:
         yield f"EKS looked {ago(now, each.refreshed)}{since}"
 
 
-def _remedies(detail: InsightDetail) -> Iterator[Remedy]:
-    if detail.recommendation:
-        yield Remedy(" ".join(detail.recommendation.split()))
-    for each in detail.misfits:
-        to = ("--to", each.fitting[0]) if each.fitting else ()
-        command = shell("kubectl", "eksdoc", "addon-diff", each.addon, *to)
-        yield Remedy(f"Check what an update of {each.addon} changes.", command)
-    if not detail.recommendation and not detail.misfits:
-        yield Remedy("Check the insight in EKS, and fix what it names.")
+def _update(each: UnfitAddon) -> Remedy:
+    command = shell("kubectl", "eksdoc", "addon-diff", each.addon, *(("--to", each.fitting[0]) if each.fitting else ()))
+    return Remedy.of("check-addon-update", addon=each.addon, command=command)
 
 
 def _stale(facts: CheckFacts) -> Iterator[Finding]:
@@ -234,23 +229,12 @@ def _stale(facts: CheckFacts) -> Iterator[Finding]:
             "insight-stale",
             cluster_of(facts),
             ("later fixes and new problems are not in them",),
-            remedy=(
-                *_anew(facts),
-                Remedy(
-                    "Refresh the insights, and wait a few minutes before the next check.",
-                    aws(facts, "eks", "start-insights-refresh", "--cluster-name", name_of(facts)),
-                ),
-            ),
+            live=facts.cluster.source is ReadFrom.LIVE,
+            command=aws(facts, "eks", "start-insights-refresh", "--cluster-name", name_of(facts)),
             old_count=len(old),
             number=number(len(seen), "insight"),
             ago=ago(now, min(old)),
         )
-
-
-def _anew(facts: CheckFacts) -> Iterator[Remedy]:
-    """Only of a cluster that lives anything can be asked anew."""
-    if facts.cluster.source is ReadFrom.LIVE:
-        yield Remedy("Refresh the insights first, and check again.", "kubectl eksdoc check --refresh-insights")
 
 
 _ERROR = partial(_readiness, code="insight-error", status=eks.ERROR, severity=Severity.HIGH)

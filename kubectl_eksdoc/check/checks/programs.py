@@ -17,7 +17,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import Addon, AddonVersions
 from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import CodeName, Finding, Severity, Subject
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.quantities import Version
 
@@ -125,7 +125,7 @@ def _does_not_fit(facts: CheckFacts, of: _Misfit) -> Finding:
         severity=Severity.MEDIUM if of.follows and facts.way.steps else Severity.HIGH,
         version=of.addon.version,
         step=step,
-        value=of.to or "a version that fits",
+        to=of.to,
         update=update,
     )
 
@@ -140,7 +140,7 @@ def _health(facts: CheckFacts) -> Iterator[Finding]:
             "check-addon-health/failed" if bad else "check-addon-health/unknown",
             _addon(addon),
             tuple(map(issue, addon.issues)),
-            status=addon.status or "in no known state",
+            status=addon.status,
             command=_past(addon),
         )
 
@@ -180,16 +180,15 @@ def _before_step(facts: CheckFacts, later: bool) -> Iterator[Finding]:
         return
     for each, step, found in _placed(facts):
         if found.place is UpdatePosition.BEFORE_CONTROL_PLANE and facts.way.comes_later(step) is later:
-            condition = found.only_if
-            yield Finding(
-                Code.of("program-before-control-plane"),
-                Severity.HIGH,
-                Status.UNKNOWN if condition else Status.FAIL,
+            yield Finding.of(
+                "program-before-control-plane/if" if found.only_if else "program-before-control-plane/known",
                 each.subject,
-                f"{_what(each)} is to be updated before the control plane gets {in_words(step)}: {found.why}",
                 _sources(each, found),
-                (Remedy(f"Update it{_to(found)} before that step."),),
-                f"whether {condition}" if condition else "",
+                what=_what(each),
+                step=in_words(step),
+                why=found.why,
+                to=_to(found),
+                condition=found.only_if,
             )
 
 
@@ -224,18 +223,15 @@ def _after(facts: CheckFacts) -> Iterator[Finding]:
         follows = found.place is UpdatePosition.AFTER_CONTROL_PLANE
         if not follows or found.reached(each.version) or _unlisted(facts, found):
             continue
-        due, when = f"after the control plane has {in_words(step)}", "after that step, and before the next one"
-        if not facts.way.steps:
-            due, when = f"now that the control plane has {in_words(step)}", "before the next upgrade"
         yield Finding.of(
             "program-after",
             each.subject,
             _sources(each, found),
             what=_what(each),
-            due=due,
+            there=not facts.way.steps,
+            step=in_words(step),
             found_why=found.why,
             to=_to(found),
-            when=when,
         )
 
 

@@ -60,14 +60,13 @@ def _silent(code: CodeName, group: NodeGroupNodes, severity: Severity) -> Iterat
 
 
 def _too_old(facts: CheckFacts, group: NodeGroupNodes, version: Version, held: list[Node], why: str) -> Finding:
-    when = "already now" if version == facts.way.now else f"once the control plane has {in_words(version)}"
     return Finding.of(
         "kubelet-skew",
         group.subject,
         (named(held), EQUAL_NODES.text),
         severity=Severity.HIGH if facts.way.comes_later(version) else Severity.CRITICAL,
         counted=counted(held),
-        when=when,
+        now=version == facts.way.now,
         why=why,
         in_words=in_words(version),
     )
@@ -91,7 +90,6 @@ def _newer(facts: CheckFacts) -> Iterator[Finding]:
 def _behind(facts: CheckFacts) -> Iterator[Finding]:
     """What is left once the control plane is at the target; Fargate's nodes have a code of their own."""
     yield from unread(facts, "nodes-behind", "which nodes are behind", kinds.NODES)
-    after = " after the control plane" if facts.way.steps else ""
     for group in groups(facts.cluster.nodes):
         known = [(each, each.kubelet) for each in group.nodes if each.kubelet is not None]
         behind = [each for each, kubelet in known if minor_of(kubelet) < facts.way.target]
@@ -106,7 +104,7 @@ def _behind(facts: CheckFacts) -> Iterator[Finding]:
                 behind_count=len(behind),
                 counted=counted(group.nodes),
                 in_words=in_words(facts.way.target),
-                after=after,
+                after=bool(facts.way.steps),
             )
 
 
@@ -124,7 +122,7 @@ def _fargate(facts: CheckFacts) -> Iterator[Finding]:
             "fargate-restart/unknown" if node.kubelet is None else "fargate-restart/old",
             Subject("Pod", pod.name, pod.namespace),
             (f"node {node.name}",),
-            version=node.kubelet_text or "an unknown version",
+            version=node.kubelet_text,
         )
 
 
@@ -147,12 +145,11 @@ def _proxy_skews(facts: CheckFacts, later: bool) -> Iterator[Finding]:
         steps = along(facts.way.now, facts.way.steps, version, kube_proxy_skew)
         step = next((step for step in steps if _bad(step.verdict.fit)), None)
         if step is not None and facts.way.comes_later(step.version) is later:
-            now = step.version == facts.way.now
             yield Finding.of(
                 "kube-proxy-skew/control-plane",
                 each.subject,
                 (f"image {each.image}",),
-                when="now" if now else f"once the control plane has {in_words(step.version)}",
+                step="" if step.version == facts.way.now else in_words(step.version),
                 why=step.verdict.why,
                 later=later,
                 now=in_words(facts.way.now),

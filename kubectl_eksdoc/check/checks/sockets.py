@@ -29,7 +29,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import kubectl
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Subject
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.nodes import Node, NodeOwner, Volume, VolumeKind
 from kubectl_eksdoc.model.quantities import Version
@@ -64,15 +64,6 @@ class _Use:
     @property
     def named(self) -> tuple[NamedSocket, ...]:
         return named_in(self.words or ())
-
-
-@frozen
-class _Judged:
-    severity: Severity
-    status: Status
-    message: str
-    remedy: tuple[Remedy, ...] = ()
-    missing: str = ""
 
 
 def _sockets(facts: CheckFacts) -> Iterator[Finding]:
@@ -162,27 +153,17 @@ _reached = lru_cache(4096)(reached)
 
 
 def _finding(facts: CheckFacts, subject: Subject, use: _Use, docker: Docker) -> Finding:
-    judged = [(volume, _judged(use, volume, each, docker)) for volume, each in use.found]
-    worst = min((each for _, each in judged), key=_rank)
+    worst = min((_judged(subject, use, volume, each, docker) for volume, each in use.found), key=_rank)
     volumes = dict.fromkeys(f"volume {each.name}: hostPath {_path(each)}" for each, _ in use.found)
     if not use.alive:
-        worst = _Judged(Severity.INFO, Status.PASS, f"{worst.message}; but it has ended, and does not run again")
+        worst = Finding.of("runtime-socket/ended", subject, message=worst.message)
     evidence = [*volumes, f"pods: {listed(use.pods)}" if use.pods else "no pod of it runs now", *_said(use)]
     if any(each.socket is CONTAINERD for _, each in use.found) and _crosses_containerd_2(facts):
         evidence.append(_NOTE_2)
     if subject == _AWS_NODE and not any(each.socket is DOCKER for _, each in use.found):
         evidence.append(_CNI)
     evidence += dict.fromkeys(str(each.socket.source) for _, each in use.found if each.socket is DOCKER or _meant(each))
-    return Finding(
-        Code.of("runtime-socket"),
-        worst.severity,
-        worst.status,
-        subject,
-        worst.message,
-        tuple(evidence),
-        tuple(replace(each, command=_show(subject)) for each in worst.remedy),
-        worst.missing,
-    )
+    return replace(worst, evidence=tuple(evidence))
 
 
 _AWS_NODE = Subject("DaemonSet", "aws-node", "kube-system")
@@ -214,7 +195,7 @@ def _meant(each: MountedSocket) -> bool:
     return each.socket is not CONTAINERD and each.how is not SocketAccess.FOLDER
 
 
-def _rank(judged: _Judged) -> tuple[int, int]:
+def _rank(judged: Finding) -> tuple[int, int]:
     return judged.status.rank, judged.severity.rank
 
 
@@ -232,50 +213,56 @@ def _crosses_containerd_2(facts: CheckFacts) -> bool:
     return facts.way.now < _FIRST_CONTAINERD_2 and not facts.way.target < _FIRST_CONTAINERD_2
 
 
-def _judged(use: _Use, volume: Volume, each: MountedSocket, docker: Docker) -> _Judged:
-    mounted = f"{volume.detail} of its node is mounted"
+def _judged(subject: Subject, use: _Use, volume: Volume, each: MountedSocket, docker: Docker) -> Finding:
+    detail = volume.detail
     if each.socket is CONTAINERD:
-        return _Judged(Severity.INFO, Status.PASS, f"{mounted}, and so reaches containerd's socket, which stays")
+        return Finding.of("runtime-socket/containerd", subject, detail=detail)
     if docker is Docker.STAYS:
-        return _Judged(Severity.INFO, Status.PASS, f"{mounted}, and {docker.value}")
+        return Finding.of("runtime-socket/docker-stays", subject, detail=detail, docker=docker.value)
     if each.socket is DOCKER and each.how is not SocketAccess.LOOKS_LIKE:
-        return _docker(use, each, docker, mounted)
+        return _docker(subject, use, each, docker, detail)
     if not _meant(each):
-        return _Judged(Severity.INFO, Status.PASS, f"{mounted}, a folder above {each.socket.runtime}'s socket")
-    where = f"a path that is named like {each.socket.path}" if each.how is SocketAccess.LOOKS_LIKE else each.socket.why
-    severity = Severity.MEDIUM if docker is Docker.ENDS else Severity.LOW
-    missing = f"what is at {volume.detail} on the nodes"
-    return _Judged(severity, Status.UNKNOWN, f"{mounted}: {where}; {PodAfterUpgrade.UNKNOWN.value}", (_LOOK,), missing)
+        return Finding.of("runtime-socket/folder", subject, detail=detail, runtime=each.socket.runtime)
+    return Finding.of(
+        "runtime-socket/other",
+        subject,
+        severity=Severity.MEDIUM if docker is Docker.ENDS else Severity.LOW,
+        detail=detail,
+        like=each.socket.path if each.how is SocketAccess.LOOKS_LIKE else "",
+        why=each.socket.why,
+        then=PodAfterUpgrade.UNKNOWN.value,
+        command=_show(subject),
+    )
 
 
-_LOOK = Remedy("Ask its owners what it needs the socket for; containerd's own is /run/containerd/containerd.sock.")
-_BUILD = "build images without the runtime of the node (BuildKit, Kaniko)"
-
-
-def _docker(use: _Use, each: MountedSocket, docker: Docker, mounted: str) -> _Judged:
+def _docker(subject: Subject, use: _Use, each: MountedSocket, docker: Docker, detail: str) -> Finding:
     """Past 1.24 nothing changes any more: what is mounted is left over from before."""
-    above = f"{mounted}, a folder above docker.sock" if each.how is SocketAccess.FOLDER else mounted
     said = any(found.socket is DOCKER for found in use.named)
+    beside = each.how is SocketAccess.FOLDER and not said  # agents mount /run for other sockets
+    needed = each.then is PodAfterUpgrade.WILL_NOT_START
+    severity = Severity.MEDIUM if docker is Docker.OWN or (not beside and (needed or said)) else Severity.LOW
     if docker is Docker.ENDS:
-        how_bad = _ENDS[each.then]
-        severity = Severity.HIGH if said and how_bad is Severity.MEDIUM else how_bad
-        fix = Remedy(f"Before nodes of 1.24 come: let it talk to containerd, or {_BUILD}.")
-        return _Judged(severity, Status.FAIL, f"{above}; {docker.value}, and then {each.then.value}", (fix,))
-    if docker is Docker.OWN:
-        told = f"{above}, and {docker.value}"
-        return _Judged(Severity.MEDIUM, Status.UNKNOWN, told, (_LOOK,), "whether new nodes have Docker, too")
-    if each.how is SocketAccess.FOLDER and not said:  # agents mount /run for other sockets
-        told = f"{above}, which is not in it: {docker.value}"
-        if use.words is not None:
-            return _Judged(Severity.INFO, Status.PASS, told)
-        return _Judged(Severity.LOW, Status.UNKNOWN, told, (_LOOK,), "whether its containers name docker.sock")
-    severity = Severity.MEDIUM if each.then is PodAfterUpgrade.WILL_NOT_START or said else Severity.LOW
-    fix = Remedy(f"Take the mount away if it is left over; or let it talk to containerd, or {_BUILD}.", "", When.LATER)
-    if each.then is PodAfterUpgrade.WILL_NOT_START and use.ready:
-        brought = "its pods are Ready, so there is such a socket on their nodes, and new ones need it, too"
-        keep = Remedy(f"Let it talk to containerd, or {_BUILD}; else bring Docker to the new nodes, too.")
-        return _Judged(severity, Status.FAIL, f"{above}, though {docker.value}: {brought}", (keep,))
-    return _Judged(severity, Status.FAIL, f"{above}, which reaches nothing: {docker.value}; {each.then.value}", (fix,))
+        severity = Severity.HIGH if said and _ENDS[each.then] is Severity.MEDIUM else _ENDS[each.then]
+    elif docker is not Docker.OWN and beside and use.words is not None:
+        severity = Severity.INFO
+    return Finding.of(
+        "runtime-socket/docker-ends"
+        if docker is Docker.ENDS
+        else "runtime-socket/docker-own"
+        if docker is Docker.OWN
+        else ("runtime-socket/beside-unknown" if use.words is None else "runtime-socket/beside")
+        if beside
+        else "runtime-socket/in-use"
+        if needed and use.ready
+        else "runtime-socket/left-over",
+        subject,
+        severity=severity,
+        detail=detail,
+        folder=each.how is SocketAccess.FOLDER,
+        docker=docker.value,
+        then=each.then.value,
+        command=_show(subject),
+    )
 
 
 _ENDS = {
@@ -294,7 +281,6 @@ def _docker_nodes(facts: CheckFacts) -> Iterator[Finding]:
         past = [node for node in running if node.kubelet is not None and not minor_of(node.kubelet) < DOCKERSHIM_ENDS]
         if not running:
             continue
-        why = "by cri-dockerd, which EKS does not bring" if past else "and nodes of 1.24 or newer do not"
         yield Finding.of(
             "runtime-docker",
             group.subject,
@@ -302,7 +288,7 @@ def _docker_nodes(facts: CheckFacts) -> Iterator[Finding]:
             severity=Severity.MEDIUM if len(past) == len(running) else Severity.CRITICAL,
             running_count=len(running),
             nodes_count=len(group.nodes),
-            why=why,
+            past=bool(past),
         )
 
 

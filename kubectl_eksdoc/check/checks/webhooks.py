@@ -229,9 +229,7 @@ def _caught(hooks: list[Webhook], caught: Mapping[str, str], behind: _Backends) 
         (*(f"{each}: {harm}" for each, harm in caught.items()), *map(_named, hooks), *_conditional(hooks), who),
         severity=Severity.HIGH if wide or (first.service and not behind.blind and answering < 2) else Severity.MEDIUM,
         caught=" and ".join(caught),
-        then="without a backend, what serves it may not start again"
-        if first.service
-        else "while nothing answers at its address, such requests are refused",
+        service=first.service,
         command=kubectl("get", first.configuration_kind.lower(), first.configuration, "", "-o", "yaml"),
     )
 
@@ -303,7 +301,7 @@ def _unavailable(each: ApiService, subject: Subject) -> Finding:
         subject,
         (*((told,) if told else ()), _DISCOVERY),
         group=f"{each.group}/{each.version}",
-        reads=f", so {reads}" if reads else "",
+        reads=reads or "",
         describe=kubectl("describe", "apiservice", each.name),
         endpoints=endpoints_of(of.namespace, of.service) if of is not None and of.service else "",
         delete=in_turn(saved("apiservice", each.name, ""), kubectl("delete", "apiservice", each.name)),

@@ -166,7 +166,6 @@ def _not_yet(subject: Subject, pods: Sequence[Pod]) -> Finding:
 def _finding(subject: Subject, found: dict[str, str], pods: Sequence[Pod]) -> Finding:
     unready = sum(not pod.ready for pod in pods if pod.name in found)
     severity = Severity.HIGH if unready == len(pods) else Severity.MEDIUM if unready else Severity.LOW
-    how = "not Ready" if unready == len(found) else "restarting" if not unready else "not Ready, or restarting"
     return Finding.of(
         "pods-bouncing/unsteady",
         subject,
@@ -174,7 +173,9 @@ def _finding(subject: Subject, found: dict[str, str], pods: Sequence[Pod]) -> Fi
         severity=severity,
         count=len(found),
         pods=len(pods),
-        how=how,
+        unready=unready > 0,
+        both=0 < unready < len(found),
+        restarting=unready < len(found),
         why=", ".join(sorted({*found.values()})),
         command=kubectl("describe", "pod", next(iter(found)), subject.namespace),
     )
@@ -241,7 +242,7 @@ def _without(facts: CheckFacts, without: list[Workload], of: int) -> Finding:
         ),
         without_count=len(without),
         of=of,
-        needed=why or "none of which replacements need",
+        needed=why,
         command=command if example.selector.valid and example.selector.requirements else "",
     )
 

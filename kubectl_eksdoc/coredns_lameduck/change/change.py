@@ -251,7 +251,7 @@ def _two_steps(wishes: Wishes, corefile: EditedCorefile | None, rolls: bool) -> 
     """The rollout begins before pods have read the new Corefile: those that leave wait as long as before."""
     if not rolls or corefile is None or corefile.before == corefile.after:
         return
-    now = "an unknown time" if corefile.now_s is None else f"{corefile.now_s:g} s"
+    now = "" if corefile.now_s is None else f"{corefile.now_s:g}"
     place = wishes.place.value if wishes.place is not None else ""
     first, then = ("--set", f"lameduck={wishes.lameduck_s}s", "--apply"), ("--place", place, "--apply")
     yield Finding.of(

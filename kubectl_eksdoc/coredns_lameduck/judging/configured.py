@@ -13,7 +13,7 @@ from kubectl_eksdoc.kubernetes.corefile.plugins import addresses
 from kubectl_eksdoc.model.addons import AddonSide
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import NAME, SERVICE, SYSTEM, Corefile, CorefileRefusal, Import
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Subject, When
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Subject
 from kubectl_eksdoc.model.kinds import Absent, Unknown, known_or_unknown
 from kubectl_eksdoc.model.missing_rights import learned
 from kubectl_eksdoc.model.quantities import Version, go_duration, parse
@@ -88,8 +88,8 @@ def _refused(facts: DnsFacts, told: tuple[CorefileRefusal, ...]) -> Finding:
         "dns-corefile-refused/live",
         CONFIG,
         tuple(map(str, told[1:])),
-        remedy=(_put_right(facts, "Put right that line"),),
         told=told[0],
+        by_hand=isinstance(facts.addon, Absent),
     )
 
 
@@ -97,15 +97,6 @@ def _doubted(facts: DnsFacts, doubts: tuple[str, ...]) -> Finding:
     of = facts.deployed
     version = f"{of.version} " if isinstance(of, Deployed) and of.version else ""
     return Finding.of("dns-corefile-unknown/live", CONFIG, doubts[1:], version=version, doubt=doubts[0])
-
-
-def _put_right(facts: DnsFacts, what: str) -> Remedy:
-    if isinstance(facts.addon, Absent):
-        return Remedy(f"{what}.", "kubectl edit configmap coredns -n kube-system")
-    return Remedy(
-        f"{what} in the value corefile of the add-on, and send it: by hand it would be put back.",
-        "kubectl eksdoc addon-diff coredns --configuration-values values.yaml --apply",
-    )
 
 
 def _plugins(facts: DnsFacts, corefile: Corefile, of: Deployed | Absent | Unknown) -> Iterator[Finding]:
@@ -125,9 +116,9 @@ def _plugins(facts: DnsFacts, corefile: Corefile, of: Deployed | Absent | Unknow
         yield Finding.of(
             "dns-no-ready/no-plugin",
             DEPLOYMENT,
-            remedy=(_put_right(facts, f"Add the line {wanted} to the first server block"),),
             path=of.readiness.path,
             wanted=wanted,
+            by_hand=isinstance(facts.addon, Absent),
         )
     elif wanted == "health":
         yield Finding.of("dns-readiness-asks-health/health", DEPLOYMENT, remedy=(_asking_ready(facts, of),))
@@ -147,17 +138,16 @@ def _probes(facts: DnsFacts, corefile: Corefile, of: Deployed) -> Iterator[Findi
             continue
         if (name == "readiness" and not listens) or any(_answers(each, probe.port) for each in listens):
             continue  # no plugin at all is another finding
-        where = f"the plugin {plugin} listens on {', '.join(listens)}" if listens else f"there is no plugin {plugin}"
-        then = "no pod of it becomes Ready" if name == "readiness" else "the kubelet restarts its container for ever"
         yield Finding.of(
             "dns-no-ready/wrong-port",
             DEPLOYMENT,
-            remedy=(_put_right(facts, f"Have {plugin} listen on :{probe.port}"),),
             name=name,
             path=probe.path,
             port=probe.port,
-            where=where,
-            then=then,
+            plugin=plugin,
+            listens=", ".join(listens),
+            ready=name == "readiness",
+            by_hand=isinstance(facts.addon, Absent),
         )
 
 
@@ -169,29 +159,11 @@ def _answers(address: str, port: str) -> bool:
 
 def _asking_ready(facts: DnsFacts, of: Deployed) -> Remedy:
     """Which fields an update resets goes by their owners, as addon-diff has it: EKS's own stay as they are."""
-    ready = "see that the Corefile has the plugin ready first"
     if EKS in of.readiness_by:
-        return Remedy(
-            "EKS has set this probe itself: an update resets nothing of it, and only another version may change it.",
-            "kubectl eksdoc addon-diff coredns",
-            When.LATER,
-        )
+        return Remedy.of("probe-of-eks")
     if has_what_came_by_1_11(facts.addon):
-        by = f"{', '.join(of.readiness_by)} has changed it" if of.readiness_by else "who has changed it is not known"
-        return Remedy(
-            (
-                f"The add-on brings a probe that asks /ready, and {by}. Have EKS set it again, and {ready}. "
-                "It would also reset:"
-            ),
-            "kubectl eksdoc addon-diff coredns --resolve-conflicts OVERWRITE",
-            When.LATER,
-        )
-    if facts.self_managed:
-        return Remedy(f"Have its manifest or chart ask /ready on port 8181, and {ready}.", when=When.LATER)
-    return Remedy(
-        f"Update the add-on (v1.9.3-eksbuild.3, v1.10.1-eksbuild.6 and later ask /ready), and {ready}.",
-        when=When.LATER,
-    )
+        return Remedy.of("probe-of-addon", by=", ".join(of.readiness_by))
+    return Remedy.of("probe-of-manifest" if facts.self_managed else "probe-of-update")
 
 
 # Clients that keep one UDP socket, as Envoy and nginx do: how long they send to a CoreDNS pod that has ended.

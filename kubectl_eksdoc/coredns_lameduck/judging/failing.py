@@ -29,7 +29,7 @@ from kubectl_eksdoc.coredns_lameduck.shutdown import (
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.corefile.edits import EKS
 from kubectl_eksdoc.model.coredns import SERVICE, SYSTEM, Corefile
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject, When
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject
 from kubectl_eksdoc.model.kinds import ENDPOINT_SLICES, PODS, Absent, Unknown
 from kubectl_eksdoc.model.nodes import ContainerRunState, Pod, pod_count
 
@@ -94,16 +94,16 @@ def _shutdown(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
             CONFIG,
             sums,
             remedy=_lengthen(allowed),
-            said=_said(lameduck),
-            who="every node sends" if allowed.propagation.lost else "any node sends",
+            lameduck=_said(lameduck),
+            lost=bool(allowed.propagation.lost),
         )
     elif allowed.maybe_short:
         yield Finding.of(
             "dns-lameduck-short/may-be-short",
             CONFIG,
             sums,
-            remedy=(*_lengthen(allowed), _MEASURE),
-            said=_said(lameduck),
+            remedy=(*_lengthen(allowed), Remedy.of("measure-loss")),
+            lameduck=_said(lameduck),
             passes=_passes(allowed),
         )
     elif lameduck > allowed.advised_s:
@@ -112,7 +112,7 @@ def _shutdown(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
             CONFIG,
             sums,
             remedy=_shorten(allowed),
-            said=_said(lameduck),
+            lameduck=_said(lameduck),
             grace_s=of.grace_s,
         )
 
@@ -134,55 +134,38 @@ def _passes(allowed: ShutdownBudget) -> str:
     )
 
 
-_MEASURE = Remedy(
-    "Measure whether answers are lost as it is.", "kubectl eksdoc coredns-lameduck --measure=rollout", When.LATER
-)
-
-
 def _said(lameduck: float) -> str:
-    return f"lameduck is {lameduck:g} s" if lameduck else "there is no lameduck"
+    return f"{lameduck:g}" if lameduck else ""
 
 
 def _lengthen(allowed: ShutdownBudget) -> tuple[Remedy, ...]:
     if allowed.fits:
-        return (Remedy("Nothing is restarted: CoreDNS reloads its Corefile.", set_to(allowed.advised_s)),)
+        return (Remedy.of("reload-corefile", command=set_to(allowed.advised_s)),)
     return (_more_grace(allowed, allowed.least_s),)
 
 
 def _shorten(allowed: ShutdownBudget) -> tuple[Remedy, ...]:
     if allowed.fits:
         return (
-            Remedy("Nothing is restarted: CoreDNS reloads its Corefile.", set_to(allowed.advised_s)),
-            _more_grace(allowed, allowed.shutdown.lameduck_s, "Or give"),
+            Remedy.of("reload-corefile", command=set_to(allowed.advised_s)),
+            _more_grace(allowed, allowed.shutdown.lameduck_s, or_else=True),
         )
     return (_more_grace(allowed, max(allowed.least_s, allowed.shutdown.lameduck_s)),)
 
 
-def _more_grace(allowed: ShutdownBudget, lameduck: float, give: str = "Give") -> Remedy:
-    needed = grace_for(lameduck, allowed.shutdown.pre_stop_s)
-    return Remedy(
-        f"{give} its pods {needed} s of grace: no schema of the add-on has a key for it, so an update with OVERWRITE "
-        "takes it back.",
-        "kubectl patch deployment coredns -n kube-system --type merge -p "
-        f'\'{{"spec":{{"template":{{"spec":{{"terminationGracePeriodSeconds":{needed}}}}}}}}}\'',
-        When.LATER,
-    )
+def _more_grace(allowed: ShutdownBudget, lameduck: float, or_else: bool = False) -> Remedy:
+    return Remedy.of("more-grace", or_else=or_else, needed=grace_for(lameduck, allowed.shutdown.pre_stop_s))
 
 
 def _not_known(facts: DnsFacts, end: ShutdownEnding) -> Finding:
     corefile = facts.corefile
     files = corefile.files if isinstance(corefile, Corefile) else ()
-    if isinstance(end.budget, Unknown):
-        why = end.budget.why
-    elif files:
-        why = f"the Corefile imports {', '.join(files)}"
-    else:
-        why = "lameduck is taken from the environment, or is no duration"
     return Finding.of(
         "dns-lameduck-unknown/not-known",
         CONFIG,
-        why=why,
-        lacking="the duration of lameduck" if end.lameduck_s is None else "the time of the preStop hook",
+        why=end.budget.why if isinstance(end.budget, Unknown) else "",
+        files=", ".join(files),
+        timed=end.lameduck_s is not None,
     )
 
 
@@ -255,23 +238,13 @@ def _first_aid(facts: DnsFacts, bad: Sequence[Pod], ready: int, wanted: int) -> 
     found = []
     placed = [pod for pod in bad if pod.node]
     if ready and placed and starts(facts):
-        found.append(Remedy("First more of them: who is Ready carries the rest.", scale_to(wanted + len(placed))))
+        found.append(Remedy.of("more-pods", command=scale_to(wanted + len(placed))))
     if not bad:
-        found.append(
-            Remedy(
-                "Some are not even made: the events say why.",
-                f"kubectl describe replicasets -n {SYSTEM} -l k8s-app=kube-dns",
-            )
-        )
+        found.append(Remedy.of("not-made"))
     elif not placed:
-        found.append(
-            Remedy(
-                "They find no node: the events say why.",
-                f"kubectl describe pods -n {SYSTEM} -l k8s-app=kube-dns",
-            )
-        )
+        found.append(Remedy.of("no-node"))
     elif starts(facts) and any((node := facts.node_of(pod)) and node.capacity_type == "spot" for pod in placed):
-        found.append(Remedy("Place them away from Spot.", place_elsewhere(facts.self_managed)))
+        found.append(Remedy.of("place-elsewhere", command=place_elsewhere(facts.self_managed)))
     if placed:
         found.append(_log_of(facts, placed[0]))
     return tuple(found)
@@ -286,7 +259,7 @@ def _log_of(facts: DnsFacts, pod: Pod) -> Remedy:
     """kubectl refuses ``--previous`` of a container that is the first one."""
     container = facts.inside.get(pod.key, _NOTHING_SEEN).container
     before = " --previous" if container is not None and container.ended_before else ""
-    return Remedy("What it printed last.", f"kubectl logs -n {SYSTEM} {pod.name}{before}")
+    return Remedy.of("last-log", pod=pod.name, before=before)
 
 
 def _out_of_memory(facts: DnsFacts, of: Deployed | None) -> Iterator[Finding]:
@@ -294,15 +267,15 @@ def _out_of_memory(facts: DnsFacts, of: Deployed | None) -> Iterator[Finding]:
     ended = [(pod, container) for pod, container in looked if container is not None]
     killed = [pod for pod, container in ended if container.ended_as == OUT_OF_MEMORY]
     if killed:
-        limit = of.memory if of is not None and of.memory else "its limit"
-        default = " (what EKS gives it)" if limit == EKS_MEMORY else ""
+        limit = of.memory if of is not None else ""
         now = any(_lately(facts, pod, container.runs) for pod, container in ended if pod in killed)
         yield Finding.of(
             "dns-failing/out-of-memory" if now else "dns-failing/was-out-of-memory",
             DEPLOYMENT,
             tuple(sorted(pod.name for pod in killed)),
             pod_count=pod_count(len(killed)),
-            limit=limit + default,
+            limit=limit or "",
+            default=limit == EKS_MEMORY,
             command=scale_to(len(facts.pods) + 2),
         )
     restarts = [
@@ -394,7 +367,7 @@ def judged_lasting(facts: DnsFacts) -> Iterator[Finding]:
 
 
 def _by(owner: str) -> str:
-    return f" (set by {owner})" if owner and owner != EKS else ""
+    return owner if owner != EKS else ""
 
 
 def _corefile(facts: DnsFacts) -> Iterator[Finding]:
@@ -406,7 +379,10 @@ def _corefile(facts: DnsFacts) -> Iterator[Finding]:
     if from_values == text or (from_values is None and owner in ("", EKS)):
         return
     advised = ending(facts).advised_s
-    what = "another one is in its configuration" if from_values is not None else "it is not in its configuration"
     yield Finding.of(
-        "dns-corefile-not-kept", CONFIG, by=_by(owner), what=what, command=set_to(advised) if advised else ""
+        "dns-corefile-not-kept",
+        CONFIG,
+        by=_by(owner),
+        configured=from_values is not None,
+        command=set_to(advised) if advised else "",
     )

@@ -85,7 +85,7 @@ def _notices(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]]) -> Iterator[Find
             "dns-notices-unheard/unknown",
             DEPLOYMENT,
             told_why=told.why,
-            lacking=told.missing or "Karpenter's interruption queue",
+            lacking=told.missing,
         )
     elif of_karpenter and not isinstance(told, Unknown) and not told.heard:
         yield Finding.of(
@@ -167,12 +167,8 @@ def _budget(facts: DnsFacts, pods: Sequence[Pod]) -> Iterator[Finding]:
     yield Finding.of(
         "dns-no-budget",
         DEPLOYMENT,
-        how="Create one."
-        if facts.self_managed
-        else "The add-on brings one, and it is gone: make it again."
-        if has_what_came_by_1_11(facts.addon)
-        else "The add-on makes one from v1.9.3-eksbuild.6 and v1.10.1-eksbuild.3 on; until then by hand, and delete it "
-        "before that update, as it can fail on one that is there.",
+        by_hand=facts.self_managed,
+        gone=has_what_came_by_1_11(facts.addon),
     )
 
 

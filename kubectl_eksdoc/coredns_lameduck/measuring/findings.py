@@ -26,7 +26,7 @@ from kubectl_eksdoc.model.coredns import (
     MeasuredStream,
     Propagation,
 )
-from kubectl_eksdoc.model.findings import Code, Finding, Subject, in_order
+from kubectl_eksdoc.model.findings import Finding, Subject, in_order
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.probes import left_finding
 
@@ -284,9 +284,7 @@ def findings_of(plan: MeasurePlan, measured: DnsMeasurement) -> tuple[Finding, .
     found += _not_done(plan, measured)
     if measured.not_removed or measured.left:
         namespace = plan.manner.namespace
-        found.append(
-            left_finding(Code.of("dns-measure-left"), measured.owner, namespace, measured.left, measured.not_removed)
-        )
+        found.append(left_finding("dns-measure-left", measured.owner, namespace, measured.left, measured.not_removed))
     return in_order(found)
 
 
@@ -307,7 +305,7 @@ def _of_zone(plan: MeasurePlan, measured: DnsMeasurement, zone: MeasuredZone) ->
             late=total.late,
             sent=total.sent,
             late_s=LATE_S,
-            where=where,
+            zone=zone.zone.said,
         )
     unknown = {t for of in report.seconds.values() for t, second in of.items() if second.counts.unknown}
     if unknown:
@@ -324,7 +322,11 @@ def _of_zone(plan: MeasurePlan, measured: DnsMeasurement, zone: MeasuredZone) ->
         yield _unknown(f"no question was sent {where}", "what a pod there measures")
     elif not total.bad and not total.late and not unknown and untold <= SLACK_S:
         yield Finding.of(
-            "dns-answers-lost/none", _SERVICE, tuple(_what_it_shows(plan, measured)), where=where, sent=total.sent
+            "dns-answers-lost/none",
+            _SERVICE,
+            tuple(_what_it_shows(plan, measured)),
+            zone=zone.zone.said,
+            sent=total.sent,
         )
 
 

@@ -23,7 +23,7 @@ from kubectl_eksdoc.drain.order.strategies import NEEDED, SOFT, NodeTasks
 from kubectl_eksdoc.drain.outcome import SlowNode
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.findings import Finding, Remedy, Subject, When
+from kubectl_eksdoc.model.findings import Finding, Remedy, Subject
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.quantities import in_words
 
@@ -97,17 +97,14 @@ def findings(slow: Iterable[SlowNode]) -> Iterator[Finding]:
         groups[node.group].append(node)
     for group, nodes in groups.items():
         certain = sum(node.certain for node in nodes)
-        how = "gives up" if certain else "may give up"
-        count = certain or len(nodes)
-        more = f", and may at {len(nodes) - certain} more" if 0 < certain < len(nodes) else ""
         yield Finding.of(
             "node-slow",
             Subject("NodeGroup", group),
             tuple(_line(node) for node in nodes),
             remedy=tuple(_remedies(nodes)),
-            how=how,
-            count=count,
-            more=more,
+            certain=certain > 0,
+            count=certain or len(nodes),
+            more=str(len(nodes) - certain) if 0 < certain < len(nodes) else "",
             in_words=in_words(_PATIENCE_S),
         )
 
@@ -119,9 +116,9 @@ def _line(node: SlowNode) -> str:
 
 def _remedies(nodes: Sequence[SlowNode]) -> Iterator[Remedy]:
     for budget in sorted({node.budget for node in nodes if node.budget}):
-        yield Remedy(f"Let more pods of budget {budget} be away at a time.", when=When.LATER)
+        yield Remedy.of("let-more-away", budget=budget)
     for pod in sorted({node.pods[0] for node in nodes if not node.budget}):
-        yield Remedy(f"Give pod {pod} a shorter grace period in its template.", when=When.LATER)
+        yield Remedy.of("shorter-grace", pod=pod)
 
 
 # What one step of relaxing would save: the drain run again in virtual time with one more of what binds.

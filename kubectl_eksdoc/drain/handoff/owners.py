@@ -315,37 +315,6 @@ _OWNERS: Mapping[NodeOwner, Callable[[NodeGroupRemoval], ReplacementAdvice]] = {
 # A managed group's nodes replaced in three ways, side by side: this drain, the group's own update, blue/green.
 
 
-STOP = {
-    code.name
-    for code in Code.each(
-        "budget-never-allows",
-        "budget-sync-failed",
-        "budget-unhealthy",
-        "pod-several-budgets",
-        "pod-returns",
-        "pod-stuck-terminating",
-    )
-}
-"""The pod does not leave its node: the API refuses, it comes back, or it does not stop."""
-
-_MAY_STOP = {code.name for code in Code.each("budget-exhausted", "budget-stale", "budget-disagrees")}
-"""The API refuses now, and can allow within the 15 minutes."""
-
-_OURS = {
-    code.name
-    for code in Code.each(
-        "pod-emptydir",
-        "pod-unmanaged",
-        "pod-protected",
-        "pod-daemonset-missing",
-        "pod-local-volume",
-        "only-backend",
-        "job-would-fail",
-    )
-}
-"""Only this plan minds: the API evicts the pod. Any code that is in none of these sets counts as not judged."""
-
-
 def compare(leaving: NodeGroupRemoval, surge: int | None) -> tuple[Option, ...]:
     """The three ways for exactly these targets, none where only a new group can follow; `surge` is that of the
     policy."""
@@ -431,17 +400,18 @@ def _too_long(slow: Sequence[SlowNode]) -> str:
 def _sorted(leaving: NodeGroupRemoval) -> tuple[tuple[str, ...], ...]:
     """What the update would do to the pods that this plan leaves: stops at, may stop at, evicts unasked, not judged.
 
-    A pod with several codes is where the API's own refusal puts it. Pods of a refused node were not judged.
+    By the records of its codes; a pod with several is where the API's own refusal puts it. One with none of these is
+    not judged, as are pods of a refused node.
     """
     refused = {t.node.name for t in leaving.targets if t.verdict is TargetVerdict.REFUSED}
     found: tuple[list[str], ...] = ([], [], [], [])
     for row in leaving.left:
-        said = set(row.codes)
-        if row.verdict is PodVerdict.BLOCKED and said & STOP:
+        update = {Code.of(code).update for code in row.codes}
+        if row.verdict is PodVerdict.BLOCKED and "stops" in update:
             found[0].append(row.pod.key)
-        elif row.verdict is PodVerdict.BLOCKED and said & _MAY_STOP:
+        elif row.verdict is PodVerdict.BLOCKED and "may-stop" in update:
             found[1].append(row.pod.key)
-        elif row.verdict is PodVerdict.BLOCKED and said & _OURS:
+        elif row.verdict is PodVerdict.BLOCKED and "evicts" in update:
             found[2].append(row.pod.key)
         elif row.node in refused or row.verdict is PodVerdict.UNKNOWN:
             found[3].append(row.pod.key)

@@ -14,7 +14,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import NodePool
 from kubectl_eksdoc.model.connection import kubectl
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Subject
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod
 from kubectl_eksdoc.model.placing import CPU
@@ -102,7 +102,7 @@ class AfterPlacement:
         if self._landing.blind:
             return _with(pod, PodVerdict.UNKNOWN, _blind(self._world, pod.pod, self._landing.blind))
         like = homeless.helped_by
-        remedy = (NO_NODE_HELPS if like is None else _more_of_its_kind(like),)
+        remedy = (Remedy.of("no-node-helps") if like is None else Remedy.of("more-of-its-kind", node=like.name),)
         subject, evidence = self._world.owner_subject(pod.pod), (where(pod.pod),)
         finding = Finding.of("no-place", subject, evidence, remedy=remedy, reasons=_refused(homeless))
         return _with(pod, PodVerdict.BLOCKED, finding)
@@ -128,12 +128,6 @@ def _blind(world: DrainContext, pod: Pod, nodes: Sequence[str]) -> Finding:
     )
 
 
-NO_NODE_HELPS = Remedy(
-    "No new node of the kinds that are there helps: change what the pods ask for (selector, affinity, volume), or "
-    "leave their nodes out."
-)
-
-
 def _own_kind(world: DrainContext, like: Node) -> bool:
     """Whether only a node such as those that are being drained would help, and nothing adds one.
 
@@ -144,16 +138,9 @@ def _own_kind(world: DrainContext, like: Node) -> bool:
     return growth(world, like) is NodeProvisioning.BY_HAND and like.name in world.pods_on
 
 
-def _more_of_its_kind(like: Node) -> Remedy:
-    return Remedy(
-        f"Only nodes such as {like.name}, which is being drained, take it: change what the pods ask for (selector, "
-        "affinity, volume), add such a node outside the targets, or leave their nodes out."
-    )
-
-
 def _add(like: Node) -> Remedy:
     what = " ".join(part for part in (like.instance_type, f"in {like.zone}" if like.zone else "") if part)
-    return Remedy(f"Add nodes such as {like.name}{f' ({what})' if what else ''} first, outside the targets.")
+    return Remedy.of("add-nodes", node=like.name, what=what)
 
 
 def findings(world: DrainContext, landing: ReplacementPlaces) -> Iterable[Finding]:
@@ -183,40 +170,25 @@ def _new_nodes(
     ]
     each = ", ".join(f"{count} such as {name}" for name, count in sorted(copies.items()))
     which = (_WHICH,) if any(h.pod.uid in landing.tight for h in helped) else ()
-    status, text = _how_they_come(world, landing, copies, comes)
-    return Finding(
-        Code.of("needs-nodes"),
-        Severity.HIGH,
-        status,
+    full = "" if wanted else _full_pools(world, landing, copies)
+    return Finding.of(
+        "needs-nodes/pool-unread"
+        if comes is NodeProvisioning.UNKNOWN
+        else "needs-nodes/come"
+        if wanted
+        else "needs-nodes/pool-full"
+        if full
+        else "needs-nodes/by-hand"
+        if world.policy.surge is None
+        else "needs-nodes/surge",
         Subject("Cluster", "cluster"),
-        f"{_nodes(sum(copies.values()))} needed for {len(helped)} of the targets' pods: {each}",
         (*(where(h.pod) for h in helped[:MAX_EVIDENCE]), *which),
-        (Remedy(text),),
-        missing=kinds.NODE_POOLS.full_name if status is Status.UNKNOWN else "",
+        new=sum(copies.values()),
+        pods=len(helped),
+        each=each,
+        pools=full or "; ".join(_limits(pool) for pool in world.cluster.node_pools if pool.limits),
+        surge=(world.policy.surge or 0) + 1,
     )
-
-
-def _how_they_come(
-    world: DrainContext, landing: ReplacementPlaces, copies: Mapping[str, int], comes: NodeProvisioning
-) -> tuple[Status, str]:
-    if comes is NodeProvisioning.UNKNOWN:
-        text = "Whether Karpenter adds them is not known: have its NodePools read, or have the nodes Ready before."
-        return Status.UNKNOWN, text
-    if comes is NodeProvisioning.BY_HAND:
-        full = _full_pools(world, landing, copies)
-        if full:
-            return Status.FAIL, f"{full}: raise the limit, or have nodes Ready elsewhere before the drain."
-        if world.policy.surge is not None:
-            more = f"--surge {world.policy.surge + 1}"
-            return Status.FAIL, f"Have more new nodes join before the drain ({more}), or add such nodes by hand."
-        return Status.FAIL, "Nothing that was seen here adds such nodes: add them, outside the targets."
-    pools = "; ".join(_limits(pool) for pool in world.cluster.node_pools if pool.limits)
-    text = f"They come when pods are Pending{f' ({pools})' if pools else ''}. To be sure, have them Ready before."
-    return Status.PASS, text
-
-
-def _nodes(count: int) -> str:
-    return "1 new node is" if count == 1 else f"{count} new nodes are"
 
 
 def _limits(pool: NodePool) -> str:
@@ -271,8 +243,7 @@ def _unsure(world: DrainContext, landing: ReplacementPlaces) -> Iterable[Finding
                 world.owner_subject(pod),
                 (where(pod),),
                 why="; ".join(why),
-                lacking=", ".join(r.resource.full_name for r in world.cluster.unread(*_read_for(pod)))
-                or "a rule of its own",
+                lacking=", ".join(r.resource.full_name for r in world.cluster.unread(*_read_for(pod))),
                 command=kubectl("get", "pod", pod.name, pod.namespace, "-o", "yaml"),
             )
 

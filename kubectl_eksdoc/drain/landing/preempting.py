@@ -159,7 +159,6 @@ def _finding(world: DrainContext, push_out: PushOut, evicted: Collection[str]) -
     first = push_out.pods[0]
     goes = any(pod.uid in evicted for pod in push_out.pods)
     beyond = sum(pod.uid in push_out.victims.beyond for pod in victims)
-    whom = f"{pod_count(len(victims))} of lower priority, {beyond} beyond what their budgets allow"
     count = len(push_out.pods)
     more = f", and {count - 1} more like it" if count > 1 else ""
     tried = (
@@ -173,7 +172,8 @@ def _finding(world: DrainContext, push_out: PushOut, evicted: Collection[str]) -
         world.owner_subject(first),
         (where(first) + more, *tried, *lines),
         priority=_named(world, first),
-        whom=whom,
+        pods=pod_count(len(victims)),
+        beyond=beyond,
     )
 
 

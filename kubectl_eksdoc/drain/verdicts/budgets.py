@@ -19,7 +19,7 @@ from kubectl_eksdoc.kubernetes.evictions import EvictionCause, refused_by, uses_
 from kubectl_eksdoc.model import connection, kinds
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Subject
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.spelling import matches
 
@@ -29,13 +29,6 @@ _BLOCKING = {
     BudgetVerdict.STALE: Code.of("budget-stale"),
     BudgetVerdict.BLOCKED_NOW: Code.of("budget-exhausted"),
     BudgetVerdict.DISAGREES: Code.of("budget-disagrees"),
-}
-_IN_SHORT = {
-    BudgetVerdict.BLOCKED_FOREVER: "allows no eviction, ever",
-    BudgetVerdict.UNHEALTHY: "allows no eviction while its pods are not Ready",
-    BudgetVerdict.STALE: "is not evaluated yet by the disruption controller",
-    BudgetVerdict.BLOCKED_NOW: "allows no eviction at the moment",
-    BudgetVerdict.DISAGREES: "allows no eviction: its status and its pods disagree",
 }
 
 
@@ -77,11 +70,6 @@ class JudgedBudget:
     def counts(self, pod: Pod) -> bool:
         """Whether evicting `pod`, which it selects, uses it up."""
         return pod.uid in self.counted_uids
-
-    @property
-    def in_short(self) -> str:
-        """Why it blocks, as the end of a sentence that begins with its name; "" when it does not."""
-        return _IN_SHORT[self.blocked] if self.blocked is not None else ""
 
     @property
     def verdict(self) -> BudgetVerdict:
@@ -258,8 +246,7 @@ def _owner(survey: DrainContext, pods: Sequence[Pod]) -> str:
 def _blocking_finding(survey: DrainContext, judged: JudgedBudget) -> tuple[Finding, ...]:
     if judged.blocked is None or judged.code is None:
         return ()
-    budget = judged.budget
-    severity = Severity.MEDIUM if judged.blocked in (BudgetVerdict.STALE, BudgetVerdict.BLOCKED_NOW) else Severity.HIGH
+    budget, code = judged.budget, judged.code.name
     evidence = [
         f"{pod.key} is not Ready: {pod.not_ready_because or 'no reason given'}"
         for pod in survey.guards.pods(budget)
@@ -267,14 +254,12 @@ def _blocking_finding(survey: DrainContext, judged: JudgedBudget) -> tuple[Findi
     ]
     evidence += [f"guards {pod.key} on {pod.node}" for pod in judged.counted]
     return (
-        Finding(
-            judged.code,
-            severity,
-            Status.FAIL,
+        Finding.of(
+            f"{code}/budget-blocks",
             Subject("PodDisruptionBudget", budget.name, budget.namespace),
-            f"{judged.in_short} ({judged.why})",
             tuple(evidence),
-            for_budget(survey, budget, judged.blocked, judged.code, judged.counted),
+            remedy=for_budget(survey, budget, judged.blocked, judged.code, judged.counted),
+            why=judged.why,
         ),
     )
 

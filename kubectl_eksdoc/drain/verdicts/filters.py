@@ -83,14 +83,13 @@ def _leaving(survey: DrainContext, pod: Pod) -> RuleResult:
     deadline = pod.deletion_deadline
     if deadline is None or survey.now <= deadline + STUCK_AFTER:
         return stays("being deleted already: it is only waited for")
-    held = f", held by finalizer {', '.join(pod.finalizers)}" if pod.finalizers else ""
     return RuleResult.of(
         Finding.of(
             "pod-stuck-terminating",
             survey.owner_subject(pod),
             (where(pod),),
             deadline=deadline,
-            held=held,
+            held=", ".join(pod.finalizers),
             command=kubectl("get", "pod", pod.name, pod.namespace, "-o", "yaml"),
         )
     )
@@ -99,9 +98,7 @@ def _leaving(survey: DrainContext, pod: Pod) -> RuleResult:
 def _daemonset(survey: DrainContext, pod: Pod, said: drain_filters.FilterResult) -> RuleResult:
     owner = survey.owner_subject(pod)
     if pod.owner is not None and pod.owner.group not in _KUBECTLS_GROUPS:
-        return RuleResult.of(
-            Finding.of("pod-returns/daemonset", owner, (where(pod),), value=pod.owner.group or "the core group")
-        )
+        return RuleResult.of(Finding.of("pod-returns/daemonset", owner, (where(pod),), group=pod.owner.group))
     if said.outcome is DrainFilterOutcome.UNKNOWN:
         unread = survey.cluster.unread(kinds.DAEMON_SETS)
         question = "whether DaemonSets' pods still have their DaemonSet"
@@ -169,22 +166,35 @@ def more(survey: DrainContext, pod: Pod, wanted: int, why: str) -> Remedy | None
     scaler = survey.autoscalers.get((pod.namespace, owner.kind, owner.name))
     if scaler is not None and scaler.minimum < wanted:
         spec = f'{{"spec": {{"minReplicas": {wanted}, "maxReplicas": {max(wanted, scaler.maximum)}}}}}'
-        return Remedy(
-            f"Raise the minimum of autoscaler {scaler.name} to {wanted}{why} (put them back afterwards: minimum "
-            f"{scaler.minimum}, maximum {scaler.maximum}).",
-            connection.patch("hpa", scaler.name, pod.namespace, spec),
+        return Remedy.of(
+            "raise-minimum",
+            name=scaler.name,
+            wanted=wanted,
+            why=why,
+            minimum=scaler.minimum,
+            maximum=scaler.maximum,
+            command=connection.patch("hpa", scaler.name, pod.namespace, spec),
         )
     top = survey.workloads.get(owner.uid)
     if top is None or top.kind not in SCALED_BY_HAND:
-        return Remedy(
-            f"Have {owner.kind} {owner.name} run {wanted} replicas, by its own means{why} (and back afterwards); a "
-            f"scale of what it made is undone.{_perhaps_undone(survey)}",
-            connection.kubectl("get", word_of(owner), owner.name, pod.namespace, "-o", "yaml"),
+        return Remedy.of(
+            "run-replicas",
+            kind=owner.kind,
+            name=owner.name,
+            wanted=wanted,
+            why=why,
+            undone=_perhaps_undone(survey),
+            command=connection.kubectl("get", word_of(owner), owner.name, pod.namespace, "-o", "yaml"),
         )
-    return Remedy(
-        f"Scale {top.kind} {top.name} from {top.replicas} to {wanted} for the drain (and back afterwards)"
-        f"{why}.{_perhaps_undone(survey, top)}",
-        connection.kubectl("scale", top.kind.lower(), top.name, pod.namespace, f"--replicas={wanted}"),
+    return Remedy.of(
+        "scale-up",
+        kind=top.kind,
+        name=top.name,
+        replicas=top.replicas,
+        wanted=wanted,
+        why=why,
+        undone=_perhaps_undone(survey, top),
+        command=connection.kubectl("scale", top.kind.lower(), top.name, pod.namespace, f"--replicas={wanted}"),
     )
 
 
@@ -192,14 +202,11 @@ def restart(top: Workload) -> Remedy | None:
     """Move all its pods by a rollout; None where that cannot be done, or takes all of them away at once."""
     if top.kind != "Deployment" or top.paused or not (top.surges or top.rollout_unavailable < top.replicas):
         return None
-    away = top.rollout_unavailable
-    if away == 0:
-        meanwhile = "new pods are Ready elsewhere before old ones stop"
-    else:
-        meanwhile = f"its strategy lets {away} of its {top.replicas} pods be away meanwhile"
-    return Remedy(
-        f"Once the nodes are cordoned, restart the rollout: {meanwhile}, and budgets do not hold a rollout back.",
-        connection.shell("kubectl", "rollout", "restart", f"deployment/{top.name}", "-n", top.namespace),
+    return Remedy.of(
+        "restart-rollout",
+        away=str(top.rollout_unavailable or ""),
+        replicas=top.replicas,
+        command=connection.shell("kubectl", "rollout", "restart", f"deployment/{top.name}", "-n", top.namespace),
     )
 
 
@@ -266,7 +273,7 @@ def advice(survey: DrainContext, pod: Pod) -> Remedy | None:
     top = single_of(survey, pod)
     if top is None or survey.policy.surge_singles or why_not(survey, pod, top):
         return None
-    return Remedy("Have the drain do that: plan with --surge-singles.")
+    return Remedy.of("surge-singles")
 
 
 def _held_by_a_volume(survey: DrainContext, pod: Pod) -> str:

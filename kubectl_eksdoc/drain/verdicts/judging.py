@@ -168,8 +168,9 @@ def _by_budgets(
     if guards:
         judged = budgets[guards[0].key]
         if judged.blocked is not None and judged.counts(pod):
-            reason = f"budget {judged.budget.key} {judged.in_short}: {judged.why}"
-            return RuleResult(PodVerdict.BLOCKED, reason, judged.code, remedy=judged.findings[0].remedy)
+            first = judged.findings[0]
+            reason = f"budget {judged.budget.key} {first.message.removesuffix(f' ({judged.why})')}: {judged.why}"
+            return RuleResult(PodVerdict.BLOCKED, reason, judged.code, remedy=first.remedy)
         if pod in judged.past:
             return past_budgets(world, pod, guards)
     return None
@@ -207,7 +208,7 @@ def _pending(world: DrainContext) -> Iterable[Finding]:
                 "pod-pending",
                 world.owner_subject(pod),
                 (f"pod {pod.key}",),
-                reason=pod.not_ready_because or "no reason given",
+                reason=pod.not_ready_because,
                 command=kubectl("describe", "pod", pod.name, pod.namespace),
             )
 

@@ -14,7 +14,7 @@ from kubectl_eksdoc.drain.verdicts.said import RuleResult, cannot_tell, where
 from kubectl_eksdoc.kubernetes.replacement import Replacement, replacement, returns_to_node
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import in_turn, kubectl, shell
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Subject, When
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Subject
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.nodes import ControllerOwner, Pod, VolumeKind
 from kubectl_eksdoc.model.quantities import in_words
@@ -48,7 +48,7 @@ def _lost(survey: DrainContext, pod: Pod, owner: ControllerOwner) -> RuleResult 
                 of=survey.cluster.source,
             )
         return _without_its_job(survey, pod, subject)
-    wait = Remedy("Wait for it to finish, then plan again.", wait_for_job(job.name, job.namespace))
+    wait = Remedy.of("wait-for-job", command=wait_for_job(job.name, job.namespace))
     first, remedies = _waited(survey), (wait, *_let_the_drain_wait(survey))
     evidence = (where(pod),)
     if job.ignores_disruption:
@@ -83,7 +83,7 @@ def _waited(survey: DrainContext) -> str:
 
 
 def _let_the_drain_wait(survey: DrainContext) -> list[Remedy]:
-    return [] if survey.policy.wait_jobs else [Remedy("Have the drain wait for it to finish: --wait-jobs 30m.")]
+    return [] if survey.policy.wait_jobs else [Remedy.of("drain-waits")]
 
 
 def _evicted_of(survey: DrainContext, job: Job) -> int:
@@ -148,35 +148,22 @@ def comes_back(survey: DrainContext, pod: Pod) -> RuleResult | None:
         return None  # nothing comes, or kubectl's filter has judged it
     reason = returns_to_node(pod, survey.workload_of(pod))
     if reason:
+        owner = survey.top_owner(pod)
+        assert owner is not None, "nothing replaces a bare pod"
+        job = (owner.group, owner.kind) == ("batch", "Job")
         return RuleResult.of(
             Finding.of(
                 "pod-returns/comes-back",
                 survey.owner_subject(pod),
                 (where(pod),),
-                remedy=(
-                    _keep_away(survey, pod),
-                    Remedy("Drain the rest of the node and let this pod end with the node: --partial."),
-                ),
                 reason=reason,
+                job=job,
+                command=wait_for_job(owner.name, pod.namespace)
+                if job
+                else kubectl("edit", filters.word_of(owner), owner.name, pod.namespace),
             )
         )
     return _unread_owner(survey, pod, Code.of("pod-returns"), "whether pods are rescheduled onto the same node")
-
-
-def _keep_away(survey: DrainContext, pod: Pod) -> Remedy:
-    owner = survey.top_owner(pod)
-    assert owner is not None, "nothing replaces a bare pod"
-    if (owner.group, owner.kind) == ("batch", "Job"):
-        return Remedy(
-            "Wait for it to finish, then plan again: a Job's template cannot be changed, only the next one's (remove "
-            "the toleration, or spec.nodeName).",
-            wait_for_job(owner.name, pod.namespace),
-        )
-    return Remedy(
-        "Change the template so that a cordon keeps it away (remove the toleration, or spec.nodeName).",
-        kubectl("edit", filters.word_of(owner), owner.name, pod.namespace),
-        When.LATER,
-    )
 
 
 def has_one_replica(survey: DrainContext, pod: Pod) -> RuleResult | None:
@@ -194,11 +181,10 @@ def has_one_replica(survey: DrainContext, pod: Pod) -> RuleResult | None:
         back = kubectl("rollout undo", "deployment", top.name, top.namespace)
         finding = Finding.of("single-replica/restarted", subject, evidence, command=back)
         return RuleResult.of(finding, EvictionMode(Means.RESTART, restarts=top))
-    more = ""
-    if survey.policy.surge_singles and pod.phase == "Running":
-        more = f"; it is not restarted instead: {filters.why_not(survey, pod, top)}"
+    asked = survey.policy.surge_singles and pod.phase == "Running"
+    why_not = filters.why_not(survey, pod, top) if asked else ""
     remedies = tuple(_without_downtime(survey, pod, top))
-    return RuleResult.of(Finding.of("single-replica/downtime", subject, evidence, remedy=remedies, more=more))
+    return RuleResult.of(Finding.of("single-replica/downtime", subject, evidence, remedy=remedies, why_not=why_not))
 
 
 def leaves_data(survey: DrainContext, pod: Pod) -> RuleResult | None:
@@ -248,7 +234,8 @@ def is_bound_to_its_node(survey: DrainContext, pod: Pod) -> RuleResult | None:
                     "pod-local-volume",
                     *of,
                     name=name,
-                    volume=volume.name + (f" on {', '.join(volume.hostnames)}" if volume.hostnames else ""),
+                    volume=volume.name,
+                    nodes=", ".join(volume.hostnames),
                     commands=in_turn(*delete),
                 )
             )
@@ -287,7 +274,6 @@ def is_only_backend(survey: DrainContext, pod: Pod) -> RuleResult | None:
     for backends in survey.needed.get(pod.uid, ()):
         lasting = [p for p in backends.pods if not (p.node in survey.pods_on and replacement(p) is Replacement.NEVER)]
         if len(backends.pods) == 1 or not lasting:
-            what = "the only ready backend" if len(backends.pods) == 1 else "one of the last ready backends"
             return RuleResult.of(
                 Finding.of(
                     "only-backend/known" if backends.severity is Severity.INFO else "only-backend/blocks",
@@ -295,7 +281,7 @@ def is_only_backend(survey: DrainContext, pod: Pod) -> RuleResult | None:
                     (where(pod),),
                     severity=backends.severity,
                     remedy=(_second_backend(survey, pod),),
-                    which=what,
+                    only=len(backends.pods) == 1,
                     what=backends.what,
                     why=backends.why,
                 )
@@ -306,16 +292,10 @@ def is_only_backend(survey: DrainContext, pod: Pod) -> RuleResult | None:
 def _second_backend(survey: DrainContext, pod: Pod) -> Remedy:
     top = survey.top_of(pod)
     if top is not None and top.kind in filters.SCALED_BY_HAND and top.replicas > 1:
-        return Remedy(
-            f"It wants {top.replicas} replicas: make another one Ready, on a node that is not drained.",
-            kubectl("describe", top.kind.lower(), top.name, top.namespace),
-        )
+        shown = kubectl("describe", top.kind.lower(), top.name, top.namespace)
+        return Remedy.of("another-ready", replicas=top.replicas, command=shown)
     second = filters.more(survey, pod, 2, ", and wait until that is Ready on a node that is not drained")
-    return second or Remedy(
-        "Run a second one on a node that is not drained, best by a Deployment of two replicas, and wait until it is "
-        "Ready.",
-        when=When.LATER,
-    )
+    return second or Remedy.of("second-backend")
 
 
 def ungated(survey: DrainContext, pod: Pod) -> Balanced | None:
@@ -374,13 +354,13 @@ def on_missing_nodes(survey: DrainContext) -> tuple[Finding, ...]:
     if not lost or survey.cluster.unread(kinds.NODES):
         return ()
     nodes = sorted({pod.node for pod in lost}, key=natural)
-    named = ", ".join(nodes[:MAX_NODES]) + (f" and {len(nodes) - MAX_NODES} more" if len(nodes) > MAX_NODES else "")
     return (
         Finding.of(
             "pod-node-missing",
             Subject("Cluster", "cluster"),
             tuple(sorted((where(pod) for pod in lost), key=natural)),
-            named=named,
+            named=", ".join(nodes[:MAX_NODES]),
+            more=str(len(nodes[MAX_NODES:]) or ""),
             command=kubectl("get", "node", nodes[0]),
         ),
     )
@@ -404,6 +384,6 @@ def _without_downtime(survey: DrainContext, pod: Pod, top: Workload) -> tuple[Re
             drained = filters.advice(survey, pod)
             return (restart, drained) if drained is not None else (restart,)
     if top.kind == "StatefulSet" and (top.namespace, top.kind, top.name) not in survey.autoscalers:
-        return (Remedy("Announce the downtime: a StatefulSet starts the new pod only after the old one is gone."),)
+        return (Remedy.of("announce-stateful"),)
     more = filters.more(survey, pod, 2, ", if it can run twice")
-    return (more,) if more is not None else (Remedy("Announce the downtime."),)
+    return (more,) if more is not None else (Remedy.of("announce"),)

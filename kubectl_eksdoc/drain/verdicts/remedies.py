@@ -16,7 +16,7 @@ from kubectl_eksdoc.kubernetes.budgets import full_health_allowed
 from kubectl_eksdoc.kubernetes.replacement import Scales
 from kubectl_eksdoc.model import connection
 from kubectl_eksdoc.model.budgets import Amount, Budget
-from kubectl_eksdoc.model.findings import ROLLBACK, Code, Remedy, When
+from kubectl_eksdoc.model.findings import Code, Remedy
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.workloads import Workload
 
@@ -38,18 +38,15 @@ def for_budget(
         return (touch_budget(budget),)
     if blocked is BudgetVerdict.STALE:
         show = connection.kubectl("get", "pdb", budget.name, budget.namespace, "-o", "yaml")
-        return (Remedy("Wait for the disruption controller and plan again.", show), touch_budget(budget))
+        return (Remedy.of("wait-for-controller", command=show), touch_budget(budget))
     watch = connection.kubectl("get", "pdb", budget.name, budget.namespace, "-w")
-    return (Remedy("Wait until its pods are back, then plan again.", watch),)
+    return (Remedy.of("wait-for-pods", command=watch),)
 
 
 def touch_budget(budget: Budget) -> Remedy:
     """Any update of a budget makes the controller compute it again (disruption.go: updatePdb)."""
     annotate = connection.kubectl("annotate", "pdb", budget.name, budget.namespace, "--overwrite")
-    return Remedy(
-        "Make the controller compute it again: any update of the budget does.",
-        f"{annotate} eksdoc.io/touched=$(date +%s)",
-    )
+    return Remedy.of("touch-budget", annotate=annotate)
 
 
 def _never_allows(survey: DrainContext, budget: Budget, counted: Sequence[Pod]) -> Iterable[Remedy]:
@@ -67,22 +64,15 @@ def _never_allows(survey: DrainContext, budget: Budget, counted: Sequence[Pod]) 
             yield drained
     loosened = _loosened(survey, budget)
     if loosened is not None:
-        yield Remedy(
-            f"Have its owners change the budget to let one pod go. {_way_back(budget)}",
-            _change(budget, loosened),
-            When.LATER,
-        )
+        yield Remedy.of("loosen-budget", rollback=_change(budget, budget), command=_change(budget, loosened))
     else:
-        yield Remedy(
-            (
-                "No other rule allows the eviction of its pods: have its owners remove the budget for the "
-                f"drain. {ROLLBACK}{connection.shell('kubectl', 'apply', '-f', connection.file_of(budget.name))}"
-            ),
-            connection.in_turn(
+        yield Remedy.of(
+            "remove-budget",
+            rollback=connection.shell("kubectl", "apply", "-f", connection.file_of(budget.name)),
+            command=connection.in_turn(
                 connection.saved("pdb", budget.name, budget.namespace),
                 connection.kubectl("delete", "pdb", budget.name, budget.namespace),
             ),
-            When.LATER,
         )
     if _jobs_only(counted):
         yield _let_finish(budget)
@@ -154,10 +144,6 @@ def _change(budget: Budget, to: Budget) -> str:
     return connection.patch("pdb", budget.name, budget.namespace, _rule(to))
 
 
-def _way_back(budget: Budget) -> str:
-    return f"{ROLLBACK}{_change(budget, budget)}"
-
-
 def _rule(budget: Budget) -> str:
     """A merge patch to the rule of `budget` as JSON text; null removes a field."""
     low, high = _json(budget.min_available), _json(budget.max_unavailable)
@@ -171,32 +157,20 @@ def _json(amount: Amount | None) -> str:
 
 
 def _unhealthy(budget: Budget, counted: Sequence[Pod]) -> Iterable[Remedy]:
-    yield Remedy(
-        "Make its pods Ready first: see why they are not.",
-        connection.shell("kubectl", "describe", "pods", "-n", budget.namespace, *_selected(budget)),
-    )
+    shown = connection.shell("kubectl", "describe", "pods", "-n", budget.namespace, *_selected(budget))
+    yield Remedy.of("ready-pods", command=shown)
     if not budget.always_allows_unhealthy and any(not pod.ready for pod in counted):
-        yield Remedy(
-            "Let pods that are not Ready go (Kubernetes 1.27 and later): they receive no traffic. Ready ones wait.",
-            connection.patch(
-                "pdb", budget.name, budget.namespace, '{"spec": {"unhealthyPodEvictionPolicy": "AlwaysAllow"}}'
-            ),
-            When.LATER,
-        )
+        let_go = '{"spec": {"unhealthyPodEvictionPolicy": "AlwaysAllow"}}'
+        yield Remedy.of("unready-go", command=connection.patch("pdb", budget.name, budget.namespace, let_go))
 
 
 def _without_scale(survey: DrainContext, budget: Budget, counted: Sequence[Pod]) -> Iterable[Remedy]:
     loosened = _loosened(survey, budget, without_scale=True)
-    text = "Waiting does not help, whatever the API's message says."
     if loosened is not None:
-        yield Remedy(
-            f"{text} An absolute minAvailable needs no scale: use one that lets one pod go. {_way_back(budget)}",
-            _change(budget, loosened),
-            When.LATER,
-        )
+        yield Remedy.of("absolute-budget", rollback=_change(budget, budget), command=_change(budget, loosened))
     else:
         show = connection.kubectl("describe", "pdb", budget.name, budget.namespace)
-        yield Remedy(f"{text} Have its owners fix the budget.", show, When.LATER)
+        yield Remedy.of("fix-budget", command=show)
     if _jobs_only(counted):
         yield _let_finish(budget)
 
@@ -206,10 +180,8 @@ def _jobs_only(pods: Sequence[Pod]) -> bool:
 
 
 def _let_finish(budget: Budget) -> Remedy:
-    return Remedy(
-        "Let its pods finish, then plan again.",
-        connection.shell("kubectl", "get", "pods", "-n", budget.namespace, *_selected(budget), "-w"),
-    )
+    watched = connection.shell("kubectl", "get", "pods", "-n", budget.namespace, *_selected(budget), "-w")
+    return Remedy.of("let-finish", command=watched)
 
 
 def _selected(budget: Budget) -> tuple[str, ...]:

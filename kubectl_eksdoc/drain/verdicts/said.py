@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from kubectl_eksdoc.drain.nodes import VALID, natural
+from kubectl_eksdoc.drain.nodes import natural
 from kubectl_eksdoc.drain.outcome import HOLDS, PodVerdict
 from kubectl_eksdoc.drain.policy import EVICTED, DrainPolicy, EvictionMode
 from kubectl_eksdoc.errors import UsageError
@@ -137,7 +137,7 @@ def _first(remedies: tuple[Remedy, ...]) -> tuple[Remedy, ...]:
     more = len(remedies) - MAX_REMEDIES
     if more <= 0:
         return remedies
-    return (*remedies[:MAX_REMEDIES], Remedy(f"Do the same for the others: {more} more are not shown."))
+    return (*remedies[:MAX_REMEDIES], Remedy.of("do-the-same", more=more))
 
 
 def _missing(read: KindRead) -> str:
@@ -149,19 +149,14 @@ def _missing(read: KindRead) -> str:
 def _read_it(read: KindRead, of: Source) -> Remedy:
     name, snapshot = read.resource.full_name, of is Source.SNAPSHOT
     if read.state is ReadState.FORBIDDEN:
-        then = "take the snapshot again" if snapshot else "plan again"
-        return Remedy(
-            f"Get the right to list {name}, then {then}.", shell("kubectl", "auth", "can-i", "list", name, "-A")
-        )
+        asked = shell("kubectl", "auth", "can-i", "list", name, "-A")
+        return Remedy.of("right-to-list", kind=name, snapshot=snapshot, command=asked)
     if read.state is ReadState.NOT_HELD:
-        return Remedy(
-            f"Add {name} to the dump.",
-            f"{shell('kubectl', 'get', name, '-A', '-o', 'json')} > {read.resource.plural}.json",
-        )
+        dump = shell("kubectl", "get", name, "-A", "-o", "json")
+        return Remedy.of("add-kind", kind=name, command=dump, file=read.resource.plural)
     if read.state is ReadState.INVALID:
-        return VALID
-    then = ", then take the snapshot again" if snapshot else ""
-    return Remedy(f"Find out why {name} cannot be listed{then}.", shell("kubectl", "get", name, "-A"))
+        return Remedy.of("valid-dump")
+    return Remedy.of("not-listed", kind=name, snapshot=snapshot, command=shell("kubectl", "get", name, "-A"))
 
 
 # What-if: facts and verdicts as they would be if somebody had changed something. Each assumption is said.

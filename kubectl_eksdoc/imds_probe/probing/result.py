@@ -12,7 +12,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.probing.diagnosis import Answers, Cause, ProbeDiagnosis, diagnosis
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Subject, When, in_order
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject, in_order
 from kubectl_eksdoc.model.kinds import Unknown, missing_rights
 from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.metadata import CONTAINER, PROBE_LABEL, AddressFamily, Network
@@ -348,7 +348,7 @@ def findings_of(plan: ProbePlan, probed: Probed) -> tuple[Finding, ...]:
     found += _unprobed(plan)
     if probed.not_removed or probed.left:
         namespace = plan.manner.namespace
-        found.append(left_finding(Code.of("imds-probe-left"), probed.owner, namespace, probed.left, probed.not_removed))
+        found.append(left_finding("imds-probe-left", probed.owner, namespace, probed.left, probed.not_removed))
     return in_order(found)
 
 
@@ -365,8 +365,7 @@ def _finding(plan: ProbePlan, same: Sequence[ProbedNode]) -> Finding:
     subject, evidence, reach = _subject(plan, same), tuple(_evidence(plan, same)), first.v4.reach
     if reach is Reach.UNKNOWN:
         missing = first.own.missing if isinstance(first.own, Unknown) else ""
-        lacking = missing or "what a pod there measures"
-        return Finding.of("imds-measured/unknown", subject, evidence, why=first.v4.why, lacking=lacking)
+        return Finding.of("imds-measured/unknown", subject, evidence, why=first.v4.why, lacking=missing)
     if reach is Reach.REACHABLE:
         severity = Severity.LOW if first.v4.doubt else Severity.INFO
         return Finding.of("imds-measured/reachable", subject, evidence, severity=severity, why=first.v4.why)
@@ -401,18 +400,11 @@ def _evidence(plan: ProbePlan, same: Sequence[ProbedNode]) -> Iterator[str]:
 
 
 _SOME = 5
-_MEANT = "Keep it where no pod is affected, as AWS recommends. Which pods are affected, and what {} hops would take:"
-_LATER = Remedy("Give what calls AWS a role of its own (EKS Pod Identity or IRSA).", when=When.LATER)
 _REMEDIES: Mapping[Cause, tuple[Remedy, ...]] = {
-    Cause.BLOCKED: (
-        Remedy(
-            "Check the network policies of that namespace, and what sets rules on nodes.",
-            "kubectl get networkpolicies -A",
-        ),
-    ),
-    Cause.DISABLED: (Remedy("Enable HttpEndpoint of the instances, and in what makes them."),),
-    Cause.IN_BETWEEN: (Remedy("Find who answers for 169.254.169.254 there: kube2iam, kiam, a service mesh."),),
-    Cause.NODE: (Remedy("Look for a rule on the node that drops what goes to 169.254.169.254."),),
+    Cause.BLOCKED: (Remedy.of("check-policies"),),
+    Cause.DISABLED: (Remedy.of("enable-endpoint"),),
+    Cause.IN_BETWEEN: (Remedy.of("who-answers"),),
+    Cause.NODE: (Remedy.of("node-rule"),),
 }
 
 
@@ -424,7 +416,8 @@ def _remedies(plan: ProbePlan, same: Sequence[ProbedNode]) -> tuple[Remedy, ...]
     enough = max([2, *limits])  # where two are not enough, one of a pod's ways has more hops than usual
     likes, hops = plan.likes_of(same[0].node), ("--hops", str(enough)) if enough > POD else ()
     which = ("--nodegroup", likes.group) if likes.group else tuple(f"node/{each.node}" for each in same)
-    return Remedy(_MEANT.format(enough), shell("kubectl", "eksdoc", "imds-probe", *which, *hops)), _LATER
+    probe = shell("kubectl", "eksdoc", "imds-probe", *which, *hops)
+    return Remedy.of("keep-hop-limit", enough=enough, command=probe), Remedy.of("own-role")
 
 
 def _unprobed(plan: ProbePlan) -> Iterator[Finding]:

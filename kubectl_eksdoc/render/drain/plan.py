@@ -34,7 +34,7 @@ from kubectl_eksdoc.model import options
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.connection import CommandTarget
-from kubectl_eksdoc.model.findings import Finding, Status, in_order, reached
+from kubectl_eksdoc.model.findings import Code, Finding, Status, in_order, reached
 from kubectl_eksdoc.model.kinds import KindRead
 from kubectl_eksdoc.model.nodes import ControllerOwner, NodeOwner, Pod
 from kubectl_eksdoc.model.options import usual
@@ -375,43 +375,11 @@ POD_SIGN = {
     PodVerdict.UNKNOWN: OPEN,
 }
 
-_BRIEF = {
-    "budget-never-allows": "PDB never allows",
-    "budget-sync-failed": "PDB not computed",
-    "budget-unhealthy": "PDB unhealthy",
-    "budget-exhausted": "PDB allows 0 now",
-    "budget-stale": "PDB status is old",
-    "pod-budget": "PDBs unknown",
-    "pod-several-budgets": "several PDBs",
-    "pod-unmanaged": "bare pod",
-    "pod-emptydir": "emptyDir data",
-    "pod-daemonset-missing": "DaemonSet is gone",
-    "pod-stuck-terminating": "stuck terminating",
-    "pod-returns": "returns to node",
-    "pod-protected": "protected pod",
-    "pod-pending": "pending pod",
-    "pod-hostpath": "hostPath data",
-    "pod-local-volume": "local volume",
-    "pod-ephemeral-volume": "ephemeral volume",
-    "job-would-fail": "Job would fail",
-    "job-loses-work": "Job loses work",
-    "single-replica": "single replica",
-    "no-readiness-gate": "no readiness gate",
-    "needs-nodes": "needs new nodes",
-    "placement-unsure": "placement unsure",
-    "no-place": "no room elsewhere",
-    "only-backend": "only backend",
-    "namespace-terminating": "namespace ends",
-    "node-fargate": "Fargate",
-    "node-auto-mode": "EKS Auto Mode",
-    "node-hybrid": "hybrid node",
-    "node-foreign-drain": "drained by others",
-}
-"""Codes as words where there is room for two or three of them."""
-
 
 def in_brief(code: str) -> str:
-    return _BRIEF.get(code) or code
+    """In two or three words where its record has them."""
+    known = Code.by_name().get(code)
+    return known.brief or code if known is not None else code
 
 
 _BUDGET_WORDS = {

@@ -1,0 +1,118 @@
+"""The texts of findings are in their records: a rule that makes a finding or a remedy gives no sentence for it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.contracts.source import PACKAGE, files, name, text
+
+JUDGING = (*("addon_diff", "check", "coredns_lameduck", "drain", "imds_probe", "interruption", "model", "probes.py"),)
+MAKERS = frozenset({"Finding", "Finding.of", "Remedy", "Remedy.of", "link.fails", "of_change"})
+EVIDENCE = 2
+"""The third of what `Finding.of` takes: what was seen, as it was seen. Its subject, the second, is a name."""
+
+_ENGLISH = re.compile(r"[A-Za-z]{2,}[,:;]? |(?<!^) [A-Za-z]{2,}")
+
+_SCOPES = (ast.FunctionDef, ast.ClassDef)
+
+EXCEPTIONS = {
+    "kubectl_eksdoc/check/checking.py: unknown": "a check asks many questions: each names its own where it asks it",
+    "kubectl_eksdoc/check/checking.py: unread": "as `unknown`",
+    "kubectl_eksdoc/drain/verdicts/said.py: unknown": "as `unknown` of the checks",
+    "kubectl_eksdoc/check/checks/webhooks.py: _stored": "a clause for each of several versions",
+    "kubectl_eksdoc/coredns_lameduck/measuring/findings.py: _lost": "a count for each of several transports",
+    "kubectl_eksdoc/drain/landing/places.py: _new_nodes": "a count for each of several kinds of nodes",
+}
+"""By file and function, with why."""
+
+
+def sentences(tree: ast.Module) -> Iterator[tuple[str, int, str]]:
+    """In which function, at which line, and what."""
+    for function in ast.walk(tree):
+        if not isinstance(function, (ast.FunctionDef, ast.Module)):
+            continue
+        own = [node for part in function.body if not isinstance(part, _SCOPES) for node in _inside(part)]
+        made = {
+            target.id: node.value
+            for node in own
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        for node in own:
+            if isinstance(node, ast.Call) and (maker := ast.unparse(node.func)) in MAKERS:
+                given = [each for at, each in enumerate(node.args) if maker != "Finding.of" or at not in (1, EVIDENCE)]
+                given = given[:1] if maker == "link.fails" else given
+                given += [each.value for each in node.keywords if each.arg not in ("evidence", "root_cause")]
+                for value in given:
+                    value = made.get(value.id, value) if isinstance(value, ast.Name) else value
+                    for said in _texts(value):
+                        if _ENGLISH.search(said):
+                            yield getattr(function, "name", "the module"), node.lineno, said
+
+
+def _inside(node: ast.AST) -> Iterator[ast.AST]:
+    """With what is below it, but in no function of its own."""
+    yield node
+    for each in ast.iter_child_nodes(node):
+        if not isinstance(each, _SCOPES):
+            yield from _inside(each)
+
+
+def _texts(node: ast.AST) -> Iterator[str]:
+    """As far as it puts a text together. What other functions give back they answer for; lists may be joined."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.JoinedStr):
+        yield "".join(str(each.value) if isinstance(each, ast.Constant) else "…" for each in node.values)
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "join":
+        yield from (said for each in node.args for said in _texts(each))
+    elif isinstance(node, ast.GeneratorExp):
+        yield from _texts(node.elt)
+    elif isinstance(node, (ast.IfExp, ast.BoolOp, ast.BinOp, ast.Tuple, ast.List, ast.Starred)):
+        parts = [each for each in ast.iter_child_nodes(node) if isinstance(each, ast.expr)]
+        yield from (said for each in parts if not isinstance(each, ast.Compare) for said in _texts(each))
+
+
+def found() -> Iterator[tuple[str, int, str]]:
+    for top in JUDGING:
+        for path in files(PACKAGE / top) if (PACKAGE / top).is_dir() else [PACKAGE / top]:
+            if re.search(r"Finding|Remedy", text(path)):
+                yield from ((f"{name(path)}: {at}", line, said) for at, line, said in sentences(ast.parse(text(path))))
+
+
+def test_no_rule_puts_a_text_together() -> None:
+    every = list(found())
+    assert [each for each in every if each[0] not in EXCEPTIONS] == []
+    assert EXCEPTIONS.keys() - {at for at, _, _ in every} == set(), "these are none any more"
+
+
+@pytest.mark.parametrize(
+    ("planted", "so"),
+    [
+        ('Finding.of("a/b", subject, count=2, zone=zone)', False),
+        ('Finding.of("a/b", subject, ("it was seen so",))', False),
+        ('Finding.of("a/b", subject, names=", ".join(names), both=" and ".join(names))', False),
+        ('Finding.of("a/b", subject, command=shell("kubectl", "get pods"))', False),
+        ('Finding.of("a/b", subject, then="it may not start again")', True),
+        ('Finding.of("a/b", subject, zone=zone or "zone unknown")', True),
+        ('Finding.of("a/b", subject, left=f"; it ends on {day}")', True),
+        ('Finding.of("a/b", subject, where="; ".join(f"some lie in {name}" for name in old))', True),
+        ('Finding.of("a/b", subject, remedy=(Remedy("Wait for it."),))', True),
+        ('Finding(code, severity, status, subject, f"{what} is gone")', True),
+        ('Remedy(f"Update {name} first." if name else "")', True),
+        ('link.fails("a/b", "a line of evidence", rule="no rule sends it")', True),
+        ('link.fails("a/b", "a line of evidence", rule=rule)', False),
+    ],
+)
+def test_a_text_is_seen(planted: str, so: bool) -> None:
+    assert bool(list(sentences(ast.parse(f"def rule():\n    yield {planted}\n")))) is so
+
+
+def test_a_text_that_was_given_a_name_is_seen() -> None:
+    rule = 'def rule():\n    said = f"{name} is gone"\n    return Finding.of("a/b", subject, said=said)\n'
+    assert list(sentences(ast.parse(rule))) == [("rule", 3, "… is gone")]
