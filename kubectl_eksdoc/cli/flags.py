@@ -9,10 +9,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli.parser import Commands
-from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.frozen import frozen
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 
 OUTPUTS = ("table", "wide", "json", "yaml", "markdown", "html", "name", "junit", "sarif")
 
@@ -147,6 +150,8 @@ def add_to(commands: Commands) -> None:
 
 
 def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
+    from kubectl_eksdoc.cli.surroundings import CommandAnswer
+
     return CommandAnswer(text())
 
 

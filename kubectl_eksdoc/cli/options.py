@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kubectl_eksdoc.cli import values
 from kubectl_eksdoc.cli.confirming import ConfirmationFlags, CountedThing
 from kubectl_eksdoc.cli.flags import HONOURED, OUTPUTS, REFUSED, Flag, FlagValueKind
 from kubectl_eksdoc.cli.parser import Commands, Parser, RefusedFlag, add_flag, add_switch
-from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import BaselineError, EksdocError, UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import permissions
@@ -20,6 +19,7 @@ from kubectl_eksdoc.render.text import Column, Look, plain, rfc3339, wrap
 from kubectl_eksdoc.session.sources import SourceChoice, is_snapshot, read_earlier
 
 if TYPE_CHECKING:
+    from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
     from kubectl_eksdoc.model.baseline import Baseline, SavedResult
     from kubectl_eksdoc.model.cluster import Identity
     from kubectl_eksdoc.model.findings import Code
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 LEVELS = 3
 """Global flags are taken at so many depths: ``kubectl eksdoc HERE drain HERE plan HERE``."""
+
+_EVERYTHING_AT_ONCE = 2**31 - 1
 
 _OUTPUT_HINTS = ("jsonpath", "custom-columns", "go-template", "template")
 
@@ -161,13 +163,13 @@ def add_source_early(parser: argparse.ArgumentParser) -> None:
     add_switch(parser, "--demo", argparse.SUPPRESS, default=argparse.SUPPRESS)
 
 
-def check_source_live(args: argparse.Namespace) -> None:
+def check_source_live(around: CommandContext) -> None:
     """For a command that knows no other source: the flags are taken before it, and must not be passed over.
 
     Raises:
         UsageError: something else than the live cluster was asked for.
     """
-    if not source_from(args).live:
+    if not around.source.live:
         raise UsageError(
             "runs are of the live cluster: --demo and --snapshot do not go with them",
             "To practise: kubectl eksdoc rehearse --serve --demo, and its kubeconfig.",
@@ -188,6 +190,15 @@ def source_from(args: argparse.Namespace) -> SourceChoice:
 
 
 # ``--with`` and ``--without``: rights that are granted only by name, and what is left out of a scope without them.
+
+
+def asked(args: argparse.Namespace, around: CommandContext) -> CommandContext:
+    """With the global flags, and what is to be read. Raises UsageError as `source_from` does."""
+    options = GlobalOptions.from_args(args)
+    if (size := getattr(args, "chunk_size", None)) is not None:
+        connection = replace(options.connection, page_size=size or _EVERYTHING_AT_ONCE)
+        options = replace(options, connection=connection)
+    return replace(around, options=options, source=source_from(args))
 
 
 WITH, WITHOUT = "--with", "--without"
@@ -410,7 +421,9 @@ def refused_beside(flag: str, since: str) -> None:
         raise UsageError(f"--since is about an answer that changes nothing, and {flag} gives another one", "Ask apart.")
 
 
-def earlier(path: str, kind: str, command: str, make: Callable[[SourceChoice], SavedResult]) -> SavedResult | None:
+def earlier(
+    path: str, kind: str, command: str, make: Callable[[CommandContext], SavedResult], around: CommandContext
+) -> SavedResult | None:
     """None where `path` is "". Read before the cluster: that takes longer than finding out that the file is wrong.
     `make`: the same asked of a snapshot.
 
@@ -419,17 +432,17 @@ def earlier(path: str, kind: str, command: str, make: Callable[[SourceChoice], S
     """
     if not path:
         return None
-    return made_of(path, command, make) if is_snapshot(path) else read_earlier(path, kind, command)
+    return made_of(path, command, make, around) if is_snapshot(path) else read_earlier(path, kind, command)
 
 
-def made_of(path: str, command: str, make: Callable[[SourceChoice], Made]) -> Made:
+def made_of(path: str, command: str, make: Callable[[CommandContext], Made], around: CommandContext) -> Made:
     """What `make` answers of the snapshot at `path`.
 
     Raises:
         BaselineError: it answers nothing; the error names the file, as the same may be asked of another source, too.
     """
     try:
-        return make(SourceChoice(snapshot=path))
+        return make(replace(around, source=SourceChoice(snapshot=path)))
     except EksdocError as error:
         saved = f"An answer that was saved will do as well: kubectl eksdoc {command} -o json > FILE"
         hint = f"{error.hint}\n{saved}" if error.hint else saved

@@ -36,7 +36,6 @@ from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.render.addon_update import Sent, UpdateReport, look_again, way_back_text
 from kubectl_eksdoc.session.session import ClusterSession
-from kubectl_eksdoc.session.sources import SourceChoice
 
 # What must be typed before EKS is asked for an update: the cluster and how many fields change; and what weighs most.
 #
@@ -101,7 +100,7 @@ class _Asking:
     around: CommandContext
 
     def reach(self, session: ClusterSession) -> CommandTarget:
-        return replace(opening.reach(self.request, session), ours=applying_to(self.request, session))
+        return replace(opening.reach(self.around, session), ours=applying_to(self.around, session))
 
 
 def applying(request: AddonDiffRequest, apply: Apply, around: CommandContext) -> CommandAnswer:
@@ -109,31 +108,29 @@ def applying(request: AddonDiffRequest, apply: Apply, around: CommandContext) ->
     Raises:
         EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
     """
-    UpdateReport.check(request.options.output)
-    shared.check_live(request.source, apply.dry, _DEMO)
+    UpdateReport.check(around.options.output)
+    shared.check_live(around, apply.dry, _DEMO)
     if not (apply.dry or apply.resume):
         check_writable(around.environ, COMMAND, "addon-diff without --apply reads only")
     asking = _Asking(request, apply, around)
     with opening.explaining(COMMAND):
-        session = opening.opened(request, around, NEEDS)
-        opening.told(session, request.options, around)
+        session = opening.opened(around, NEEDS)
+        opening.told(session, around)
         return _resumed(asking, session) if apply.resume else _applied(asking, session)
 
 
 def again(change: Again, around: CommandContext) -> CommandAnswer:
     """As `applying`."""
-    saved, live = change.saved, SourceChoice()
+    saved = change.saved
     if not change.undo:
-        request = AddonDiffRequest(change.options, live, saved.text("sent", "addon"), "", "NONE", None)
+        request = AddonDiffRequest(saved.text("sent", "addon"), "", "NONE", None)
         return applying(request, Apply(resume=saved.id), around)
     addon, version, values = following.undoing(saved, around)
-    return applying(
-        AddonDiffRequest(change.options, live, addon, version, "NONE", values), Apply(undo=saved.id), around
-    )
+    return applying(AddonDiffRequest(addon, version, "NONE", values), Apply(undo=saved.id), around)
 
 
 def _applied(asking: _Asking, session: ClusterSession) -> CommandAnswer:
-    around, options = asking.around, asking.request.options
+    around = asking.around
     written, ready = shared.new_journal(around), _prepared(asking, session)
     if asking.apply.undo:
         undone = shared.saved(asking.apply.undo, (ADDON_UPDATE, DNS_CHANGE), session, around)
@@ -142,9 +139,9 @@ def _applied(asking: _Asking, session: ClusterSession) -> CommandAnswer:
     if asking.apply.dry:
         around.note(ASKS_EKS_NOTHING)
         failing = exits.FAILS if ready.guards else code((ready.plan,), asking.apply.accepted)
-        return opening.answer(report, options, around, failing)
+        return opening.answer(report, around, failing)
     proposal = _proposal(asking, session, ready, report)
-    found = shared.confirmed(proposal, lambda now: _prepared(asking, now).same, session, _DRIFTED, options, around)
+    found = shared.confirmed(proposal, lambda now: _prepared(asking, now).same, session, _DRIFTED, around)
     return found if isinstance(found, CommandAnswer) else _carried_out(asking, found, ready, report, written)
 
 
@@ -223,7 +220,7 @@ def _carried_out(
     apply, around = asking.apply, asking.around
     call, expected = following.call_of(ready, written), expected_of(ready.plan, ready.sending.keeps)
     with shared.world(written, apply.watch_s, around) as world:
-        what, ports = following.edges(asking.request, session, expected, around)
+        what, ports = following.edges(session, expected, around)
         update = AddonUpdate(call, what, ports, world, what.before(ports))
         said = report.sent, report.changes, report.back
         today = ready.plan.facts.values
@@ -245,7 +242,7 @@ def _resumed(asking: _Asking, session: ClusterSession) -> CommandAnswer:
     following.check_addon(saved, request.addon)
     written = shared.journal(saved.id, around)
     with shared.world(written, apply.watch_s, around) as world:
-        ended = shared.continued(following.again(request, saved, session, world, around), saved, world, around)
+        ended = shared.continued(following.again(saved, session, world, around), saved, world, around)
     sent, back = following.sent_before(saved)
     options = request.given | {"apply": True, "resume": saved.id}
     changes = saved.begun.get("changes", 0)
@@ -263,4 +260,4 @@ def _answer(asking: _Asking, session: ClusterSession, report: UpdateReport, ende
         for line in look_again(asking.request.addon, report.run, ended.id, eks.name, eks.region, reach):
             around.note(f"  {line}")
     done = replace(report, ended=ended)
-    return opening.answer(done, asking.request.options, around, shared.code(ended))
+    return opening.answer(done, around, shared.code(ended))

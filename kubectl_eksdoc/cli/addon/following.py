@@ -12,7 +12,6 @@ from kubectl_eksdoc.aws.eks import AddonUpdates, target_group, updates_of_addon
 from kubectl_eksdoc.changes.addon_update import UPDATE, AddonUpdate, Following, Ports
 from kubectl_eksdoc.changes.engine import World
 from kubectl_eksdoc.cli import applying
-from kubectl_eksdoc.cli.opening import ClusterOptions
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import Drifted, LocalJournalError
 from kubectl_eksdoc.host.journals import ChangeJournalFile
@@ -71,14 +70,12 @@ def begun(
     )
 
 
-def edges(
-    request: ClusterOptions, session: ClusterSession, expected: ExpectedUpdate, around: CommandContext
-) -> tuple[Following, Ports]:
+def edges(session: ClusterSession, expected: ExpectedUpdate, around: CommandContext) -> tuple[Following, Ports]:
     """What is followed, and by which edges."""
     ports = Ports(
         AddonUpdates(session.believed, expected.addon),
         session.objects_now,
-        lambda: pods_now(lambda: around.open_reader(request.source, request.options.connection, None)),
+        lambda: pods_now(around.reader),
         lambda arn: session.require(target_group, arn),
     )
     return Following(expected, affected(expected.addon, session.cluster)), ports
@@ -87,9 +84,7 @@ def edges(
 # An update that was sent before.
 
 
-def again(
-    request: ClusterOptions, saved: SavedChange, session: ClusterSession, world: World, around: CommandContext
-) -> AddonUpdate:
+def again(saved: SavedChange, session: ClusterSession, world: World, around: CommandContext) -> AddonUpdate:
     """
     Raises:
         LocalJournalError: its journal cannot be understood, or it was never sent.
@@ -105,7 +100,7 @@ def again(
             f"update {saved.id} was not started: nothing was sent, and nothing was changed", "Start a new one."
         )
     ident = str(past.answer(UPDATE, "update") or "") or _found_again(saved, expected.addon, session)
-    return AddonUpdate(ident, *edges(request, session, expected, around), world, health)
+    return AddonUpdate(ident, *edges(session, expected, around), world, health)
 
 
 def _found_again(saved: SavedChange, addon: str, session: ClusterSession) -> str:

@@ -20,9 +20,9 @@ from kubectl_eksdoc.changes.dns_change import (
     config_map,
 )
 from kubectl_eksdoc.changes.engine import World
-from kubectl_eksdoc.cli import applying, exits
+from kubectl_eksdoc.cli import applying, exits, opening
 from kubectl_eksdoc.cli.addon import following
-from kubectl_eksdoc.cli.dns.change_options import ADDON, NAME, DnsApply, DnsChangeInvocation, rendered
+from kubectl_eksdoc.cli.dns.change_options import ADDON, NAME, DnsApply, DnsChangeInvocation
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, read_values
 from kubectl_eksdoc.coredns_lameduck.change.lameduck import has_reload
 from kubectl_eksdoc.coredns_lameduck.deployed import corefile_of
@@ -92,7 +92,7 @@ def _updated(
     back = way_back_text(update.back, eks.name, eks.region, file, asking.reach(session))
     said = Sent(ADDON, version, version, report.mode, report.values), len(changing(plan)), back
     call, expected = following.call_of(update, written), expected_of(plan, update.sending.keeps)
-    what, ports = following.edges(asking.request, session, expected, around)
+    what, ports = following.edges(session, expected, around)
     kind = AddonUpdate(call, what, ports, world, what.before(ports))
     first = following.begun(DNS_CHANGE, kind, call, *said, plan.facts.values, session, written, around, **more)
     around.note("from here on EKS does it: Ctrl-C stops only that it is followed")
@@ -122,7 +122,7 @@ def _applied(
     back = back_of_map(str(file), asking.kubectl(session))
     what, around = "Corefile of kube-system/coredns", asking.around
     first = applying.begun(DNS_CHANGE, what, written.id, session, around, **more, wayBack=list(back))
-    maps = maps_of(asking.request.options.connection)
+    maps = maps_of(around.connection)
     kind = DnsChange(MapApply(ready.config, apply.force, maps), looking)
     done = applying.carried(kind, first, world, written, around, apply.undo)
     return done, replace(report, back=back, applied=True)
@@ -136,7 +136,7 @@ def tried(asking: DnsChangeInvocation, apply: DnsApply, ready: Ready) -> tuple[b
     """
     if ready.config is None:
         return False, "there is nothing to try"
-    found = maps_of(asking.request.options.connection).apply(ready.config, apply.force, dry=True)
+    found = maps_of(asking.around.connection).apply(ready.config, apply.force, dry=True)
     if isinstance(found, Conflicting):
         return False, "; ".join(f"{each.field} is {each.owner}'s" for each in found.conflicts)
     return True, "the server would take it"
@@ -150,7 +150,7 @@ def _answer(
     report = replace(report, ended=done.ended, verified=done.verified, after=found)
     if done.left:
         asking.around.note(f"look again: {_again(asking, session, report.run)}")
-    return CommandAnswer(rendered(asking, report), code(report, apply))
+    return opening.answer(report, asking.around, code(report, apply))
 
 
 def code(view: DnsChangeReport, apply: DnsApply) -> int:
@@ -175,7 +175,7 @@ def _lacks(ended: AddonUpdateResult, apply: DnsApply) -> bool:
 
 @contextmanager
 def _pods(asking: DnsChangeInvocation, text: str, world: World) -> Iterator[VerificationEdges]:
-    connection, left_out = asking.request.options.connection, permissions.PROXY.name in asking.request.without
+    connection, left_out = asking.around.connection, permissions.PROXY.name in asking.request.without
     with closing(ResolverPods(connection, _listed(asking))) as resolvers:
         yield VerificationEdges(
             resolvers,
@@ -190,8 +190,7 @@ def _pods(asking: DnsChangeInvocation, text: str, world: World) -> Iterator[Veri
 
 def _listed(asking: DnsChangeInvocation) -> Callable[[], tuple[Pod, ...] | Unknown]:
     def listed() -> tuple[Pod, ...] | Unknown:
-        options, source = asking.request.options, asking.request.source
-        pods = pods_now(lambda: asking.around.open_reader(source, options.connection, None))
+        pods = pods_now(asking.around.reader)
         if isinstance(pods, Unknown):
             return pods
         ours = (pod for pod in pods if is_coredns(pod.namespace, pod.labels))
@@ -226,11 +225,11 @@ def resumed(asking: DnsChangeInvocation, apply: DnsApply, session: ClusterSessio
             sent, back = following.sent_before(saved)
             lines = () if isinstance(back, str) else back.commands
             report = replace(report, mode=sent.mode, values=sent.values, back=lines)
-            kind = DnsChange(following.again(request, saved, session, world, around), looking)
+            kind = DnsChange(following.again(saved, session, world, around), looking)
         else:
             _check_made(saved, after, session)
             report = replace(report, applied=True, back=tuple(map(str, saved.begun.get("wayBack", ()))))
-            kind = DnsChange(MapApply(None, False, maps_of(request.options.connection)), looking)
+            kind = DnsChange(MapApply(None, False, maps_of(around.connection)), looking)
         done = applying.continued(kind, saved, world, around)
     return _answer(asking, apply, session, report, done)
 

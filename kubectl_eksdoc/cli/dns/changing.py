@@ -21,7 +21,6 @@ from kubectl_eksdoc.cli.dns.change_options import (
     DnsChangeInvocation,
     LameduckRequest,
     measured_on,
-    rendered,
 )
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.coredns_lameduck.change.wishes import Wishes
@@ -35,7 +34,6 @@ from kubectl_eksdoc.render.addon.update import update_command
 from kubectl_eksdoc.render.dns_change import commands
 from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
 from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, ClusterSession
-from kubectl_eksdoc.session.sources import SourceChoice
 
 COMMAND = f"{NAME} --apply"
 _ASKS_NOBODY = "a dry run sends no request; --dry-run=server asks the API server"
@@ -49,15 +47,15 @@ def changing(
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
-    DnsChangeReport.check(request.options.output)
+    DnsChangeReport.check(around.options.output)
     asking = DnsChangeInvocation(request, wishes, apply, around)
     if apply is not None:
-        applying.check_live(request.source, apply.dry == "client")
+        applying.check_live(around, apply.dry == "client")
         if not apply.dry and not apply.resume:
             check_writable(around.environ, COMMAND, f"{NAME} without --apply reads only")
     with opening.explaining(COMMAND):
         session = _opened(asking)
-        opening.told(session, request.options, around)
+        opening.told(session, around)
         if apply is not None and apply.resume:
             return change_following.resumed(asking, apply, session)
         return _changed(asking, session)
@@ -68,13 +66,13 @@ def again(change: Again, around: CommandContext) -> CommandAnswer:
     if change.undo and change.saved.text("sent", "addon"):
         return addon.again(change, around)
     apply = DnsApply(undo=change.id) if change.undo else DnsApply(resume=change.id)
-    return changing(LameduckRequest(change.options, SourceChoice(), ()), None, apply, around)
+    return changing(LameduckRequest(()), None, apply, around)
 
 
 def _opened(asking: DnsChangeInvocation) -> ClusterSession:
     objects = tuple(dict.fromkeys((*objects_of(ADDON), *OBJECTS)))
     needs = ClusterNeeds("addon-diff", (*KINDS, kinds.NAMESPACES), objects, aws=AwsUse.REQUIRED)
-    return opening.opened(asking.request, asking.around, needs)
+    return opening.opened(asking.around, needs)
 
 
 def _changed(asking: DnsChangeInvocation, session: ClusterSession) -> CommandAnswer:
@@ -82,12 +80,11 @@ def _changed(asking: DnsChangeInvocation, session: ClusterSession) -> CommandAns
     ready = prepared(asking, session)
     report = _view(asking, session, ready)
     if apply is None:
-        return CommandAnswer(rendered(asking, report), code(asking, report))
+        return opening.answer(report, around, code(asking, report))
     if apply.dry:
         return _dry(asking, apply, ready, report)
     proposal = _proposal(asking, apply, session, ready, report)
-    options = asking.request.options
-    found = applying.confirmed(proposal, lambda now: prepared(asking, now).same, session, _DRIFTED, options, around)
+    found = applying.confirmed(proposal, lambda now: prepared(asking, now).same, session, _DRIFTED, around)
     return (
         found if isinstance(found, CommandAnswer) else change_following.carried_out(asking, apply, found, ready, report)
     )
@@ -174,12 +171,12 @@ def _dry(asking: DnsChangeInvocation, apply: DnsApply, ready: Ready, view: DnsCh
         )
     if apply.dry != "server":
         around.note(ASKS_EKS_NOTHING if ready.change.managed else _ASKS_NOBODY)
-        return CommandAnswer(rendered(asking, view), code(asking, view))
+        return opening.answer(view, around, code(asking, view))
     well, said = change_following.tried(asking, apply, ready)
     around.note(f"dry run: {said}")
     around.note("it proves that the server takes it, and not that CoreDNS does")
     tried = replace(view, tried=said)
-    return CommandAnswer(rendered(asking, tried), code(asking, tried) if well else exits.FAILS)
+    return opening.answer(tried, around, code(asking, tried) if well else exits.FAILS)
 
 
 def code(asking: DnsChangeInvocation, view: DnsChangeReport) -> int:
