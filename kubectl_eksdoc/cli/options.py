@@ -4,96 +4,26 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kubectl_eksdoc.cli import values
 from kubectl_eksdoc.cli.confirming import ConfirmationFlags, CountedThing
-from kubectl_eksdoc.cli.flags import HONOURED, OUTPUTS, REFUSED, Flag, FlagValueKind
-from kubectl_eksdoc.cli.parser import Commands, Parser, RefusedFlag, add_flag, add_switch
+from kubectl_eksdoc.cli.flags import LEVELS, GlobalOptions
+from kubectl_eksdoc.cli.parser import Commands, Parser, add_flag, add_switch
 from kubectl_eksdoc.errors import BaselineError, EksdocError, UsageError
-from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import permissions
-from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.render.text import Column, Look, plain, rfc3339, wrap
 from kubectl_eksdoc.session.sources import SourceChoice, is_snapshot, read_earlier
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
     from kubectl_eksdoc.model.baseline import Baseline, SavedResult
-    from kubectl_eksdoc.model.cluster import Identity
     from kubectl_eksdoc.model.findings import Code
     from kubectl_eksdoc.wiring.stages import Faults
 
 
-LEVELS = 3
-"""Global flags are taken at so many depths: ``kubectl eksdoc HERE drain HERE plan HERE``."""
-
 _EVERYTHING_AT_ONCE = 2**31 - 1
-
-_OUTPUT_HINTS = ("jsonpath", "custom-columns", "go-template", "template")
-
-
-@frozen
-class GlobalOptions:
-    """kubectl's global flags and ours. `connection` holds those that decide how a cluster is reached."""
-
-    connection: Connection = Connection()
-    namespace: str = ""
-    region: str = ""
-    cluster_name: str = ""
-    profile: str = ""
-    output: str = "table"
-    all_namespaces: bool = False
-    no_headers: bool = False
-    no_color: bool = False
-    ascii: bool = False
-    debug: bool = False
-
-    @property
-    def identity(self) -> Identity:
-        """What the user calls the cluster."""
-        from kubectl_eksdoc.model.cluster import Identity
-
-        return Identity(cluster=self.cluster_name, region=self.region)
-
-    @property
-    def with_profile(self) -> tuple[str, ...]:
-        """The words that awscli takes of them; in one where the name alone would be taken for a flag."""
-        if self.profile.startswith("-"):
-            return (f"--profile={self.profile}",)
-        return ("--profile", self.profile) if self.profile else ()
-
-    @staticmethod
-    def add_to(parser: argparse.ArgumentParser, level: int, own: Sequence[str] = ()) -> None:
-        """Add the global flags; `level` is how many commands stand before them. `own`: flags of kubectl that this
-        command honours itself."""
-        for flag in HONOURED:
-            _add(parser, flag, level)
-        for names, why in REFUSED.items():
-            if names.split()[-1] in own:
-                continue
-            parser.add_argument(
-                *names.split(),
-                action=RefusedFlag,
-                nargs="?",  # a switch as well: it is another command's, so that "=true" may stand behind it
-                const=why,
-                default=argparse.SUPPRESS,
-                help=argparse.SUPPRESS,
-            )
-
-    @staticmethod
-    def from_args(args: argparse.Namespace) -> GlobalOptions:
-        """What was given at any level; the last one wins, repeated flags add up."""
-        given: dict[str, Any] = {}
-        for flag in HONOURED:
-            if flag.takes is FlagValueKind.REPEATED:
-                levels = (getattr(args, f"{flag.dest}_{level}", ()) for level in range(LEVELS))
-                given[flag.dest] = tuple(word for words in levels for word in words)
-            elif hasattr(args, flag.dest):
-                given[flag.dest] = getattr(args, flag.dest)
-        connection = {f.name: given.pop(f.name) for f in fields(Connection) if f.name in given}
-        return GlobalOptions(connection=Connection(**connection), **given)
 
 
 def add_command(
@@ -117,29 +47,6 @@ def add_command(
     GlobalOptions.add_to(parser, level, own)
     parser.set_defaults(leaf=parser, command=run)
     return parser
-
-
-def _add(parser: argparse.ArgumentParser, flag: Flag, level: int) -> None:
-    # Without a default: that of a command further right would undo what was given further left.
-    common: dict[str, Any] = {"dest": flag.dest, "default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
-    if flag.takes is FlagValueKind.SWITCH:
-        parser.add_argument(*flag.names, action="switch", **common)
-        return
-    common["metavar"] = flag.metavar
-    if flag.takes is FlagValueKind.REPEATED:
-        parser.add_argument(*flag.names, action="append", **(common | {"dest": f"{flag.dest}_{level}"}))
-    elif flag.takes is FlagValueKind.SECONDS:
-        parser.add_argument(*flag.names, type=values.seconds, **common)
-    elif flag.takes is FlagValueKind.OUTPUT:
-        parser.add_argument(*flag.names, type=_output, **common)
-    else:
-        parser.add_argument(*flag.names, **common)
-
-
-def _output(text: str) -> str:
-    if text.partition("=")[0] in _OUTPUT_HINTS:
-        raise argparse.ArgumentTypeError(f"{text!r} is not supported; use -o json and a JSON tool such as jq")
-    return values.OneOf(OUTPUTS, "output format")(text)
 
 
 # What a reading command reads: a live cluster unless ``--snapshot`` or ``--demo`` says otherwise.

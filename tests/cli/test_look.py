@@ -7,8 +7,8 @@ from typing import TextIO
 
 import pytest
 
+from kubectl_eksdoc.cli.flags import GlobalOptions
 from kubectl_eksdoc.cli.opening import decide
-from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.render.text import Look

@@ -13,7 +13,8 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.amazon.iam import IamPlace
 from kubectl_eksdoc.cli import exits, opening, options, values
 from kubectl_eksdoc.cli.commands import tree
-from kubectl_eksdoc.cli.options import GlobalOptions, add_command, add_source_early, non_empty, opted_from
+from kubectl_eksdoc.cli.flags import GlobalOptions
+from kubectl_eksdoc.cli.options import add_command, add_source_early, non_empty, opted_from
 from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch, add_text
 from kubectl_eksdoc.cli.permissions import rights
 from kubectl_eksdoc.cli.permissions.rights import Grown, Invocation, cautions, doubts, reading, wanted

@@ -19,7 +19,7 @@ from typing import Any
 from kubectl_eksdoc.cli import confirming, exits, opening
 from kubectl_eksdoc.cli.confirming import check_writable
 from kubectl_eksdoc.cli.drain import PlanRequest
-from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.flags import GlobalOptions
 from kubectl_eksdoc.cli.run import new_run, rollback
 from kubectl_eksdoc.cli.run.allowed import check_allowed
 from kubectl_eksdoc.cli.run.carrying import RunAnnotations, RunInvocation, RunRequest, reached_by

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.flags import GlobalOptions
 from kubectl_eksdoc.cli.run.desk import RunController
 from kubectl_eksdoc.cli.run.live import SPEED as DEMO_SPEED
 from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns, ScreenSource
