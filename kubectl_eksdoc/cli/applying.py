@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import exits, opening
-from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Drifted, LocalJournalError, UsageError
 from kubectl_eksdoc.frozen import frozen
@@ -22,7 +21,6 @@ from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import IN_CLUSTER
 from kubectl_eksdoc.render.text import rfc3339
-from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.changes.engine import Kind, Result, World
@@ -35,12 +33,13 @@ if TYPE_CHECKING:  # help must not pay for facts and plans
 R = TypeVar("R", bound="Result")
 
 
-def check_live(source: SourceChoice, dry: bool, practise: str = "") -> None:
+def check_live(around: CommandContext, dry: bool, practise: str = "") -> None:
     """`dry`: it is a dry run of this side; `practise`: a command that shows one on the demo.
 
     Raises:
         UsageError: what cannot be changed is to be.
     """
+    source = around.source
     if source.live or (source.demo and dry):
         return
     what = "--demo" if source.demo else "--snapshot"
@@ -50,9 +49,9 @@ def check_live(source: SourceChoice, dry: bool, practise: str = "") -> None:
     )
 
 
-def applying_to(request: opening.ClusterOptions, session: ClusterSession) -> tuple[str, ...]:
+def applying_to(around: CommandContext, session: ClusterSession) -> tuple[str, ...]:
     """The words that lead a command with --apply to the same cluster; of the demo nothing can be changed."""
-    return ("--demo", "--dry-run") if request.source.demo else opening.reached_by(request, session)
+    return ("--demo", "--dry-run") if around.source.demo else opening.reached_by(around, session)
 
 
 @frozen
@@ -71,7 +70,6 @@ def confirmed(
     same: Callable[[ClusterSession], object],
     session: ClusterSession,
     drifted: str,
-    options: GlobalOptions,
     around: CommandContext,
 ) -> ClusterSession | CommandAnswer:
     """The cluster as it was observed after it was confirmed; an answer where nothing is done. `same`: that of the
@@ -81,11 +79,11 @@ def confirmed(
         UsageError: what was typed is something else.
         Drifted: something is not as it was when it was shown.
     """
-    opening.show(proposal.report, options, around)
+    opening.show(proposal.report, around)
     if proposal.refused is not None:
         why, code = proposal.refused
         around.note(why)
-        return CommandAnswer(as_data(proposal.report, options, around), code)
+        return CommandAnswer(as_data(proposal.report, around), code)
     proposal.confirm()
     again = session.reobserve()
     if identity(again) != identity(session) or same(again) != proposal.same:
@@ -101,9 +99,9 @@ def identity(session: ClusterSession) -> tuple[object, str]:
     return session.cluster.identity, session.believed.cluster.arn
 
 
-def as_data(report: Report, options: GlobalOptions, around: CommandContext) -> str:
+def as_data(report: Report, around: CommandContext) -> str:
     """Nothing on stdout for whoever reads a table: it was shown on stderr."""
-    return opening.answered(report, options, around) if options.output in ("json", "yaml") else ""
+    return opening.answered(report, around) if around.options.output in ("json", "yaml") else ""
 
 
 def new_journal(around: CommandContext) -> ChangeJournalFile:
@@ -164,10 +162,10 @@ def reverted(kind: Kind[R], written: ChangeJournalFile, around: CommandContext) 
     return done
 
 
-def check_context(saved: SavedChange, options: GlobalOptions) -> None:
+def check_context(saved: SavedChange, around: CommandContext) -> None:
     """Raises Drifted: it is of another cluster."""
     context = saved.text("cluster", "context")
-    if (options.connection.context or IN_CLUSTER) != (context or IN_CLUSTER):
+    if (around.connection.context or IN_CLUSTER) != (context or IN_CLUSTER):
         raise Drifted(f"change {saved.id} is of context {context}", "Name that context, or none.")
 
 
@@ -254,7 +252,6 @@ class Again:
 
     saved: SavedChange
     undo: bool
-    options: GlobalOptions
 
     @property
     def id(self) -> str:

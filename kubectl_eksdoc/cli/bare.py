@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli.parser import Commands, Parser, ShowText, add_flag, spelled_out, until_dashes
 from kubectl_eksdoc.errors import UsageError
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 
 REPLAY = "--replay"
 _REPLAYED = "replayed"
@@ -52,7 +56,8 @@ def add_drain(commands: Commands) -> Commands:
 
 
 def _add_shared(parser: Parser, level: int) -> None:
-    from kubectl_eksdoc.cli.options import GlobalOptions, add_source_early
+    from kubectl_eksdoc.cli.flags import GlobalOptions
+    from kubectl_eksdoc.cli.options import add_source_early
 
     GlobalOptions.add_to(parser, level=level)
     add_source_early(parser)
@@ -100,3 +105,32 @@ def flags_alone(argv: Sequence[str], prog: str) -> argparse.Namespace | None:
     except (ShowText, UsageError):
         return None
     return None if extras else args
+
+
+# ``kubectl eksdoc options``: the global flags, kept out of each command's help as kubectl does.
+
+
+def add_options(commands: Commands) -> None:
+    """Add the command; without a help text it is not listed."""
+    parser = commands.add_parser("options", description="List the flags that every command takes.")
+    parser.set_defaults(leaf=parser, command=_shown)
+
+
+def _shown(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
+    from kubectl_eksdoc.cli.surroundings import CommandAnswer
+
+    return CommandAnswer(_text())
+
+
+def _text() -> str:
+    """The flags of kubectl, ours, and those of kubectl that are refused, with the reason."""
+    from kubectl_eksdoc.cli.flags import HONOURED, REFUSED
+
+    width = max(len(flag.shown) for flag in HONOURED) + 2
+    lines = ["Flags of kubectl, before or after the command:"]
+    lines += [f"  {flag.shown:<{width}}{flag.about}" for flag in HONOURED if not flag.ours]
+    lines += ["", "Flags of this tool, before or after the command:"]
+    lines += [f"  {flag.shown:<{width}}{flag.about}" for flag in HONOURED if flag.ours]
+    lines += ["", "Flags of kubectl that are refused:"]
+    lines += [f"  {', '.join(names.split()):<{width}}{why}" for names, why in REFUSED.items()]
+    return "\n".join(lines) + "\n"

@@ -10,12 +10,13 @@ from importlib import import_module
 from kubectl_eksdoc.cli import exits, opening
 from kubectl_eksdoc.cli.applying import Again
 from kubectl_eksdoc.cli.confirming import check_writable
-from kubectl_eksdoc.cli.options import GlobalOptions, add_command
+from kubectl_eksdoc.cli.options import add_command
 from kubectl_eksdoc.cli.parser import Commands
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import LocalJournalError, UsageError
 from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE, METADATA_FIX, PLACEMENT, TEST_PODS, State
 from kubectl_eksdoc.model.connection import IN_CLUSTER
+from kubectl_eksdoc.session.sources import SourceChoice
 
 NAME = "changes"
 VERBS = ("resume", "undo")
@@ -70,13 +71,12 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     from kubectl_eksdoc.render.changes import ChangesReport
     from kubectl_eksdoc.wiring.changes import saved_change, saved_changes
 
-    options = GlobalOptions.from_args(args)
     if not words:
-        ChangesReport.check(options.output)
+        ChangesReport.check(around.options.output)
         keeping = around.edges.keeping("", "", around.environ)
         report = ChangesReport(saved_changes(keeping.environ, keeping.home, _MOST))
         unknown = any(each.state is State.UNKNOWN for each in report.changes)
-        return opening.answer(report, options, around, exits.UNKNOWN if unknown else exits.CLEAN)
+        return opening.answer(report, around, exits.UNKNOWN if unknown else exits.CLEAN)
     if len(words) != 2 or words[0] not in VERBS:
         raise UsageError(
             f"{' '.join(words)!r} is neither resume ID nor undo ID",
@@ -89,12 +89,13 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     if module is None:
         raise LocalJournalError(f"change {ident}: {saved.unknown}")
     again: Callable[[Again, CommandContext], CommandAnswer] = import_module(f"kubectl_eksdoc.cli.{module}").again
-    return again(Again(saved, verb == "undo", _there(options, saved.text("cluster", "context"))), around)
+    return again(Again(saved, verb == "undo"), _there(around, saved.text("cluster", "context")))
 
 
-def _there(options: GlobalOptions, context: str) -> GlobalOptions:
+def _there(around: CommandContext, context: str) -> CommandContext:
     """By the context of the change, where no other is given."""
-    connection = options.connection
+    around, connection = replace(around, source=SourceChoice()), around.connection
     if connection.context or connection.server or context in ("", IN_CLUSTER):
-        return options
-    return replace(options, connection=replace(connection, context=context))
+        return around
+    there = replace(around.options, connection=replace(connection, context=context))
+    return replace(around, options=there)

@@ -66,7 +66,7 @@ COMMANDS: tuple[Command, ...] = (
         "print the ClusterRole and IAM policy that a command needs, or check that you have them",
         "permissions.command.add_to",
     ),
-    Command("options", "", "flags.add_to"),
+    Command("options", "", "bare.add_options"),
 )
 """In the order of the help; a new command is one module with `add_to`, and one line here."""
 

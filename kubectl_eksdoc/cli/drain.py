@@ -12,7 +12,7 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import exits, opening, values
 from kubectl_eksdoc.cli import options as since_options
 from kubectl_eksdoc.cli.declared import add_options, given_of
-from kubectl_eksdoc.cli.options import GlobalOptions, add_command, add_source, source_from
+from kubectl_eksdoc.cli.options import add_command, add_source
 from kubectl_eksdoc.cli.parser import Commands, RefusedFlag, add_flag
 from kubectl_eksdoc.cli.stop_times import stop_times
 from kubectl_eksdoc.cli.streams import ProgressLine
@@ -31,7 +31,7 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.options import options_of
-from kubectl_eksdoc.session.sources import SourceChoice, is_snapshot
+from kubectl_eksdoc.session.sources import is_snapshot
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
 if TYPE_CHECKING:
@@ -45,9 +45,6 @@ if TYPE_CHECKING:
 #
 # kubectl drain's own flags keep their meaning. Two defaults differ, and help says so: DaemonSets' pods are
 # left alone without being asked, and nothing is ever deleted past its budget.
-
-
-_EVERYTHING_AT_ONCE = 2**31 - 1
 
 
 def targeting_from(args: argparse.Namespace, names: Sequence[str]) -> Targeting:
@@ -237,8 +234,6 @@ def add_plan(commands: Commands) -> None:
 class PlanRequest:
     """All that was asked for; `notes` say which flags change nothing, `baseline` and `order_file` are paths or ""."""
 
-    options: GlobalOptions
-    source: SourceChoice
     targeting: Targeting
     policy: DrainPolicy
     notes: tuple[str, ...] = ()
@@ -253,16 +248,14 @@ class PlanRequest:
         return as_given(self.targeting, self.policy, self.baseline, self.order_file)
 
     @staticmethod
-    def from_args(args: argparse.Namespace, words: Sequence[str]) -> PlanRequest:
+    def from_args(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> PlanRequest:
         """
         Raises:
             UsageError: no nodes are named or selected, or what was given does not fit together.
         """
-        options = GlobalOptions.from_args(args)
-        source = source_from(args)
         targeting = targeting_from(args, words)
-        notes = [text for dest, text in _NOTES.items() if hasattr(args, dest)] + _idle(options, source)
-        if targeting.empty and source.demo:
+        notes = [text for dest, text in _NOTES.items() if hasattr(args, dest)] + _idle(around)
+        if targeting.empty and around.source.demo:
             from kubectl_eksdoc.embedded.demo.reader import DEFAULT_NODEGROUP
 
             targeting = Targeting(nodegroups=(DEFAULT_NODEGROUP,))
@@ -273,20 +266,17 @@ class PlanRequest:
                 "Name nodes, or select them: -l SELECTOR, --nodegroup NAME, --older-than v1.33. "
                 "To see a plan without a cluster: --demo",
             )
-        if (size := getattr(args, "chunk_size", None)) is not None:
-            connection = replace(options.connection, page_size=size or _EVERYTHING_AT_ONCE)
-            options = replace(options, connection=connection)
         policy, baseline = policy_from(args), path_of(args.baseline, _SINCE)
         order_file = path_of(args.order_nodes, _ORDER_FILE)
-        return PlanRequest(options, source, targeting, policy, tuple(notes), baseline, order_file)
+        return PlanRequest(targeting, policy, tuple(notes), baseline, order_file)
 
 
-def _idle(options: GlobalOptions, source: SourceChoice) -> list[str]:
+def _idle(around: CommandContext) -> list[str]:
     """Global flags that were given and change nothing for this command and source."""
-    notes = []
-    if options.namespace:
+    notes, source, usual = [], around.source, Connection()
+    if around.options.namespace:
         notes.append("-n changes nothing: the pods of a node are of all namespaces")
-    if options.connection != Connection() and not source.live:
+    if replace(around.connection, page_size=usual.page_size) != usual and not source.live:
         flag = "--demo" if source.demo else "--snapshot"
         notes.append(f"flags for reaching a cluster change nothing with {flag}")
     return notes
@@ -298,34 +288,33 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: CommandCont
     Raises:
         EksdocError: the command line, the dump or the cluster is at fault; the error says which.
     """
-    request = PlanRequest.from_args(args, words)
+    request = PlanRequest.from_args(args, words, around)
     # Imported late: help and errors of usage must not pay for what only a plan needs.
     from kubectl_eksdoc.drain.comparison.comparing import compare
     from kubectl_eksdoc.render.drain.report import DrainReport
 
-    options = request.options
     # First: reading a cluster takes longer than finding out that the file is the wrong one.
     baseline = _baseline(request, around)
     with noting(request, "drain plan", around) as said:
         cluster, plan = answered(request, around, said.append)
     # Whose cluster it is comes first, and then all that is to be said about the answer.
-    opening.identify(cluster, options, around)
+    opening.identify(cluster, around)
     since_options.told(baseline, around)
     tell(
         (
             *said,
-            *opening.contradicted(cluster.identity, options),
+            *opening.contradicted(cluster.identity, around),
             *idle(plan, request.targeting, cluster.identity.server_version),
         ),
         around,
     )
-    reached_by = opening.words(request.source, options, cluster.identity.context)
+    reached_by = opening.words(around, cluster.identity.context)
     comparison = compare(baseline, cluster, plan, request.given) if baseline else None
     if comparison and comparison.doubt:
         tell((f"it is unknown whether the baseline is of this cluster: {comparison.doubt}",), around)
-    aws = options.with_profile
+    aws = around.options.with_profile
     report = DrainReport(plan, cluster, request.given, reached_by=reached_by, aws=aws, comparison=comparison)
-    return opening.answer(report, options, around, exit_code(plan))
+    return opening.answer(report, around, exit_code(plan))
 
 
 @contextmanager
@@ -344,19 +333,18 @@ def answered(request: PlanRequest, around: CommandContext, say: Callable[[str], 
     """As `flows.drain.plan_drain`, with a line on stderr that says how far reading is; `say` as for `stop_times`."""
     from kubectl_eksdoc.flows.drain import plan_drain
 
-    options = request.options
     with ProgressLine(around.stderr) as progress:
-        reader = around.open_reader(request.source, options.connection, progress)
-        return plan_drain(reader, request.targeting, request.policy, options.identity, stops_of(request, around, say))
+        reader, who = around.reader(progress), around.options.identity
+        return plan_drain(reader, request.targeting, request.policy, who, stops_of(around, say))
 
 
-def stops_of(request: PlanRequest, around: CommandContext, say: Callable[[str], object]) -> Stops:
+def stops_of(around: CommandContext, say: Callable[[str], object]) -> Stops:
     """As `stop_times`. What is recorded or made up gives the same plan on all machines."""
-    if not request.source.live:
+    if not around.source.live:
         from kubectl_eksdoc.flows.drain import no_stops
 
         return no_stops
-    return stop_times(request.options.connection, JOURNAL_NAMESPACE, around, say)
+    return stop_times(around.connection, JOURNAL_NAMESPACE, around, say)
 
 
 def _baseline(request: PlanRequest, around: CommandContext) -> Baseline | None:
@@ -368,14 +356,14 @@ def _baseline(request: PlanRequest, around: CommandContext) -> Baseline | None:
     from kubectl_eksdoc.baseline.side import SnapshotOrigin
     from kubectl_eksdoc.drain.comparison.comparing import as_baseline
 
-    def made(source: SourceChoice) -> Baseline:
-        cluster, plan = answered(replace(request, source=source), around, around.note)
+    def made(around: CommandContext) -> Baseline:
+        cluster, plan = answered(request, around, around.note)
         return as_baseline(SnapshotOrigin(request.baseline, __version__, request.given), cluster, plan)
 
     if not request.baseline:
         return None
     if is_snapshot(request.baseline):
-        return since_options.made_of(request.baseline, "drain plan", made)
+        return since_options.made_of(request.baseline, "drain plan", made, around)
     return around.read_baseline(request.baseline)
 
 

@@ -8,11 +8,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from enum import Enum
+from typing import TYPE_CHECKING, Any
 
-from kubectl_eksdoc.cli.parser import Commands
-from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
+from kubectl_eksdoc.cli import values
+from kubectl_eksdoc.cli.parser import RefusedFlag
 from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.connection import Connection
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.model.cluster import Identity
 
 OUTPUTS = ("table", "wide", "json", "yaml", "markdown", "html", "name", "junit", "sarif")
 
@@ -137,26 +143,92 @@ REFUSED: Mapping[str, str] = {
 """Flags of kubectl that are not honoured, by their names; the reason ends the sentence "NAME is not supported: …"."""
 
 
-# ``kubectl eksdoc options``: the global flags, kept out of each command's help as kubectl does.
+LEVELS = 3
+"""Global flags are taken at so many depths: ``kubectl eksdoc HERE drain HERE plan HERE``."""
+
+_OUTPUT_HINTS = ("jsonpath", "custom-columns", "go-template", "template")
 
 
-def add_to(commands: Commands) -> None:
-    """Add the command; without a help text it is not listed."""
-    parser = commands.add_parser("options", description="List the flags that every command takes.")
-    parser.set_defaults(leaf=parser, command=run)
+@frozen
+class GlobalOptions:
+    """kubectl's global flags and ours. `connection` holds those that decide how a cluster is reached."""
+
+    connection: Connection = Connection()
+    namespace: str = ""
+    region: str = ""
+    cluster_name: str = ""
+    profile: str = ""
+    output: str = "table"
+    all_namespaces: bool = False
+    no_headers: bool = False
+    no_color: bool = False
+    ascii: bool = False
+    debug: bool = False
+
+    @property
+    def identity(self) -> Identity:
+        """What the user calls the cluster."""
+        from kubectl_eksdoc.model.cluster import Identity
+
+        return Identity(cluster=self.cluster_name, region=self.region)
+
+    @property
+    def with_profile(self) -> tuple[str, ...]:
+        """The words that awscli takes of them; in one where the name alone would be taken for a flag."""
+        if self.profile.startswith("-"):
+            return (f"--profile={self.profile}",)
+        return ("--profile", self.profile) if self.profile else ()
+
+    @staticmethod
+    def add_to(parser: argparse.ArgumentParser, level: int, own: Sequence[str] = ()) -> None:
+        """Add the global flags; `level` is how many commands stand before them. `own`: flags of kubectl that this
+        command honours itself."""
+        for flag in HONOURED:
+            _add(parser, flag, level)
+        for names, why in REFUSED.items():
+            if names.split()[-1] in own:
+                continue
+            parser.add_argument(
+                *names.split(),
+                action=RefusedFlag,
+                nargs="?",  # a switch as well: it is another command's, so that "=true" may stand behind it
+                const=why,
+                default=argparse.SUPPRESS,
+                help=argparse.SUPPRESS,
+            )
+
+    @staticmethod
+    def from_args(args: argparse.Namespace) -> GlobalOptions:
+        """What was given at any level; the last one wins, repeated flags add up."""
+        given: dict[str, Any] = {}
+        for flag in HONOURED:
+            if flag.takes is FlagValueKind.REPEATED:
+                levels = (getattr(args, f"{flag.dest}_{level}", ()) for level in range(LEVELS))
+                given[flag.dest] = tuple(word for words in levels for word in words)
+            elif hasattr(args, flag.dest):
+                given[flag.dest] = getattr(args, flag.dest)
+        connection = {f.name: given.pop(f.name) for f in fields(Connection) if f.name in given}
+        return GlobalOptions(connection=Connection(**connection), **given)
 
 
-def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
-    return CommandAnswer(text())
+def _add(parser: argparse.ArgumentParser, flag: Flag, level: int) -> None:
+    # Without a default: that of a command further right would undo what was given further left.
+    common: dict[str, Any] = {"dest": flag.dest, "default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
+    if flag.takes is FlagValueKind.SWITCH:
+        parser.add_argument(*flag.names, action="switch", **common)
+        return
+    common["metavar"] = flag.metavar
+    if flag.takes is FlagValueKind.REPEATED:
+        parser.add_argument(*flag.names, action="append", **(common | {"dest": f"{flag.dest}_{level}"}))
+    elif flag.takes is FlagValueKind.SECONDS:
+        parser.add_argument(*flag.names, type=values.seconds, **common)
+    elif flag.takes is FlagValueKind.OUTPUT:
+        parser.add_argument(*flag.names, type=_output, **common)
+    else:
+        parser.add_argument(*flag.names, **common)
 
 
-def text() -> str:
-    """The flags of kubectl, ours, and those of kubectl that are refused, with the reason."""
-    width = max(len(flag.shown) for flag in HONOURED) + 2
-    lines = ["Flags of kubectl, before or after the command:"]
-    lines += [f"  {flag.shown:<{width}}{flag.about}" for flag in HONOURED if not flag.ours]
-    lines += ["", "Flags of this tool, before or after the command:"]
-    lines += [f"  {flag.shown:<{width}}{flag.about}" for flag in HONOURED if flag.ours]
-    lines += ["", "Flags of kubectl that are refused:"]
-    lines += [f"  {', '.join(names.split()):<{width}}{why}" for names, why in REFUSED.items()]
-    return "\n".join(lines) + "\n"
+def _output(text: str) -> str:
+    if text.partition("=")[0] in _OUTPUT_HINTS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not supported; use -o json and a JSON tool such as jq")
+    return values.OneOf(OUTPUTS, "output format")(text)

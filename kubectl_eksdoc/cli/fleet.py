@@ -13,7 +13,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import opening, values
-from kubectl_eksdoc.cli.options import GlobalOptions, source_from
 from kubectl_eksdoc.cli.parser import add_flag, flag_of
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
@@ -93,7 +92,7 @@ def _at_once(text: str) -> int:
     return found
 
 
-def fleet_from(args: argparse.Namespace, beside: Iterable[str] = ()) -> FleetChoice | None:
+def fleet_from(args: argparse.Namespace, around: CommandContext, beside: Iterable[str]) -> FleetChoice | None:
     """None: one cluster is asked. `beside`: what of the command's own flags is about one cluster, by their names in the
     arguments.
 
@@ -107,15 +106,14 @@ def fleet_from(args: argparse.Namespace, beside: Iterable[str] = ()) -> FleetCho
                     f"{flag_of(dest)} is of --fleet, and no fleet is named", "Add --fleet: which clusters."
                 )
         return None
-    if not source_from(args).live:
-        flag = "--demo" if getattr(args, "demo", False) else "--snapshot"
+    if not around.source.live:
+        flag = "--demo" if around.source.demo else "--snapshot"
         raise UsageError(
             f"{flag} is one cluster, and --fleet names many",
             "A file for --fleet may name snapshots: entries with name and snapshot.",
         )
-    options = GlobalOptions.from_args(args)
-    of_one = [name for name in _OF_ONE if getattr(options.connection, name)]
-    of_one += ["cluster_name"] if options.cluster_name else []
+    of_one = [name for name in _OF_ONE if getattr(around.connection, name)]
+    of_one += ["cluster_name"] if around.options.cluster_name else []
     if of_one:
         raise UsageError(
             f"{flag_of(of_one[0])} is of one cluster, and --fleet names many",
@@ -143,9 +141,9 @@ class MemberFlags:
     named: tuple[str, ...] = ()
     joined: tuple[str, ...] = ()
 
-    def words(self, options: GlobalOptions, member: Member) -> tuple[str, ...]:
-        """The command line for `member`. What it says of itself comes before `options`."""
-        return (self.command, *self._given(), *_reach(options, member), "-o", "json")
+    def words(self, around: CommandContext, member: Member) -> tuple[str, ...]:
+        """The command line for `member`. What it says of itself comes before the global flags."""
+        return (self.command, *self._given(), *_reach(around, member), "-o", "json")
 
     def _given(self) -> Iterator[str]:
         for name, value in self.given.items():
@@ -160,23 +158,24 @@ class MemberFlags:
                 yield from (f"--{name}={each}" for each in several)
 
 
-def connection_of(options: GlobalOptions, member: Member) -> Connection:
+def connection_of(around: CommandContext, member: Member) -> Connection:
     """How one of them is reached."""
-    usual = options.connection
+    usual = around.connection
     return replace(usual, context=member.context, kubeconfig=member.kubeconfig or usual.kubeconfig)
 
 
-def _reach(options: GlobalOptions, member: Member) -> tuple[str, ...]:
+def _reach(around: CommandContext, member: Member) -> tuple[str, ...]:
+    options = around.options
     if member.snapshot:
-        return opening.words(SourceChoice(snapshot=member.snapshot), options, "")
+        return opening.words(replace(around, source=SourceChoice(snapshot=member.snapshot)), "")
     own = replace(
         options,
-        connection=connection_of(options, member),
+        connection=connection_of(around, member),
         cluster_name=member.cluster,
         region=member.region or options.region,
         profile=member.profile or options.profile,
     )
-    return opening.with_aws(SourceChoice(), own, member.context)
+    return opening.with_aws(replace(around, options=own), member.context)
 
 
 # The answer of a command about many clusters.
@@ -190,7 +189,6 @@ _OF_FILES = ("@", "./", "../", "/", "~/")
 def over_fleet(
     choice: FleetChoice,
     passed: MemberFlags,
-    options: GlobalOptions,
     around: CommandContext,
     least: Severity | None = None,
 ) -> CommandAnswer:
@@ -206,11 +204,11 @@ def over_fleet(
     from kubectl_eksdoc.render.fleet import FleetReport
     from kubectl_eksdoc.wiring import fleet
 
-    FleetReport.check(options.output)
-    members = _members(choice, options)
-    aside = opening.decide(options, around.stderr, around.environ)
+    FleetReport.check(around.options.output)
+    members = _members(choice, around)
+    aside = opening.decide(around, around.stderr)
     around.note(aside.signs(_first_line(choice, passed, len(members))))
-    asking = around.open_members(partial(passed.words, options), passed.kind, dict(around.environ), choice.timeout_s)
+    asking = around.open_members(partial(passed.words, around), passed.kind, dict(around.environ), choice.timeout_s)
     with ProgressLine(around.stderr) as progress, told_to_stop() as told:
         plan = ask_fleet(
             members,
@@ -218,14 +216,14 @@ def over_fleet(
             choice.at_once,
             told,
             lambda done, names: progress.show(_far(done, len(members), names, aside)),
-            lambda member: fleet.whose(member, connection_of(options, member)),
+            lambda member: fleet.whose(member, connection_of(around, member)),
             Severity.INFO if least is None else least,
         )
     report = FleetReport(plan, passed.command, options={**passed.given, **choice.given})
-    return opening.answer(report, options, around, plan.exit_code)
+    return opening.answer(report, around, plan.exit_code)
 
 
-def _members(choice: FleetChoice, options: GlobalOptions) -> tuple[Member, ...]:
+def _members(choice: FleetChoice, around: CommandContext) -> tuple[Member, ...]:
     from kubectl_eksdoc import fleet as choosing
     from kubectl_eksdoc.host.fleet import named_file, read_fleet
     from kubectl_eksdoc.wiring import fleet
@@ -235,7 +233,7 @@ def _members(choice: FleetChoice, options: GlobalOptions) -> tuple[Member, ...]:
         found = read_fleet(path, choosing.WANTED)
         if all(isinstance(each, Mapping) for each in found):  # whatever the kubeconfig has, they say it themselves
             return choosing.listed(found, (), f"--fleet {path}")
-    contexts = fleet.contexts(options.connection)
+    contexts = fleet.contexts(around.connection)
     if not path:
         return choosing.named(choice.text, contexts)
     if choice.text in contexts:

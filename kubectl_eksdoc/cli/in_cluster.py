@@ -17,7 +17,6 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import applying, exits, opening
 from kubectl_eksdoc.cli.applying import Again
 from kubectl_eksdoc.cli.confirming import ConfirmationFlags, CountedThing, typed_back
-from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.parser import add_flag, add_switch
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import LocalJournalError, UsageError
@@ -137,7 +136,7 @@ class InClusterReady:
     dry: str = ""
 
 
-def shown_or_created(ready: InClusterReady, options: GlobalOptions, around: CommandContext) -> CommandAnswer:
+def shown_or_created(ready: InClusterReady, around: CommandContext) -> CommandAnswer:
     """
     Raises:
         UsageError: something is there already, or what was typed is something else.
@@ -151,16 +150,16 @@ def shown_or_created(ready: InClusterReady, options: GlobalOptions, around: Comm
         around.note(_OWN_IMAGE)
     docs = ready.manifests.docs
     if not ready.inside.apply or ready.dry == "client":
-        return _shown(ready, options, around)
+        return _shown(ready, around)
     away = taken_away(ready.errand, ready.reached_by)
     with opening.explaining(ready.command):
-        ground = around.edges.open_placing(options.connection)
+        ground = around.edges.open_placing(around.connection)
         tried(docs, ground, partial(is_ours, errand=ready.errand), away)
         if ready.dry:
             around.note(f"the server would create all {len(docs)} objects; nothing shows that the image can be pulled")
-            return _shown(ready, options, around)
+            return _shown(ready, around)
         ready.confirm()
-        as_lines = options.output in ("table", "wide")
+        as_lines = around.options.output in ("table", "wide")
         tell = (lambda line: around.say(f"{line}\n")) if as_lines else around.note
         written, errand = applying.new_journal(around), ready.errand
         what = f"{OBJECTS.said(len(docs))} of {errand.name} in {errand.namespace}"
@@ -172,7 +171,7 @@ def shown_or_created(ready: InClusterReady, options: GlobalOptions, around: Comm
             return _broken_off(done, around)
     for line in ready.manifests.rows:
         around.note(line)
-    return _shown(ready, options, around, quiet=as_lines)
+    return _shown(ready, around, quiet=as_lines)
 
 
 def _broken_off(done: Placed, around: CommandContext) -> CommandAnswer:
@@ -180,8 +179,8 @@ def _broken_off(done: Placed, around: CommandContext) -> CommandAnswer:
     return CommandAnswer("", exits.STOPPED)
 
 
-def _shown(ready: InClusterReady, options: GlobalOptions, around: CommandContext, quiet: bool = False) -> CommandAnswer:
-    return CommandAnswer("" if quiet else opening.answered(ready.manifests, options, around), exits.CLEAN)
+def _shown(ready: InClusterReady, around: CommandContext, quiet: bool = False) -> CommandAnswer:
+    return CommandAnswer("" if quiet else opening.answered(ready.manifests, around), exits.CLEAN)
 
 
 def again(change: Again, around: CommandContext) -> CommandAnswer:
@@ -201,11 +200,11 @@ def again(change: Again, around: CommandContext) -> CommandAnswer:
     docs, away, context = saved.begun.get("objects"), saved.text("away"), saved.text("cluster", "context")
     if not isinstance(docs, list):
         raise LocalJournalError(f"the journal of change {change.id} cannot be understood: it names no objects")
-    applying.check_context(saved, change.options)
+    applying.check_context(saved, around)
     count, does = len(docs), "delete" if change.undo else "create"
     around.note(f"{saved.text('what')}, begun at {saved.text('at')}:")
     typed_back(f"{change.id} {count}", f"to {does} {OBJECTS.said(count)} in {context}", around.ask)
-    ground, written = around.edges.open_placing(change.options.connection), applying.journal(change.id, around)
+    ground, written = around.edges.open_placing(around.connection), applying.journal(change.id, around)
     with opening.explaining(command) if command in rights.BY_COMMAND else nullcontext():
         if change.undo:
             done = applying.reverted(Removal(docs, ground, around.note, away), written, around)

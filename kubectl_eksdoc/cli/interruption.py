@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, opening, values
 from kubectl_eksdoc.cli import options as shared_options
-from kubectl_eksdoc.cli.options import GlobalOptions, add_command, add_source, non_empty, source_from, without_from
+from kubectl_eksdoc.cli.options import add_command, add_source, non_empty, without_from
 from kubectl_eksdoc.cli.parser import Commands, add_flag
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import permissions
-from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.interruption.plan import InterruptionPlan
@@ -40,8 +39,6 @@ class _Request:
     """`printed`: the document that is asked for, "" for the answer itself. `queue` and `stack` are "" for the names
     that follow from what is there. `accepted`: finding codes that may be unknown; `without`: opt-ins left out."""
 
-    options: GlobalOptions
-    source: SourceChoice
     printed: str
     queue: str
     stack: str
@@ -57,8 +54,6 @@ class _Request:
         if words:
             raise UsageError(f"{words[0]!r} is not understood: it is about the whole cluster", "Name nothing.")
         request = _Request(
-            GlobalOptions.from_args(args),
-            source_from(args),
             args.print or "",
             args.queue or "",
             args.stack_name or "",
@@ -189,17 +184,16 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     from kubectl_eksdoc.render.interruption.report import InterruptionReport
 
     request = _Request.from_args(args, words)
-    options = request.options
-    InterruptionReport.check(options.output)
+    InterruptionReport.check(around.options.output)
     with opening.explaining(NAME):
-        session = opening.opened(request, around, NEEDS)
-        wish = InterruptionOptions(request.queue, request.stack, opening.reached_by(request, session))
+        session = opening.opened(around, NEEDS)
+        wish = InterruptionOptions(request.queue, request.stack, opening.reached_by(around, session))
         plan = look_at_interruption(session, wish, permissions.PROXY.name not in request.without)
-    opening.told(session, options, around)
+    opening.told(session, around)
     if request.printed:
         return _printed(plan, request, around)
     report = InterruptionReport(plan, options=request.given, recognised=session.recognised)
-    return opening.answer(report, options, around, opening.code(plan.findings, request.accepted))
+    return opening.answer(report, around, opening.code(plan.findings, request.accepted))
 
 
 def _printed(plan: InterruptionPlan, request: _Request, around: CommandContext) -> CommandAnswer:

@@ -102,7 +102,7 @@ def _process(stdout: TextIO, stderr: TextIO) -> CommandContext:
 
 def _asked(argv: Sequence[str], prog: str, around: CommandContext) -> Callable[[], CommandAnswer]:
     """What `argv` asks for, parsed and ready to be called."""
-    from kubectl_eksdoc.cli import bare, screen
+    from kubectl_eksdoc.cli import bare, options, screen
     from kubectl_eksdoc.cli.parser import ShowText, first_unknown, spelled_out, strays, unknown_flag, until_dashes
     from kubectl_eksdoc.cli.surroundings import CommandAnswer
 
@@ -132,7 +132,7 @@ def _asked(argv: Sequence[str], prog: str, around: CommandContext) -> Callable[[
             raise leaf.without_command()
         return partial(screen.open_screens, args, leaf, around)
     bare.check_no_replay(args, leaf)
-    return partial(args.command, args, words, around)
+    return partial(args.command, args, words, options.asked(args, around))
 
 
 def _alone(argv: Sequence[str]) -> tuple[str, ...] | None:

@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from kubectl_eksdoc.cli import exits
 from kubectl_eksdoc.cli.flags import HONOURED, Flag, FlagValueKind
-from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.streams import ProgressLine, say
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.connection import IN_CLUSTER, CommandTarget, Connection
 from kubectl_eksdoc.render.text import Look
-from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.model.cluster import Cluster, Identity
@@ -25,29 +23,16 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.session.session import ClusterNeeds, ClusterSession
 
 
-class ClusterOptions(Protocol):
-    """What every such command is asked with: whose cluster."""
-
-    @property
-    def options(self) -> GlobalOptions: ...
-
-    @property
-    def source(self) -> SourceChoice: ...
-
-
-def opened(request: ClusterOptions, around: CommandContext, needs: ClusterNeeds) -> ClusterSession:
+def opened(around: CommandContext, needs: ClusterNeeds) -> ClusterSession:
     """Its cluster is read, with a line on stderr that says how far it is.
 
     Raises:
         EksdocError: the cluster or the snapshot cannot be read, or AWS describes another one.
     """
-    from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.session.session import SessionRequest
 
-    options = request.options
-    wanted = AwsRequest(options.cluster_name, options.region, options.profile)
     with ProgressLine(around.stderr) as progress:
-        session = around.open_session(SessionRequest(request.source, options.connection, wanted, needs, progress))
+        session = around.open_session(SessionRequest(around.source, around.connection, around.aws, needs, progress))
         _ = session.cluster
     return session
 
@@ -70,48 +55,49 @@ _SECRET = "token"
 _USUAL = Connection()
 
 
-def words(source: SourceChoice, options: GlobalOptions, context: str) -> tuple[str, ...]:
+def words(around: CommandContext, context: str) -> tuple[str, ...]:
     """Flags as they were given, with `context` in place of "the current one", and never a token."""
+    source, connection = around.source, around.connection
     if source.demo:
         return ("--demo",)
     if source.snapshot:
         return _with("--snapshot", source.snapshot)
-    found = [word for flag in HONOURED for word in _given(flag, options.connection)]
-    named = options.connection.context or options.connection.server or context in ("", IN_CLUSTER)
+    found = [word for flag in HONOURED for word in _given(flag, connection)]
+    named = connection.context or connection.server or context in ("", IN_CLUSTER)
     return tuple(found) if named else (*_with("--context", context), *found)
 
 
-def with_aws(source: SourceChoice, options: GlobalOptions, context: str) -> tuple[str, ...]:
+def with_aws(around: CommandContext, context: str) -> tuple[str, ...]:
     """The same for a command that asks AWS, too."""
+    options = around.options
     aws = {"--cluster-name": options.cluster_name, "--region": options.region, "--profile": options.profile}
-    return (*words(source, options, context), *(word for flag in aws if aws[flag] for word in _with(flag, aws[flag])))
+    return (*words(around, context), *(word for flag in aws if aws[flag] for word in _with(flag, aws[flag])))
 
 
-def reached_by(request: ClusterOptions, world: WasRead | ClusterSession) -> tuple[str, ...]:
+def reached_by(around: CommandContext, world: WasRead | ClusterSession) -> tuple[str, ...]:
     """The words that lead to the same cluster once more, for a command that asks AWS, too."""
-    return with_aws(request.source, request.options, world.cluster.identity.context)
+    return with_aws(around, world.cluster.identity.context)
 
 
-def reach(request: ClusterOptions, world: WasRead | ClusterSession) -> CommandTarget:
+def reach(around: CommandContext, world: WasRead | ClusterSession) -> CommandTarget:
     """By which words a command that is proposed leads to the same cluster. Of the demo nothing can be changed, and a
     snapshot does not say how its cluster is reached."""
-    source, options = request.source, request.options
-    plain = words(source, options, world.cluster.identity.context)
-    if source.demo:
+    plain = words(around, world.cluster.identity.context)
+    if around.source.demo:
         return CommandTarget(plain, (), (*plain, "--dry-run"))
-    if not source.live:
+    if not around.source.live:
         return CommandTarget(plain)
-    ours = reached_by(request, world)
+    ours = reached_by(around, world)
     of_kubeconfig = getattr(world, "profile", "")
-    aws = options.with_profile or (("--profile", of_kubeconfig) if of_kubeconfig else ())
+    aws = around.options.with_profile or (("--profile", of_kubeconfig) if of_kubeconfig else ())
     return CommandTarget(ours, plain, ours, aws)
 
 
-def for_kubectl(request: ClusterOptions, world: WasRead | ClusterSession) -> tuple[str, ...]:
+def for_kubectl(around: CommandContext, world: WasRead | ClusterSession) -> tuple[str, ...]:
     """The words by which kubectl changes no other cluster; of the demo and of a snapshot the name of their context."""
     context = world.cluster.identity.context
-    if request.source.live:
-        return words(request.source, request.options, context)
+    if around.source.live:
+        return words(around, context)
     return _with("--context", context) if context else ()
 
 
@@ -144,19 +130,20 @@ class WasRead:
     denied: tuple[str, ...] = ()
 
 
-def told(world: WasRead | ClusterSession, options: GlobalOptions, around: CommandContext) -> None:
+def told(world: WasRead | ClusterSession, around: CommandContext) -> None:
     """On stderr: which cluster it was, what AWS refused, and what it was asked if somebody looks for a fault."""
-    identify(world.cluster, options, around)
-    for note in contradicted(world.cluster.identity, options):
+    identify(world.cluster, around)
+    for note in contradicted(world.cluster.identity, around):
         around.note(f"note: {note}")
     if world.denied:
         around.note(f"AWS does not let you {', '.join(world.denied)}: what only these tell is unknown")
-    if options.debug and world.calls:
+    if around.options.debug and world.calls:
         around.note(f"debug: {world.calls}")
 
 
-def contradicted(identity: Identity, options: GlobalOptions) -> list[str]:
+def contradicted(identity: Identity, around: CommandContext) -> list[str]:
     """Notes on names of the command line that are not those of the cluster that was read."""
+    options = around.options
     pairs = (
         ("--region", options.region, identity.region),
         ("--cluster-name", options.cluster_name, identity.cluster),
@@ -190,11 +177,13 @@ WIDTH = 120
 _SIGNS = "·…–→✓"
 
 
-def decide(options: GlobalOptions, stream: TextIO, environ: Mapping[str, str]) -> Look:
-    """Colours only on a terminal, unless ``--no-color``, NO_COLOR (https://no-color.org) or TERM=dumb forbid them.
+def decide(around: CommandContext, of: TextIO | None = None) -> Look:
+    """On `of`, by default stdout. Colours only on a terminal, unless ``--no-color``, NO_COLOR (https://no-color.org) or
+    TERM=dumb forbid them.
 
     A stream that cannot encode our signs gets ASCII.
     """
+    options, stream, environ = around.options, of or around.stdout, around.environ
     terminal = stream.isatty()
     plain = options.no_color or bool(environ.get("NO_COLOR")) or environ.get("TERM") == "dumb"
     return Look(
@@ -205,26 +194,26 @@ def decide(options: GlobalOptions, stream: TextIO, environ: Mapping[str, str]) -
     )
 
 
-def answered(report: Report, options: GlobalOptions, around: CommandContext) -> str:
+def answered(report: Report, around: CommandContext) -> str:
     """The text for stdout, in the format that was asked for."""
-    return report.render(options.output, decide(options, around.stdout, around.environ))
+    return report.render(around.options.output, decide(around))
 
 
-def answer(report: Report, options: GlobalOptions, around: CommandContext, code: int = exits.CLEAN) -> CommandAnswer:
-    return CommandAnswer(answered(report, options, around), code)
+def answer(report: Report, around: CommandContext, code: int = exits.CLEAN) -> CommandAnswer:
+    return CommandAnswer(answered(report, around), code)
 
 
-def identify(cluster: Cluster, options: GlobalOptions, around: CommandContext) -> None:
+def identify(cluster: Cluster, around: CommandContext) -> None:
     """On stderr, which cluster it is."""
     from kubectl_eksdoc.render.identity import identity_line
 
-    around.note(identity_line(cluster, around.now(), decide(options, around.stderr, around.environ)))
+    around.note(identity_line(cluster, around.now(), decide(around, around.stderr)))
 
 
-def show(report: Report, options: GlobalOptions, around: CommandContext) -> None:
+def show(report: Report, around: CommandContext) -> None:
     """On stderr, before anything is done: it is no answer."""
-    look = decide(options, around.stderr, around.environ)
-    say(around.stderr, f"{report.render('wide' if options.output == 'wide' else 'table', look)}\n")
+    output = "wide" if around.options.output == "wide" else "table"
+    say(around.stderr, f"{report.render(output, decide(around, around.stderr))}\n")
 
 
 def _width(stream: TextIO, environ: Mapping[str, str]) -> int:

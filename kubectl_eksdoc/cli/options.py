@@ -4,94 +4,26 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kubectl_eksdoc.cli import values
 from kubectl_eksdoc.cli.confirming import ConfirmationFlags, CountedThing
-from kubectl_eksdoc.cli.flags import HONOURED, OUTPUTS, REFUSED, Flag, FlagValueKind
-from kubectl_eksdoc.cli.parser import Commands, Parser, RefusedFlag, add_flag, add_switch
-from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
+from kubectl_eksdoc.cli.flags import LEVELS, GlobalOptions
+from kubectl_eksdoc.cli.parser import Commands, Parser, add_flag, add_switch
 from kubectl_eksdoc.errors import BaselineError, EksdocError, UsageError
-from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import permissions
-from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.render.text import Column, Look, plain, rfc3339, wrap
 from kubectl_eksdoc.session.sources import SourceChoice, is_snapshot, read_earlier
 
 if TYPE_CHECKING:
+    from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
     from kubectl_eksdoc.model.baseline import Baseline, SavedResult
-    from kubectl_eksdoc.model.cluster import Identity
     from kubectl_eksdoc.model.findings import Code
     from kubectl_eksdoc.wiring.stages import Faults
 
 
-LEVELS = 3
-"""Global flags are taken at so many depths: ``kubectl eksdoc HERE drain HERE plan HERE``."""
-
-_OUTPUT_HINTS = ("jsonpath", "custom-columns", "go-template", "template")
-
-
-@frozen
-class GlobalOptions:
-    """kubectl's global flags and ours. `connection` holds those that decide how a cluster is reached."""
-
-    connection: Connection = Connection()
-    namespace: str = ""
-    region: str = ""
-    cluster_name: str = ""
-    profile: str = ""
-    output: str = "table"
-    all_namespaces: bool = False
-    no_headers: bool = False
-    no_color: bool = False
-    ascii: bool = False
-    debug: bool = False
-
-    @property
-    def identity(self) -> Identity:
-        """What the user calls the cluster."""
-        from kubectl_eksdoc.model.cluster import Identity
-
-        return Identity(cluster=self.cluster_name, region=self.region)
-
-    @property
-    def with_profile(self) -> tuple[str, ...]:
-        """The words that awscli takes of them; in one where the name alone would be taken for a flag."""
-        if self.profile.startswith("-"):
-            return (f"--profile={self.profile}",)
-        return ("--profile", self.profile) if self.profile else ()
-
-    @staticmethod
-    def add_to(parser: argparse.ArgumentParser, level: int, own: Sequence[str] = ()) -> None:
-        """Add the global flags; `level` is how many commands stand before them. `own`: flags of kubectl that this
-        command honours itself."""
-        for flag in HONOURED:
-            _add(parser, flag, level)
-        for names, why in REFUSED.items():
-            if names.split()[-1] in own:
-                continue
-            parser.add_argument(
-                *names.split(),
-                action=RefusedFlag,
-                nargs="?",  # a switch as well: it is another command's, so that "=true" may stand behind it
-                const=why,
-                default=argparse.SUPPRESS,
-                help=argparse.SUPPRESS,
-            )
-
-    @staticmethod
-    def from_args(args: argparse.Namespace) -> GlobalOptions:
-        """What was given at any level; the last one wins, repeated flags add up."""
-        given: dict[str, Any] = {}
-        for flag in HONOURED:
-            if flag.takes is FlagValueKind.REPEATED:
-                levels = (getattr(args, f"{flag.dest}_{level}", ()) for level in range(LEVELS))
-                given[flag.dest] = tuple(word for words in levels for word in words)
-            elif hasattr(args, flag.dest):
-                given[flag.dest] = getattr(args, flag.dest)
-        connection = {f.name: given.pop(f.name) for f in fields(Connection) if f.name in given}
-        return GlobalOptions(connection=Connection(**connection), **given)
+_EVERYTHING_AT_ONCE = 2**31 - 1
 
 
 def add_command(
@@ -117,29 +49,6 @@ def add_command(
     return parser
 
 
-def _add(parser: argparse.ArgumentParser, flag: Flag, level: int) -> None:
-    # Without a default: that of a command further right would undo what was given further left.
-    common: dict[str, Any] = {"dest": flag.dest, "default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
-    if flag.takes is FlagValueKind.SWITCH:
-        parser.add_argument(*flag.names, action="switch", **common)
-        return
-    common["metavar"] = flag.metavar
-    if flag.takes is FlagValueKind.REPEATED:
-        parser.add_argument(*flag.names, action="append", **(common | {"dest": f"{flag.dest}_{level}"}))
-    elif flag.takes is FlagValueKind.SECONDS:
-        parser.add_argument(*flag.names, type=values.seconds, **common)
-    elif flag.takes is FlagValueKind.OUTPUT:
-        parser.add_argument(*flag.names, type=_output, **common)
-    else:
-        parser.add_argument(*flag.names, **common)
-
-
-def _output(text: str) -> str:
-    if text.partition("=")[0] in _OUTPUT_HINTS:
-        raise argparse.ArgumentTypeError(f"{text!r} is not supported; use -o json and a JSON tool such as jq")
-    return values.OneOf(OUTPUTS, "output format")(text)
-
-
 # What a reading command reads: a live cluster unless ``--snapshot`` or ``--demo`` says otherwise.
 
 
@@ -161,13 +70,13 @@ def add_source_early(parser: argparse.ArgumentParser) -> None:
     add_switch(parser, "--demo", argparse.SUPPRESS, default=argparse.SUPPRESS)
 
 
-def check_source_live(args: argparse.Namespace) -> None:
+def check_source_live(around: CommandContext) -> None:
     """For a command that knows no other source: the flags are taken before it, and must not be passed over.
 
     Raises:
         UsageError: something else than the live cluster was asked for.
     """
-    if not source_from(args).live:
+    if not around.source.live:
         raise UsageError(
             "runs are of the live cluster: --demo and --snapshot do not go with them",
             "To practise: kubectl eksdoc rehearse --serve --demo, and its kubeconfig.",
@@ -188,6 +97,15 @@ def source_from(args: argparse.Namespace) -> SourceChoice:
 
 
 # ``--with`` and ``--without``: rights that are granted only by name, and what is left out of a scope without them.
+
+
+def asked(args: argparse.Namespace, around: CommandContext) -> CommandContext:
+    """With the global flags, and what is to be read. Raises UsageError as `source_from` does."""
+    options = GlobalOptions.from_args(args)
+    if (size := getattr(args, "chunk_size", None)) is not None:
+        connection = replace(options.connection, page_size=size or _EVERYTHING_AT_ONCE)
+        options = replace(options, connection=connection)
+    return replace(around, options=options, source=source_from(args))
 
 
 WITH, WITHOUT = "--with", "--without"
@@ -410,7 +328,9 @@ def refused_beside(flag: str, since: str) -> None:
         raise UsageError(f"--since is about an answer that changes nothing, and {flag} gives another one", "Ask apart.")
 
 
-def earlier(path: str, kind: str, command: str, make: Callable[[SourceChoice], SavedResult]) -> SavedResult | None:
+def earlier(
+    path: str, kind: str, command: str, make: Callable[[CommandContext], SavedResult], around: CommandContext
+) -> SavedResult | None:
     """None where `path` is "". Read before the cluster: that takes longer than finding out that the file is wrong.
     `make`: the same asked of a snapshot.
 
@@ -419,17 +339,17 @@ def earlier(path: str, kind: str, command: str, make: Callable[[SourceChoice], S
     """
     if not path:
         return None
-    return made_of(path, command, make) if is_snapshot(path) else read_earlier(path, kind, command)
+    return made_of(path, command, make, around) if is_snapshot(path) else read_earlier(path, kind, command)
 
 
-def made_of(path: str, command: str, make: Callable[[SourceChoice], Made]) -> Made:
+def made_of(path: str, command: str, make: Callable[[CommandContext], Made], around: CommandContext) -> Made:
     """What `make` answers of the snapshot at `path`.
 
     Raises:
         BaselineError: it answers nothing; the error names the file, as the same may be asked of another source, too.
     """
     try:
-        return make(SourceChoice(snapshot=path))
+        return make(replace(around, source=SourceChoice(snapshot=path)))
     except EksdocError as error:
         saved = f"An answer that was saved will do as well: kubectl eksdoc {command} -o json > FILE"
         hint = f"{error.hint}\n{saved}" if error.hint else saved

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from kubectl_eksdoc.cli.completion import add_under, answer, done, is_dry, located, would
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
+from kubectl_eksdoc.cli.flags import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.parser import Commands
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.host.completers import EntryPoint, EntryPointState, entry_points

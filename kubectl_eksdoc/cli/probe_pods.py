@@ -8,7 +8,6 @@ from kubectl_eksdoc.changes.owned_pods import F, OwnedPods
 from kubectl_eksdoc.cli import applying, exits, rights
 from kubectl_eksdoc.cli.applying import Again
 from kubectl_eksdoc.cli.confirming import typed_back
-from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.rights import Right
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Drifted, Forbidden, LocalJournalError
@@ -33,14 +32,14 @@ class ClockAround:
         return self._around.sleep(seconds)
 
 
-def check_allowed(needed: Iterable[tuple[Right, str]], options: GlobalOptions, around: CommandContext) -> None:
+def check_allowed(needed: Iterable[tuple[Right, str]], around: CommandContext) -> None:
     """`needed`: rights, each in a namespace.
 
     Raises:
         Forbidden: rights are missing without which nothing can be measured, or not be deleted; it names all of them.
     """
     asked = {right.at(where): str(right) for right, where in needed}
-    missing = around.edges.denied(options.connection, tuple(asked))
+    missing = around.edges.denied(around.connection, tuple(asked))
     if missing:
         said = "; ".join(each.said for each in missing)
         raise Forbidden(f"the cluster does not let you: {said}", "Nothing was done.", asked[missing[0]])
@@ -98,10 +97,10 @@ def again(change: Again, around: CommandContext) -> CommandAnswer:
     if not change.undo:
         undo = f"What it left is removed by: kubectl eksdoc changes undo {change.id}"
         raise LocalJournalError(f"{saved.text('what')} is not continued: run it again", undo)
-    applying.check_context(saved, change.options)
+    applying.check_context(saved, around)
     typed_back(f"{change.id}", f"to delete ConfigMap {owner} in {namespace} of {context} with its pods", around.ask)
     marks = coredns.MARKS if saved.text("label") == coredns.MARKS.label else metadata.MARKS
-    ground = around.edges.open_ground(change.options.connection, namespace, marks)
+    ground = around.edges.open_ground(around.connection, namespace, marks)
     gone = ProbeOwner(saved.text("probe"), owner, "")
     pods = OwnedPods(owner, lambda: removed(gone, ground, ClockAround(around)))
     done = applying.reverted(pods, applying.journal(change.id, around), around)

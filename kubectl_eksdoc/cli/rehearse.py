@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from kubectl_eksdoc.cli import drain, exits, opening, values
 from kubectl_eksdoc.cli import options as fault_options
 from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, stops_of, tell
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, add_command, add_source, source_from
+from kubectl_eksdoc.cli.flags import LEVELS
+from kubectl_eksdoc.cli.options import add_command, add_source
 from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
@@ -73,35 +74,33 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Command
         EksdocError: the command line, the dump or the cluster is at fault; the error says which.
     """
     if fault_options.wants_list(args):
-        look = opening.decide(GlobalOptions.from_args(args), around.stdout, around.environ)
+        look = opening.decide(around)
         return CommandAnswer(fault_options.listed(look))
     if args.serve:
         return _serve(args, words, around)
     if args.speed is not None or args.kubeconfig_out is not None:
         flag = "--speed" if args.speed is not None else "--kubeconfig-out"
         raise UsageError(f"{flag} is for --serve: without it virtual time takes no time")
-    request = PlanRequest.from_args(args, words)
+    request = PlanRequest.from_args(args, words, around)
     faults = fault_options.faults_from(args)
     from kubectl_eksdoc.flows.rehearse import rehearse
     from kubectl_eksdoc.render.rehearsal import RehearsalReport
 
-    options = request.options
+    options = around.options
     with drain.noting(request, "rehearse", around) as said:
         with ProgressLine(around.stderr) as progress:
-            stage = around.open_stage(request.source, options.connection, progress, faults)
-        stops = stops_of(request, around, said.append)
+            stage = around.open_stage(around.source, around.connection, progress, faults)
+        stops = stops_of(around, said.append)
         cluster, rehearsal = rehearse(stage, request.targeting, request.policy, options.identity, stops=stops)
-    opening.identify(cluster, options, around)
+    opening.identify(cluster, around)
     tell((*said, *drain.idle(rehearsal.plan, request.targeting, cluster.identity.server_version)), around)
     asked = request.given | fault_options.as_given(faults)
-    to_cluster = opening.words(request.source, options, cluster.identity.context)
+    to_cluster = opening.words(around, cluster.identity.context)
     report = RehearsalReport(rehearsal, cluster, asked, to_cluster=to_cluster, aws=options.with_profile)
-    text = opening.answered(report, options, around)
-    return CommandAnswer(text, exits.FAILS if rehearsal.undone else exit_code(rehearsal.plan))
+    return opening.answer(report, around, exits.FAILS if rehearsal.undone else exit_code(rehearsal.plan))
 
 
 def _serve(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
-    options, source = GlobalOptions.from_args(args), source_from(args)
     if words:
         raise UsageError(f"--serve serves the whole cluster: it takes no node, as {words[0]!r}")
     speed = SPEED if args.speed is None else args.speed
@@ -117,7 +116,7 @@ def _serve(args: argparse.Namespace, words: Sequence[str], around: CommandContex
     try:
         with ProgressLine(around.stderr) as progress:
             how = Serving(speed, args.kubeconfig_out or "", ready, around.note, faults)
-            around.serve(source, options.connection, progress, how)
+            around.serve(around.source, around.connection, progress, how)
     except KeyboardInterrupt:
         pass
     return CommandAnswer("")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import shlex
 from dataclasses import fields
@@ -11,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.cli import exits, opening, streams
 from kubectl_eksdoc.cli.bare import REPLAY
-from kubectl_eksdoc.cli.flags import HONOURED
-from kubectl_eksdoc.cli.options import GlobalOptions, source_from
+from kubectl_eksdoc.cli.flags import HONOURED, GlobalOptions
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import JournalError, UsageError
 from kubectl_eksdoc.model.connection import Connection
@@ -28,14 +26,14 @@ Without one: {} says what happened, line by line (-o json for programs).
 _STILL_OF_USE = {"no_color", "ascii", "debug"}
 
 
-def show_again(path: str, args: argparse.Namespace, missing: str, light: bool, around: CommandContext) -> CommandAnswer:
+def show_again(path: str, missing: str, light: bool, around: CommandContext) -> CommandAnswer:
     """On screens, until they are left. `missing`: what of the process is no terminal, "" where all is;
     `light`: its background.
 
     Raises:
         UsageError: the file cannot be read or is none of a run, or what was given does not go with it.
     """
-    _check_alone(args)
+    _check_alone(around)
     path, recording = _fuller(path, read(path), around)
     if missing:
         streams.say(
@@ -44,8 +42,7 @@ def show_again(path: str, args: argparse.Namespace, missing: str, light: bool, a
         return CommandAnswer("", exits.USAGE)
     from kubectl_eksdoc.tui.replay import ShownRun
 
-    options = GlobalOptions.from_args(args)
-    look = opening.decide(options, around.stderr, around.environ)
+    look = opening.decide(around, around.stderr)
     again = ShownRun(recording, path, ascii=look.ascii, plain=not look.colour, light=light)
     return CommandAnswer("", around.show_again(again))
 
@@ -92,10 +89,10 @@ def read(path: str) -> RunReplay:
     return recording
 
 
-def _check_alone(args: argparse.Namespace) -> None:
-    source = source_from(args)
+def _check_alone(around: CommandContext) -> None:
+    source = around.source
     given = [] if source.live else ["--demo" if source.demo else "--snapshot"]
-    options, usual = GlobalOptions.from_args(args), GlobalOptions()
+    options, usual = around.options, GlobalOptions()
     given += [flag.long for flag in HONOURED if flag.dest not in _STILL_OF_USE and _is_given(options, usual, flag.dest)]
     if given:
         raise UsageError(f"{REPLAY} shows what is in a file: {', '.join(given)} cannot be used with it")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import bare, exits, replay, streams
 from kubectl_eksdoc.cli import opening as looks
-from kubectl_eksdoc.cli.options import GlobalOptions, source_from
+from kubectl_eksdoc.cli.options import asked
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.host.completers import read_keymap
@@ -20,7 +20,6 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.permissions import PlanPermissions
 from kubectl_eksdoc.session import sources
-from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns
@@ -48,23 +47,27 @@ class Pinned:
 
 
 def live_of(
-    reached: Pinned, options: GlobalOptions, around: CommandContext, opened: Callable[[GlobalOptions, str], Opening]
+    reached: Pinned, around: CommandContext, opened: Callable[[CommandContext, str], Opening]
 ) -> LiveClusterAccess:
     """`opened` gives the same screens with other options, by which a context was chosen."""
     from kubectl_eksdoc.tui.opening import LiveClusterAccess
+
+    def there(context: str) -> Opening:
+        options = replace(around.options, connection=at(around.connection, context))
+        return opened(replace(around, options=options), context)
 
     def watch() -> AbstractContextManager[Field]:
         return around.edges.open_watch(reached())
 
     return LiveClusterAccess(
         where=lambda: sources.whereabouts(reached()),
-        last_view=lambda: sources.last_view(options.connection, around.environ),
+        last_view=lambda: sources.last_view(around.connection, around.environ),
         remember=lambda cluster: sources.remember(reached(), around.environ, cluster),
         watch=watch,
-        contexts=lambda: sources.contexts(options.connection),
+        contexts=lambda: sources.contexts(around.connection),
         denied=lambda asked: around.edges.denied(reached(), asked),
         pod_report=lambda pod: around.edges.pod_report(reached(), pod),
-        at=lambda context: opened(replace(options, connection=at(options.connection, context)), context),
+        at=there,
     )
 
 
@@ -105,14 +108,15 @@ def open_screens(args: argparse.Namespace, leaf: Parser, around: CommandContext)
     written = bare.replayed(args)
     if written is not None:
         light = around.environ.get(THEME, "").lower() == LIGHT
-        return replay.show_again(written, args, missing, light, around)
+        return replay.show_again(written, missing, light, asked(args, around))
     if missing:
         streams.say(around.stderr, leaf.format_help() + "\n" + NO_TERMINAL.format(missing))
         return CommandAnswer("", exits.USAGE)
     from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns
 
-    with ScreenRuns(GlobalOptions.from_args(args), source_from(args), around) as runs:
-        code = around.open_screens(opening(args, around, runs))
+    around = asked(args, around)
+    with ScreenRuns(around) as runs:
+        code = around.open_screens(opening(around, runs))
     return CommandAnswer("", exits.STOPPED if runs.left_in_the_middle else code)
 
 
@@ -125,17 +129,11 @@ def no_terminal(around: CommandContext) -> str:
     return "TERM=dumb" if around.environ.get("TERM", "") in ("", "dumb") else ""
 
 
-def opening(args: argparse.Namespace, around: CommandContext, runs: ScreenRuns) -> Opening:
-    return _opening(GlobalOptions.from_args(args), source_from(args), around, runs)
-
-
-def _opening(
-    options: GlobalOptions, source: SourceChoice, around: CommandContext, runs: ScreenRuns, chosen: str = ""
-) -> Opening:
+def opening(around: CommandContext, runs: ScreenRuns, chosen: str = "") -> Opening:
     """`chosen`: the context that was chosen on the screens, "" for what the command line says."""
     from kubectl_eksdoc.tui.opening import Opening
 
-    reached = Pinned(options.connection)
+    source, reached = around.source, Pinned(around.connection)
 
     def read(progress: Progress) -> Cluster:
         if not source.live:
@@ -147,7 +145,7 @@ def _opening(
         return _with_stops(cluster, reached(), around)
 
     def reached_by(cluster: Cluster) -> tuple[str, ...]:
-        return looks.words(source, options, cluster.identity.context)
+        return looks.words(around, cluster.identity.context)
 
     def targeting() -> Targeting:
         from kubectl_eksdoc.drain.policy import Targeting
@@ -158,10 +156,10 @@ def _opening(
 
         return Targeting(nodegroups=(DEFAULT_NODEGROUP,))
 
-    look = looks.decide(options, around.stderr, around.environ)
+    look = looks.decide(around, around.stderr)
     live = None
     if source.live:
-        live = live_of(reached, options, around, lambda other, name: _opening(other, source, around, runs, name))
+        live = live_of(reached, around, lambda there, name: opening(there, runs, name))
     keys, wrong = read_keymap(around.environ)
     theme = around.environ.get(THEME, "").lower()
     production, not_a_pattern = _production(around)
@@ -172,7 +170,7 @@ def _opening(
         runs.now,
         ascii=look.ascii,
         plain=not look.colour,
-        desk=runs.desk_at(lambda: replace(options, connection=reached())),
+        desk=runs.desk_at(lambda: replace(around.options, connection=reached())),
         no_desk=runs.why_not,
         live=live,
         light=theme == LIGHT,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import exits, opening
 from kubectl_eksdoc.cli import options as opt_in_options
-from kubectl_eksdoc.cli.options import GlobalOptions, add_command, source_from
+from kubectl_eksdoc.cli.options import add_command
 from kubectl_eksdoc.cli.parser import Commands, add_switch
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
@@ -71,13 +71,11 @@ def add_to(commands: Commands) -> None:
 
 @frozen
 class _Request:
-    options: GlobalOptions
-    source: SourceChoice
     path: str
     without: tuple[str, ...] = ()
 
     @staticmethod
-    def from_args(args: argparse.Namespace, words: Sequence[str]) -> _Request:
+    def from_args(args: argparse.Namespace, words: Sequence[str], source: SourceChoice) -> _Request:
         """
         Raises:
             UsageError: no file is named, or several, or one that is there, or a snapshot is to be read.
@@ -86,7 +84,6 @@ class _Request:
             raise UsageError("the file is not named to which the snapshot is to be written", f"{NAME} FILE")
         if len(words) > 1:
             raise UsageError(f"one file is written, and {len(words)} are named: {', '.join(words)}")
-        source = source_from(args)
         if source.snapshot:
             raise UsageError("a snapshot is made of a cluster that lives, or of --demo, not of another one")
         path = words[0]
@@ -94,7 +91,7 @@ class _Request:
             raise UsageError(f"{path!r} is no file to write to: its parts are put together at its end", "Name a file.")
         if os.path.exists(path) and not args.overwrite:
             raise UsageError(f"{path} is there already", "Name another file, or give --overwrite.")
-        return _Request(GlobalOptions.from_args(args), source, path, opt_in_options.without_from(args))
+        return _Request(path, opt_in_options.without_from(args))
 
 
 def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
@@ -103,19 +100,16 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
         EksdocError: the command line, the cluster, AWS or the file is at fault; the error says which.
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
-    from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.render.snapshot import SnapshotReport
 
-    request = _Request.from_args(args, words)
-    options = request.options
-    SnapshotReport.check(options.output)
-    wanted = AwsRequest(options.cluster_name, options.region, options.profile)
+    request = _Request.from_args(args, words, around.source)
+    SnapshotReport.check(around.options.output)
     with opening.explaining(NAME), ProgressLine(around.stderr) as progress:
         taken = around.take_snapshot(
-            request.path, request.source, options.connection, wanted, progress, __version__, request.without
+            request.path, around.source, around.connection, around.aws, progress, __version__, request.without
         )
     report = SnapshotReport(taken, request.path, request.without)
-    return opening.answer(report, options, around, exits.CLEAN if _whole(taken.snapshot) else exits.UNKNOWN)
+    return opening.answer(report, around, exits.CLEAN if _whole(taken.snapshot) else exits.UNKNOWN)
 
 
 def _whole(snapshot: Snapshot) -> bool:

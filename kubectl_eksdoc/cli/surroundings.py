@@ -11,6 +11,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from kubectl_eksdoc.cli.called import late
+from kubectl_eksdoc.cli.flags import GlobalOptions
 from kubectl_eksdoc.cli.streams import deliver, say
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.cli.run_edges import DrainRunEdges
     from kubectl_eksdoc.flows.fleet import Members
     from kubectl_eksdoc.flows.ports import SimulatedCluster
+    from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.model.api_objects import Doc
     from kubectl_eksdoc.model.baseline import Baseline
     from kubectl_eksdoc.model.connection import Connection, OutageLimits
@@ -110,7 +112,8 @@ def _now() -> datetime:
 
 @frozen
 class CommandContext:
-    """Commands write notes and progress to `stderr`; their answer they return. `run_edges` None: those of the world."""
+    """Commands write notes and progress to `stderr`; their answer they return. `run_edges` None: those of the world.
+    `options` and `source`: with which global flags, and to read what, the command was called."""
 
     stdout: TextIO
     stderr: TextIO
@@ -128,6 +131,21 @@ class CommandContext:
     sleep: Callable[[float], object] = time.sleep
     open_screens: Callable[[Opening], int] = _open_screens
     show_again: Callable[[ShownRun], int] = _show_again
+    options: GlobalOptions = GlobalOptions()
+    source: SourceChoice = SourceChoice()
+
+    @property
+    def connection(self) -> Connection:
+        return self.options.connection
+
+    @property
+    def aws(self) -> AwsRequest:
+        from kubectl_eksdoc.kube.identity import AwsRequest
+
+        return AwsRequest(self.options.cluster_name, self.options.region, self.options.profile)
+
+    def reader(self, progress: Progress | None = None, waiting: OutageLimits | None = None) -> ClusterReader:
+        return self.open_reader(self.source, self.connection, progress, waiting)
 
     @property
     def edges(self) -> DrainRunEdges:

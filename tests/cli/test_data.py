@@ -7,9 +7,8 @@ from dataclasses import fields
 
 from kubectl_eksdoc import errors
 from kubectl_eksdoc.cli import exits, rights
-from kubectl_eksdoc.cli.flags import HONOURED, OUTPUTS, REFUSED
+from kubectl_eksdoc.cli.flags import HONOURED, OUTPUTS, REFUSED, GlobalOptions
 from kubectl_eksdoc.cli.main import tree
-from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.flows.drain import READS
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.connection import Connection

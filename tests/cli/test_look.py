@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import io
+from typing import TextIO
 
 import pytest
 
+from kubectl_eksdoc.cli.flags import GlobalOptions
 from kubectl_eksdoc.cli.opening import decide
-from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.streams import ProgressLine
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.render.text import Look
 from tests.cli.running import Terminal
+
+
+def look_of(options: GlobalOptions, stream: TextIO, environ: dict[str, str]) -> Look:
+    return decide(CommandContext(stream, io.StringIO(), environ, options=options))
 
 
 @pytest.mark.parametrize(
@@ -25,24 +31,24 @@ from tests.cli.running import Terminal
     ],
 )
 def test_colour(options: GlobalOptions, terminal: bool, environ: dict[str, str], colour: bool) -> None:
-    assert decide(options, Terminal() if terminal else io.StringIO(), environ).colour is colour
+    assert look_of(options, Terminal() if terminal else io.StringIO(), environ).colour is colour
 
 
 @pytest.mark.parametrize(
     ("environ", "width"), [({}, 120), ({"COLUMNS": "83"}, 83), ({"COLUMNS": "0"}, 120), ({"COLUMNS": "x"}, 120)]
 )
 def test_width(environ: dict[str, str], width: int) -> None:
-    assert decide(GlobalOptions(), io.StringIO(), environ).width == width
+    assert look_of(GlobalOptions(), io.StringIO(), environ).width == width
 
 
 def test_headers_and_ascii() -> None:
-    look = decide(GlobalOptions(no_headers=True, ascii=True), io.StringIO(), {})
+    look = look_of(GlobalOptions(no_headers=True, ascii=True), io.StringIO(), {})
     assert look == Look(120, colour=False, ascii=True, headers=False)
 
 
 @pytest.mark.parametrize(("encoding", "ascii_only"), [("ascii", True), ("latin-1", True), ("utf-8", False)])
 def test_a_stream_that_cannot_show_our_signs_gets_ascii(encoding: str, ascii_only: bool) -> None:
-    assert decide(GlobalOptions(), io.TextIOWrapper(io.BytesIO(), encoding=encoding), {}).ascii is ascii_only
+    assert look_of(GlobalOptions(), io.TextIOWrapper(io.BytesIO(), encoding=encoding), {}).ascii is ascii_only
 
 
 def test_progress_is_drawn_ten_times_a_second_at_most() -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
 from kubectl_eksdoc.cli.drain import PlanRequest
 from kubectl_eksdoc.cli.main import tree
+from kubectl_eksdoc.cli.options import asked
 from kubectl_eksdoc.cli.parser import spelled_out, strays, until_dashes
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.connection import Connection
@@ -18,11 +22,21 @@ from tests.cli.running import FakeSource, run_cli
 
 def parsed(line: str, *before: str) -> PlanRequest:
     """The request of ``kubectl eksdoc BEFORE… drain plan LINE``."""
+    return _parsed(line, *before)[0]
+
+
+def called(line: str, *before: str) -> CommandContext:
+    """With what it is called."""
+    return _parsed(line, *before)[1]
+
+
+def _parsed(line: str, *before: str) -> tuple[PlanRequest, CommandContext]:
     parser = tree()
     bare = parser.bare()
     flags, names = until_dashes([*before, "drain", "plan", *line.split()])
     args, extras = parser.parse_known_args(spelled_out(flags, bare))
-    return PlanRequest.from_args(args, [*strays(extras, args.leaf), *names])
+    around = asked(args, CommandContext(io.StringIO(), io.StringIO()))
+    return PlanRequest.from_args(args, [*strays(extras, args.leaf), *names], around), around
 
 
 @pytest.mark.parametrize(
@@ -102,15 +116,15 @@ CONNECTION = Connection(
 
 
 def test_connection_flags_after_the_command() -> None:
-    assert parsed(f"old-1 {EVERY_CONNECTION_FLAG}").options.connection == CONNECTION
+    assert called(f"old-1 {EVERY_CONNECTION_FLAG}").connection == CONNECTION
 
 
 def test_connection_flags_before_the_command() -> None:
-    assert parsed("old-1", *EVERY_CONNECTION_FLAG.split()).options.connection == CONNECTION
+    assert called("old-1", *EVERY_CONNECTION_FLAG.split()).connection == CONNECTION
 
 
 def test_the_last_of_a_flag_wins_and_groups_add_up_over_the_levels() -> None:
-    connection = parsed("old-1 --context b --as-group y", "--context", "a", "--as-group", "x").options.connection
+    connection = called("old-1 --context b --as-group y", "--context", "a", "--as-group", "x").connection
     assert (connection.context, connection.impersonate_groups) == ("b", ("x", "y"))
 
 
@@ -128,23 +142,23 @@ def test_the_last_of_a_flag_wins_and_groups_add_up_over_the_levels() -> None:
     ],
 )
 def test_request_timeouts(text: str, seconds: float) -> None:
-    assert parsed(f"x --request-timeout {text}").options.connection.request_timeout == seconds
+    assert called(f"x --request-timeout {text}").connection.request_timeout == seconds
 
 
 def test_pages() -> None:
-    assert parsed("x").options.connection.page_size == Connection().page_size
-    assert parsed("x --chunk-size 500").options.connection.page_size == 500
-    assert parsed("x --chunk-size 0").options.connection.page_size > 1_000_000
+    assert called("x").connection.page_size == Connection().page_size
+    assert called("x --chunk-size 500").connection.page_size == 500
+    assert called("x --chunk-size 0").connection.page_size > 1_000_000
 
 
 def test_sources() -> None:
-    assert parsed("x").source == SourceChoice()
-    assert parsed("x --snapshot dump.tar.gz").source == SourceChoice(snapshot="dump.tar.gz")
-    assert parsed("x --demo").source == SourceChoice(demo=True)
-    assert parsed("x --demo=false").source == SourceChoice()
-    assert parsed("x", "--demo").source == SourceChoice(demo=True)
-    assert parsed("x", "--snapshot", "a").source == SourceChoice(snapshot="a")
-    assert parsed("x --demo=false", "--demo").source == SourceChoice()
+    assert called("x").source == SourceChoice()
+    assert called("x --snapshot dump.tar.gz").source == SourceChoice(snapshot="dump.tar.gz")
+    assert called("x --demo").source == SourceChoice(demo=True)
+    assert called("x --demo=false").source == SourceChoice()
+    assert called("x", "--demo").source == SourceChoice(demo=True)
+    assert called("x", "--snapshot", "a").source == SourceChoice(snapshot="a")
+    assert called("x --demo=false", "--demo").source == SourceChoice()
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from datetime import datetime, timezone
 
-from kubectl_eksdoc.cli.dns.change_options import LameduckRequest
+from kubectl_eksdoc.cli.flags import GlobalOptions
 from kubectl_eksdoc.cli.opening import WasRead, reach, words
-from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.connection import IN_CLUSTER, CommandTarget, Connection
 from kubectl_eksdoc.session.sources import SourceChoice
@@ -14,13 +15,17 @@ from kubectl_eksdoc.session.sources import SourceChoice
 LIVE = SourceChoice()
 
 
+def _called(source: SourceChoice, options: GlobalOptions) -> CommandContext:
+    return CommandContext(io.StringIO(), io.StringIO(), options=options, source=source)
+
+
 def _reach(source: SourceChoice, options: GlobalOptions, context: str) -> CommandTarget:
     read = WasRead(Cluster(Identity(context), Source.LIVE, datetime(2026, 11, 20, tzinfo=timezone.utc)))
-    return reach(LameduckRequest(options, source, ()), read)
+    return reach(_called(source, options), read)
 
 
 def live(connection: Connection, context: str = "prod-eu") -> tuple[str, ...]:
-    return words(LIVE, GlobalOptions(connection=connection), context)
+    return words(_called(LIVE, GlobalOptions(connection=connection)), context)
 
 
 def test_the_context_that_was_read_is_named() -> None:
@@ -45,8 +50,8 @@ def test_flags_are_given_as_they_were_and_a_token_never() -> None:
 
 
 def test_a_dump_and_the_demo_need_no_cluster() -> None:
-    assert words(SourceChoice(snapshot="d.tar.gz"), GlobalOptions(), "c") == ("--snapshot", "d.tar.gz")
-    assert words(SourceChoice(demo=True), GlobalOptions(), "c") == ("--demo",)
+    assert words(_called(SourceChoice(snapshot="d.tar.gz"), GlobalOptions()), "c") == ("--snapshot", "d.tar.gz")
+    assert words(_called(SourceChoice(demo=True), GlobalOptions()), "c") == ("--demo",)
 
 
 def test_awscli_is_given_the_profile_that_was_given() -> None:

@@ -149,7 +149,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     Raises:
         EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
     """
-    fleet = fleet_options.fleet_from(args, ("after", "update", "apply", "resume", "tf_plan", "since", *_OF_ONE))
+    fleet = fleet_options.fleet_from(args, around, ("after", "update", "apply", "resume", "tf_plan", "since", *_OF_ONE))
     if args.after or args.update:
         past = look_back(args, words)
         from kubectl_eksdoc.cli.addon import forecast
@@ -159,14 +159,14 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     if apply is not None:
         options.refused_beside("--apply", options.since_from(args))
     if args.tf_plan is not None:
-        of_plan = judge_plan(args, words)
+        of_plan = judge_plan(args, words, around.source)
         from kubectl_eksdoc.cli.addon import forecast
 
         return forecast.judge_plan(of_plan, around)
     request = AddonDiffRequest.from_args(args, words)
     if fleet is not None:
         passed = MemberFlags(NAME, ADDON_DIFF, request.given, named=("addon",), joined=("accept-unknown",))
-        return over_fleet(fleet, passed, request.options, around)
+        return over_fleet(fleet, passed, around)
     if apply is None:
         from kubectl_eksdoc.cli.addon import forecast
 

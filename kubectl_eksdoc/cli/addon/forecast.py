@@ -43,7 +43,6 @@ from kubectl_eksdoc.render.addon.after import AfterReport
 from kubectl_eksdoc.render.addon.report import AddonReport, TerraformReport
 from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.session.session import ClusterSession
-from kubectl_eksdoc.session.sources import SourceChoice
 
 
 @frozen
@@ -61,8 +60,7 @@ def forecast(request: AddonDiffRequest, around: CommandContext) -> CommandAnswer
     Raises:
         EksdocError: a file, the cluster or AWS is at fault; the error says which.
     """
-    options = request.options
-    AddonReport.check(options.output)
+    AddonReport.check(around.options.output)
     asked = _asked(request)
     before = _earlier(request, asked, around)
     with opening.explaining(NAME):
@@ -70,7 +68,7 @@ def forecast(request: AddonDiffRequest, around: CommandContext) -> CommandAnswer
         session, plans = found.session, found.plans
         steps = _all_steps(found) if request.each_step else {}
         since = _since(session, plans, found.sides) if request.since_when else {}
-    opening.told(session, options, around)
+    opening.told(session, around)
     since_options.told(before, around)
     whole = not request.addon and not found.left_out
     beside = against(before, session.cluster, plans, request.given, whole) if before is not None else None
@@ -79,7 +77,7 @@ def forecast(request: AddonDiffRequest, around: CommandContext) -> CommandAnswer
         plans, session.cluster, options=request.given, recognised=known, steps=steps, since=since, beside=beside
     )
     left_out = found.left_out or (request.strict and is_unsure(plans, around))
-    return opening.answer(report, options, around, code(plans, request.accepted, left_out))
+    return opening.answer(report, around, code(plans, request.accepted, left_out))
 
 
 def answered(
@@ -91,12 +89,12 @@ def answered(
         EksdocError: the cluster or AWS is at fault; the error says which.
     """
     named = asked.manifest.names if asked.manifest is not None else ()
-    session = opening.opened(request, around, replace(NEEDS, objects=(*NEEDS.objects, *named)))
+    session = opening.opened(around, replace(NEEDS, objects=(*NEEDS.objects, *named)))
     names = (request.addon,) if request.addon else addon_names(session)
     sides = tuple(_sides(session, names, request, note))
     plans = tuple(plan_addon(session, side, asked) for side in sides)
     plans = tuple(explained(plan, request.conflict) for plan in plans) if request.conflict else plans
-    reach = opening.reach(request, session)
+    reach = opening.reach(around, session)
     plans = tuple(replace(plan, findings=tuple(reached(each, reach) for each in plan.findings)) for plan in plans)
     return _Answered(session, sides, plans, len(sides) < len(names))
 
@@ -121,12 +119,12 @@ def _earlier(request: AddonDiffRequest, asked: AddonUpdateRequest, around: Comma
         BaselineError: it is neither.
     """
 
-    def made(source: SourceChoice) -> SavedResult:
+    def made(around: CommandContext) -> SavedResult:
         # Which add-ons it leaves out is told by the comparison: nobody looked at them then.
-        then = answered(replace(request, source=source), asked, around, lambda _: None)
+        then = answered(request, asked, around, lambda _: None)
         return as_earlier(SnapshotOrigin(request.earlier, __version__, request.given), then.session.cluster, then.plans)
 
-    return since_options.earlier(request.earlier, ADDON_DIFF, NAME, made)
+    return since_options.earlier(request.earlier, ADDON_DIFF, NAME, made, around)
 
 
 def _all_steps(found: _Answered) -> dict[str, tuple[AddonPlan, ...]]:
@@ -202,20 +200,19 @@ def look_back(request: OtherRequest, around: CommandContext) -> CommandAnswer:
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
-    options = request.options
-    AfterReport.check(options.output)
+    AfterReport.check(around.options.output)
     with opening.explaining(f"{NAME} --after"):
-        session = opening.opened(request, around, replace(NEEDS, histories=HISTORIES))
+        session = opening.opened(around, replace(NEEDS, histories=HISTORIES))
         names = (request.addon,) if request.addon else addon_names(session)
         pasts = tuple(_pasts(session, names, request, around))
         found = tuple(look_back_on(session, past) for past in pasts)
-    opening.told(session, options, around)
-    kubectl = opening.for_kubectl(request, session)
+    opening.told(session, around)
+    kubectl = opening.for_kubectl(around, session)
     report = AfterReport(found, session.cluster, kubectl, options=request.given, recognised=session.recognised)
     code = opening.code((each for one in found for each in one.findings), request.accepted)
     if len(found) < len(names) and code == exits.CLEAN:
         code = exits.UNKNOWN  # an add-on that was left out is not known
-    return opening.answer(report, options, around, code)
+    return opening.answer(report, around, code)
 
 
 def _pasts(
@@ -239,17 +236,14 @@ def judge_plan(request: OtherRequest, around: CommandContext) -> CommandAnswer:
     Raises:
         EksdocError: the command line, the plan, the cluster or AWS is at fault; the error says which.
     """
-    options = request.options
-    TerraformReport.check(options.output)
+    TerraformReport.check(around.options.output)
     plan = read_terraform_plan(request.of)  # before anything is asked
     with opening.explaining(NAME):
-        session = opening.opened(request, around, NEEDS)
+        session = opening.opened(around, NEEDS)
         judgement = judge_terraform(plan, session, request.addon)
-    opening.told(session, options, around)
+    opening.told(session, around)
     name = session.believed.cluster.name
     report = TerraformReport(judgement, name, session.cluster, options=request.given, recognised=session.recognised)
     unsure = request.given.get("strict") and is_unsure([each.plan for each in judgement.changes if each.plan], around)
     code = opening.code(judgement.every, request.accepted)
-    return CommandAnswer(
-        opening.answered(report, options, around), exits.UNKNOWN if unsure and code == exits.CLEAN else code
-    )
+    return CommandAnswer(opening.answered(report, around), exits.UNKNOWN if unsure and code == exits.CLEAN else code)

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from kubectl_eksdoc.cli.options import GlobalOptions, non_empty, refused_beside, since_from, source_from
+from kubectl_eksdoc.cli.options import non_empty, refused_beside, since_from
 from kubectl_eksdoc.cli.parser import flag_of
 from kubectl_eksdoc.cli.surroundings import read_message
 from kubectl_eksdoc.errors import UsageError
@@ -36,8 +36,6 @@ class AddonDiffRequest:
     answer, "" for none. `conflict`: the fields of a message of EKS that is to be explained; `manifest` and
     `chart`: paths, "" for none. `accepted`: codes that may be unknown."""
 
-    options: GlobalOptions
-    source: SourceChoice
     addon: str
     to: str
     mode: str
@@ -71,8 +69,6 @@ class AddonDiffRequest:
         if args.all and (args.to not in ("", "latest") or args.configuration_values is not None):
             raise UsageError("--to VERSION and --configuration-values are of one add-on, and --all names every one")
         return AddonDiffRequest(
-            GlobalOptions.from_args(args),
-            source_from(args),
             addon,
             args.to,
             args.resolve_conflicts or "NONE",
@@ -117,8 +113,6 @@ class OtherRequest(NamedTuple):
     """`addon` is "" for all; `of`: the id of an update, "" for the latest, or the path of a Terraform plan, ``-`` for
     standard input. `given`: by the names of the flags."""
 
-    options: GlobalOptions
-    source: SourceChoice
     addon: str
     of: str
     given: Mapping[str, object]
@@ -165,7 +159,7 @@ def look_back(args: argparse.Namespace, words: Sequence[str]) -> OtherRequest:
     accepted = args.accept_unknown
     said = {"addon": addon, "all": not addon, "after": True, "update": args.update, "accept-unknown": list(accepted)}
     given = non_empty(said)
-    return OtherRequest(GlobalOptions.from_args(args), source_from(args), addon, args.update, given, accepted)
+    return OtherRequest(addon, args.update, given, accepted)
 
 
 _IN_THE_PLAN = (
@@ -182,7 +176,7 @@ _IN_THE_PLAN = (
 """Flags by their names in the arguments: what they say, the plan says."""
 
 
-def judge_plan(args: argparse.Namespace, words: Sequence[str]) -> OtherRequest:
+def judge_plan(args: argparse.Namespace, words: Sequence[str], source: SourceChoice) -> OtherRequest:
     """
     Raises:
         UsageError: what was given does not fit together.
@@ -197,7 +191,6 @@ def judge_plan(args: argparse.Namespace, words: Sequence[str]) -> OtherRequest:
             f"{' and '.join(beside)} cannot be used with --tf-plan: the Terraform plan has the request to EKS",
             "Give the plan alone, or with the name of one of its add-ons.",
         )
-    source = source_from(args)
     refused_beside("--tf-plan", since_from(args))
     if args.tf_plan == "-" == source.snapshot:
         raise UsageError("--snapshot and --tf-plan both read standard input", "Give one of them as a file.")
@@ -205,4 +198,4 @@ def judge_plan(args: argparse.Namespace, words: Sequence[str]) -> OtherRequest:
     accepted = args.accept_unknown
     said = {"addon": addon, "strict": args.strict, "accept-unknown": list(accepted)}
     given = {"tf-plan": args.tf_plan} | non_empty(said)
-    return OtherRequest(GlobalOptions.from_args(args), source, addon, args.tf_plan, given, accepted)
+    return OtherRequest(addon, args.tf_plan, given, accepted)

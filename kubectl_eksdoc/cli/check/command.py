@@ -26,7 +26,7 @@ from kubectl_eksdoc.cli.check.request import (
     tables_of,
 )
 from kubectl_eksdoc.cli.fleet import MemberFlags, over_fleet
-from kubectl_eksdoc.cli.options import GlobalOptions, add_command, add_source
+from kubectl_eksdoc.cli.options import add_command, add_source
 from kubectl_eksdoc.cli.parser import Commands, Parser, add_flag, add_switch, add_text
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
@@ -216,11 +216,11 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
     if args.tables == "":
-        return shown_tables(GlobalOptions.from_args(args), words, around)
+        return shown_tables(words, around)
     if args.from_version is None:
         return _of_clusters(args, words, around)
-    several = fleet_options.fleet_from(args, ("since", "in_cluster")) is not None
-    return judged_files(CheckRequest.from_args(args, words, several), around)
+    several = fleet_options.fleet_from(args, around, ("since", "in_cluster")) is not None
+    return judged_files(CheckRequest.from_args(args, words, around.source, several), around)
 
 
 def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
@@ -230,18 +230,17 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Command
     from kubectl_eksdoc.model.findings import Severity
     from kubectl_eksdoc.render.check.report import CheckReport
 
-    fleet = fleet_options.fleet_from(args, ("since", "in_cluster"))
-    request = CheckRequest.from_args(args, words, several=fleet is not None)
-    options = request.options
-    wanted = inside.from_args(args, request)
+    fleet = fleet_options.fleet_from(args, around, ("since", "in_cluster"))
+    request = CheckRequest.from_args(args, words, around.source, several=fleet is not None)
+    wanted = inside.from_args(args, request, around)
     if fleet is None and wanted is None:
-        CheckReport.check(options.output)
+        CheckReport.check(around.options.output)
     checks = chosen_from(args)
     _judging_something(checks, request)
     suppressions = suppressions_of(request)
     if fleet is not None:
         passed = MemberFlags(NAME, documents.UPGRADE_CHECK, request.given, joined=("only", "area", "accept-unknown"))
-        return over_fleet(fleet, passed, options, around, Severity(request.fail_on))
+        return over_fleet(fleet, passed, around, Severity(request.fail_on))
     if wanted is not None:
         return inside.inside(request, wanted, checks, around)
     asked = (request, checks, _wish(request, suppressions), around)
@@ -250,13 +249,13 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Command
         session, plan = answered(*asked)
     if request.no_aws and not plan.judged:
         raise UsageError("--no-aws leaves out all that was asked for: only AWS knows it", "Choose others, or ask AWS.")
-    opening.told(session, options, around)
+    opening.told(session, around)
     shared_options.told(before, around)
     beside = against(before, plan, request.given) if before is not None else None
     report = CheckReport(plan, options=request.given, recognised=session.recognised, since=beside)
     explained = plan.diagnosis is not None and bool(plan.diagnosis.suspects)
     code = exits.FAILS if explained else opening.of(plan.outcome.status)
-    return opening.answer(report, options, around, code)
+    return opening.answer(report, around, code)
 
 
 def _wish(request: CheckRequest, suppressions: tuple[Suppression, ...]) -> CheckWish:

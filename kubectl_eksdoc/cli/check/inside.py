@@ -81,7 +81,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     shared_options.add_confirmation(group, OBJECTS, "it creates exactly N objects")
 
 
-def from_args(args: argparse.Namespace, request: CheckRequest) -> _Wanted | None:
+def from_args(args: argparse.Namespace, request: CheckRequest, around: CommandContext) -> _Wanted | None:
     """None: it is run here.
 
     Raises:
@@ -105,8 +105,8 @@ def from_args(args: argparse.Namespace, request: CheckRequest) -> _Wanted | None
     )
     if how is None:
         return None
-    in_cluster.check_output(request.options.output)
-    if not request.source.live:
+    in_cluster.check_output(around.options.output)
+    if not around.source.live:
         raise UsageError(f"{in_cluster.IN_CLUSTER} needs the live cluster and cannot be used with another source")
     if request.files:
         raise UsageError("manifests of -f are files of this machine", f"Leave -f out with {in_cluster.IN_CLUSTER}.")
@@ -125,10 +125,10 @@ def from_args(args: argparse.Namespace, request: CheckRequest) -> _Wanted | None
     if len(name) > LONGEST_CRON_NAME or not is_namespace(name):
         most = f"Letters a-z, digits and hyphens, at most {LONGEST_CRON_NAME}."
         raise UsageError(f"{name!r} is no name for a CronJob", most)
-    for flag, place in (("-n", request.options.namespace), (_KARPENTER, args.karpenter_namespace)):
+    for flag, place in (("-n", around.options.namespace), (_KARPENTER, args.karpenter_namespace)):
         if place and not is_namespace(place):
             raise UsageError(f"{place!r} is no name of a namespace", f"Give {flag} one that is there.")
-    when, namespace = CronSchedule(args.schedule, args.time_zone or ""), request.options.namespace or NAMESPACE
+    when, namespace = CronSchedule(args.schedule, args.time_zone or ""), around.options.namespace or NAMESPACE
     opted = shared_options.opted_from(args)
     shared_options.check_not_both(opted, request.without)
     return _Wanted(
@@ -159,7 +159,7 @@ def inside(
     from kubectl_eksdoc.in_cluster import objects
     from kubectl_eksdoc.kube.identity import AwsRequest
 
-    options = request.options
+    options = around.options
     from kubectl_eksdoc.kubernetes import schedules
 
     if schedules.parse(wanted.when.schedule).after(around.now()) is None:
@@ -172,9 +172,7 @@ def inside(
         check_writable(around.environ, COMMAND, "check reads only")
     else:
         in_cluster.told_unapplied(wanted.given, around)
-    who = around.edges.identity_of(
-        options.connection, AwsRequest(options.cluster_name, options.region, options.profile)
-    )
+    who = around.edges.identity_of(around.connection, AwsRequest(options.cluster_name, options.region, options.profile))
     if wanted.fleet is None and not (who.cluster and who.region):
         raise UsageError(
             "nothing says which EKS cluster this is, and a pod cannot tell either", "Give --cluster-name and --region."
@@ -184,7 +182,7 @@ def inside(
     errand = _errand(request, wanted, who)
     held = () if wanted.fleet is not None else _granted(request, wanted, wanted.opted, checks)
     docs = objects(errand, held, when=wanted.when)
-    reached = opening.words(request.source, options, who.context)
+    reached = opening.words(around, who.context)
 
     def confirm() -> None:
         confirming.confirm(who, len(docs), "create", wanted.given, around.ask, of=OBJECTS)
@@ -192,7 +190,7 @@ def inside(
     told = _of_aws(request, wanted, checks), *(() if wanted.fleet is not None else _opt_ins(request, wanted, checks))
     manifests = _manifests(wanted, who, errand, docs, reached, told)
     ready = InClusterReady(COMMAND, wanted.how, errand, manifests, confirm, who.context, reached)
-    return shown_or_created(ready, options, around)
+    return shown_or_created(ready, around)
 
 
 def _granted(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import opening, options, values
-from kubectl_eksdoc.cli.options import GlobalOptions, non_empty, since_from, source_from, without_from
+from kubectl_eksdoc.cli.options import non_empty, since_from, without_from
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
@@ -96,8 +96,6 @@ class CheckRequest:
     opt-ins that are left out. `no_aws`: so is AWS. `since_version`: manifests alone are judged, from there on.
     `tables`: a file of rows, "" for none."""
 
-    options: GlobalOptions
-    source: SourceChoice
     target: Version | None
     gate: str
     only: tuple[str, ...]
@@ -116,7 +114,9 @@ class CheckRequest:
     areas: tuple[str, ...]
 
     @staticmethod
-    def from_args(args: argparse.Namespace, words: Sequence[str], several: bool = False) -> CheckRequest:
+    def from_args(
+        args: argparse.Namespace, words: Sequence[str], source: SourceChoice, several: bool = False
+    ) -> CheckRequest:
         """`several` clusters are asked.
 
         Raises:
@@ -127,7 +127,7 @@ class CheckRequest:
         if args.symptom and (args.gate or args.only or args.area):
             other = "--gate" if args.gate else "--only" if args.only else "--area"
             raise UsageError(f"--symptom selects what is checked, and {other} does so, too", "Give one of them.")
-        source, files = source_from(args), tuple(dict.fromkeys(args.filename))
+        files = tuple(dict.fromkeys(args.filename))
         if STDIN in files and source.snapshot == STDIN:
             raise UsageError("standard input is a snapshot or manifests, not both", "Save one of them to a file.")
         if STDIN in files and several:
@@ -141,8 +141,6 @@ class CheckRequest:
         if args.from_version is not None:
             _of_files_alone(args, files, several)
         return CheckRequest(
-            GlobalOptions.from_args(args),
-            source,
             args.target,
             args.gate or "",
             args.only,
@@ -266,7 +264,7 @@ def answered(
     from kubectl_eksdoc.cli.dns.change_options import measured_on
 
     needs = needs_for(checks, request.since is not None, not request.no_aws)
-    session = opening.opened(request, around, needs)
+    session = opening.opened(around, needs)
     if request.refresh:
         _refresh(session, around)
     since = moment(request.since, session.cluster.observed_at)
@@ -276,7 +274,7 @@ def answered(
             f"--changed-since {request.since and request.since.text} is after the cluster was observed, at {seen}",
             "Give a moment before that, or 2h.",
         )
-    reach = opening.reach(request, session)
+    reach = opening.reach(around, session)
     reach = replace(reach, checks=request.again)
     beside = CheckInput(request.files, measured_on(around), permissions.PROXY.name not in request.without)
     wish = replace(wish, since=since)
@@ -296,16 +294,16 @@ def earlier(
     from kubectl_eksdoc.check.against import as_earlier
     from kubectl_eksdoc.model.documents import UPGRADE_CHECK
 
-    def made(source: SourceChoice) -> SavedResult:
+    def made(around: CommandContext) -> SavedResult:
         if STDIN in request.files:
             raise UsageError(
                 "the manifests on standard input are read once, and here they are judged twice",
                 "Save them to a file, and name it with -f.",
             )
-        _, plan = answered(replace(request, source=source, since=None, refresh=False), checks, wish, around)
+        _, plan = answered(replace(request, since=None, refresh=False), checks, wish, around)
         return as_earlier(SnapshotOrigin(request.earlier, __version__, request.given), plan)
 
-    return options.earlier(request.earlier, UPGRADE_CHECK, NAME, made)
+    return options.earlier(request.earlier, UPGRADE_CHECK, NAME, made, around)
 
 
 def _refresh(session: ClusterSession, around: CommandContext) -> None:
@@ -367,9 +365,9 @@ def judged_files(request: CheckRequest, around: CommandContext) -> CommandAnswer
     from kubectl_eksdoc.render.identity import identity_line
 
     code = Code.of("api-in-manifest")
-    options, begin = request.options, request.since_version
+    begin = request.since_version
     assert begin is not None
-    CheckReport.check(options.output)
+    CheckReport.check(around.options.output)
     found = way(CurrentVersion(begin, "as --from says"), request.target)
     if isinstance(found, NoPath):
         raise UsageError(f"there is no upgrade path to the target: {found.why}", "Give --from and --target.")
@@ -388,10 +386,10 @@ def judged_files(request: CheckRequest, around: CommandContext) -> CommandAnswer
     plan = plan_check(facts, checks, wish, CommandTarget(("--from", in_words(found.now)), checks=again))
     around.note(identity_line(cluster, around.now()))
     report = CheckReport(plan, options=request.given)
-    return opening.answer(report, options, around, opening.of(plan.outcome.status))
+    return opening.answer(report, around, opening.of(plan.outcome.status))
 
 
-def shown_tables(options: GlobalOptions, words: Sequence[str], around: CommandContext) -> CommandAnswer:
+def shown_tables(words: Sequence[str], around: CommandContext) -> CommandAnswer:
     """
     Raises:
         UsageError: it is asked for in another form than a table.
@@ -401,4 +399,4 @@ def shown_tables(options: GlobalOptions, words: Sequence[str], around: CommandCo
 
     if words:
         raise UsageError(f"{words[0]!r} is not understood: --tables shows all of them", "Name nothing.")
-    return opening.answer(TablesReport(tables(), around.now().date()), options, around)
+    return opening.answer(TablesReport(tables(), around.now().date()), around)

@@ -10,20 +10,18 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.cli import opening, options, values
 from kubectl_eksdoc.cli.applying import applying_to
 from kubectl_eksdoc.cli.confirming import CHANGES, ConfirmationFlags
-from kubectl_eksdoc.cli.options import GlobalOptions, non_empty, source_from, without_from
+from kubectl_eksdoc.cli.options import non_empty, without_from
 from kubectl_eksdoc.cli.parser import add_flag, add_switch, add_text
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import coredns
 from kubectl_eksdoc.model.connection import CommandTarget
-from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.coredns_lameduck.change.wishes import AutoscalerRange, Wishes
     from kubectl_eksdoc.coredns_lameduck.measuring.plan import MeasurementSettings
     from kubectl_eksdoc.coredns_lameduck.read import MeasuredBefore
-    from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
     from kubectl_eksdoc.session.session import ClusterSession
 
 
@@ -212,19 +210,14 @@ class DnsChangeInvocation:
 
     def reached_by(self, session: ClusterSession) -> tuple[str, ...]:
         """The words that lead to the same cluster, of ours."""
-        return applying_to(self.request, session)
+        return applying_to(self.around, session)
 
     def reach(self, session: ClusterSession) -> CommandTarget:
         words = self.reached_by(session)
-        return replace(opening.reach(self.request, session), ours=words, kubectl=self.kubectl(session), applying=words)
+        return replace(opening.reach(self.around, session), ours=words, kubectl=self.kubectl(session), applying=words)
 
     def kubectl(self, session: ClusterSession) -> tuple[str, ...]:
-        return opening.words(self.request.source, self.request.options, session.cluster.identity.context)
-
-
-def rendered(asking: DnsChangeInvocation, view: DnsChangeReport) -> str:
-
-    return opening.answered(view, asking.request.options, asking.around)
+        return opening.words(self.around, session.cluster.identity.context)
 
 
 # What was asked of ``coredns-lameduck``.
@@ -234,8 +227,6 @@ def rendered(asking: DnsChangeInvocation, view: DnsChangeReport) -> str:
 class LameduckRequest:
     """`accepted`: finding codes that may be unknown; `without`: opt-ins that are left out."""
 
-    options: GlobalOptions
-    source: SourceChoice
     accepted: tuple[str, ...]
     without: tuple[str, ...] = ()
 
@@ -250,8 +241,7 @@ class LameduckRequest:
                 f"coredns-lameduck takes no name, and {words[0]!r} is one",
                 "It is about CoreDNS in kube-system. To change it: --set lameduck=20s.",
             )
-        source = source_from(args)
-        return LameduckRequest(GlobalOptions.from_args(args), source, args.accept_unknown, without_from(args))
+        return LameduckRequest(args.accept_unknown, without_from(args))
 
     @property
     def given(self) -> dict[str, object]:

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 
+from kubectl_eksdoc.addon_diff.guards import changing as changed_fields
 from kubectl_eksdoc.addon_diff.judging import calls
 from kubectl_eksdoc.addon_diff.manifests import objects_of
-from kubectl_eksdoc.changes.dns_change import Ready, config_map, ready, resets, reverting
+from kubectl_eksdoc.addon_diff.outcome import AddonUpdateResult, Verdict, expected_of
+from kubectl_eksdoc.changes.addon_update import AddonUpdate
+from kubectl_eksdoc.changes.dns_change import (
+    CONFIG_MAP,
+    After,
+    DnsChange,
+    DnsDone,
+    Looking,
+    MapApply,
+    Ready,
+    config_map,
+    ready,
+    resets,
+    reverting,
+)
+from kubectl_eksdoc.changes.engine import World
 from kubectl_eksdoc.cli import applying, exits, opening
 from kubectl_eksdoc.cli.addon import applying as addon
 from kubectl_eksdoc.cli.addon.applying import ASKS_EKS_NOTHING, confirm, still
 from kubectl_eksdoc.cli.applying import Again, Proposal
 from kubectl_eksdoc.cli.confirming import check_writable
-from kubectl_eksdoc.cli.dns import change_following
 from kubectl_eksdoc.cli.dns.change_options import (
     ADDON,
     NAME,
@@ -21,21 +38,32 @@ from kubectl_eksdoc.cli.dns.change_options import (
     DnsChangeInvocation,
     LameduckRequest,
     measured_on,
-    rendered,
 )
-from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext, read_values
+from kubectl_eksdoc.coredns_lameduck.change.lameduck import has_reload
 from kubectl_eksdoc.coredns_lameduck.change.wishes import Wishes
-from kubectl_eksdoc.coredns_lameduck.deployed import OBJECTS
-from kubectl_eksdoc.coredns_lameduck.read import KINDS, dns_facts
-from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.change_journal import DNS_CHANGE
-from kubectl_eksdoc.model.findings import reached
-from kubectl_eksdoc.render.addon.update import update_command
+from kubectl_eksdoc.coredns_lameduck.deployed import OBJECTS, corefile_of
+from kubectl_eksdoc.coredns_lameduck.read import KINDS, NO_METRICS, VerificationEdges, dns_facts, failed_before
+from kubectl_eksdoc.coredns_lameduck.run import Taken, metrics_port
+from kubectl_eksdoc.errors import AwsError, LocalJournalError, UsageError
+from kubectl_eksdoc.host.journals import ChangeJournalFile
+from kubectl_eksdoc.kube.core_dns import ResolverPods
+from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG
+from kubectl_eksdoc.model import kinds, permissions
+from kubectl_eksdoc.model.api_objects import Conflicting, Doc, text_at
+from kubectl_eksdoc.model.change_journal import DNS_CHANGE, SavedChange
+from kubectl_eksdoc.model.connection import shell
+from kubectl_eksdoc.model.coredns import is_coredns
+from kubectl_eksdoc.model.findings import Status, reached
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.nodes import Pod
+from kubectl_eksdoc.render.addon.update import as_json, update_command
+from kubectl_eksdoc.render.addon_update import Sent, way_back_text
 from kubectl_eksdoc.render.dns_change import commands
+from kubectl_eksdoc.render.dns_change.commands import back_of_map
 from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
 from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, ClusterSession
-from kubectl_eksdoc.session.sources import SourceChoice
+from kubectl_eksdoc.wiring.changes import maps_of, pods_now
 
 COMMAND = f"{NAME} --apply"
 _ASKS_NOBODY = "a dry run sends no request; --dry-run=server asks the API server"
@@ -49,17 +77,17 @@ def changing(
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
-    DnsChangeReport.check(request.options.output)
+    DnsChangeReport.check(around.options.output)
     asking = DnsChangeInvocation(request, wishes, apply, around)
     if apply is not None:
-        applying.check_live(request.source, apply.dry == "client")
+        applying.check_live(around, apply.dry == "client")
         if not apply.dry and not apply.resume:
             check_writable(around.environ, COMMAND, f"{NAME} without --apply reads only")
     with opening.explaining(COMMAND):
         session = _opened(asking)
-        opening.told(session, request.options, around)
+        opening.told(session, around)
         if apply is not None and apply.resume:
-            return change_following.resumed(asking, apply, session)
+            return resumed(asking, apply, session)
         return _changed(asking, session)
 
 
@@ -68,13 +96,13 @@ def again(change: Again, around: CommandContext) -> CommandAnswer:
     if change.undo and change.saved.text("sent", "addon"):
         return addon.again(change, around)
     apply = DnsApply(undo=change.id) if change.undo else DnsApply(resume=change.id)
-    return changing(LameduckRequest(change.options, SourceChoice(), ()), None, apply, around)
+    return changing(LameduckRequest(()), None, apply, around)
 
 
 def _opened(asking: DnsChangeInvocation) -> ClusterSession:
     objects = tuple(dict.fromkeys((*objects_of(ADDON), *OBJECTS)))
     needs = ClusterNeeds("addon-diff", (*KINDS, kinds.NAMESPACES), objects, aws=AwsUse.REQUIRED)
-    return opening.opened(asking.request, asking.around, needs)
+    return opening.opened(asking.around, needs)
 
 
 def _changed(asking: DnsChangeInvocation, session: ClusterSession) -> CommandAnswer:
@@ -82,15 +110,12 @@ def _changed(asking: DnsChangeInvocation, session: ClusterSession) -> CommandAns
     ready = prepared(asking, session)
     report = _view(asking, session, ready)
     if apply is None:
-        return CommandAnswer(rendered(asking, report), code(asking, report))
+        return opening.answer(report, around, code(asking, report))
     if apply.dry:
         return _dry(asking, apply, ready, report)
     proposal = _proposal(asking, apply, session, ready, report)
-    options = asking.request.options
-    found = applying.confirmed(proposal, lambda now: prepared(asking, now).same, session, _DRIFTED, options, around)
-    return (
-        found if isinstance(found, CommandAnswer) else change_following.carried_out(asking, apply, found, ready, report)
-    )
+    found = applying.confirmed(proposal, lambda now: prepared(asking, now).same, session, _DRIFTED, around)
+    return found if isinstance(found, CommandAnswer) else carried_out(asking, apply, found, ready, report)
 
 
 def _proposal(
@@ -112,7 +137,7 @@ def prepared(asking: DnsChangeInvocation, session: ClusterSession) -> Ready:
     facts = dns_facts(session, measured_on(asking.around))
     if apply.undo:
         saved = applying.saved(apply.undo, (DNS_CHANGE,), session, asking.around)
-        return reverting(facts, change_following.made_by(saved), change_following.text_before(saved, asking))
+        return reverting(facts, made_by(saved), text_before(saved, asking))
     assert asking.wishes is not None, "something is wished"
     return ready(session, facts, asking.wishes, apply.force, apply.resets)
 
@@ -174,12 +199,12 @@ def _dry(asking: DnsChangeInvocation, apply: DnsApply, ready: Ready, view: DnsCh
         )
     if apply.dry != "server":
         around.note(ASKS_EKS_NOTHING if ready.change.managed else _ASKS_NOBODY)
-        return CommandAnswer(rendered(asking, view), code(asking, view))
-    well, said = change_following.tried(asking, apply, ready)
+        return opening.answer(view, around, code(asking, view))
+    well, said = tried(asking, apply, ready)
     around.note(f"dry run: {said}")
     around.note("it proves that the server takes it, and not that CoreDNS does")
-    tried = replace(view, tried=said)
-    return CommandAnswer(rendered(asking, tried), code(asking, tried) if well else exits.FAILS)
+    view = replace(view, tried=said)
+    return opening.answer(view, around, code(asking, view) if well else exits.FAILS)
 
 
 def code(asking: DnsChangeInvocation, view: DnsChangeReport) -> int:
@@ -191,3 +216,234 @@ def _left(asking: DnsChangeInvocation, view: DnsChangeReport) -> int:
     if view.change is not None and view.change.not_done:
         return exits.FAILS
     return opening.code(view.findings, asking.request.accepted)
+
+
+# A change of CoreDNS that this process sends, or follows again: its journal, its edges, and what its pods say.
+
+
+_MAP = ".configmap-of-before.json"
+
+
+def carried_out(
+    asking: DnsChangeInvocation, apply: DnsApply, session: ClusterSession, ready: Ready, report: DnsChangeReport
+) -> CommandAnswer:
+    """
+    Raises:
+        JournalError: it cannot be written down; nothing was sent.
+        AwsError, ClusterError: it is not taken.
+    """
+    written, change = applying.new_journal(asking.around), ready.change
+    texts = change.corefile
+    after = After.of(texts.after) if texts is not None and not texts.same else After()
+    with applying.world(written, apply.watch_s, asking.around) as world, _pods(asking, after.text, world) as pods:
+        failed = failed_before(pods) if after.text else {}
+        rolled = change.affinity is not None and change.managed
+        reloads = texts is None or texts.reloads
+        looking = Looking(after, failed, world.clock.monotonic(), pods, apply.verify_s, reloads, rolled)
+        more = {
+            "dns": {"corefile": after.text, "sums": list(after.sums), "failed": dict(failed), "rolled": rolled},
+        }
+        report = replace(report, run=written.id, journal=str(written.path))
+        send = _updated if change.managed else _applied
+        done, report = send(asking, apply, session, ready, report, written, looking, more, world)
+    return _answer(asking, apply, session, report, done)
+
+
+def _updated(
+    asking: DnsChangeInvocation,
+    apply: DnsApply,
+    session: ClusterSession,
+    ready: Ready,
+    report: DnsChangeReport,
+    written: ChangeJournalFile,
+    looking: Looking,
+    more: Doc,
+    world: World,
+) -> tuple[DnsDone, DnsChangeReport]:
+    update, around, eks = ready.update, asking.around, session.believed.cluster
+    assert update is not None, "it is the add-on's"
+    plan, version, file = update.plan, ready.change.version, str(addon.values_file(written))
+    back = way_back_text(update.back, eks.name, eks.region, file, asking.reach(session))
+    said = Sent(ADDON, version, version, report.mode, report.values), len(changed_fields(plan)), back
+    call, expected = addon.call_of(update, written), expected_of(plan, update.sending.keeps)
+    what, ports = addon.edges(session, expected, around)
+    kind = AddonUpdate(call, what, ports, world, what.before(ports))
+    first = addon.begun(DNS_CHANGE, kind, call, *said, plan.facts.values, session, written, around, **more)
+    around.note("from here on EKS does it: Ctrl-C stops only that it is followed")
+    try:
+        done = applying.carried(DnsChange(kind, looking), first, world, written, around, apply.undo)
+    except AwsError:
+        if written.path.exists():
+            around.note(f"journal {written.path}; look again: {_again(asking, session, written.id)}")
+        raise
+    return done, report if isinstance(back, str) else replace(report, back=back.commands)
+
+
+def _applied(
+    asking: DnsChangeInvocation,
+    apply: DnsApply,
+    session: ClusterSession,
+    ready: Ready,
+    report: DnsChangeReport,
+    written: ChangeJournalFile,
+    looking: Looking,
+    more: Doc,
+    world: World,
+) -> tuple[DnsDone, DnsChangeReport]:
+    texts = ready.change.corefile
+    assert texts is not None, "something is applied"
+    file = written.beside(_MAP, as_json(config_map(texts.before)) + "\n")
+    back = back_of_map(str(file), asking.kubectl(session))
+    what, around = "Corefile of kube-system/coredns", asking.around
+    first = applying.begun(DNS_CHANGE, what, written.id, session, around, **more, wayBack=list(back))
+    maps = maps_of(around.connection)
+    kind = DnsChange(MapApply(ready.config, apply.force, maps), looking)
+    done = applying.carried(kind, first, world, written, around, apply.undo)
+    return done, replace(report, back=back, applied=True)
+
+
+def tried(asking: DnsChangeInvocation, apply: DnsApply, ready: Ready) -> tuple[bool, str]:
+    """What the API server says to it, and whether it would take it.
+
+    Raises:
+        ClusterError: it would not, or cannot be asked.
+    """
+    if ready.config is None:
+        return False, "there is nothing to try"
+    found = maps_of(asking.around.connection).apply(ready.config, apply.force, dry=True)
+    if isinstance(found, Conflicting):
+        return False, "; ".join(f"{each.field} is {each.owner}'s" for each in found.conflicts)
+    return True, "the server would take it"
+
+
+def _answer(
+    asking: DnsChangeInvocation, apply: DnsApply, session: ClusterSession, report: DnsChangeReport, done: DnsDone
+) -> CommandAnswer:
+    reach = asking.reach(session)
+    found = tuple(reached(each, reach) for each in done.findings)
+    report = replace(report, ended=done.ended, verified=done.verified, after=found)
+    if done.left:
+        asking.around.note(f"look again: {_again(asking, session, report.run)}")
+    return opening.answer(report, asking.around, ended_code(report, apply))
+
+
+def ended_code(view: DnsChangeReport, apply: DnsApply) -> int:
+    """What was not brought to its end; then what is known to be wrong matters more than what is not known."""
+    ended, seen = view.ended, view.verified
+    if ended is not None and not ended.whole:
+        return exits.STOPPED
+    wrong = [each for each in view.after if each.status is Status.FAIL]
+    if (ended is not None and ended.differs) or (wrong and not (seen is not None and not seen.of(Taken.REFUSED))):
+        return exits.FAILS
+    if wrong:
+        return exits.STOPPED  # not yet
+    unknown = any(each.status is Status.UNKNOWN and each.code.name not in apply.accepted for each in view.after)
+    return exits.UNKNOWN if unknown or (ended is not None and _lacks(ended, apply)) else exits.CLEAN
+
+
+def _lacks(ended: AddonUpdateResult, apply: DnsApply) -> bool:
+    if "addon-field-unknown" in apply.accepted:
+        return bool(ended.of(Verdict.NOT_READ) or ended.unread)
+    return ended.lacks
+
+
+@contextmanager
+def _pods(asking: DnsChangeInvocation, text: str, world: World) -> Iterator[VerificationEdges]:
+    connection, left_out = asking.around.connection, permissions.PROXY.name in asking.request.without
+    with closing(ResolverPods(connection, _listed(asking))) as resolvers:
+        yield VerificationEdges(
+            resolvers,
+            None if left_out else metrics_port(text),
+            world.clock,
+            world.sleep,
+            world.told,
+            world.tell,
+            "they are left out (--without proxy)" if left_out else NO_METRICS,
+        )
+
+
+def _listed(asking: DnsChangeInvocation) -> Callable[[], tuple[Pod, ...] | Unknown]:
+    def listed() -> tuple[Pod, ...] | Unknown:
+        pods = pods_now(asking.around.reader)
+        if isinstance(pods, Unknown):
+            return pods
+        ours = (pod for pod in pods if is_coredns(pod.namespace, pod.labels))
+        return tuple(pod for pod in ours if not pod.finished and not pod.deleting)
+
+    return listed
+
+
+# A change that was sent before.
+
+
+def resumed(asking: DnsChangeInvocation, apply: DnsApply, session: ClusterSession) -> CommandAnswer:
+    """
+    Raises:
+        LocalJournalError: this machine has no journal of it, or it was never made.
+        Drifted: it is of another cluster.
+    """
+    around, request = asking.around, asking.request
+    saved = applying.saved(apply.resume, (DNS_CHANGE,), session, around)
+    written, options = applying.journal(saved.id, around), {**request.given, "apply": True, "resume": saved.id}
+    journal = str(written.path)
+    report = DnsChangeReport(
+        session.cluster, options=options, run=saved.id, journal=journal, recognised=session.recognised
+    )
+    after, failed = made_by(saved), saved.begun.get("dns", {}).get("failed", {})
+    passed = (around.now() - applying.begun_at(saved)).total_seconds()
+    rolled = bool(saved.begun.get("dns", {}).get("rolled"))
+    with applying.world(written, apply.watch_s, around) as world, _pods(asking, after.text, world) as pods:
+        begun_s = world.clock.monotonic() - max(0.0, passed)
+        looking = Looking(after, failed, begun_s, pods, apply.verify_s, has_reload(after.text), rolled)
+        if "expected" in saved.begun:
+            sent, back = addon.sent_before(saved)
+            lines = () if isinstance(back, str) else back.commands
+            report = replace(report, mode=sent.mode, values=sent.values, back=lines)
+            kind = DnsChange(addon.sent_again(saved, session, world, around), looking)
+        else:
+            _check_made(saved, after, session)
+            report = replace(report, applied=True, back=tuple(map(str, saved.begun.get("wayBack", ()))))
+            kind = DnsChange(MapApply(None, False, maps_of(around.connection)), looking)
+        done = applying.continued(kind, saved, world, around)
+    return _answer(asking, apply, session, report, done)
+
+
+def made_by(saved: SavedChange) -> After:
+    """The Corefile that a change has made."""
+    dns = saved.begun.get("dns")
+    return After(saved.text("dns", "corefile"), tuple(map(str, dns.get("sums", ())))) if dns else After()
+
+
+def text_before(saved: SavedChange, asking: DnsChangeInvocation) -> str:
+    """The Corefile before a change of a CoreDNS that EKS does not manage.
+
+    Raises:
+        LocalJournalError, UsageError: nothing was changed, or it is not known.
+    """
+    if CONFIG_MAP not in saved.past.tried:
+        raise LocalJournalError(f"change {saved.id} was not made: there is nothing to revert")
+    path = applying.journal(saved.id, asking.around).path_beside(_MAP)
+    return text_at(read_values(str(path)), "data", "Corefile")
+
+
+_AGAIN = "Make it again, with the same flags and without --resume."
+
+
+def _check_made(saved: SavedChange, after: After, session: ClusterSession) -> None:
+    """A run that ended between the journal and the write: the live Corefile tells which of them was first.
+
+    Raises:
+        LocalJournalError: it was not made, or that cannot be told.
+    """
+    past = saved.past
+    if CONFIG_MAP in past.taken:
+        return
+    live = corefile_of(session.objects.one(CONFIG)) if CONFIG_MAP in past.tried else ""
+    if isinstance(live, Unknown):
+        raise LocalJournalError(f"whether the change {saved.id} was made is not known: {live.why}", "Ask again.")
+    if not isinstance(live, str) or After.of(live) != after:
+        raise LocalJournalError(f"the change {saved.id} was not made: nothing was changed", _AGAIN)
+
+
+def _again(asking: DnsChangeInvocation, session: ClusterSession, run: str) -> str:
+    return shell("kubectl", "eksdoc", NAME, "--apply", "--resume", run, *asking.reached_by(session))

@@ -92,7 +92,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     if measure is not None:
         from kubectl_eksdoc.cli.dns.measuring import measuring
 
-        return measuring(request.options, request.source, measure, around)
+        return measuring(measure, around)
     if wishes is not None or apply is not None:
         from kubectl_eksdoc.cli.dns.changing import changing
 
@@ -102,13 +102,12 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     from kubectl_eksdoc.coredns_lameduck.read import NEEDS, notices, whole_facts
     from kubectl_eksdoc.render.dns import LameduckReport
 
-    options = request.options
-    LameduckReport.check(options.output)
+    LameduckReport.check(around.options.output)
     with opening.explaining(NAME):
-        session = opening.opened(request, around, NEEDS)
-        reach, proxied = opening.reach(request, session), permissions.PROXY.name not in request.without
+        session = opening.opened(around, NEEDS)
+        reach, proxied = opening.reach(around, session), permissions.PROXY.name not in request.without
         facts = whole_facts(session, lambda: notices(session, reach.ours, proxied), change_options.measured_on(around))
         plan = plan_dns(facts, reach)
-    opening.told(session, options, around)
+    opening.told(session, around)
     report = LameduckReport(plan, options=request.given, recognised=session.recognised)
-    return opening.answer(report, options, around, opening.code(plan.findings, request.accepted))
+    return opening.answer(report, around, opening.code(plan.findings, request.accepted))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 
 from kubectl_eksdoc.cli import opening
-from kubectl_eksdoc.cli.options import GlobalOptions, source_from
 from kubectl_eksdoc.cli.parser import add_flag, add_text
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
@@ -42,16 +41,13 @@ def run(args: argparse.Namespace, accepted: tuple[str, ...], around: CommandCont
     from kubectl_eksdoc.coredns_lameduck.shutdown import read_corefile
     from kubectl_eksdoc.render.corefile import CorefileReport
 
-    if not source_from(args).live:
+    if not around.source.live:
         raise UsageError("-f reads a file alone: --demo and --snapshot do not go with it")
-    options = GlobalOptions.from_args(args)
-    CorefileReport.check(options.output)
+    CorefileReport.check(around.options.output)
     path: str = args.filename
     read = read_corefile(_text(path), path, _version(args.coredns_version))
     given = {"filename": path, **({"coredns-version": args.coredns_version} if args.coredns_version else {})}
-    return CommandAnswer(
-        opening.answered(CorefileReport(read, options=given), options, around), opening.code(read.findings, accepted)
-    )
+    return opening.answer(CorefileReport(read, options=given), around, opening.code(read.findings, accepted))
 
 
 def _version(text: str) -> Version:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from kubectl_eksdoc.cli import exits, opening, rights
 from kubectl_eksdoc.cli.confirming import CHANGES, check_writable, confirm
 from kubectl_eksdoc.cli.dns.change_options import Measurement
-from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, check_same, owned, tell_unread
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
@@ -23,7 +22,6 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.coredns import MARKS, SYSTEM
 from kubectl_eksdoc.render.dns_measure.report import MeasureReport, dry_run
 from kubectl_eksdoc.render.roles import RoleManifests
-from kubectl_eksdoc.session.sources import SourceChoice
 
 COMMAND = "coredns-lameduck --measure"
 _PROVES_LITTLE = (
@@ -36,7 +34,6 @@ _PROVES_SOME = "the server was asked; room on the nodes and the image show when 
 class _Asking:
     """Who asks for what, in which surroundings, of which cluster."""
 
-    options: GlobalOptions
     measure: Measurement
     around: CommandContext
     cluster: Cluster
@@ -45,15 +42,13 @@ class _Asking:
     program: bytes
 
 
-def measuring(
-    options: GlobalOptions, source: SourceChoice, measure: Measurement, around: CommandContext
-) -> CommandAnswer:
+def measuring(measure: Measurement, around: CommandContext) -> CommandAnswer:
     """
     Raises:
         EksdocError: the command line or the cluster is at fault; the error says which.
     """
-    (RoleManifests if measure.dry == "client" else MeasureReport).check(options.output)
-    if not source.live:
+    (RoleManifests if measure.dry == "client" else MeasureReport).check(around.options.output)
+    if not around.source.live:
         raise UsageError(
             "--measure asks from pods of the live cluster: --demo and --snapshot have none",
             "To practise: kubectl eksdoc rehearse --serve --demo, and the kubeconfig that it writes.",
@@ -63,40 +58,40 @@ def measuring(
     manner, edges = measure.manner, around.edges
     with opening.explaining(COMMAND):
         with ProgressLine(around.stderr) as progress:
-            cluster = around.open_reader(source, options.connection, progress).read((kinds.NODES,))
-        opening.told(opening.WasRead(cluster), options, around)
-        ground = edges.open_ground(options.connection, manner.namespace, MARKS)
-        dns = edges.open_dns(options.connection)
+            cluster = around.reader(progress).read((kinds.NODES,))
+        opening.told(opening.WasRead(cluster), around)
+        ground = edges.open_ground(around.connection, manner.namespace, MARKS)
+        dns = edges.open_dns(around.connection)
         plan = prepared(cluster.nodes, ground, dns, edges.new_probe_id(), manner)
         tell_unread(plan.unread, COMMAND, around)
-        asking = _Asking(options, measure, around, cluster, ground, dns, edges.packed_asker())
+        asking = _Asking(measure, around, cluster, ground, dns, edges.packed_asker())
         return _dry(asking, plan) if measure.dry else _measured(asking, plan)
 
 
 def _dry(asking: _Asking, plan: MeasurePlan) -> CommandAnswer:
     """What would be made, for kubectl; or whether the server would take it."""
-    around, options, given = asking.around, asking.options, asking.measure.flags
+    around, given = asking.around, asking.measure.flags
     if asking.measure.dry == "client":
         view = MeasureReport(asking.cluster, plan, options=given, program=asking.program, asked=asked(plan))
-        opening.show(view, options, around)
+        opening.show(view, around)
         around.note(_PROVES_LITTLE)
-        return opening.answer(dry_run(view), options, around)
+        return opening.answer(dry_run(view), around)
     view = MeasureReport(
         asking.cluster, plan, options=given, refused=tried(plan, asking.program, asking.ground, asking.dns)
     )
     around.note(_PROVES_SOME)
-    return opening.answer(view, options, around, exits.FAILS if view.refused else exits.CLEAN)
+    return opening.answer(view, around, exits.FAILS if view.refused else exits.CLEAN)
 
 
 def _measured(asking: _Asking, plan: MeasurePlan) -> CommandAnswer:
 
-    around, options, given = asking.around, asking.options, asking.measure.flags
+    around, given = asking.around, asking.measure.flags
     found = DnsMeasurement(())
     if plan.pods:
-        check_allowed(_needed(plan), options, around)
-        opening.show(MeasureReport(asking.cluster, plan, options=given), options, around)
+        check_allowed(_needed(plan), around)
+        opening.show(MeasureReport(asking.cluster, plan, options=given), around)
         confirm(asking.cluster.identity, plan.changes, "make or end", asking.measure.given, around.ask, of=CHANGES)
-        nodes = around.open_reader(SourceChoice(), options.connection, None).read((kinds.NODES,)).nodes
+        nodes = around.reader().read((kinds.NODES,)).nodes
         check_same(_made(plan), _made(prepared(nodes, asking.ground, asking.dns, plan.ident, plan.manner)))
 
         def run(told: Callable[[], int]) -> DnsMeasurement:
@@ -107,7 +102,7 @@ def _measured(asking: _Asking, plan: MeasurePlan) -> CommandAnswer:
         what = f"{COMMAND}={plan.manner.happening.value} with {CHANGES.said(len(plan.pods))}"
         found = owned(manifest, MARKS, what, context, around, run)
     view = MeasureReport(asking.cluster, plan, found, options=given)
-    text = opening.answered(view, options, around)
+    text = opening.answered(view, around)
     _keep(asking, plan, found)
     code = opening.code(view.findings, asking.measure.accepted)
     return CommandAnswer(text, exits.INTERRUPTED if found.interrupted else code)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
@@ -22,7 +21,6 @@ from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.documents import IMDS_PROBE
 from kubectl_eksdoc.model.findings import Code
-from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.imds_probe.affected import Assumed, IntendedOptions
@@ -48,27 +46,26 @@ def judging(request: ImdsProbeRequest, around: CommandContext) -> CommandAnswer:
     from kubectl_eksdoc.imds_probe.read import vpc_of
     from kubectl_eksdoc.render.metadata.report import ImdsReport
 
-    options = request.options
-    ImdsReport.check(options.output)
-    scope = reading.scope(request)
+    ImdsReport.check(around.options.output)
+    scope = reading.scope(request, around)
 
-    def made(source: SourceChoice) -> SavedResult:
-        session, plan = answered(replace(request, source=source), scope, around)
+    def made(around: CommandContext) -> SavedResult:
+        session, plan = answered(request, scope, around)
         return as_earlier(SnapshotOrigin(request.earlier, __version__, request.given), session.cluster, plan)
 
-    before = shared_options.earlier(request.earlier, IMDS_PROBE, reading.NAME, made)
+    before = shared_options.earlier(request.earlier, IMDS_PROBE, reading.NAME, made, around)
     with opening.explaining(reading.NAME):
         session, plan = answered(request, scope, around)
-    opening.told(session, options, around)
+    opening.told(session, around)
     shared_options.told(before, around)
-    reading.tell_open(request, session, around)
+    reading.tell_open(session, around)
     pod = of_pod(plan, plan.facts.cluster.pods[0]) if request.pod else None
     beside = against(before, session.cluster, plan, request.given) if before is not None else None
     named = bool(request.groups or request.nodes)
-    kubectl = opening.for_kubectl(request, session)
+    kubectl = opening.for_kubectl(around, session)
     choices = offered(plan, session.cluster, vpc_of(session), session.profile, named, kubectl)
     report = ImdsReport(plan, pod, choices, options=request.given, recognised=session.recognised, since=beside)
-    return opening.answer(report, options, around, opening.code(plan.findings, request.accepted))
+    return opening.answer(report, around, opening.code(plan.findings, request.accepted))
 
 
 def answered(
@@ -80,8 +77,8 @@ def answered(
     """
     from kubectl_eksdoc.imds_probe.read import NEEDS, plan_imds
 
-    session = opening.opened(request, around, NEEDS)
-    reach = opening.reach(request, session)
+    session = opening.opened(around, NEEDS)
+    reach = opening.reach(around, session)
     cluster = scope.of(session.cluster)
     at_host = request.workload is not None and all(pod.calls.host_network for pod in cluster.pods)
     hops = HOST if at_host else request.hops
@@ -247,8 +244,8 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
-    fleet = fleet_options.fleet_from(args, ("active", "apply", "since"))
-    request = ImdsProbeRequest.from_args(args, words)
+    fleet = fleet_options.fleet_from(args, around, ("active", "apply", "since"))
+    request = ImdsProbeRequest.from_args(args, words, around)
     if request.assumed is not None and (args.apply or args.active):
         raise UsageError("--assume is a what-if: it cannot be used with --apply or --active")
     if request.intent is not None and args.active and not args.apply:
@@ -271,5 +268,5 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
         if words:
             raise UsageError(f"{words[0]} is of one cluster, and --fleet names many", "Name neither pods nor nodes.")
         joined = ("accept-unknown",)
-        return over_fleet(fleet, MemberFlags(NAME, IMDS_PROBE, request.given, joined=joined), request.options, around)
+        return over_fleet(fleet, MemberFlags(NAME, IMDS_PROBE, request.given, joined=joined), around)
     return judging(request, around)

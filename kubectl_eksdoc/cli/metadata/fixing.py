@@ -45,7 +45,6 @@ from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.render.metadata_fix import FixReport, action, head
 from kubectl_eksdoc.session.session import ClusterSession
-from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.changes import node_classes_of
 
 COMMAND = f"{reading.NAME} --apply"
@@ -69,10 +68,10 @@ class _Fixing:
     around: CommandContext
 
     def reached_by(self, session: ClusterSession) -> tuple[str, ...]:
-        return opening.reached_by(self.request, session)
+        return opening.reached_by(self.around, session)
 
     def rendered(self, report: FixReport) -> str:
-        return opening.answered(report, self.request.options, self.around)
+        return opening.answered(report, self.around)
 
 
 def fixing(request: ImdsProbeRequest, fix: FixRequest, active: Active | None, around: CommandContext) -> CommandAnswer:
@@ -80,21 +79,21 @@ def fixing(request: ImdsProbeRequest, fix: FixRequest, active: Active | None, ar
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
-    FixReport.check(request.options.output)
-    applying.check_live(request.source, fix.dry == "client", _DEMO)
+    FixReport.check(around.options.output)
+    applying.check_live(around, fix.dry == "client", _DEMO)
     if not fix.dry:
         check_writable(around.environ, COMMAND, "imds-probe without --apply reads only")
     asking = _Fixing(request, fix, active, around)
     with opening.explaining(COMMAND):
-        session = opening.opened(request, around, NEEDS)
+        session = opening.opened(around, NEEDS)
         if session.login is not None:
             raise session.login
-        opening.told(session, request.options, around)
+        opening.told(session, around)
         if fix.resume:
             return _resumed(asking, session)
         if fix.undo:
             return _undone(asking, session)
-        reading.tell_open(request, session, around)
+        reading.tell_open(session, around)
         return _fixed(asking, session)
 
 
@@ -102,7 +101,7 @@ def again(change: Again, around: CommandContext) -> CommandAnswer:
     """As `fixing`."""
     ids = {"undo" if change.undo else "resume": change.id}
     fix = FixRequest("", "none", ConfirmationFlags(), WATCH_FOR_S, **ids)
-    return fixing(ImdsProbeRequest(change.options, SourceChoice()), fix, None, around)
+    return fixing(ImdsProbeRequest(), fix, None, around)
 
 
 # A new fix.
@@ -127,8 +126,7 @@ def _fixed(asking: _Fixing, session: ClusterSession) -> CommandAnswer:
         return _dry(asking, act, report, session, bool(shown.forbidden))
     refused = (f"nothing is done: {shown.forbidden}", exits.FAILS) if shown.forbidden else None
     proposal = Proposal(report, shown.same, partial(_confirm, asking, session, act), refused)
-    options, around = asking.request.options, asking.around
-    found = applying.confirmed(proposal, lambda now: _shown(asking, now).same, session, _DRIFTED, options, around)
+    found = applying.confirmed(proposal, lambda now: _shown(asking, now).same, session, _DRIFTED, asking.around)
     return found if isinstance(found, CommandAnswer) else _carried_out(asking, found, report)
 
 
@@ -137,11 +135,11 @@ def _shown(asking: _Fixing, session: ClusterSession) -> _Shown:
     Raises:
         UsageError: there is no such fix, or not one.
     """
-    request = asking.request
-    cluster, intent = reading.scope(request).of(session.cluster), request.intent
+    request, around = asking.request, asking.around
+    cluster, intent = reading.scope(request, around).of(session.cluster), request.intent
     plan = plan_imds(session, request.hops, cluster, intent=intent)
     named = bool(request.groups or request.nodes)
-    kubectl = opening.for_kubectl(request, session)
+    kubectl = opening.for_kubectl(around, session)
     found = chosen(offered(plan, session.cluster, vpc_of(session), session.profile, named, kubectl), asking.fix.name)
     if isinstance(found, UnselectedFix):
         raise UsageError(found.why, found.hint)
@@ -174,7 +172,7 @@ def _dry(
     client = asking.fix.dry == "client"
     well, said = True, ()  # type: bool, tuple[str, ...]
     if not client:
-        with closing(node_classes_of(asking.request.options.connection)) as classes:
+        with closing(node_classes_of(asking.around.connection)) as classes:
             well, said = tried(act, _token("dry-run"), MetadataChanges(session.believed), classes)
     asking.around.note(_PROVES_LITTLE if client else _PROVES_SOME)
     code = exits.FAILS if forbidden or not well else exits.CLEAN
@@ -219,7 +217,7 @@ def _edges(
     around, active, written = asking.around, asking.active, applying.journal(ident, asking.around)
     with (
         applying.world(written, asking.fix.watch_s, around) as world,
-        closing(node_classes_of(asking.request.options.connection)) as classes,
+        closing(node_classes_of(around.connection)) as classes,
     ):
         ports = Ports(
             MetadataChanges(session.believed),
@@ -231,10 +229,9 @@ def _edges(
 
 
 def _proofs(asking: _Fixing, names: Sequence[str], active: Active, world: World) -> tuple[Part, ...]:
-    request, around = asking.request, asking.around
-    manner, connection = manner_of(request, active), request.options.connection
-    ground = around.edges.open_ground(connection, manner.namespace)
-    cluster = around.open_reader(request.source, connection, None).read((kinds.NODES,))
+    around, manner = asking.around, manner_of(asking.request, active, asking.around)
+    ground = around.edges.open_ground(around.connection, manner.namespace)
+    cluster = around.reader().read((kinds.NODES,))
     nodes = [node for node in cluster.nodes if node.name in names]
     return proofs(nodes, ground, around.edges.new_probe_id(), manner, active.every, ClockAround(around), world)
 
@@ -243,9 +240,8 @@ def _members(
     asking: _Fixing, session: ClusterSession, group: str
 ) -> Mapping[str, Instance | Absent | Unknown] | Unknown:
     """The nodes of a group as they are now, each with its instance."""
-    request = asking.request
     try:
-        cluster = asking.around.open_reader(request.source, request.options.connection, None).read((kinds.NODES,))
+        cluster = asking.around.reader().read((kinds.NODES,))
     except ClusterError as error:
         return Unknown(error.message)
     ids = {node.name: instance_of(node) for node in cluster.nodes if node.group == group}
@@ -329,7 +325,7 @@ def _undone(asking: _Fixing, session: ClusterSession) -> CommandAnswer:
     )
     if asking.fix.dry:
         return _dry(asking, act, report, session)
-    opening.show(report, asking.request.options, around)
+    opening.show(report, around)
     if isinstance(act, OnClass):
         around.note(f"every node of EC2NodeClass {act.name} drifts with it, and Karpenter replaces it")
     if isinstance(act, OnTemplate):

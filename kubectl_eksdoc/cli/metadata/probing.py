@@ -69,8 +69,8 @@ def probing(request: ImdsProbeRequest, active: Active, around: CommandContext) -
     Raises:
         EksdocError: the command line or the cluster is at fault; the error says which.
     """
-    (RoleManifests if active.dry == "client" else ActiveReport).check(request.options.output)
-    if not request.source.live and active.dry != "client":
+    (RoleManifests if active.dry == "client" else ActiveReport).check(around.options.output)
+    if not around.source.live and active.dry != "client":
         raise UsageError(
             "--active asks from pods of the live cluster: --demo and --snapshot have none",
             "--active --dry-run shows what would be made there. To practise: kubectl eksdoc rehearse --serve --demo.",
@@ -80,12 +80,12 @@ def probing(request: ImdsProbeRequest, active: Active, around: CommandContext) -
     asking = _Asking(request, active, around)
     with opening.explaining(COMMAND):
         read = _read(asking)
-        opening.told(read, request.options, around)
+        opening.told(read, around)
         if read.unasked:
             around.note(f"what EC2 says is not known, and not needed: {read.unasked}")
         if active.dry == "client":
             return _dry(asking, read)
-        ground = around.edges.open_ground(request.options.connection, _manner(asking).namespace)
+        ground = around.edges.open_ground(around.connection, _manner(asking).namespace)
         return _active(asking, read, ground)
 
 
@@ -95,11 +95,11 @@ def _read(asking: _Asking) -> _Read:
     request, around = asking.request, asking.around
     needs = replace(NEEDS, kinds=_kinds(request))
     try:
-        session = opening.opened(request, around, needs)
+        session = opening.opened(around, needs)
     except (AwsError, UsageError) as error:
-        session = opening.opened(request, around, replace(needs, aws=AwsUse.LEFT_OUT))
-        return _Read(reading.scope(request).of(session.cluster), unasked=error.message)
-    cluster = reading.scope(request).of(session.cluster)
+        session = opening.opened(around, replace(needs, aws=AwsUse.LEFT_OUT))
+        return _Read(reading.scope(request, around).of(session.cluster), unasked=error.message)
+    cluster = reading.scope(request, around).of(session.cluster)
     if isinstance(session.aws, Unknown):
         return _Read(cluster, unasked=session.aws.why)
     try:
@@ -117,15 +117,15 @@ def _kinds(request: ImdsProbeRequest) -> tuple[Resource, ...]:
 
 
 def _manner(asking: _Asking) -> ProbeSettings:
-    return manner_of(asking.request, asking.active)
+    return manner_of(asking.request, asking.active, asking.around)
 
 
-def manner_of(request: ImdsProbeRequest, active: Active) -> ProbeSettings:
+def manner_of(request: ImdsProbeRequest, active: Active, around: CommandContext) -> ProbeSettings:
     """
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    of_pod = reading.scope(request).namespace if request.pod else ""
+    of_pod = reading.scope(request, around).namespace if request.pod else ""
     return ProbeSettings(active.image or IMAGE, active.namespace or of_pod or NAMESPACE, active.wait_s)
 
 
@@ -135,35 +135,34 @@ def _every(asking: _Asking) -> bool:
 
 def _dry(asking: _Asking, read: _Read) -> CommandAnswer:
     """What would be made, for kubectl; nobody is asked."""
-    options, around = asking.request.options, asking.around
-    unasked = Unknown("the cluster was not asked")
+    around, unasked = asking.around, Unknown("the cluster was not asked")
     plan = plan_probe(
         read.cluster.nodes, unasked, unasked, around.edges.new_probe_id(), _manner(asking), every=_every(asking)
     )
-    opening.show(ActiveReport(read.cluster, plan, options=asking.given), options, around)
+    opening.show(ActiveReport(read.cluster, plan, options=asking.given), around)
     around.note(_PROVES_LITTLE)
     docs = tuple(manifests(plan.probe, plan.pods, plan.manner))
-    return opening.answer(RoleManifests((), (), docs), options, around)
+    return opening.answer(RoleManifests((), (), docs), around)
 
 
 def _active(asking: _Asking, read: _Read, ground: ProbeNamespace) -> CommandAnswer:
 
-    options, around, cluster = asking.request.options, asking.around, read.cluster
+    around, cluster = asking.around, read.cluster
     probe = around.edges.new_probe_id()
     plan = prepared(cluster.nodes, ground, probe, _manner(asking), every=_every(asking))
     tell_unread(plan.unread, COMMAND, around)
     if asking.active.dry:
         report = ActiveReport(cluster, plan, options=asking.given, refused=tried(plan, ground))
         around.note(_PROVES_SOME)
-        return opening.answer(report, options, around, exits.FAILS if report.refused else exits.CLEAN)
+        return opening.answer(report, around, exits.FAILS if report.refused else exits.CLEAN)
     if plan.pods:
         needed = [right for right in rights.BY_COMMAND[COMMAND] if right.required and right.probe]
         namespace = plan.manner.namespace
-        check_allowed([(right, namespace) for right in needed], options, around)
-        opening.show(ActiveReport(cluster, plan, options=asking.given), options, around)
+        check_allowed([(right, namespace) for right in needed], around)
+        opening.show(ActiveReport(cluster, plan, options=asking.given), around)
         confirm(cluster.identity, len(plan.nodes), "probe", asking.active.given, around.ask)
-        now = around.open_reader(asking.request.source, options.connection, None).read(_kinds(asking.request))
-        nodes = reading.scope(asking.request).of(now).nodes
+        now = around.reader().read(_kinds(asking.request))
+        nodes = reading.scope(asking.request, around).of(now).nodes
         again = prepared(nodes, ground, probe, plan.manner, every=_every(asking))
         check_same((plan.pods, plan.no_host), (again.pods, again.no_host))
         clock = ClockAround(around)
@@ -179,4 +178,4 @@ def _active(asking: _Asking, read: _Read, ground: ProbeNamespace) -> CommandAnsw
         found = Probed((), "")
     report = ActiveReport(cluster, plan, found, options=asking.given)
     code = exits.INTERRUPTED if found.interrupted else opening.code(report.findings, asking.request.accepted)
-    return opening.answer(report, options, around, code)
+    return opening.answer(report, around, code)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.amazon.metadata_service import POD
 from kubectl_eksdoc.cli import opening
-from kubectl_eksdoc.cli.options import GlobalOptions, non_empty, since_from, source_from
+from kubectl_eksdoc.cli.options import non_empty, since_from
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import LocalJournalError, UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.session.sources import SourceChoice, namespace_of
+from kubectl_eksdoc.session.sources import namespace_of
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.imds_probe.affected import Assumed, IntendedOptions
@@ -37,8 +37,6 @@ class ImdsProbeRequest:
     `accepted`: finding codes that may be unknown. `earlier`: a file of an earlier answer, "" for none. `assumed`: of
     the next nodes; `intent`: what is meant of all. `evidence`: what else AWS is asked for."""
 
-    options: GlobalOptions
-    source: SourceChoice
     pod: str = ""
     nodes: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
@@ -49,9 +47,10 @@ class ImdsProbeRequest:
     workload: tuple[str, str] | None = None
     intent: IntendedOptions | None = None
     evidence: tuple[EvidenceSource, ...] = ()
+    namespace: str = ""
 
     @staticmethod
-    def from_args(args: argparse.Namespace, words: Sequence[str]) -> ImdsProbeRequest:
+    def from_args(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> ImdsProbeRequest:
         """
         Raises:
             UsageError: something else than pods and nodes is named, or what was given does not fit together.
@@ -66,8 +65,6 @@ class ImdsProbeRequest:
         if workloads and (args.active or args.apply):
             raise UsageError("--active and --apply are of nodes", "Name node/NAME, or --nodegroup NAME.")
         return ImdsProbeRequest(
-            GlobalOptions.from_args(args),
-            source_from(args),
             pods[0] if pods else "",
             nodes,
             tuple(args.nodegroup),
@@ -78,6 +75,7 @@ class ImdsProbeRequest:
             workloads[0] if workloads else None,
             args.intent,
             args.evidence,
+            around.options.namespace,
         )
 
     @property
@@ -96,7 +94,7 @@ class ImdsProbeRequest:
             "since": self.earlier,
         }
         if self.pod or self.workload:
-            said["namespace"] = self.options.namespace
+            said["namespace"] = self.namespace
         return non_empty(said)
 
 
@@ -111,16 +109,15 @@ def _named(word: str) -> tuple[str, str]:
 NAME = "imds-probe"
 
 
-def scope(request: ImdsProbeRequest) -> ProbeScope:
+def scope(request: ImdsProbeRequest, around: CommandContext) -> ProbeScope:
     """
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
     from kubectl_eksdoc.imds_probe.read import ProbeScope
 
-    options = request.options
     named = bool(request.pod or request.workload)
-    there = options.namespace or (namespace_of(request.source, options.connection) if named else "")
+    there = request.namespace or (namespace_of(around.source, around.connection) if named else "")
     return ProbeScope(request.pod, there, request.nodes, request.groups, request.workload)
 
 
@@ -128,12 +125,12 @@ _LATEST = 20
 """So many journals are looked at for fixes that were not finished."""
 
 
-def tell_open(request: ImdsProbeRequest, session: ClusterSession, around: CommandContext) -> None:
+def tell_open(session: ClusterSession, around: CommandContext) -> None:
     """On stderr: the fixes of this cluster that were not finished, by the latest journals of this machine."""
     from kubectl_eksdoc.model.change_journal import METADATA_FIX, unfinished
     from kubectl_eksdoc.wiring.changes import saved_changes
 
-    if not request.source.live or isinstance(session.aws, Unknown):
+    if not around.source.live or isinstance(session.aws, Unknown):
         return
     keeping = around.edges.keeping("", "", around.environ)
     try:
@@ -144,5 +141,5 @@ def tell_open(request: ImdsProbeRequest, session: ClusterSession, around: Comman
     for each in unfinished(latest, session.aws.cluster.arn, METADATA_FIX)[::-1]:
         around.note(f"fix {each.id} ({each.text('fix') or 'unknown'}, {each.text('at')}) was not finished")
         for does, flag in (("continue", "--resume"), ("revert", "--undo")):
-            words = ("kubectl", "eksdoc", NAME, "--apply", flag, each.id, *opening.reached_by(request, session))
+            words = ("kubectl", "eksdoc", NAME, "--apply", flag, each.id, *opening.reached_by(around, session))
             around.note(f"  {does} it: {shlex.join(words)}")

@@ -13,7 +13,8 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.amazon.iam import IamPlace
 from kubectl_eksdoc.cli import exits, opening, options, values
 from kubectl_eksdoc.cli.commands import tree
-from kubectl_eksdoc.cli.options import GlobalOptions, add_command, add_source_early, non_empty, opted_from, source_from
+from kubectl_eksdoc.cli.flags import GlobalOptions
+from kubectl_eksdoc.cli.options import add_command, add_source_early, non_empty, opted_from
 from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch, add_text
 from kubectl_eksdoc.cli.permissions import rights
 from kubectl_eksdoc.cli.permissions.rights import Grown, Invocation, cautions, doubts, reading, wanted
@@ -45,7 +46,6 @@ class PermissionsRequest:
     """`commands`: none for all that read. `opted`: names of opt-ins. `part`: of the policy, from 1; 0 for the whole of
     it."""
 
-    options: GlobalOptions
     commands: tuple[Invocation, ...]
     places: Places
     opted: tuple[str, ...]
@@ -56,16 +56,17 @@ class PermissionsRequest:
     check: bool = False
 
     @staticmethod
-    def from_args(args: argparse.Namespace, words: Sequence[str], grown: Grown) -> PermissionsRequest:
+    def from_args(
+        args: argparse.Namespace, words: Sequence[str], grown: Grown, around: CommandContext
+    ) -> PermissionsRequest:
         """
         Raises:
             UsageError: something is no command, or what was given does not fit together.
         """
-        if not source_from(args).live:
+        if not around.source.live:
             raise UsageError("rights are of the tool, whatever it reads: leave --demo and --snapshot out")
-        options = GlobalOptions.from_args(args)
+        options = around.options
         request = PermissionsRequest(
-            options,
             rights.named(words, grown),
             _places(options, args),
             opted_from(args),
@@ -75,7 +76,7 @@ class PermissionsRequest:
             args.part,
             args.check,
         )
-        _fits(request)
+        _fits(request, options.output)
         return request
 
     @property
@@ -105,7 +106,7 @@ class PermissionsRequest:
         return (*(("--with", ",".join(self.opted)) if self.opted else ()), *words)
 
 
-def _fits(request: PermissionsRequest) -> None:
+def _fits(request: PermissionsRequest, output: str) -> None:
     if request.part and not request.iam:
         raise UsageError("--part is of a policy", "Say --iam, too.")
     for flag, given in (("--check", request.check), ("--bind", bool(request.subjects))):
@@ -113,8 +114,8 @@ def _fits(request: PermissionsRequest) -> None:
             raise UsageError(f"--iam prints a policy, and {flag} is about the cluster", "Leave one of them out.")
     if request.check and request.subjects:
         raise UsageError("--check asks, and --bind prints", "Leave one of them out.")
-    if request.iam and request.options.output not in ("table", "json"):
-        raise UsageError(f"a policy has no output format {request.options.output!r}: IAM takes JSON alone")
+    if request.iam and output not in ("table", "json"):
+        raise UsageError(f"a policy has no output format {output!r}: IAM takes JSON alone")
 
 
 def _places(options: GlobalOptions, args: argparse.Namespace) -> Places:
@@ -220,10 +221,10 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Co
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.render.permissions import PermissionsReport
 
-    request = PermissionsRequest.from_args(args, words, grown)
+    request = PermissionsRequest.from_args(args, words, grown, around)
     commands = request.commands or reading()
     found = wanted(commands, request.places, request.opted)
-    look = opening.decide(request.options, around.stdout, around.environ)
+    look = opening.decide(around)
     doubtful = doubts(commands)
     if request.iam:
         for line in doubtful:
@@ -231,7 +232,7 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Co
         return CommandAnswer(_policy(request, found, look, around))
     if request.check:
         return checked(request, found, around)
-    PermissionsReport.check(request.options.output)
+    PermissionsReport.check(around.options.output)
     warned = cautions(found)
     offered = tuple(
         each for each in wanted(commands, request.places, permissions.NAMES).opt_ins if each not in found.opt_ins
@@ -251,10 +252,10 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Co
         offered,
         warned,
     )
-    if request.options.output not in ("table", "wide"):
+    if around.options.output not in ("table", "wide"):
         for one in (*(f"opt-in {each.said}" for each in found.opt_ins), *warned):
             around.note(one)
-    return opening.answer(view, request.options, around)
+    return opening.answer(view, around)
 
 
 _LONGEST = 150
@@ -310,22 +311,18 @@ def checked(request: PermissionsRequest, wanted: WantedPermissions, around: Comm
         ClusterError: the cluster cannot be asked; the error says why.
         UsageError: there is no such output format.
     """
-    from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.model.cluster import Cluster, Source
     from kubectl_eksdoc.render.identity import identity_line
     from kubectl_eksdoc.render.permissions import HeldReport
 
-    options = request.options
-    HeldReport.check(options.output)
+    HeldReport.check(around.options.output)
     edges = around.edges
-    who = edges.identity_of(options.connection, AwsRequest(options.cluster_name, options.region, options.profile))
-    found = held(wanted, edges.reviewed(options.connection, wanted.permissions))
+    who = edges.identity_of(around.connection, around.aws)
+    found = held(wanted, edges.reviewed(around.connection, wanted.permissions))
     cluster = Cluster(identity=who, source=Source.LIVE, observed_at=around.now())
-    around.note(identity_line(cluster, around.now(), opening.decide(options, around.stderr, around.environ)))
+    around.note(identity_line(cluster, around.now(), opening.decide(around, around.stderr)))
     if wanted.asked:
         around.note("of AWS nothing was asked: whether IAM allows the actions shows when they are needed")
     report = HeldReport(found, cluster, options=request.given, tool_version=__version__)
-    text = opening.answered(report, options, around)
-    if any(each.held is False for each in found):
-        return CommandAnswer(text, exits.FAILS)
-    return CommandAnswer(text, exits.UNKNOWN if any(each.held is None for each in found) else exits.CLEAN)
+    states = [each.held for each in found]
+    return opening.answer(report, around, exits.FAILS if False in states else exits.UNKNOWN if None in states else 0)

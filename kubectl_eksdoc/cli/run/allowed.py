@@ -13,12 +13,10 @@ from kubectl_eksdoc.model.permissions import Permission
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.drain.result import DrainPlan
-    from kubectl_eksdoc.model.connection import Connection
 
 
 def check_allowed(
     command: str,
-    connection: Connection,
     journal: str,
     around: CommandContext,
     plan: DrainPlan | None = None,
@@ -35,11 +33,11 @@ def check_allowed(
     needed = [right for right in rights.BY_COMMAND[command] if right.required or (right.flag and where.get(right.flag))]
     everywhere = {each.at(journal if each.journal else ""): each for each in needed}
     missing: dict[Permission, Right] = {}
-    for each in around.edges.denied(connection, tuple(everywhere)):
+    for each in around.edges.denied(around.connection, tuple(everywhere)):
         right = everywhere[each]
         if right.subresource or right.flag:  # it may be allowed where it is needed
             within = tuple(each._replace(namespace=namespace) for namespace in where.get(right.flag, ()))
-            missing |= dict.fromkeys(around.edges.denied(connection, within), right)
+            missing |= dict.fromkeys(around.edges.denied(around.connection, within), right)
         else:
             missing[each] = right
     if missing:

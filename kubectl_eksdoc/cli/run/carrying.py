@@ -14,7 +14,7 @@ from functools import cache, partial
 
 from kubectl_eksdoc.cli import exits, opening, rights
 from kubectl_eksdoc.cli.drain import exit_code
-from kubectl_eksdoc.cli.options import GlobalOptions, check_source_live
+from kubectl_eksdoc.cli.options import check_source_live
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.live import FaceOf, RecordingFace, RunFace, RunOutput, Told, Wanted
 from kubectl_eksdoc.cli.run.options import NAMESPACE_FLAG
@@ -46,7 +46,7 @@ from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.render.record import RecordView
 from kubectl_eksdoc.render.run.report import RunReport
 from kubectl_eksdoc.session.ports import ClusterReader
-from kubectl_eksdoc.session.sources import Progress, SourceChoice
+from kubectl_eksdoc.session.sources import Progress
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, JournalLocation, RunEdges, add_events, events_file
 
 LIST = "kubectl eksdoc drain status lists the runs of this cluster."
@@ -56,37 +56,34 @@ LIST = "kubectl eksdoc drain status lists the runs of this cluster."
 class RunRequest:
     """`run` is an id, "" for the one that is meant where there is only one."""
 
-    options: GlobalOptions
     namespace: str
     run: str = ""
 
     @staticmethod
-    def from_args(args: argparse.Namespace, words: Sequence[str]) -> RunRequest:
+    def from_args(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> RunRequest:
         """
         Raises:
             UsageError: more than one run is named, or another source than the live cluster.
         """
-        check_source_live(args)
+        check_source_live(around)
         if len(words) > 1:
             raise UsageError(f"one run at a time, and {words[1]!r} is a second one", LIST)
         run = words[0] if words else ""
-        return RunRequest(GlobalOptions.from_args(args), run_options.namespace_from(args), run)
+        return RunRequest(run_options.namespace_from(args), run)
 
     def keeping(self, around: CommandContext, run: str = "") -> JournalLocation:
         return around.edges.keeping(run, self.namespace, around.environ)
 
     def runs(self, around: CommandContext) -> RunStore:
-        return around.edges.open_runs(self.options.connection, self.keeping(around))
+        return around.edges.open_runs(around.connection, self.keeping(around))
 
     def reader(self, around: CommandContext, limits: RunLimits, progress: Progress | None = None) -> ClusterReader:
         """Of a run under these limits."""
-        waiting = run_options.waiting(limits, around)
-        return around.open_reader(SourceChoice(), self.options.connection, progress, waiting)
+        return around.reader(progress, run_options.waiting(limits, around))
 
     def nodes(self, around: CommandContext) -> Cluster:
         """The cluster, of which nothing else is read."""
-
-        return around.open_reader(SourceChoice(), self.options.connection, None).read((kinds.NODES,))
+        return around.reader().read((kinds.NODES,))
 
 
 def _not_begun(name: str) -> str:
@@ -121,9 +118,9 @@ def chosen(runs: Sequence[RunSummary], name: str, among: Sequence[RunSummary], w
     raise UsageError(f"{len(among)} runs are {what}: {names}", "Name the one you mean.")
 
 
-def reached_by(options: GlobalOptions, namespace: str, context: str = "") -> tuple[str, ...]:
+def reached_by(around: CommandContext, namespace: str, context: str = "") -> tuple[str, ...]:
     """The words that lead to the same cluster again, and to the namespace of its runs."""
-    words = opening.words(SourceChoice(), options, context)
+    words = opening.words(around, context)
     return words if namespace == JOURNAL_NAMESPACE else (*words, NAMESPACE_FLAG, namespace)
 
 
@@ -135,7 +132,6 @@ class RunInvocation:
 
     command: str
     around: CommandContext
-    options: GlobalOptions
     keeping: JournalLocation
     hooks: Hooks
     given: Mapping[str, object]
@@ -164,7 +160,7 @@ class RunInvocation:
         try:
             with (
                 edges.told_to_stop() as told,
-                edges.open_run(self.options.connection, keeping, wait_s, self.hooks) as world,
+                edges.open_run(around.connection, keeping, wait_s, self.hooks) as world,
                 self._face_made(told, lambda: self._wanted(world)) as face,
             ):
                 self._face = RecordingFace(face, keeping.run, around.now, self._record)
@@ -185,7 +181,7 @@ class RunInvocation:
             raise
 
     def _face_made(self, told: Told, wanted: Wanted) -> AbstractContextManager[RunFace]:
-        make = self.face_of or partial(RunOutput, self.around, self.options, self.keeping.run)
+        make = self.face_of or partial(RunOutput, self.around, self.keeping.run)
         return make(told, wanted)
 
     def _record(self, text: str) -> None:
@@ -228,8 +224,8 @@ class RunInvocation:
 
     def answer(self, cluster: Cluster, ended: DrainRunEnd) -> CommandAnswer:
         """What came of it."""
-        text = opening.answered(self.report(cluster, ended), self.options, self.around)
-        blank = "\n" if self.options.output in ("table", "wide") else ""
+        text = opening.answered(self.report(cluster, ended), self.around)
+        blank = "\n" if self.around.options.output in ("table", "wide") else ""
         plan = ended.record.plan
         code = exits.STOPPED if not ended.whole else exits.FAILS if ended.record.unready else exit_code(plan)
         return CommandAnswer(blank + text, code)
@@ -245,11 +241,11 @@ class RunInvocation:
             keeping.host,
             ended.stopped,
             self.resumed,
-            reached_by(self.options, keeping.namespace, cluster.identity.context),
+            reached_by(around, keeping.namespace, cluster.identity.context),
         )
         if not self._is_told:
             self._is_told = True
-            self._record(report.render("json", opening.decide(self.options, around.stdout, around.environ)))
+            self._record(report.render("json", opening.decide(around)))
         return report
 
     @property
@@ -276,7 +272,7 @@ class RunInvocation:
         return f"Go on: {again}"
 
     def _again(self, verb: str, namespace: str = "") -> str:
-        words = reached_by(self.options, namespace or self.keeping.namespace)
+        words = reached_by(self.around, namespace or self.keeping.namespace)
         return shlex.join(["kubectl", "eksdoc", "drain", verb, self.keeping.run, *words])
 
 
@@ -295,9 +291,9 @@ class RunAnnotations:
     """`request`: its namespace is that of the journals that are asked for."""
 
     def __init__(self, request: RunRequest, around: CommandContext) -> None:
-        self._options = options = request.options
+        self._around = around
         self._namespace = request.namespace
-        self._runs_in = cache(lambda namespace: RunRequest(options, namespace).runs(around))
+        self._runs_in = cache(lambda namespace: RunRequest(namespace).runs(around))
 
     def check(self, own: str) -> Callable[[Cluster, DrainPlan], None]:
         """What refuses a plan beside which another run than `own` is not over.
@@ -328,7 +324,7 @@ class RunAnnotations:
         """``kubectl eksdoc drain rollback RUN``, to be copied into a shell. What is gone is given back from anywhere,
         and the namespace that it was in may be gone, too."""
         namespace = JOURNAL_NAMESPACE if found.gone else found.namespace
-        return shlex.join(["kubectl", "eksdoc", "drain", verb, found.run, *reached_by(self._options, namespace)])
+        return shlex.join(["kubectl", "eksdoc", "drain", verb, found.run, *reached_by(self._around, namespace)])
 
     def _why(self, found: FoundRun) -> str:
         nodes = found.noted.nodes

@@ -19,7 +19,7 @@ from typing import Any
 from kubectl_eksdoc.cli import confirming, exits, opening
 from kubectl_eksdoc.cli.confirming import check_writable
 from kubectl_eksdoc.cli.drain import PlanRequest
-from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.flags import GlobalOptions
 from kubectl_eksdoc.cli.run import new_run, rollback
 from kubectl_eksdoc.cli.run.allowed import check_allowed
 from kubectl_eksdoc.cli.run.carrying import RunAnnotations, RunInvocation, RunRequest, reached_by
@@ -121,7 +121,7 @@ class RemainingPlan(PlannedRead):
             Forbidden: rights are missing; it names all of them.
         """
         RunAnnotations(request, around).check(run)(self.cluster, self.plan)
-        check_allowed(COMMAND, request.options.connection, request.namespace, around, self.plan)
+        check_allowed(COMMAND, request.namespace, around, self.plan)
 
 
 def asked_of(run: str, journaled: Journaled) -> RecordedRunOptions:
@@ -189,7 +189,7 @@ def gone_on_with(wanted: NewRun, run: str, around: CommandContext) -> CommandAns
 def _gone_on_with(wanted: NewRun, run: str, around: CommandContext) -> CommandAnswer | None:
 
     carrying = carrying_on(wanted, run, around, resumed=True)
-    runs = around.edges.open_runs(wanted.plan.options.connection, carrying.keeping)
+    runs = around.edges.open_runs(around.connection, carrying.keeping)
     found = _found(runs, run)
     if found is None:
         return None
@@ -203,7 +203,7 @@ def _gone_on_with(wanted: NewRun, run: str, around: CommandContext) -> CommandAn
         if isinstance(ahead, RunOver):
             return _over(run, ahead, around)
         carrying.asked_before = (ahead.wanted, ahead.who)
-        reader = RunRequest(wanted.plan.options, wanted.namespace).reader(around, wanted.limits)
+        reader = RunRequest(wanted.namespace).reader(around, wanted.limits)
         running = carrying.running(world, check_others(wanted, around, run))
         cluster, ended = go_on(run, reader, ResumedIntent(asked.policy), running)
     return by_itself(carrying.answer(cluster, ended), ended)
@@ -231,11 +231,10 @@ def started_again() -> Iterator[None]:
 
 def carrying_on(wanted: NewRun, run: str, around: CommandContext, resumed: bool = False) -> RunInvocation:
     """A run of this id that knows a process which is told to end from a run that is."""
-    options = wanted.plan.options
     keeping = around.edges.keeping(run, wanted.namespace, around.environ)
-    face = partial(RunOutput, around, options, run, because=TOLD_TO_END)
+    face = partial(RunOutput, around, run, because=TOLD_TO_END)
     given = {"run": run} if resumed else wanted.plan.given
-    return RunInvocation(NEW_RUN_COMMAND, around, options, keeping, wanted.hooks, given, wanted.limits, resumed, face)
+    return RunInvocation(NEW_RUN_COMMAND, around, keeping, wanted.hooks, given, wanted.limits, resumed, face)
 
 
 def by_itself(answer: CommandAnswer, ended: DrainRunEnd) -> CommandAnswer:
@@ -278,7 +277,7 @@ class RunController:
 
     def runs(self) -> Sequence[RunSummary]:
 
-        listed = self._request().runs(self.around).all()
+        listed = self._request().runs(self._there()).all()
         return [run for run in listed if run.said != ROLLED_BACK]
 
     def prepare(self, targeting: Targeting, policy: DrainPolicy, shown: DrainView) -> PreparedRun:
@@ -287,22 +286,22 @@ class RunController:
         check_writable(self.around.environ, new_run.COMMAND)
         if policy.assume_fixed or policy.assume_budgets:
             raise UsageError("this plan assumes fixes that are not made (--assume-…): it cannot be run")
-        notes = _Notes(self.around)
-        plan = PlanRequest(self.reach(), SourceChoice(), targeting, policy)
+        notes = _Notes(self._there())
+        plan = PlanRequest(targeting, policy)
         wanted = NewRun(plan, JOURNAL_NAMESPACE, RunLimits())
         read = new_run.read_and_plan(wanted, notes.around)
         check_drift(promise_of(shown.plan), read.plan, "this plan was made", "ctrl+r reads it again.")
         if not read.nodes:
             raise UsageError("no node of the plan can be drained", "[4] says what is in the way, and what helps.")
         new_run.check_others(wanted, notes.around)(read.cluster, read.plan)
-        check_allowed(new_run.COMMAND, plan.options.connection, JOURNAL_NAMESPACE, notes.around, read.plan)
+        check_allowed(new_run.COMMAND, JOURNAL_NAMESPACE, notes.around, read.plan)
         notes.said += _earlier(read.cluster, read.plan)
         view = replace(shown, plan=read.plan, cluster=read.cluster)
 
         def carry(keeping: JournalLocation, face_of: FaceOf) -> RunSummaryView:
             limits, around = wanted.limits, notes.around
             carrying = RunInvocation(
-                new_run.COMMAND, around, plan.options, keeping, wanted.hooks, plan.given, limits, face_of=face_of
+                new_run.COMMAND, around, keeping, wanted.hooks, plan.given, limits, face_of=face_of
             )
             fresh, ended = new_run.carried_out(wanted, read, carrying, around)
             return _outcome(carrying.report(fresh.cluster, ended), carrying.recorded_in)
@@ -315,9 +314,9 @@ class RunController:
 
         self._check_free()
         check_writable(self.around.environ, COMMAND)
-        notes, request = _Notes(self.around), self._request(run)
+        notes, request = _Notes(self._there()), self._request(run)
         with opening.explaining(COMMAND):
-            runs = request.runs(self.around)
+            runs = request.runs(notes.around)
             if (held := runs.lock()).led:
                 at = f" (at {held.renewed:%H:%M:%S} UTC)" if held.renewed is not None else ""
                 raise UsageError(
@@ -329,12 +328,12 @@ class RunController:
             raise UsageError(f"nothing is left of run {run}: every node of it is done or gone")
         left.check(run, request, notes.around)
         limits, hooks = left.limits({}), left.hooks(Hooks(), without=not left.plan.targets)
-        words = reached_by(request.options, JOURNAL_NAMESPACE, left.cluster.identity.context)
+        words = reached_by(notes.around, JOURNAL_NAMESPACE, left.cluster.identity.context)
         view = DrainView(left.plan, left.cluster, {}, reached_by=words)
 
         def carry(keeping: JournalLocation, face_of: FaceOf) -> RunSummaryView:
             around, given = notes.around, {"run": run}
-            carrying = RunInvocation(COMMAND, around, request.options, keeping, hooks, given, limits, True, face_of)
+            carrying = RunInvocation(COMMAND, around, keeping, hooks, given, limits, True, face_of)
             return _outcome(carrying.report(*gone_on(left, request, carrying, around)), carrying.recorded_in)
 
         who, also = left.cluster.identity, left.past_budgets
@@ -344,13 +343,13 @@ class RunController:
     def prepare_giving_back(self, run: str) -> PreparedRun:
         self._check_free()
         check_writable(self.around.environ, rollback.COMMAND)
-        notes, request = _Notes(self.around), self._request(run)
+        notes, request = _Notes(self._there()), self._request(run)
         with opening.explaining(rollback.COMMAND):
-            runs = request.runs(self.around)
-            cluster = request.nodes(self.around)
+            runs = request.runs(notes.around)
+            cluster = request.nodes(notes.around)
             which = rollback.to_give_back_of(runs, cluster.nodes, request, notes.around)
             if which.nodes:
-                check_allowed(rollback.COMMAND, request.options.connection, JOURNAL_NAMESPACE, notes.around)
+                check_allowed(rollback.COMMAND, JOURNAL_NAMESPACE, notes.around)
         if not which.nodes:
             raise UsageError(f"run {run} has changed no node that is not given back")
         if which.drained != len(which.nodes):
@@ -362,9 +361,7 @@ class RunController:
         def carry(keeping: JournalLocation, face_of: FaceOf) -> RunSummaryView:
             around = notes.around
             rollback.ask_to_end(which, runs, request, around)
-            carrying = RunInvocation(
-                rollback.COMMAND, around, request.options, keeping, Hooks(), {}, RunLimits(), face_of=face_of
-            )
+            carrying = RunInvocation(rollback.COMMAND, around, keeping, Hooks(), {}, RunLimits(), face_of=face_of)
             back = rollback.given_back(which, request, carrying, around)
             said = f"{len(back.restored)} of {len(which.nodes)} nodes are as they were before"
             more = (*rollback.said_of(back), rollback.DO_NOT_MOVE_BACK)
@@ -408,10 +405,10 @@ class RunController:
 
     def _overrule(self, run: str) -> None:
         """What others asked of it holds no more."""
-        request = self._request(run)
-        keeping = request.keeping(self.around)
+        request, around = self._request(run), self._there()
+        keeping = request.keeping(around)
         try:
-            request.runs(self.around).ask(run, RunPhase.RUNNING, f"{keeping.who}@{keeping.host}")
+            request.runs(around).ask(run, RunPhase.RUNNING, f"{keeping.who}@{keeping.host}")
         except EksdocError:
             return  # it goes on here all the same; whoever looks from elsewhere sees that it does
 
@@ -420,7 +417,10 @@ class RunController:
             raise UsageError(f"run {self.live.run} is under way here", "One at a time: [5] shows it.")
 
     def _request(self, run: str = "") -> RunRequest:
-        return RunRequest(self.reach(), JOURNAL_NAMESPACE, run)
+        return RunRequest(JOURNAL_NAMESPACE, run)
+
+    def _there(self) -> CommandContext:
+        return replace(self.around, options=self.reach(), source=SourceChoice())
 
 
 def _earlier(cluster: Cluster, plan: DrainPlan) -> list[str]:

@@ -12,7 +12,7 @@ from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.confirming import check_writable
 from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, tell
 from kubectl_eksdoc.cli.in_cluster import InClusterOptions
-from kubectl_eksdoc.cli.options import GlobalOptions, check_source_live
+from kubectl_eksdoc.cli.options import check_source_live
 from kubectl_eksdoc.cli.run import desk, inside
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.allowed import check_allowed
@@ -41,16 +41,13 @@ from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.drain.steps import confirmation
 from kubectl_eksdoc.render.result import plain
 from kubectl_eksdoc.render.run.report import RunReport
-from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.runs import open_trial
 
 
-def show_in_short(
-    view: DrainReport, options: GlobalOptions, limits: RunLimits, reached_by: Sequence[str], around: CommandContext
-) -> None:
+def show_in_short(view: DrainReport, limits: RunLimits, reached_by: Sequence[str], around: CommandContext) -> None:
     """Directly above the prompt, where the page may have scrolled away. It is no answer, so it goes to stderr;
     `reached_by`: the words that lead to the cluster and the journal."""
-    look = opening.decide(options, around.stderr, around.environ)
+    look = opening.decide(around, around.stderr)
     rollback = shlex.join(["kubectl", "eksdoc", "drain", "rollback", *reached_by])
     say(around.stderr, confirmation(view, look, run_options.guards(limits), rollback))
 
@@ -73,10 +70,6 @@ class _Request:
     carried: str = ""
     inside: InClusterOptions | None = None
 
-    @property
-    def options(self) -> GlobalOptions:
-        return self.wanted.plan.options
-
 
 def run_drain(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
     """What came of it, in the format asked for; its events are told before.
@@ -87,7 +80,7 @@ def run_drain(args: argparse.Namespace, words: Sequence[str], around: CommandCon
     request = _request(args, words, around)
     wanted = request.wanted
     if request.inside is None:
-        RunReport.check(request.options.output)
+        RunReport.check(around.options.output)
     changes = not request.dry and (request.inside is None or request.inside.apply)
     if changes:
         check_writable(around.environ, COMMAND)
@@ -102,15 +95,15 @@ def run_drain(args: argparse.Namespace, words: Sequence[str], around: CommandCon
         return _inside(request, request.inside, read, around)
     if request.dry:
         return _dry(request, read, around)
-    report = _report(request, read)
-    opening.show(report, request.options, around)
+    report = _report(request, read, around)
+    opening.show(report, around)
     check_others(wanted, around)(read.cluster, read.plan)
     if not read.nodes:
         around.note("nothing is drained: no node of the plan can be")
         return CommandAnswer("", exit_code(read.plan))
-    check_allowed(COMMAND, request.options.connection, wanted.namespace, around, read.plan)
-    words = reached_by(request.options, wanted.namespace, read.cluster.identity.context)
-    show_in_short(report, request.options, wanted.limits, words, around)
+    check_allowed(COMMAND, wanted.namespace, around, read.plan)
+    words = reached_by(around, wanted.namespace, read.cluster.identity.context)
+    show_in_short(report, wanted.limits, words, around)
     confirming.confirm(read.cluster.identity, read.nodes, "drain", request.given, around.ask, read.past_budgets)
     return _carried_out(wanted, read, request.carried, around)
 
@@ -120,7 +113,7 @@ def _request(args: argparse.Namespace, words: Sequence[str], around: CommandCont
     Raises:
         UsageError: no nodes are named or selected, or what was given does not fit together.
     """
-    check_source_live(args)
+    check_source_live(around)
     saved = None
     if args.plan is not None:
         if not args.plan:
@@ -131,9 +124,9 @@ def _request(args: argparse.Namespace, words: Sequence[str], around: CommandCont
             raise UsageError("--plan says what may be done: flags of the plan do not go with it")
 
         saved = around.read_baseline(args.plan)
-        plan = PlanRequest(GlobalOptions.from_args(args), SourceChoice(), *of_saved(saved.options, saved.file))
+        plan = PlanRequest(*of_saved(saved.options, saved.file))
     else:
-        plan = PlanRequest.from_args(args, words)
+        plan = PlanRequest.from_args(args, words, around)
     dry = shared_options.dry_from(args)
     given, namespace = run_options.given_from(args), run_options.namespace_from(args)
     limits, hooks = run_options.limits_from(args), run_options.hooks_from(args)
@@ -141,16 +134,16 @@ def _request(args: argparse.Namespace, words: Sequence[str], around: CommandCont
     if carried and dry:
         raise UsageError(f"{desk.FLAG} resumes a run, and a dry run does nothing", "Leave one of them out.")
     wanted = NewRun(plan, namespace, limits, hooks)
-    return _Request(wanted, given, dry, saved, carried, _how_inside(args, wanted))
+    return _Request(wanted, given, dry, saved, carried, _how_inside(args, wanted, around))
 
 
-def _how_inside(args: argparse.Namespace, wanted: NewRun) -> InClusterOptions | None:
+def _how_inside(args: argparse.Namespace, wanted: NewRun, around: CommandContext) -> InClusterOptions | None:
 
     how = in_cluster.from_args(args)
     if how is not None:
         if args.run_id is not None:
             raise UsageError(f"{in_cluster.IN_CLUSTER} chooses the run's id itself", f"Leave {desk.FLAG} out.")
-        in_cluster.check_output(wanted.plan.options.output)
+        in_cluster.check_output(around.options.output)
         inside.check(wanted)
     return how
 
@@ -158,7 +151,7 @@ def _how_inside(args: argparse.Namespace, wanted: NewRun) -> InClusterOptions | 
 def _planned(request: _Request, around: CommandContext) -> PlannedRead:
     with ProgressLine(around.stderr) as progress:
         read = read_and_plan(request.wanted, around, progress)
-    opening.identify(read.cluster, request.options, around)
+    opening.identify(read.cluster, around)
     plan = request.wanted.plan
     tell((*plan.notes, *drain.idle(read.plan, plan.targeting, read.cluster.identity.server_version)), around)
     return read
@@ -173,9 +166,9 @@ def _check_saved(saved: Baseline, read: PlannedRead) -> None:
     check_drift(saved.promise, read.plan, f"the plan {saved.file} was saved", PLAN_AGAIN)
 
 
-def _report(request: _Request, read: PlannedRead) -> DrainReport:
+def _report(request: _Request, read: PlannedRead, around: CommandContext) -> DrainReport:
     """The plan, before anything is asked."""
-    reached_by = opening.words(SourceChoice(), request.options, read.cluster.identity.context)
+    reached_by = opening.words(around, read.cluster.identity.context)
     soak = soak_of(read.plan, request.wanted.limits.soak_s)
     return DrainReport(
         read.plan, read.cluster, request.wanted.plan.given, reached_by=reached_by, soak=soak, preview=True
@@ -184,22 +177,21 @@ def _report(request: _Request, read: PlannedRead) -> DrainReport:
 
 def _inside(request: _Request, how: InClusterOptions, read: PlannedRead, around: CommandContext) -> CommandAnswer:
     """As ``-o json`` prints the plan, so it goes along."""
-    report = _report(request, read)
-    opening.show(report, request.options, around)
+    report = _report(request, read, around)
+    opening.show(report, around)
     return inside.inside(request.wanted, read, plain(report.result()), request.given, how, request.dry, around)
 
 
 def _dry(request: _Request, read: PlannedRead, around: CommandContext) -> CommandAnswer:
-    options = request.options
-    text = opening.answered(_report(request, read), options, around)
-    refused = request.dry == "server" and _server_refuses(options, read, around)
+    text = opening.answered(_report(request, read, around), around)
+    refused = request.dry == "server" and _server_refuses(read, around)
     tell((_PROVES_LITTLE,), around)
     return CommandAnswer(text, exits.FAILS if refused else exit_code(read.plan))
 
 
-def _server_refuses(options: GlobalOptions, read: PlannedRead, around: CommandContext) -> bool:
+def _server_refuses(read: PlannedRead, around: CommandContext) -> bool:
     """Anything of the first round; all of it is told."""
-    tried = try_first(read.plan, open_trial(options.connection))
+    tried = try_first(read.plan, open_trial(around.connection))
     for each in tried.refused:
         around.note(f"the server would refuse {each.subject}: {each.why}")
     accepted = tried.asked - len(tried.refused)
@@ -217,7 +209,7 @@ def _carried_out(wanted: NewRun, read: PlannedRead, carried: str, around: Comman
         return desk.by_itself(carrying.answer(fresh.cluster, ended), ended)
     edges, plan = around.edges, wanted.plan
     keeping = edges.keeping(edges.new_run_id(around.now()), wanted.namespace, around.environ)
-    carrying = RunInvocation(COMMAND, around, plan.options, keeping, wanted.hooks, plan.given, wanted.limits)
+    carrying = RunInvocation(COMMAND, around, keeping, wanted.hooks, plan.given, wanted.limits)
     with carrying.answering():
         fresh, ended = carried_out(wanted, read, carrying, around)
     return carrying.answer(fresh.cluster, ended)

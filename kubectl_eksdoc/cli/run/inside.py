@@ -26,7 +26,6 @@ from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.journal import is_run_id
 from kubectl_eksdoc.render.encode import to_json
 from kubectl_eksdoc.render.roles import RoleManifests, RoleStep, logs, taken_away
-from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
 COMMAND = f"drain run {in_cluster.IN_CLUSTER}"
@@ -88,7 +87,7 @@ def inside(
     flags = ("--surge-singles",) if wanted.plan.policy.surge_singles else ()
     held = rights.needed_with(commands.INSIDE, flags, ())
     docs = objects(errand, rights.granted(held, rights.Places(wanted.namespace)), away)
-    reached = opening.words(SourceChoice(), wanted.plan.options, read.cluster.identity.context)
+    reached = opening.words(around, read.cluster.identity.context)
     ready = InClusterReady(
         COMMAND,
         how,
@@ -101,7 +100,7 @@ def inside(
         reached,
         dry,
     )
-    return shown_or_created(ready, wanted.plan.options, around)
+    return shown_or_created(ready, around)
 
 
 def _check_jobs(read: PlannedRead) -> None:

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Protocol
 
 from kubectl_eksdoc.cli import opening
-from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.flags import GlobalOptions
 from kubectl_eksdoc.cli.streams import is_left, say
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.drain.run.chronicle import aimed_by
@@ -75,7 +75,6 @@ class RunOutput:
     def __init__(
         self,
         around: CommandContext,
-        options: GlobalOptions,
         run: str,
         told: Told,
         wanted: Wanted,
@@ -84,15 +83,13 @@ class RunOutput:
         """`because`: why it ends where the process is told to, "" where its user does that."""
         self._around = around
         self._because = because
-        self._output = options.output
+        self._output = around.options.output
         self._run = run
         self._told = told
         self._wanted = wanted
-        self._look = opening.decide(
-            options, around.stderr if self._output == "markdown" else around.stdout, around.environ
-        )
+        self._look = opening.decide(around, around.stderr if self._output == "markdown" else None)
         self._width = 0  # of what stands on the terminal's last line
-        self._line_look = opening.decide(options, around.stderr, around.environ)
+        self._line_look = opening.decide(around, around.stderr)
         self._terminal = around.stderr.isatty()
         self._stands: RunProgress | None = None
         self._answered = 0  # so many of the user's words to end
@@ -311,8 +308,7 @@ class DemoCluster:
     """Mutable. `around`: surroundings in which its runs are carried out: they reckon in its time, and keep their
     journals in a folder that goes with it."""
 
-    def __init__(self, around: CommandContext, options: GlobalOptions) -> None:
-        self._options = options
+    def __init__(self, around: CommandContext) -> None:
         self._open = ExitStack()
         self._lock = threading.Lock()
         self._reached: GlobalOptions | None = None
@@ -338,7 +334,7 @@ class DemoCluster:
                 how = Serving(SPEED, "", lambda path, address: None, lambda note: None)
                 path, _ = self._open.enter_context(served(SourceChoice(demo=True), Connection(), None, how))
                 connection = Connection(kubeconfig=path)
-                self._reached = replace(self._options, connection=connection, cluster_name=IDENTITY.cluster)
+                self._reached = replace(self.around.options, connection=connection, cluster_name=IDENTITY.cluster)
             return self._reached
 
     def close(self) -> None:

@@ -28,7 +28,7 @@ from kubectl_eksdoc.flows.run.running import RunHeader, run_plan
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.render.drain.plan import option_words
-from kubectl_eksdoc.session.sources import Progress, SourceChoice
+from kubectl_eksdoc.session.sources import Progress
 from kubectl_eksdoc.wiring.runs import Hooks
 
 COMMAND = "drain run"
@@ -72,18 +72,18 @@ def read_and_plan(
     Raises:
         EksdocError: the cluster cannot be read, or what was named is not there. Forbidden says what to ask for.
     """
-    options, plan = wanted.plan.options, wanted.plan
+    plan = wanted.plan
     with opening.explaining(COMMAND):
         waiting = run_options.waiting(wanted.limits, around, answered=before is not None)
-        reader = around.open_reader(SourceChoice(), options.connection, progress, waiting)
-        known = stop_times(options.connection, wanted.namespace, around, lambda said: around.note(f"note: {said}"))
+        reader = around.reader(progress, waiting)
+        known = stop_times(around.connection, wanted.namespace, around, lambda said: around.note(f"note: {said}"))
         stops = known if before is None else lambda _: before.cluster.stops
-        return PlannedRead(*plan_drain(reader, plan.targeting, plan.policy, options.identity, stops))
+        return PlannedRead(*plan_drain(reader, plan.targeting, plan.policy, around.options.identity, stops))
 
 
 def check_others(wanted: NewRun, around: CommandContext, run: str = "") -> Callable[[Cluster, DrainPlan], None]:
     """What refuses a plan while another run than ours has to do with its nodes (`RunAnnotations.check`)."""
-    return RunAnnotations(RunRequest(wanted.plan.options, wanted.namespace), around).check(run)
+    return RunAnnotations(RunRequest(wanted.namespace), around).check(run)
 
 
 def carried_out(

@@ -30,9 +30,9 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: CommandCo
     Raises:
         EksdocError: the command line, the cluster or the run is at fault; the error says which.
     """
-    request, given = RunRequest.from_args(args, words), run_options.given_from(args)
+    request, given = RunRequest.from_args(args, words, around), run_options.given_from(args)
     limits_given = run_options.limits_given(args)
-    RunReport.check(request.options.output)
+    RunReport.check(around.options.output)
     check_writable(around.environ, COMMAND)
     with opening.explaining(COMMAND):
         runs = request.runs(around)
@@ -52,11 +52,11 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: CommandCo
     limits = rest.limits(limits_given)
     view = _show(rest, request, limits, around)
     rest.check(run.run, request, around)
-    show_in_short(view, request.options, limits, view.reached_by or (), around)
+    show_in_short(view, limits, view.reached_by or (), around)
     confirming.confirm(rest.cluster.identity, rest.nodes, "go on draining", given, around.ask, rest.past_budgets)
     here = request.keeping(around, run.run)
     hooks = rest.hooks(run_options.hooks_from(args), args.without_hooks)
-    carrying = RunInvocation(COMMAND, around, request.options, here, hooks, {"run": run.run}, limits, resumed=True)
+    carrying = RunInvocation(COMMAND, around, here, hooks, {"run": run.run}, limits, resumed=True)
     with carrying.answering():
         cluster, ended = gone_on(rest, request, carrying, around)
     return carrying.answer(cluster, ended)
@@ -70,14 +70,12 @@ def _finished(run: str, rest: RemainingPlan, request: RunRequest, around: Comman
         return CommandAnswer(f"nothing is left of run {run}: every node of it is done or gone\n")
     rest.check(run, request, around)
     here = request.keeping(around, run)
-    carrying = RunInvocation(
-        COMMAND, around, request.options, here, Hooks(), {"run": run}, rest.limits({}), resumed=True
-    )
+    carrying = RunInvocation(COMMAND, around, here, Hooks(), {"run": run}, rest.limits({}), resumed=True)
     with carrying.answering():
         cluster, ended = gone_on(rest, request, carrying, around)
     answer = carrying.answer(cluster, ended)
     text = f"run {run} has ended: every node of it is done or gone\n" if ended.whole else answer.text
-    pages = request.options.output in ("table", "wide")
+    pages = around.options.output in ("table", "wide")
     return CommandAnswer(text if pages else answer.text, exits.CLEAN if ended.whole else exits.STOPPED)
 
 
@@ -99,9 +97,9 @@ def _check_removed(request: RunRequest, around: CommandContext) -> None:
 
 def _show(rest: RemainingPlan, request: RunRequest, limits: RunLimits, around: CommandContext) -> DrainReport:
 
-    opening.identify(rest.cluster, request.options, around)
-    words = reached_by(request.options, request.namespace, rest.cluster.identity.context)
+    opening.identify(rest.cluster, around)
+    words = reached_by(around, request.namespace, rest.cluster.identity.context)
     soak = soak_of(rest.plan, limits.soak_s)
     report = DrainReport(rest.plan, rest.cluster, {}, reached_by=words, soak=soak, preview=True)
-    opening.show(report, request.options, around)
+    opening.show(report, around)
     return report

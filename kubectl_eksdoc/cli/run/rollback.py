@@ -168,8 +168,8 @@ def run_rollback(args: argparse.Namespace, words: Sequence[str], around: Command
     Raises:
         EksdocError: the command line, the cluster or the run is at fault; the error says which.
     """
-    request, given = RunRequest.from_args(args, words), run_options.given_from(args)
-    options, dry = request.options, bool(dry_from(args))
+    request, given = RunRequest.from_args(args, words, around), run_options.given_from(args)
+    dry = bool(dry_from(args))
     if not dry:
         check_writable(around.environ, COMMAND)
     with opening.explaining(COMMAND):
@@ -185,11 +185,11 @@ def run_rollback(args: argparse.Namespace, words: Sequence[str], around: Command
                 around.note(f"run {which.run} is in progress: it would be aborted first")
             said = would_be(which, cluster.nodes)
             return _printed(said, exits.UNKNOWN if any(each.endswith(UNSURE) for each in said) else exits.CLEAN)
-        check_allowed(COMMAND, options.connection, request.namespace, around)
+        check_allowed(COMMAND, request.namespace, around)
         confirming.confirm(cluster.identity, which.drained, "give back", given, around.ask)
         ask_to_end(which, runs, request, around)
     here = request.keeping(around, which.run)
-    back = given_back(which, request, RunInvocation(COMMAND, around, options, here, Hooks(), {}, RunLimits()), around)
+    back = given_back(which, request, RunInvocation(COMMAND, around, here, Hooks(), {}, RunLimits()), around)
     around.note(DO_NOT_MOVE_BACK)
     return _printed(said_of(back), exits.STOPPED if back.left else exits.CLEAN)
 

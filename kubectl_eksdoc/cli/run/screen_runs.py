@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli.confirming import check_writable
-from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.flags import GlobalOptions
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
@@ -56,9 +56,7 @@ class ScreenSource:
 class ScreenRuns:
     """Mutable. While it is open runs can be begun at its `desk`; closing waits for the one that is under way."""
 
-    def __init__(self, options: GlobalOptions, source: SourceChoice, around: CommandContext) -> None:
-        self._options = options
-        self._source = source
+    def __init__(self, around: CommandContext) -> None:
         self.around = around
         self._demo: DemoCluster | None = None
         self._desks: list[RunController] = []
@@ -80,7 +78,7 @@ class ScreenRuns:
     @property
     def why_not(self) -> str:
         """Why nothing can be changed from here, "" where it can."""
-        if self._source.snapshot:
+        if self.around.source.snapshot:
             return _SNAPSHOT
         try:
             check_writable(self.around.environ, "a run")
@@ -98,7 +96,7 @@ class ScreenRuns:
         if demo is not None and demo.is_served:
             options = demo.reach()
             return ScreenSource(SourceChoice(), options, options.cluster_name, demo.around.now)
-        return ScreenSource(self._source, self._options)
+        return ScreenSource(self.around.source, self.around.options)
 
     def now(self) -> datetime:
         """By the clock of the cluster."""
@@ -108,10 +106,10 @@ class ScreenRuns:
         """Made when it is needed first: it loads all that runs need."""
         from kubectl_eksdoc.cli.run.desk import RunController
 
-        if self._source.demo:
+        if self.around.source.demo:
             from kubectl_eksdoc.cli.run.live import SPEED, DemoCluster
 
-            self._demo = DemoCluster(self.around, self._options)
+            self._demo = DemoCluster(self.around)
             desk = RunController(self._demo.around, self._demo.reach, speed=SPEED)
         else:
             desk = RunController(self.around, reach)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from kubectl_eksdoc.cli import exits, opening, replay
-from kubectl_eksdoc.cli.options import GlobalOptions, check_source_live
+from kubectl_eksdoc.cli.options import check_source_live
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.carrying import RunAnnotations, RunRequest, chosen, reached_by, under_way
 from kubectl_eksdoc.cli.streams import ProgressLine, is_left
@@ -29,7 +29,6 @@ from kubectl_eksdoc.model.nodes import Node, RunNote
 from kubectl_eksdoc.render.run import events
 from kubectl_eksdoc.render.run.page import page
 from kubectl_eksdoc.render.run.status import OthersReport, Past, StatusReport, WithoutJournal
-from kubectl_eksdoc.session.sources import SourceChoice
 
 # ``kubectl eksdoc drain status --attach``: watch a drain that somebody else is running.
 
@@ -43,12 +42,11 @@ def run_attach(args: argparse.Namespace, words: Sequence[str], around: CommandCo
     Raises:
         EksdocError: there is no such node, or the cluster is at fault.
     """
-    check_source_live(args)
-    options = GlobalOptions.from_args(args)
-    OthersReport.check(options.output)
+    check_source_live(around)
+    OthersReport.check(around.options.output)
 
     def command(note: RunNote) -> str:
-        reached = reached_by(options, note.journal or run_options.namespace_from(args))
+        reached = reached_by(around, note.journal or run_options.namespace_from(args))
         return shlex.join(["kubectl", "eksdoc", "drain", "status", note.run, "-w", *reached])
 
     unread: set[str] = set()
@@ -61,13 +59,13 @@ def run_attach(args: argparse.Namespace, words: Sequence[str], around: CommandCo
         missing = sorted(set(words) - {node.name for node in cluster.nodes})
         if missing:
             raise UsageError(f"there is no node {missing[0]}", "kubectl get nodes lists them.")
-        text = opening.answered(OthersReport(nodes, around.now(), command), options, around)
-        around.say(text if options.output == "json" else f"{text}\n")
+        text = opening.answered(OthersReport(nodes, around.now(), command), around)
+        around.say(text if around.options.output == "json" else f"{text}\n")
 
     edges = around.edges
-    with opening.explaining(COMMAND), edges.told_to_stop() as told, edges.open_watch(options.connection) as watched:
+    with opening.explaining(COMMAND), edges.told_to_stop() as told, edges.open_watch(around.connection) as watched:
         with ProgressLine(around.stderr) as progress:
-            reader = around.open_reader(SourceChoice(), options.connection, progress)
+            reader = around.reader(progress)
         attach(reader, watched, edges.clock, frozenset(words), show, lambda: told() > 0 or is_left(around.stdout))
     return CommandAnswer("", exits.CLEAN)
 
@@ -85,7 +83,7 @@ def run_status(args: argparse.Namespace, words: Sequence[str], around: CommandCo
     """
     if args.attach:
         return run_attach(args, words, around)
-    request = RunRequest.from_args(args, words)
+    request = RunRequest.from_args(args, words, around)
     if args.replay is not None:
         return _replayed(args.replay, request, around)
     before = ""
@@ -97,10 +95,10 @@ def run_status(args: argparse.Namespace, words: Sequence[str], around: CommandCo
             run = chosen(listed, request.run, under_way(listed) or listed[:1], "there")
             return _events(of_journal(runs.entries(run.run)), request, around)
         if args.history:
-            return opening.answer(_history(runs, request, around), request.options, around)
+            return opening.answer(_history(runs, request, around), around)
         while True:
             view = _view(runs, request, args.watch, beside, around)
-            text = opening.answered(view, request.options, around)
+            text = opening.answered(view, around)
             ended = view.run is None or view.run.phase == RunPhase.ENDED.value
             if not args.watch or ended:
                 return CommandAnswer(text)
@@ -183,12 +181,12 @@ def _replayed(path: str, request: RunRequest, around: CommandContext) -> Command
 
 def _events(told: RunReplay | None, request: RunRequest, around: CommandContext) -> CommandAnswer:
     """Nothing where there is nothing in it."""
-    output = request.options.output
+    output = around.options.output
     if output not in ("table", "wide", "json", "html"):
         raise UsageError(f"events have no output format {output!r}", "choose table, json or html")
     if told is None:
         return CommandAnswer("")
-    look = opening.decide(request.options, around.stdout, around.environ)
+    look = opening.decide(around)
     for said in told.dropped:
         around.note(f"note: not taken into account: {said}")
     if output == "html":
@@ -227,7 +225,7 @@ def ask(
     Raises:
         EksdocError: there is no such run, or the cluster is at fault.
     """
-    request = RunRequest.from_args(args, words)
+    request = RunRequest.from_args(args, words, around)
     with opening.explaining(command):
         runs = request.runs(around)
         listed = runs.all()

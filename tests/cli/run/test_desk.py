@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.flags import GlobalOptions
 from kubectl_eksdoc.cli.run.desk import RunController
 from kubectl_eksdoc.cli.run.live import SPEED as DEMO_SPEED
 from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns, ScreenSource
@@ -138,8 +138,8 @@ def test_the_served_demo_is_known_by_its_name_as_it_is_this_tool_that_serves_it(
 
 def test_the_demo_has_one_time_on_every_screen_and_in_its_log(one: Machine) -> None:
     """It begins where the built-in cluster stands still, and passes ten times as fast."""
-    around = one._around({})
-    with ScreenRuns(GlobalOptions(), SourceChoice(demo=True), around) as runs:
+    around = replace(one._around({}), source=SourceChoice(demo=True))
+    with ScreenRuns(around) as runs:
         desk = runs.desk_at(lambda: GlobalOptions())
         assert desk is not None and abs(runs.now() - around.now()) < timedelta(seconds=5), "nothing was begun"
         assert not list(desk.runs()), "this serves it"
@@ -284,8 +284,8 @@ def test_paused_here_nothing_more_is_asked_for_and_others_see_it(seen: Evictions
 @pytest.mark.long
 def test_the_demo_is_drained_and_given_back(one: Machine) -> None:
     """As `kubectl eksdoc --demo` does it, without screens."""
-    around = one._around({})
-    with ScreenRuns(GlobalOptions(), SourceChoice(demo=True), around) as runs:
+    around = replace(one._around({}), source=SourceChoice(demo=True))
+    with ScreenRuns(around) as runs:
         desk = runs.desk_at(lambda: GlobalOptions())
         assert desk is not None and runs.source.source.demo
         cluster = around.open_reader(SourceChoice(demo=True), Connection(), None).read(kinds.ALL)
