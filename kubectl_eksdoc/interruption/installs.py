@@ -370,15 +370,11 @@ def setting_link(install: KarpenterInstall, wanted: str, print_values: str) -> L
             shared = _DELETES.format(wanted)
             return link.fails("interruption-setting/other-queue", where, shared, queue=said.used.queue, wanted=wanted)
         return link.passes(where, *_passed_over(said))
-    ignored = said.ignored[0] if said.ignored else Setting("", "")
-    return link.fails(
-        "interruption-setting/ignored" if said.ignored else "interruption-setting/none",
-        *_passed_over(said),
-        key=key,
-        where=ignored.where,
-        queue=ignored.queue,
-        version=str(install.version or ""),
-    )
+    if not said.ignored:
+        return link.fails("interruption-setting/none", key=key)
+    first, version = said.ignored[0], str(install.version or "")
+    passed = _passed_over(said)
+    return link.fails("interruption-setting/ignored", *passed, where=first.where, queue=first.queue, version=version)
 
 
 _DELETES = "Karpenter deletes every message that it reads: no other consumer may read or need {}"

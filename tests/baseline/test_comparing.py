@@ -98,12 +98,12 @@ def unread(text: str, **values: object) -> FindingOutline:
 
 def test_two_texts_of_a_code_on_one_subject_are_two_findings() -> None:
     beyond = unread("beyond-manifest", addon_name="vpc-cni", some_of="Service x")
-    unlisted = unread("unlisted", addon_name="vpc-cni", some_of="secrets", lacking="list secrets")
+    unlisted = unread("unlisted", addon_name="vpc-cni", some_of="secrets", rights="list secrets", lacking="")
     assert became(Side((beyond,)), Side((unlisted,))) == [
         ("not-known-any-more", "addon-object-unread"),
         ("not-judged-this-time", "addon-object-unread"),  # what is unlisted may hide it
     ]
-    more = unread("unlisted", addon_name="vpc-cni", some_of="secrets, jobs.batch", lacking="list jobs")
+    more = unread("unlisted", addon_name="vpc-cni", some_of="secrets, jobs.batch", rights="list jobs", lacking="")
     assert became(Side((unlisted,)), Side((more,))) == []
     assert became(Side((beyond, unlisted)), Side((more,))) == [("not-judged-this-time", "addon-object-unread")]
     # What has become of one question is told once, and words of another version may be those of any text.

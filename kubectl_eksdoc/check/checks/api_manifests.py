@@ -212,12 +212,13 @@ def _in_helm(
     stored = f"revision {each.revision}, {each.status or 'of no known status'}"
     late = Remedy.of("helm-mapkubeapis", command=_helm("mapkubeapis", each) if row.mapped else "")
     return Finding.of(
-        "api-in-helm/today" if today else "api-in-helm/going",
+        "api-in-helm/removed",
         _release(each),
         (*_shown(documents, lambda document: _named(document)), stored, *sources(row)),
         severity=how_bad,
         remedy=(*(Remedy(hand.what, "", When.LATER) for hand in by_hand(row)), late),
         root_cause=of_api(row),
+        today=today,
         hooks=hooks,
         count=len(documents),
         kind=row.kind,
@@ -247,12 +248,13 @@ def _in_file(
     whole = not (each.template or each.unread) and len(set(_converted(facts, each))) == 1
     file = each.path if whole and each.path != _STDIN else ""
     return Finding.of(
-        "api-in-manifest/today" if today else "api-in-manifest/going",
+        "api-in-manifest/removed",
         file_of(each),
         (*evidence, *sources(row)),
         severity=how_bad,
         remedy=tuple(rewritten(row, facts.way, file)),
         root_cause=of_api(row),
+        today=today,
         count=len(documents),
         kind=row.kind,
         api_version=row.api_version,

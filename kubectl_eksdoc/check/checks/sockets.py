@@ -239,28 +239,30 @@ def _docker(subject: Subject, use: _Use, each: MountedSocket, docker: Docker, de
     """Past 1.24 nothing changes any more: what is mounted is left over from before."""
     said = any(found.socket is DOCKER for found in use.named)
     beside = each.how is SocketAccess.FOLDER and not said  # agents mount /run for other sockets
-    needed = each.then is PodAfterUpgrade.WILL_NOT_START
+    needed, ends = each.then is PodAfterUpgrade.WILL_NOT_START, docker is Docker.ENDS
+    in_use = needed and use.ready
     severity = Severity.MEDIUM if docker is Docker.OWN or (not beside and (needed or said)) else Severity.LOW
-    if docker is Docker.ENDS:
+    if ends:
         severity = Severity.HIGH if said and _ENDS[each.then] is Severity.MEDIUM else _ENDS[each.then]
     elif docker is not Docker.OWN and beside and use.words is not None:
         severity = Severity.INFO
     return Finding.of(
-        "runtime-socket/docker-ends"
-        if docker is Docker.ENDS
-        else "runtime-socket/docker-own"
+        "runtime-socket/docker-own"
         if docker is Docker.OWN
-        else ("runtime-socket/beside-unknown" if use.words is None else "runtime-socket/beside")
-        if beside
-        else "runtime-socket/in-use"
-        if needed and use.ready
-        else "runtime-socket/left-over",
+        else "runtime-socket/docker"
+        if ends or not beside
+        else "runtime-socket/beside-unknown"
+        if use.words is None
+        else "runtime-socket/beside",
         subject,
         severity=severity,
         detail=detail,
         folder=each.how is SocketAccess.FOLDER,
         docker=docker.value,
         then=each.then.value,
+        ends=ends,
+        in_use=in_use,
+        left=not (ends or in_use),
         command=_show(subject),
     )
 
