@@ -94,6 +94,10 @@ class Hint(NamedTuple):
     actions: tuple[str, ...] = ()
 
 
+TYPING = (Hint("enter", "keep"), Hint("esc", "show all"))
+"""While it is typed what is looked for: other keys are letters."""
+
+
 def hint(keys: Sequence[KeyBinding], words: str = "") -> Hint:
     """Of one key, or of several that belong together and share their `words`."""
     said = words or keys[0].words.split(",")[0].split(" (")[0]
@@ -103,15 +107,16 @@ def hint(keys: Sequence[KeyBinding], words: str = "") -> Hint:
 def foot(
     page: ScreenPage, keys: Sequence[KeyBinding] = KEYS, copies: str | None = "", marks: str = "mark"
 ) -> tuple[Hint, ...]:
-    """``space mark  m mark…  r run…``: the most useful first. `copies`: what y copies here, None for nothing; `marks`:
-    what space does."""
+    """``space mark  m mark…  r run…``: the most useful first. `keys`: those that do something now; `copies`: what y
+    copies here, None for nothing; `marks`: what space does."""
     kept = {key.foot: key for key in keys if key.foot and (not key.pages or page in key.pages)}
     if copies is None:
         kept.pop(_COPY, None)
     said = {_COPY: copies or "", _MARK: marks}
     hints = {place: hint([key], said.get(place, "")) for place, key in kept.items()}
-    hints[_PAGES] = hint([key for key in keys if key.action == "page"], "pages")
-    hints[_KNOBS] = hint([key for key in keys if key.action in ("parallel", "grace")], "knobs")
+    for place, actions, words in ((_PAGES, ("page",), "pages"), (_KNOBS, ("parallel", "grace"), "knobs")):
+        if several := [key for key in keys if key.action in actions]:
+            hints[place] = hint(several, words)
     return tuple(hints[place] for place in sorted(hints))
 
 

@@ -12,8 +12,9 @@ from kubectl_eksdoc.drain.run.chronicle import ENDS, NodeCourse, NodeState, PodC
 from kubectl_eksdoc.drain.run.moments import WENT_WRONG, Happened, RunMoment
 from kubectl_eksdoc.drain.run.standing import Reason, RunProgress
 from kubectl_eksdoc.model.budgets import Budget
+from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render.run import events
-from kubectl_eksdoc.render.text import Cell, Column, Look, Tone, counted, duration, shown
+from kubectl_eksdoc.render.text import Cell, Column, Look, Tone, counted, shown
 from kubectl_eksdoc.tui.model import brief
 from kubectl_eksdoc.tui.run.state import RunKind, RunState, ScreenStage
 from kubectl_eksdoc.tui.sheets.budgets import bar as headroom_bar
