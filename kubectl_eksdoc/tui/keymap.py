@@ -67,6 +67,11 @@ class KeyBinding:
     foot: int = 0
     given: Any = None
 
+    @property
+    def is_at_foot(self) -> bool:
+        """Alone, or together with others."""
+        return bool(self.foot) or self.action in _TOGETHER
+
 
 TYPED_AFTER = frozenset({"filter", "prompt"})
 """The actions of keys behind which a text is typed: they come before all others, so that the next key is in it however
@@ -74,6 +79,9 @@ fast it comes. (What is pressed behind m is a key; `screen.PlanScreen.on_key` se
 
 _MARK, _COPY, _PAGES, _KNOBS = 1, 3, 6, 8
 """Places at the foot."""
+
+_TOGETHER = {"page": (_PAGES, "pages"), "parallel": (_KNOBS, "knobs"), "grace": (_KNOBS, "knobs")}
+"""Actions whose keys share a place there."""
 
 
 def keys_of(screens: str) -> tuple[KeyBinding, ...]:
@@ -114,8 +122,8 @@ def foot(
         kept.pop(_COPY, None)
     said = {_COPY: copies or "", _MARK: marks}
     hints = {place: hint([key], said.get(place, "")) for place, key in kept.items()}
-    for place, actions, words in ((_PAGES, ("page",), "pages"), (_KNOBS, ("parallel", "grace"), "knobs")):
-        if several := [key for key in keys if key.action in actions]:
+    for place, words in dict.fromkeys(_TOGETHER.values()):
+        if several := [key for key in keys if _TOGETHER.get(key.action) == (place, words)]:
             hints[place] = hint(several, words)
     return tuple(hints[place] for place in sorted(hints))
 

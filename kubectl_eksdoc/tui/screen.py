@@ -77,7 +77,7 @@ class PlanScreen(LearningScreen):
 
     def refusal(self, key: KeyBinding) -> str:
         reason = self._no_run_by(key) or why_not(key, self.model, self.page)
-        if not reason and key.action in _OF_THE_ROW:
+        if not reason and key.action in _OF_THE_ROW and (self._node is None or self.page is ScreenPage.BLOCKERS):
             edited = edits.EDITS[key.action](self.model, self._cursor_place, 0)
             reason = edited if isinstance(edited, str) else ""
         return reason

@@ -97,7 +97,7 @@ class Shell(Screen[None]):
             if self.query_one("#filter").display:
                 self._foot_bar.show(TYPING)
         elif self._foot_bar.is_attached:  # not while it is being closed
-            keys = tuple(key for key in self.keymap.keys if not self.refusal(key))
+            keys = tuple(key for key in self.keymap.keys if key.is_at_foot and not self.refusal(key))
             self._foot_bar.show(foot(self.page, keys, page.copies, page.marks))
 
     def refusal(self, key: KeyBinding) -> str:
