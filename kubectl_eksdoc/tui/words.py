@@ -68,7 +68,9 @@ def _length(parts: Sequence[FittingText], gap: str) -> int:
 
 READ_ONLY = FittingText("READ-ONLY", tone=Tone.WARN, badge=True)
 UNTIL_R = dropped("read-only until r", 7, Tone.FAINT)
-UNFINISHED = FittingText("UNFINISHED RUN (5 shows it)", ((6, "UNFINISHED RUN (5)"),), Tone.WARN, badge=True)
+UNFINISHED = FittingText(
+    "UNFINISHED RUN (5 shows it)", ((6, "UNFINISHED RUN (5)"), (0, "RUN LEFT (5)")), Tone.WARN, badge=True
+)
 PRODUCTION = FittingText("PRODUCTION", tone=Tone.BAD, badge=True)
 
 
