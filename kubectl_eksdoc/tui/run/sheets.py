@@ -156,8 +156,8 @@ def notice(state: RunState) -> FittingText:
             ScreenStage.HELD: f"held: {held(state)}",
         }[stage]
         short = [f"! {why.replace(': no more requests are sent', '')}"]
-        if stage is ScreenStage.HELD and (first := held(state).split(": ")[0]) != held(state):
-            short += [f"! held: {first}; it {BY_ITSELF}", f"! held: {first}"]
+        if stage is ScreenStage.HELD and (cause := held(state).split(": ")[0]) != held(state):
+            short += [f"! held: {cause}; it {BY_ITSELF}", f"! held: {cause}"]
         return FittingText(f"! {why}", tuple((1, each) for each in short), Tone.WARN)
     if count := len(standing.unready):
         beside = f" and {count - 1} more replacements" if count > 1 else ""
