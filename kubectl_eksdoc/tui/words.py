@@ -151,12 +151,16 @@ _A_DAY = timedelta(days=1)
 _SLOW = timedelta(seconds=3)
 
 
+_TURNED = -2
+"""Behind the words of what is not drained: only its number stays then."""
+
+
 def plan_line(model: Model) -> tuple[FittingText, ...]:
     """``Plan 8 of 12 marked · ✗ 4 not drained · 4 waves · parallel 2 · about 4m47s (p95 9m10s) · grace of the pod``:
-    what is not drained and the time are never left out."""
-    marked = len(model.choice.ask.marked)
-    at = dropped(f"parallel {at_once(model.choice.ask.policy)}", 2)
-    stop = dropped(f"grace {grace(model.choice.ask.policy)}", 4)
+    what is not drained and the time are never left out, what the user has turned is among the last."""
+    marked, policy = len(model.choice.ask.marked), model.choice.ask.policy
+    at = dropped(f"parallel {at_once(policy)}", _TURNED if policy.nodes_at_once else 2)
+    stop = dropped(f"grace {grace(policy)}", 4 if policy.grace_seconds is None else _TURNED)
     if (said := _without_plan(model, marked)) is not None:
         return (said, *_closed(model))
     if model.preview is not None:

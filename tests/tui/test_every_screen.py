@@ -101,47 +101,6 @@ def dead_keys(app: App[int]) -> list[str]:
     return dead
 
 
-def all_there_is(app: App[int]) -> tuple[object, ...]:
-    """What a key may change."""
-    shown = seen(app)
-    return shown.text, shown.roles, app.screen, app.clipboard, [each.message for each in app._notifications]
-
-
-@pytest.mark.long
-def test_every_key_at_the_foot_does_something_when_it_is_pressed() -> None:
-    """Each key once on each kind of screen and page; the scenes tell `dead_keys` the same of all of their states."""
-    tried: set[tuple[object, ...]] = set()
-
-    def press_all(name: str) -> None:
-        more = True
-        while more:
-            more = False
-
-            async def press(app: App[int], pilot: Pilot[int]) -> None:
-                nonlocal more
-                app.clear_notifications()
-                await pilot.resize_terminal(*SIZES[-1])
-                await pilot.pause(0.1)
-                page = type(app.screen), getattr(app.screen, "page", None), isinstance(app.screen.focused, Input)
-                keys = [key for bar in app.screen.query(FootBar) for hint in bar._hints for key in hint.key.split()]
-                new = next((key for key in keys if (page, key) not in tried and named(_LONG.get(key, key))), None)
-                if new is None:
-                    return
-                tried.add((page, new))
-                more, before = True, all_there_is(app)
-                await pilot.press(named(_LONG.get(new, new)))
-                await pilot.pause(0.3)
-                told = [each.message for each in app._notifications]
-                assert not any(message.startswith(f"{new}: ") for message in told), (name, told)
-                assert app.is_leaving or all_there_is(app) != before, (name, page, new)  # type: ignore[attr-defined]
-
-            SCENES[name](press)
-
-    for name in SCENES:
-        press_all(name)
-    assert len(tried) > 50
-
-
 _DOES = re.compile(r"do\('(.*)'\)")
 _LONG = {"esc": "escape"}
 

@@ -84,7 +84,8 @@ def run_foot(
     """``space pause  a stop…``: the most useful first; keys that do nothing now are left out. `said`: what those of
     some actions do now."""
     told = {"pause": "go on" if state.is_paused else "pause", **(said or {})}
-    kept = sorted((key for key in keys if key.foot and not why_not(key, state, page)), key=lambda key: key.foot)
+    elsewhere = (key for key in keys if not (key.action == "page" and key.given == page.value))
+    kept = sorted((key for key in elsewhere if key.foot and not why_not(key, state, page)), key=lambda key: key.foot)
     by_id = {key.id: key for key in keys}
     back = [keymap.hint([by_id["run-back"]], "back")] if state.over else []
     plan = keymap.hint([by_id["run-plan"]], "plan the next nodes" if state.over else "the plan")
