@@ -174,13 +174,16 @@ IMAGE = "eks.amazonaws.com/nodegroup-image"
 
 
 def older_images(nodes: Iterable[Node]) -> frozenset[str]:
-    """Those that are not made from the AMI of their group's youngest node."""
-    youngest: dict[str, tuple[datetime, str]] = {}
-    known = [(n.name, n.group, n.created_at, n.labels[IMAGE]) for n in nodes if n.group and IMAGE in n.labels]
-    for _, group, created, image in known:
-        if created is not None and (group not in youngest or created > youngest[group][0]):
-            youngest[group] = created, image
-    return frozenset(name for name, group, _, image in known if group in youngest and image != youngest[group][1])
+    """Those that are not made from the AMI of their group's newest node: of those with the newest kubelet the youngest,
+    for many nodes may be as young."""
+    newest: dict[str, tuple[tuple[Version, datetime], str]] = {}
+    known = [(node, node.labels[IMAGE]) for node in nodes if node.group and IMAGE in node.labels]
+    for node, image in known:
+        if node.created_at is not None:
+            age = node.kubelet or Version(0, 0), node.created_at
+            if node.group not in newest or age > newest[node.group][0]:
+                newest[node.group] = age, image
+    return frozenset(node.name for node, image in known if node.group in newest and image != newest[node.group][1])
 
 
 def _matches(node: Node, targeting: Targeting) -> bool:

@@ -10,7 +10,7 @@ from kubectl_eksdoc.drain.policy import EVICTED, EvictionMode
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.findings import Remedy
 from kubectl_eksdoc.model.nodes import Node, Pod
-from kubectl_eksdoc.model.quantities import in_words
+from kubectl_eksdoc.model.quantities import duration
 
 
 class PodVerdict(str, Enum):
@@ -130,4 +130,4 @@ class SlowNode:
         """What takes so long, as a clause."""
         if self.budget:
             return f"budget {self.budget} lets {self.at_once} of its {len(self.pods)} pods on this node go at a time"
-        return f"pod {self.pods[0]} has a grace period of {in_words(self.grace_s)}"
+        return f"pod {self.pods[0]} has a grace period of {duration(self.grace_s)}"

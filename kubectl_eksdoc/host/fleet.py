@@ -27,7 +27,7 @@ from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.documents import ADDON_DIFF, API_VERSION, IMDS_PROBE, UPGRADE_CHECK
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.fleet import FleetFigure, JudgedMember, Member, MemberFinding, Outcome, UnjudgedMember
-from kubectl_eksdoc.model.quantities import in_words
+from kubectl_eksdoc.model.quantities import duration
 
 ANSWERS = (0, 1, 5)
 """Exit codes with which there is an answer."""
@@ -405,7 +405,7 @@ class _Process:
         if monotonic() < until_s:
             return None
         said = self._complaint.strip().rpartition("\n")[2]
-        longest = in_words(self._asked.timeout_s)
+        longest = duration(self._asked.timeout_s)
         reason = f"no answer within {longest}"
         return UnjudgedMember(_CLUSTER, f"{reason}: {said}" if said else reason, "Give it longer: --fleet-timeout.")
 

@@ -20,7 +20,7 @@ from typing import IO, Protocol
 from kubectl_eksdoc.host import endings
 from kubectl_eksdoc.kubernetes.news import HookEnded, News
 from kubectl_eksdoc.model.acts import Act, Errand, Hook
-from kubectl_eksdoc.model.quantities import in_words
+from kubectl_eksdoc.model.quantities import duration
 
 TIMEOUT_S = 600.0
 """So long a command may take; who takes longer says no."""
@@ -128,7 +128,7 @@ class _Command:
                 assert process.stdout is not None
                 process.stdout.close()  # who still has the other end has left the group, or runs on by itself
         if late:
-            why = "it was killed as the run ended" if closing.is_set() else f"it takes more than {in_words(timeout_s)}"
+            why = "it was killed as the run ended" if closing.is_set() else f"it takes more than {duration(timeout_s)}"
             return False, _joined(why, self._last_line)
         if process.returncode == 0:
             return True, self._last_line

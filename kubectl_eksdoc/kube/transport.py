@@ -21,7 +21,7 @@ from kubectl_eksdoc.kube.exchanges import ExchangeFailed, Exchanges, RetryPolicy
 from kubectl_eksdoc.kube.target import CredentialContext, of_this_process, utc_now
 from kubectl_eksdoc.model.connection import Connection, OutageLimits
 from kubectl_eksdoc.model.kinds import PODS, Absent, Unknown
-from kubectl_eksdoc.model.quantities import in_words
+from kubectl_eksdoc.model.quantities import duration
 
 TELL_S = 60.0
 """So often it is told that a server is waited for."""
@@ -160,7 +160,7 @@ class _Waits:
             return False
         if now_s - self._told_s >= TELL_S:
             self._told_s = now_s
-            waiting.tell(f"the cluster is read again: {why}; for up to {in_words(waiting.away_s)} (--max-api-outage)")
+            waiting.tell(f"the cluster is read again: {why}; for up to {duration(waiting.away_s)} (--max-api-outage)")
         return True
 
 

@@ -39,10 +39,12 @@ class Permission(NamedTuple):
 
 
 class NeededPermission(NamedTuple):
-    """A right that something rests on; `lost`: what is not known, or not done, without it."""
+    """A right that something rests on; `lost`: what is not known, or not done, without it; `unknown`: the finding codes
+    whose answer is."""
 
     permission: Permission
     lost: str = ""
+    unknown: tuple[str, ...] = ()
 
 
 class PlanPermissions(NamedTuple):

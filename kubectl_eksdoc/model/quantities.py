@@ -96,9 +96,13 @@ def go_duration(text: str) -> timedelta | None:
     return timedelta(seconds=-seconds if text[0] == "-" else seconds)
 
 
-def in_words(seconds: float) -> str:
-    """``22 min``, below two minutes ``95 s``; rounded down, so that "at least" before it is true."""
-    return f"{int(seconds // 60)} min" if seconds >= 120 else f"{int(seconds)} s"
+def duration(seconds: float) -> str:
+    """Exact to the second: ``47s``, ``4m47s``, ``2h05m00s``."""
+    minutes, left = divmod(max(0, round(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours}h{minutes:02d}m{left:02d}s"
+    return f"{minutes}m{left:02d}s" if minutes else f"{left}s"
 
 
 # Kubernetes versions as people and kubelets write them: ``v1.33``, ``1.33.1``, ``v1.33.1-eks-1b3e656``.

@@ -26,6 +26,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
+from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render.addon.update import BLANK, as_json, named, sections, update_addon, update_command, way_out
 from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import CommandReport, Head, Line, Section, Table, as_it_is, flush
@@ -50,7 +51,6 @@ from kubectl_eksdoc.render.text import (
     Tone,
     columns_of,
     counted,
-    duration,
     joined,
     name_column,
     text_column,

@@ -6,7 +6,8 @@ import re
 from datetime import datetime, timedelta
 
 from kubectl_eksdoc.model.cluster import NO_TIME, Cluster, Identity, Source
-from kubectl_eksdoc.render.text import Look, age, between, duration, rfc3339, shown
+from kubectl_eksdoc.model.quantities import duration
+from kubectl_eksdoc.render.text import Look, age, between, rfc3339, shown
 
 UNKNOWN = "unknown"
 NO_CLUSTER = "manifests alone, no cluster was read"

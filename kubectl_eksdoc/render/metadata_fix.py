@@ -14,20 +14,11 @@ from kubectl_eksdoc.model.change_journal import Became, Part
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
+from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import CommandReport, Head, Line, Lines, Section, Table, as_it_is, flush
 from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text, Texts, WholeSeconds
-from kubectl_eksdoc.render.text import (
-    Cell,
-    Drawn,
-    Tone,
-    columns_of,
-    counted,
-    duration,
-    joined,
-    name_column,
-    text_column,
-)
+from kubectl_eksdoc.render.text import Cell, Drawn, Tone, columns_of, counted, joined, name_column, text_column
 
 # A fix to choose, as ``-o json`` and ``-o yaml`` print it.
 

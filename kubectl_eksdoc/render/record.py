@@ -19,6 +19,7 @@ from kubectl_eksdoc.drain.run.patience import Soak
 from kubectl_eksdoc.frozen import CachedProperties, frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import Cause
+from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render.command_result import metadata
 from kubectl_eksdoc.render.drain import timeline
 from kubectl_eksdoc.render.drain.plan import BAD, GOOD, DrainView
@@ -34,7 +35,6 @@ from kubectl_eksdoc.render.text import (
     Title,
     columns_of,
     counted,
-    duration,
     joined,
     listing,
     name_column,

@@ -9,7 +9,7 @@ from typing import Literal
 from kubectl_eksdoc.drain.run.moments import ASKED, Happened
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.kinds import ReadState
-from kubectl_eksdoc.model.quantities import in_words
+from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render import record
 from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.drain.rows import unread
@@ -29,7 +29,7 @@ from kubectl_eksdoc.render.record import (
 )
 from kubectl_eksdoc.render.report import Foot, Head, Points, Report, Section, Table
 from kubectl_eksdoc.render.result import Count, Difference, FindingResult, Printed, Seconds, Text, Texts
-from kubectl_eksdoc.render.text import Look, Title, counted, duration, joined, listing
+from kubectl_eksdoc.render.text import Look, Title, counted, joined, listing
 
 # A rehearsal in sentences: its verdict, where it differs from the plan, and what it cannot show.
 
@@ -163,7 +163,7 @@ def _was(count: int) -> str:
 
 
 def _words(seconds: float) -> str:
-    return in_words(round(abs(seconds)))
+    return duration(round(abs(seconds)))
 
 
 @frozen

@@ -13,6 +13,7 @@ from enum import Enum
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.quantities import duration
 
 # How text may look: width, colour, signs. Decided once at the boundary and handed to every renderer.
 
@@ -238,16 +239,6 @@ def age(span: timedelta) -> str:
         if seconds >= 2 * size:
             return f"{seconds // size}{unit}"
     return f"{seconds}s"
-
-
-def duration(seconds: float) -> str:
-    """Exact to the second: ``47s``, ``4m47s``, ``2h05m00s``."""
-    whole = max(0, round(seconds))
-    hours, rest = divmod(whole, _HOUR)
-    minutes, left = divmod(rest, _MINUTE)
-    if hours:
-        return f"{hours}h{minutes:02d}m{left:02d}s"
-    return f"{minutes}m{left:02d}s" if minutes else f"{left}s"
 
 
 def short(moment: float) -> str:

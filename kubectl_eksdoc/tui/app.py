@@ -89,9 +89,10 @@ class EksdocApp(FramedApp):
     def on_have_read(self, event: HaveRead) -> None:
         if not self._awaits(event.of):
             return
-        if self._main.model.reads.done is None and self.opening.live is not None and self.opening.desk is not None:
-            self.following.say_what_is_unfinished()
-            self.on_ask_rights()
+        if self.opening.live is not None and self.opening.desk is not None:
+            self.following.look_for_unfinished()
+            if self._main.model.reads.done is None:
+                self.on_ask_rights()
         self._main.read(event.facts, event.differs)
         self._looks_away = False
         self._leave_offline()
@@ -236,6 +237,11 @@ class EksdocApp(FramedApp):
         """Of the run that is under way, in a word or two; "" where none is."""
         state = self._following.state if self._following is not None else None
         return state.stage.value if state is not None and not state.over else ""
+
+    @property
+    def has_unfinished(self) -> bool:
+        """Whether somebody may go on with a run of this cluster."""
+        return self._following is not None and bool(self._following.unfinished)
 
     def _run_seen(self) -> None:
         self.fit()

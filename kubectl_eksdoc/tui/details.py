@@ -11,11 +11,20 @@ from kubectl_eksdoc.drain.result import Headroom
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status, When
+from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render.drain.findings import Group, evidence
 from kubectl_eksdoc.render.drain.findings import of_budget as of_budget_groups
-from kubectl_eksdoc.render.drain.plan import BUDGET_SIGN, POD_SIGN, TARGET_SIGN, DrainView, status_of
+from kubectl_eksdoc.render.drain.plan import (
+    BUDGET_SIGN,
+    POD_SIGN,
+    TARGET_SIGN,
+    DrainView,
+    budget_in_brief,
+    in_brief,
+    status_of,
+)
 from kubectl_eksdoc.render.report import SIGNS
-from kubectl_eksdoc.render.text import Cell, Look, Tone, counted, duration, listing
+from kubectl_eksdoc.render.text import Cell, Look, Tone, counted, listing
 from kubectl_eksdoc.tui.sheets.nodes import targets_of
 from kubectl_eksdoc.tui.sheets.pods import Line, Listed, once_a_view, text_of
 
@@ -28,7 +37,7 @@ def of_budget(headroom: Headroom, view: DrainView) -> list[Line]:
     budget = headroom.budget
     sign, tone = BUDGET_SIGN[headroom.verdict]
     lines: list[Line] = [
-        (f"{sign} {budget.key}: {headroom.verdict.value}", tone),
+        (f"{sign} {budget.key}: {budget_in_brief(headroom)}", tone),
         headroom.why,
         *_fixes(of_budget_groups(budget, view)),
         "",
@@ -117,7 +126,7 @@ def of_pod(uid: str, listed: Listed, cluster: Cluster, view: DrainView | None) -
         budget = headroom.budget
         if budget.namespace == pod.namespace and budget.selector.matches(pod.labels):
             sign, colour = BUDGET_SIGN[headroom.verdict]
-            lines.append((f"{sign} budget {budget.key}, {headroom.verdict.value}: {headroom.why}", colour))
+            lines.append((f"{sign} budget {budget.key}, {budget_in_brief(headroom)}: {headroom.why}", colour))
     return lines
 
 
@@ -125,7 +134,7 @@ def of_group(group: Group) -> list[Line]:
     """What it means, what it rests on, and what helps: commands stand on lines of their own."""
     first = group.first
     sign, tone = SIGNS[first.status]
-    lines: list[Line] = [(f"{sign} {first.code.name} ({first.severity.value}): {group.about}", tone)]
+    lines: list[Line] = [(f"{sign} {in_brief(first.code.name)} ({first.severity.value}): {group.about}", tone)]
     lines += group.messages
     if group.nodes and first.status is not Status.PASS:
         lines.append(f"holds up {', '.join(group.nodes)}")
@@ -133,7 +142,7 @@ def of_group(group: Group) -> list[Line]:
         lines.append(f"missing: {first.missing}")
     rests, _ = evidence(group)
     lines += [(f"- {each}", Tone.FAINT) for each in rests[:6]]
-    return [*lines, *_fixes([group])]
+    return [*lines, *_fixes([group]), "", (f"code {first.code.name}", Tone.FAINT)]
 
 
 def _fixes(groups: Sequence[Group]) -> list[Line]:

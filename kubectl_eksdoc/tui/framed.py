@@ -142,8 +142,8 @@ LIGHT_THEME = _theme(
     "#14181E",
     {
         "good": "#1F78A6",
-        "warn": "#8F6A14",
-        "bad": "#5A0A00",
+        "warn": "#946C00",
+        "bad": "#A00040",
         "unknown": "#7A22F0",
         "faint": "#5B6472",
         "line": "#A9B2BF",

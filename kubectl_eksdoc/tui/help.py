@@ -96,7 +96,7 @@ class ContextsScreen(ModalScreen[str]):
         with Vertical(id="contexts") as box:
             box.border_title = "Contexts: type to search, enter opens, esc closes"
             yield Input(id="search", placeholder="search")
-            yield LineTable(id="names")
+            yield LineTable(id="names", classes="-chosen")  # enter opens it while the search has the focus
 
     def on_mount(self) -> None:
         table = self.query_one("#names", LineTable)

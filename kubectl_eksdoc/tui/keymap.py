@@ -67,6 +67,11 @@ class KeyBinding:
     foot: int = 0
     given: Any = None
 
+    @property
+    def is_at_foot(self) -> bool:
+        """Alone, or together with others."""
+        return bool(self.foot) or self.action in _TOGETHER
+
 
 TYPED_AFTER = frozenset({"filter", "prompt"})
 """The actions of keys behind which a text is typed: they come before all others, so that the next key is in it however
@@ -74,6 +79,9 @@ fast it comes. (What is pressed behind m is a key; `screen.PlanScreen.on_key` se
 
 _MARK, _COPY, _PAGES, _KNOBS = 1, 3, 6, 8
 """Places at the foot."""
+
+_TOGETHER = {"page": (_PAGES, "pages"), "parallel": (_KNOBS, "knobs"), "grace": (_KNOBS, "knobs")}
+"""Actions whose keys share a place there."""
 
 
 def keys_of(screens: str) -> tuple[KeyBinding, ...]:
@@ -94,6 +102,10 @@ class Hint(NamedTuple):
     actions: tuple[str, ...] = ()
 
 
+TYPING = (Hint("enter", "keep"), Hint("esc", "show all"))
+"""While it is typed what is looked for: other keys are letters."""
+
+
 def hint(keys: Sequence[KeyBinding], words: str = "") -> Hint:
     """Of one key, or of several that belong together and share their `words`."""
     said = words or keys[0].words.split(",")[0].split(" (")[0]
@@ -103,15 +115,16 @@ def hint(keys: Sequence[KeyBinding], words: str = "") -> Hint:
 def foot(
     page: ScreenPage, keys: Sequence[KeyBinding] = KEYS, copies: str | None = "", marks: str = "mark"
 ) -> tuple[Hint, ...]:
-    """``space mark  m mark…  r run…``: the most useful first. `copies`: what y copies here, None for nothing; `marks`:
-    what space does."""
+    """``space mark  m mark…  r run…``: the most useful first. `keys`: those that do something now; `copies`: what y
+    copies here, None for nothing; `marks`: what space does."""
     kept = {key.foot: key for key in keys if key.foot and (not key.pages or page in key.pages)}
     if copies is None:
         kept.pop(_COPY, None)
     said = {_COPY: copies or "", _MARK: marks}
     hints = {place: hint([key], said.get(place, "")) for place, key in kept.items()}
-    hints[_PAGES] = hint([key for key in keys if key.action == "page"], "pages")
-    hints[_KNOBS] = hint([key for key in keys if key.action in ("parallel", "grace")], "knobs")
+    for place, words in dict.fromkeys(_TOGETHER.values()):
+        if several := [key for key in keys if _TOGETHER.get(key.action) == (place, words)]:
+            hints[place] = hint(several, words)
     return tuple(hints[place] for place in sorted(hints))
 
 

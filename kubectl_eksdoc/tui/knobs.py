@@ -9,7 +9,7 @@ from kubectl_eksdoc.drain.policy import ALL, NODEGROUP, ZONE, DrainPolicy
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.options import DeclaredOption, Steps, options_of
-from kubectl_eksdoc.render.text import duration
+from kubectl_eksdoc.model.quantities import duration
 
 GRACES: tuple[int | None, ...] = (None, 30, 60, 120, 300)
 """Seconds that pods get to stop, None for each its own."""

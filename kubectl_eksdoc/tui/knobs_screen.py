@@ -78,7 +78,9 @@ class KnobsScreen(ModalScreen[None]):
         """Of the choice as it is."""
         self.query_one(LineTable).show(pods.sheet(model.choice.ask.policy))
         self.query_one("#form-line", HeadLine).show(words.plan_line(model), " · ")
-        self.query_one("#form-foot", FootBar).show(_FOOT)
+        choice = model.choice
+        works = {"z": choice.past, "Z": choice.future, "C": choice.ask.marked}
+        self.query_one("#form-foot", FootBar).show([each for each in _FOOT if works.get(each.key, True)])
 
     @on(LineTable.Moved)
     def _moved(self, event: LineTable.Moved) -> None:

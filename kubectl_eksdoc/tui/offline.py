@@ -18,7 +18,7 @@ from kubectl_eksdoc.tui.shell import plain
 from kubectl_eksdoc.tui.widgets.foot import FootBar, HeadLine
 from kubectl_eksdoc.tui.widgets.panel import Prose
 
-_HERE = ("t", "o", "q", "x", "ctrl+r", "question_mark", "escape")
+_HERE = ("t", "o", "q", "x", "y", "ctrl+r", "question_mark", "escape")
 
 
 class OfflineScreen(Screen[None]):
@@ -27,6 +27,7 @@ class OfflineScreen(Screen[None]):
     BINDINGS = [
         ("t,ctrl+r", "try"),
         ("x", "contexts"),
+        ("y", "copy"),
         ("o,escape", "look"),
         ("q", "leave"),
         ("question_mark", "help"),
@@ -84,6 +85,12 @@ class OfflineScreen(Screen[None]):
             self.post_message(LookAway())
         else:
             self.notify("o: this cluster was never seen on this machine: there is no last view", timeout=4)
+
+    def action_copy(self) -> None:
+        command = unreached.command(self._model)
+        if command:
+            self.app.copy_to_clipboard(command)
+        self.notify(f"copied: {command}" if command else "y: there is no command to copy", timeout=6, markup=False)
 
     async def action_leave(self) -> None:
         """A run may be under way."""

@@ -17,8 +17,9 @@ from kubectl_eksdoc.drain.run.moments import WENT_WRONG
 from kubectl_eksdoc.drain.run.replay import Replay, ReplaySource, RunReplay
 from kubectl_eksdoc.flows.run.draining import RunWish
 from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render.run import page
-from kubectl_eksdoc.render.text import Tone, counted, duration
+from kubectl_eksdoc.render.text import Tone, counted
 from kubectl_eksdoc.tui.framed import FramedApp
 from kubectl_eksdoc.tui.help import HelpScreen
 from kubectl_eksdoc.tui.keymap import Hint, KeyBinding, Keymap, ScreenPage, keys_of
@@ -212,7 +213,7 @@ def replay_foot(state: ReplayState, page: ScreenPage) -> tuple[Hint, ...]:
     """``space stand still  < > speed``: the most useful first."""
     play = "play again" if state.replay.at_end else "play" if state.replay.paused else "stand still"
     parts = [("space", play), ("< >", "speed"), ("[ ]", "went wrong"), (", .", "moment")]
-    log = [("v", "level"), ("/", "look for"), ("enter", "whole"), ("5", "nodes")]
+    log = [("v", "all, or what went wrong"), ("/", "look for"), ("enter", "whole"), ("5", "nodes")]
     more = [("?", "help"), ("q", "leave"), ("left right", "10 s"), ("0 $", "ends")]
     return tuple(Hint(*each) for each in (*parts, *(log if page is ScreenPage.LOG else [("6", "log")]), *more))
 

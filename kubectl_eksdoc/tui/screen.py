@@ -39,6 +39,9 @@ OPENS: dict[str, tuple[ScreenPage, bool]] = {
 """Where enter leads, by the table; and whether the page is about the row."""
 
 
+_OF_THE_ROW = frozenset({"mark", "allow"})
+"""Actions that do something on some rows only."""
+
 _AT_THE_DESK = frozenset({"dry_run", "run", "runs", "show_run"})
 """Actions that need somebody who begins and carries out runs."""
 
@@ -62,8 +65,7 @@ class PlanScreen(LearningScreen):
     def _do(self, name: str) -> None:
         """What the key of that id does; one that is not available says why."""
         key = self.keymap.of(name)
-        reason = self._no_run_by(key) or why_not(key, self.model, self.page)
-        if reason:
+        if reason := self.refusal(key):
             self.notify(f"{key.shown}: {reason}", timeout=6, markup=False)
         elif key.action in edits.EDITS:
             self._edit(key)
@@ -73,9 +75,20 @@ class PlanScreen(LearningScreen):
 
     # What it does to the choice
 
-    def _edit(self, key: KeyBinding) -> None:
+    def refusal(self, key: KeyBinding) -> str:
+        reason = self._no_run_by(key) or why_not(key, self.model, self.page)
+        if not reason and key.action in _OF_THE_ROW and (self._node is None or self.page is ScreenPage.BLOCKERS):
+            edited = edits.EDITS[key.action](self.model, self._cursor_place, 0)
+            reason = edited if isinstance(edited, str) else ""
+        return reason
+
+    @property
+    def _cursor_place(self) -> edits.CursorPlace:
         cause = self._of(self.page).cause if self.page is ScreenPage.BLOCKERS else None
-        at = edits.CursorPlace(self._node, self._range_from, cause)
+        return edits.CursorPlace(self._node, self._range_from, cause)
+
+    def _edit(self, key: KeyBinding) -> None:
+        at, cause = self._cursor_place, self._cursor_place.cause
         edited = edits.EDITS[key.action](self.model, at, key.given if isinstance(key.given, int) else 0)
         self._take(key.shown, edited)
         if key.action == "mark" and cause is None:
@@ -329,6 +342,7 @@ class PlanScreen(LearningScreen):
     @on(AskLine.Said, "#filter")
     def _filtered(self, event: AskLine.Said) -> None:
         self.set_focus(self._of(self.page).table)
+        self.show_foot()
 
     @on(AskLine.Left, "#filter")
     def _unfiltered(self, event: AskLine.Left) -> None:

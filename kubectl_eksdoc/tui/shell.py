@@ -13,7 +13,7 @@ from textual.widgets import ContentSwitcher, Input
 from kubectl_eksdoc.render.identity import is_production
 from kubectl_eksdoc.render.text import Look, Tone, shown
 from kubectl_eksdoc.tui import keymap, words
-from kubectl_eksdoc.tui.keymap import KEYS, TYPED_AFTER, ScreenPage, ScreenPlace, foot
+from kubectl_eksdoc.tui.keymap import KEYS, TYPED_AFTER, TYPING, KeyBinding, ScreenPage, ScreenPlace, foot
 from kubectl_eksdoc.tui.model import Model, ScreenReads
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.pages import (
@@ -93,8 +93,16 @@ class Shell(Screen[None]):
 
     def show_foot(self) -> None:
         page = self._of(self.page)
-        if self._foot_bar.is_attached:  # not while it is being closed
-            self._foot_bar.show(foot(self.page, self.keymap.keys, page.copies, page.marks))
+        if isinstance(self.focused, Input):
+            if self.query_one("#filter").display:
+                self._foot_bar.show(TYPING)
+        elif self._foot_bar.is_attached:  # not while it is being closed
+            keys = tuple(key for key in self.keymap.keys if key.is_at_foot and not self.refusal(key))
+            self._foot_bar.show(foot(self.page, keys, page.copies, page.marks))
+
+    def refusal(self, key: KeyBinding) -> str:
+        """Why a key does nothing now, in a clause; "" where it does what it says."""
+        return ""
 
     def show_line(self) -> None:
         """What is known of the plan."""
@@ -112,6 +120,8 @@ class Shell(Screen[None]):
         badges = [words.PRODUCTION] if facts and is_production(facts.cluster.identity, self._opening.production) else []
         if stage:
             return [*badges, FittingText(f"{stage} (5 shows the run)", tone=Tone.WARN, badge=True)]
+        if getattr(self.app, "has_unfinished", False):
+            badges.append(words.UNFINISHED)
         if self._opening.no_desk:
             return [*badges, words.READ_ONLY]
         return [*badges, words.rights(self.model.denied), *([words.UNTIL_R] if self._opening.desk is not None else [])]

@@ -52,12 +52,20 @@ def lines(model: Model, where: ClusterAddress | None, what: str, now: datetime) 
 def keys(model: Model, now: datetime) -> tuple[tuple[str, str], ...]:
     """Those that do something here, each with what."""
     found = [("t ctrl+r", "try now"), ("q", "quit")]
+    if command(model):
+        found.insert(1, ("y", "copy the command"))
     if model.reads.live:
         found.insert(1, ("x", "another context"))
     if model.old and model.facts is not None:
         seen = age(between(model.facts.cluster.observed_at, now))
         found.insert(-1, ("o", f"show the last view, {seen} old"))
     return tuple(found)
+
+
+def command(model: Model) -> str:
+    """The first that helps, "" for none."""
+    lines = model.reads.remedy.split("\n")
+    return next((line.strip() for line in lines if line.startswith(" ")), "")
 
 
 def head(model: Model, what: str, now: datetime) -> tuple[FittingText, ...]:

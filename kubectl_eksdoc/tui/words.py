@@ -10,10 +10,11 @@ from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Source
+from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render.drain.findings import allowed_by
 from kubectl_eksdoc.render.drain.plan import DrainView, in_brief, status_of
 from kubectl_eksdoc.render.identity import data_age, named
-from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, cut, duration, rfc3339, shown
+from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, cut, rfc3339, shown
 from kubectl_eksdoc.tui.model import Model, ScreenReads, brief
 from kubectl_eksdoc.tui.sheets.budgets import closed
 from kubectl_eksdoc.tui.sheets.pods import cells, once_a_view
@@ -67,13 +68,16 @@ def _length(parts: Sequence[FittingText], gap: str) -> int:
 
 READ_ONLY = FittingText("READ-ONLY", tone=Tone.WARN, badge=True)
 UNTIL_R = dropped("read-only until r", 7, Tone.FAINT)
+UNFINISHED = FittingText(
+    "UNFINISHED RUN (5 shows it)", ((6, "UNFINISHED RUN (5)"), (0, "RUN LEFT (5)")), Tone.WARN, badge=True
+)
 PRODUCTION = FittingText("PRODUCTION", tone=Tone.BAD, badge=True)
 
 
 def identity(model: Model, now: datetime, badges: Sequence[FittingText] = ()) -> tuple[FittingText, ...]:
     """``eksdoc  prod-eu1  v1.33.4  eu-west-1  18 nodes  live, read 2s ago``; `badges` stand before the rest."""
     chosen = f"context {model.context}" if model.context else ""
-    begin = FittingText("eksdoc", ((6, ""),), Tone.TITLE)
+    begin = FittingText("eksdoc", ((9, ""),), Tone.TITLE)
     if model.facts is None:
         return (begin, FittingText(chosen), FittingText(_progress(model.reads, now)))
     who = model.facts.cluster.identity
@@ -82,11 +86,18 @@ def identity(model: Model, now: datetime, badges: Sequence[FittingText] = ()) ->
     hidden = () if model.old else model.facts.cluster.unread(*kinds.ALL)
     nodes = dropped(counted(len(model.facts.cluster.nodes), "node"), 2)
     if hidden:
-        nodes = FittingText(f"! {counted(len(hidden), 'kind')} hidden", tone=Tone.WARN)
-    parts = [dropped(who.server_version, 3), dropped(who.region, 5), nodes]
+        said = f"! {counted(len(hidden), 'kind')} hidden"
+        nodes = FittingText(f"{said} (! lists them)", ((10, said),), Tone.WARN)
+    parts = [_version(who.server_version), dropped(who.region, 8), nodes]
     if model.old or model.reads.stale_since() is not None:
         parts = []  # what is wrong matters more, and must fit
     return (begin, *badges, FittingText(name, tone=Tone.TITLE), *parts, _age(model, now))
+
+
+def _version(text: str) -> FittingText:
+    """``v1.33.4-eks-1b3e656``, then ``v1.33.4``, then ``v1.33``."""
+    patch = text.partition("+")[0].partition("-")[0]
+    return FittingText(text, ((12, patch), (11, ".".join(patch.split(".")[:2])), (3, "")))
 
 
 def _age(model: Model, now: datetime) -> FittingText:
@@ -106,8 +117,8 @@ def rights(denied: Sequence[object] | None) -> FittingText:
     if denied is None:
         return FittingText("")
     if denied:
-        return FittingText(f"✗ {counted(len(denied), 'right')} missing (!)", ((8, "✗ rights (!)"),), Tone.BAD)
-    return dropped("RBAC ✓", 8, Tone.GOOD)
+        return FittingText(f"✗ {counted(len(denied), 'right')} missing (!)", ((10, "✗ rights (!)"),), Tone.BAD)
+    return dropped("RBAC ✓", 6, Tone.GOOD)
 
 
 def how_old(model: Model, now: datetime) -> str:
@@ -140,12 +151,16 @@ _A_DAY = timedelta(days=1)
 _SLOW = timedelta(seconds=3)
 
 
+_TURNED = -2
+"""Behind the words of what is not drained: only its number stays then."""
+
+
 def plan_line(model: Model) -> tuple[FittingText, ...]:
     """``Plan 8 of 12 marked · ✗ 4 not drained · 4 waves · parallel 2 · about 4m47s (p95 9m10s) · grace of the pod``:
-    what is not drained and the time are never left out."""
-    marked = len(model.choice.ask.marked)
-    at = dropped(f"parallel {at_once(model.choice.ask.policy)}", 2)
-    stop = dropped(f"grace {grace(model.choice.ask.policy)}", 4)
+    what is not drained and the time are never left out, what the user has turned is among the last."""
+    marked, policy = len(model.choice.ask.marked), model.choice.ask.policy
+    at = dropped(f"parallel {at_once(policy)}", _TURNED if policy.nodes_at_once else 2)
+    stop = dropped(f"grace {grace(policy)}", 4 if policy.grace_seconds is None else _TURNED)
     if (said := _without_plan(model, marked)) is not None:
         return (said, *_closed(model))
     if model.preview is not None:
@@ -174,10 +189,16 @@ def plan_line(model: Model) -> tuple[FittingText, ...]:
         FittingText(f"✗ {left} not drained", ((-1, f"✗ {left}"),), Tone.BAD)
         if left
         else FittingText("✓ all drained", tone=Tone.GOOD),
-        dropped(counted(waves, "generation" if view.plan.in_generations else "wave"), 3),
-        at,
-        FittingText(time or "time not known", tone=Tone.TITLE if time else Tone.UNKNOWN),
-        stop,
+        *(
+            [
+                dropped(counted(waves, "generation" if view.plan.in_generations else "wave"), 3),
+                at,
+                FittingText(time or "time not known", tone=Tone.TITLE if time else Tone.UNKNOWN),
+                stop,
+            ]
+            if drained
+            else [FittingText("4 says why, and what helps")]
+        ),
     )
 
 
@@ -206,11 +227,15 @@ def _without_plan(model: Model, marked: int) -> FittingText | None:
     if model.trouble:
         return FittingText(f"✗ {model.trouble}", tone=Tone.BAD)
     if model.old:
-        said = f"An old view: nothing is planned from it, {counted(marked, 'node')} marked for later."
-        return FittingText(said, ((1, f"An old view, not planned; {counted(marked, 'node')} marked for later."),))
+        later = f", {counted(marked, 'node')} marked for later" if marked else ""
+        return FittingText(
+            f"An old view: nothing is planned from it{later}.", ((1, f"An old view: not planned{later}."),)
+        )
     if model.facts is None:
         said = "Nothing is read yet: marks and plans come then."
         return FittingText(f"{said} Marks only build a plan.", ((1, said),))
+    if not model.facts.cluster.nodes:
+        return FittingText("There is no node to drain.")
     if not marked:
         short = "Nothing is marked: space marks a node, m more."
         return FittingText(

@@ -62,7 +62,7 @@ def test_none_ready_is_worse_and_restarting_alone_less_bad() -> None:
     finding = only(Code.of("pods-bouncing"), facts(pods=pods))
     assert (finding.severity, finding.message) == (
         Severity.LOW,
-        "1 of 2 pods is restarting: restarted, Ready again for 3 min",
+        "1 of 2 pods is restarting: restarted, Ready again for 3m00s",
     )
 
 

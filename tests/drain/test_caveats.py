@@ -29,7 +29,7 @@ def test_the_control_planes_pace_is_said_where_it_may_decide(count: int, p50_s: 
     if said:
         assert found == [
             "the control plane keeps pace; one with default limits does about 8 evictions a second: then it takes at "
-            "least 2 min"
+            "least 2m00s"
         ]
 
 

@@ -54,9 +54,9 @@ def test_a_budget_whose_pods_take_turns_is_named_with_them() -> None:
     assert (slow.budget, slow.at_once, len(slow.pods)) == ("default/web", 1, 5)
     found = finding(plan, "node-slow")
     assert (found.status, found.severity, str(found.subject)) == (Status.PASS, Severity.MEDIUM, "blue")
-    assert found.message.startswith("its own update gives up at 1 of these nodes: it waits 15 min")
+    assert found.message.startswith("its own update gives up at 1 of these nodes: it waits 15m00s")
     assert found.evidence == (
-        "node old-0 takes at least 20 min alone: budget default/web lets 1 of its 5 pods on this node go at a time",
+        "node old-0 takes at least 20m07s alone: budget default/web lets 1 of its 5 pods on this node go at a time",
     )
     assert [r.text for r in found.remedy][1:] == ["Let more pods of budget default/web be away at a time."]
 
@@ -65,7 +65,7 @@ def test_the_groups_update_stops_at_them() -> None:
     plan = taking_turns(300)
     assert update(plan).stopped_by == tuple(f"default/web-{i}" for i in range(5))
     assert update(plan).waits.endswith(
-        "; old-0 takes at least 20 min alone (budget default/web lets 1 of its 5 pods on this node go at a time)"
+        "; old-0 takes at least 20m07s alone (budget default/web lets 1 of its 5 pods on this node go at a time)"
     )
 
 
@@ -80,8 +80,8 @@ def test_one_pod_with_a_long_grace_period_may_take_too_long(grace: int, slow: bo
     assert (found.certain, found.usual_s, found.slow_s, found.pods) == (False, grace**0.5, grace, ("default/web-0",))
     assert "its own update may give up at 1 of these nodes" in finding(plan, "node-slow").message
     assert finding(plan, "node-slow").evidence == (
-        f"node old-0 takes at least {grace // 60} min alone if its pods are slow: pod default/web-0 has a grace "
-        f"period of {grace // 60} min",
+        f"node old-0 takes at least {grace // 60}m00s alone if its pods are slow: pod default/web-0 has a grace "
+        f"period of {grace // 60}m00s",
     )
     assert update(plan).may_be_stopped_by == ("default/web-0",)
     assert "old-0, with slow pods, takes at least" in update(plan).waits

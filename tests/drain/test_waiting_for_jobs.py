@@ -23,9 +23,9 @@ def test_its_time_counts_in_full_and_is_said() -> None:
     assert moved[ETL.uid].evicted_s == 1800
     assert estimate.p50_s == moved[ETL.uid].gone_s + 10 == estimate.bounds[0].seconds
     assert estimate.least[0].seconds == 10, "it may have finished at once"
-    assert any("1 pod of a Job takes all of the 30 min of --wait-jobs" in said for said in estimate.assumptions)
-    assert "may finish, for up to 30 min" in finding(plan, "job-loses-work").message
-    assert "may finish for up to 30 min first" in next(e.reason for e in plan.evictions if e.pod.name == "etl-x")
+    assert any("1 pod of a Job takes all of the 30m00s of --wait-jobs" in said for said in estimate.assumptions)
+    assert "may finish, for up to 30m00s" in finding(plan, "job-loses-work").message
+    assert "may finish for up to 30m00s first" in next(e.reason for e in plan.evictions if e.pod.name == "etl-x")
 
 
 def test_without_the_flag_nothing_waits_and_it_is_advised() -> None:

@@ -166,7 +166,7 @@ def test_a_new_pod_that_is_never_ready_keeps_the_old_one() -> None:
     run = Run(stage, SURGES, Steady(start=float("inf")))
     ended = run.to_the_end()
     (kept,) = [moment for moment in run.moments if moment.what is Happened.KEPT]
-    assert kept.at_s <= 60 + 30 + 10 and "no new pod is Ready after 90 s" in kept.why
+    assert kept.at_s <= 60 + 30 + 10 and "no new pod is Ready after 1m30s" in kept.why
     assert dict(ended.undone) == {"old-0": ("default/web-5f7-0",)}
     assert plane.store.get("pods", ("default", "web-5f7-0")) is not None
 

@@ -244,7 +244,7 @@ def test_replacements_without_a_node_hold_it_and_stop_it() -> None:
     whats = [moment.what for moment in rehearsal.moments]
     assert Happened.HELD in whats and Happened.STOPPED in whats
     (stopped,) = (moment for moment in rehearsal.moments if moment.what is Happened.STOPPED)
-    assert "has no node for 10 min: Unschedulable: 0/4 nodes are available" in stopped.why
+    assert "has no node for 10m00s: Unschedulable: 0/4 nodes are available" in stopped.why
     assert counting.evicted.total() == 1 and rehearsal.undone
 
 
@@ -256,7 +256,7 @@ def test_a_budget_that_never_moves_is_given_up_after_a_while() -> None:
     rehearsal = rehearse(stage, BLUE, policy)[1]
     left = {moment.subject: moment for moment in rehearsal.moments if moment.what is Happened.LEFT_ALONE}
     assert set(left) == set(rehearsal.undone) == {"old-0", "old-1"}
-    assert all("budget default/web did not move for 30 min" in moment.why for moment in left.values())
+    assert all("budget default/web did not move for 30m00s" in moment.why for moment in left.values())
     assert not rehearsal.refusals, "nobody is asked who is known to refuse"
 
 

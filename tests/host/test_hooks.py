@@ -121,7 +121,7 @@ def test_a_hook_without_a_command_says_no() -> None:
 def test_who_takes_too_long_is_killed_with_what_it_started(tmp_path: Path) -> None:
     """One of them will not hear that it should end."""
     ended = asked(f"trap '' TERM; sleep 600 & echo $! > {tmp_path}/pid; echo waiting; wait; sleep 600", timeout_s=0.5)
-    assert not ended.ok and ended.said == "it takes more than 0 s: waiting"
+    assert not ended.ok and ended.said == "it takes more than 0s: waiting"
     assert ends(int((tmp_path / "pid").read_text()))
 
 

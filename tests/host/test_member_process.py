@@ -136,7 +136,7 @@ def test_who_hangs_is_ended_with_all_that_was_started(tmp_path: Path) -> None:
     begun_s = time.monotonic()
     found = answer(members(program, timeout_s=1.0))
     assert isinstance(found, UnjudgedMember)
-    assert (found.exit_code, found.reason) == (3, "no answer within 1 s: waiting for a login")
+    assert (found.exit_code, found.reason) == (3, "no answer within 1s: waiting for a login")
     assert time.monotonic() - begun_s < 15
     pids = [int(line) for line in noted.read_text().split()]
     assert len(pids) == 2

@@ -182,7 +182,7 @@ def test_a_run_reads_again_until_the_server_is_back(server: ApiServer, patient: 
     )
     assert get.get(PODS).status == 200
     assert len(server.requests) == 41 and 250 < passing.seconds < 340
-    assert 4 <= len(told) <= 6 and told[0].endswith("; for up to 10 min (--max-api-outage)"), told
+    assert 4 <= len(told) <= 6 and told[0].endswith("; for up to 10m00s (--max-api-outage)"), told
     assert "broke off its answer" in told[0] and "the server answered 503" in told[-1]
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from kubectl_eksdoc.model.quantities import go_duration, in_words
+from kubectl_eksdoc.model.quantities import duration, go_duration
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_what_is_no_duration(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"), [(0, "0 s"), (119.9, "119 s"), (120, "2 min"), (1339, "22 min"), (5400, "90 min")]
+    ("seconds", "words"), [(0, "0s"), (119.6, "2m00s"), (-1, "0s"), (95, "1m35s"), (1339, "22m19s"), (7500, "2h05m00s")]
 )
-def test_in_words_it_is_never_more_than_it_was(seconds: float, words: str) -> None:
-    assert in_words(seconds) == words
+def test_a_duration_is_written_in_one_way(seconds: float, words: str) -> None:
+    assert duration(seconds) == words

@@ -116,9 +116,9 @@ def test_where_nothing_differs_that_is_said_alone() -> None:
 @pytest.mark.parametrize(
     ("late_s", "said"),
     [
-        (11.0, "It takes 11 s longer than the plan's p50 of 2m54s."),
-        (-12.0, "It takes 12 s less than the plan's p50 of 2m54s."),
-        (130.0, "It takes 2 min longer than the plan's p50 of 2m54s, and more than its p95 of 4m59s."),
+        (11.0, "It takes 11s longer than the plan's p50 of 2m54s."),
+        (-12.0, "It takes 12s less than the plan's p50 of 2m54s."),
+        (130.0, "It takes 2m10s longer than the plan's p50 of 2m54s, and more than its p95 of 4m59s."),
     ],
 )
 def test_late_and_early_are_said_in_words(late_s: float, said: str) -> None:

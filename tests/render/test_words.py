@@ -13,22 +13,11 @@ from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.drain.outcome import Eviction, NotEvictedPod, PodVerdict
 from kubectl_eksdoc.model.cluster import NO_TIME, Identity, Source
 from kubectl_eksdoc.model.findings import Code, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render.drain.findings import grouped
 from kubectl_eksdoc.render.drain.verdict import verdict
 from kubectl_eksdoc.render.identity import identity_line
-from kubectl_eksdoc.render.text import (
-    Look,
-    age,
-    clean,
-    counted,
-    cut,
-    duration,
-    joined,
-    listing,
-    rfc3339,
-    sentences,
-    wrap,
-)
+from kubectl_eksdoc.render.text import Look, age, clean, counted, cut, joined, listing, rfc3339, sentences, wrap
 from tests.builders import NOW, a_cluster, a_pod, a_workload
 from tests.render.plans import a_finding, a_view, an_empty_plan
 

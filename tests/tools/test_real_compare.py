@@ -71,9 +71,9 @@ def test_order_is_of_pairs_and_one_time_has_none() -> None:
 @pytest.mark.parametrize(
     ("said", "left"),
     [
-        ("4 of 20 pods gone, 0 of 4 nodes done, about 95 s left", Left(105.0, 105.0)),
-        ("9 of 20 pods gone, 0 of 4 nodes done, about 30 s to 3 min left (p50 to p95)", Left(40.0, 190.0)),
-        ("3 of 20 pods gone, 0 of 4 nodes done, about 95 s left", None),
+        ("4 of 20 pods gone, 0 of 4 nodes done, about 1m35s left", Left(105.0, 105.0)),
+        ("9 of 20 pods gone, 0 of 4 nodes done, about 30s to 3m10s left (p50 to p95)", Left(40.0, 200.0)),
+        ("3 of 20 pods gone, 0 of 4 nodes done, about 1m35s left", None),
         ("20 of 20 pods gone, 4 of 4 nodes done, 2 replacements not Ready yet", None),
     ],
 )

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 
 from kubectl_eksdoc.drain.policy import Targeting
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.errors import Drifted, Unreachable
+from kubectl_eksdoc.errors import Drifted, Forbidden, Unreachable
 from kubectl_eksdoc.flows.run.running import DryRunResult, _Refused
 from kubectl_eksdoc.model.journal import RunSummary
 from kubectl_eksdoc.render.drain.plan import DrainView
@@ -124,16 +124,33 @@ def _guarded(cluster: LiveCluster) -> Opening:
     return replace(cluster.opening(), production="blue|shop", no_desk="EKSDOC_READ_ONLY is set")
 
 
+def _left_in_the_middle(cluster: LiveCluster) -> Opening:
+    return replace(cluster.opening(), production="blue|shop", desk=ScriptedDesk(runs=SUMMARIES))
+
+
+def _has_unfinished(pilot: Pilot[int], screen: PlanScreen) -> bool:
+    return getattr(pilot.app, "has_unfinished", False) and screen.model.denied is not None
+
+
+EMPTY = replace(DEMO, nodes=(), pods=(), budgets=())
+NO_LIST = Forbidden(
+    f"{AT} refuses list nodes", "Ask for the right:\n    kubectl auth can-i list nodes -A", "list nodes"
+)
 OTHERS = ("arn:aws:eks:eu-west-1:111122223333:cluster/shop", "blue", "green")
 LIVES: dict[str, Scene] = {
     "live": of_live(lambda: LiveCluster(targeting=BLUE)),
     "live-guarded": of_live(lambda: LiveCluster(targeting=BLUE), opening=_guarded),
+    "live-unfinished": of_live(
+        lambda: LiveCluster(targeting=BLUE), until_it=_has_unfinished, opening=_left_in_the_middle
+    ),
+    "empty": of_live(lambda: LiveCluster([EMPTY])),
     "stale": of_live(lambda: LiveCluster([DEMO, GONE], targeting=BLUE), "ctrl+r", "+48"),
     "reading": of_live(LiveCluster, until_it=lambda pilot, screen: True, ready=False),
     "old-view": of_live(
         lambda: LiveCluster(last=old_view()), "j", "space", until_it=lambda pilot, screen: screen.model.old, ready=False
     ),
     "offline": of_live(lambda: LiveCluster([GONE], last=old_view(), server=AT), until_it=_is_offline),
+    "forbidden": of_live(lambda: LiveCluster([NO_LIST]), until_it=_is_offline),
     "contexts": of_live(lambda: LiveCluster([GONE], others=OTHERS), "x", until_it=_is_offline),
     "hidden": of_live(lambda: LiveCluster([HIDDEN], targeting=BLUE, denied=(EVICT,))),
     "hidden-budgets": of_live(lambda: LiveCluster([HIDDEN], targeting=BLUE, denied=(EVICT,)), "2"),

@@ -6,7 +6,9 @@ the same in the light theme; without colours there is the same text.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.app import App
@@ -14,6 +16,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from kubectl_eksdoc.tui import framed
+from kubectl_eksdoc.tui.keymap import named
 from kubectl_eksdoc.tui.widgets.foot import FootBar, HeadLine
 from tests.examples import one_in
 from tests.render.test_golden import check_golden
@@ -26,8 +29,8 @@ LEAST = 4.5
 """Of what is to be read, by WCAG 2.1 (1.4.3)."""
 
 FRAMES = tuple("╭╰┏┗")
-HEAVY = str.maketrans("┏━┓┃┗┛", "╭─╮│╰╯")
-"""The frame that has the focus, where no colour says so."""
+HEAVY = str.maketrans("┏━┓┃┗┛╔═╗║╚╝", "╭─╮│╰╯╭─╮│╰╯")
+"""The frame that has the focus, and that of a dialog, where no colour says so."""
 
 
 async def look_at(app: App[int], pilot: Pilot[int], theme: str, plain: bool = False) -> Seen:
@@ -71,7 +74,10 @@ def test_every_screen_looks_like_this_and_can_be_read(name: str) -> None:
             assert light.roles == dark.roles
             assert plain.text.translate(HEAVY) == dark.text.translate(HEAVY)
             assert all(look.contrast is None for row in plain.rows for _, look in row), "there is a colour"
+            if isinstance(app.screen.focused, Input):
+                assert any(look.role.endswith("~") for row in plain.rows for _, look in row), "there is no cursor"
             assert [*pale(dark, LEAST), *pale(light, LEAST)] == []
+            assert dead_keys(app) == []
             if not dark.is_dialog:
                 figures.append(figures_of(dark.text))
                 assert figures[-1] <= figures[0], "one is cut"
@@ -79,6 +85,24 @@ def test_every_screen_looks_like_this_and_can_be_read(name: str) -> None:
 
     SCENES[name](see)
     check_golden(GOLDEN / f"{name}.txt", "".join(looks))
+
+
+def dead_keys(app: App[int]) -> list[str]:
+    """Keys at the foot of the screen that do nothing there, or only say why not."""
+    screen: Any = app.screen
+    refusal = getattr(screen, "refusal", getattr(screen, "why_not", None))
+    ids = {key.id: key for key in screen.keymap.keys} if hasattr(screen, "keymap") else {}
+    dead = []
+    for hint in (hint for bar in screen.query(FootBar) for hint in bar._hints):
+        called = [ids[found[1]] for action in hint.actions if (found := _DOES.match(action)) and found[1] in ids]
+        dead += [f"{key.shown}: {refusal(key)}" for key in called if refusal(key)]
+        if not called and not hint.actions and hint.words:
+            dead += [each for each in hint.key.split() if named(_LONG.get(each, each)) not in screen.active_bindings]
+    return dead
+
+
+_DOES = re.compile(r"do\('(.*)'\)")
+_LONG = {"esc": "escape"}
 
 
 def figures_of(text: str) -> set[str]:

@@ -31,7 +31,7 @@ def test_page_2_shows_the_fixes_of_a_blocked_budget_and_y_copies_the_first() -> 
     async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
         await press(pilot, "2", "j", "j")
         text = "\n".join(lines(pilot.app))
-        assert "shop/sale: blocked-forever" in text and "kubectl scale deployment sale -n shop --replicas=4" in text
+        assert "shop/sale: never allows" in text and "kubectl scale deployment sale -n shop --replicas=4" in text
         assert "y copy the fix" in text.splitlines()[-1]
         await press(pilot, "y")
         assert pilot.app.clipboard == "kubectl scale deployment sale -n shop --replicas=4"

@@ -13,13 +13,17 @@ from textual.pilot import Pilot
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Identity
+from kubectl_eksdoc.model.journal import RunSummary
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.render.identity import is_production
 from kubectl_eksdoc.render.text import Look
+from kubectl_eksdoc.tui.model import Model, PlannedCluster, ScreenReads
 from kubectl_eksdoc.tui.screen import PlanScreen
-from kubectl_eksdoc.tui.words import FittingText, dropped, fitted
-from tests.tui.lives import LiveCluster
-from tests.tui.pilots import a_demo, drive, lines, planned, press
+from kubectl_eksdoc.tui.sheets.nodes import facts_of
+from kubectl_eksdoc.tui.words import PRODUCTION, UNTIL_R, FittingText, dropped, fitted, identity, rights
+from tests.tui.lives import DEMO, LiveCluster
+from tests.tui.pilots import NOW, a_demo, drive, lines, planned, press
+from tests.tui.run.scripted import ScriptedDesk
 from tests.tui.test_live import until
 
 LOOK = Look()
@@ -106,6 +110,37 @@ def test_badges_say_that_it_is_production_and_what_a_run_may_not_do() -> None:
             await until(pilot, lambda said=said: said in lines(pilot.app)[0])
 
     drive(look, opening)
+
+
+@pytest.mark.parametrize(("room", "kept"), [(106, "v1.33.4  eu-west-1"), (102, "v1.33  eu-west-1"), (86, " v1.33 ")])
+def test_badges_are_longer_seen_than_the_build_of_the_server(room: int, kept: str) -> None:
+    who = Identity("prod", "prod-eu1", server_version="v1.33.4-eks-1b3e656", region="eu-west-1")
+    reads = ScreenReads(live=True, done=NOW)
+    cluster = replace(DEMO, identity=who)
+    model = Model(PlannedCluster(cluster, facts_of(cluster)), reads=reads)
+    parts = identity(model, NOW, (PRODUCTION, rights(()), UNTIL_R))
+    said = "  ".join(f" {each.text} " if each.badge else each.text for each in fitted(parts, room, "  ", LOOK))
+    assert " PRODUCTION   RBAC ✓  " in said and kept in said and len(said) <= room, said
+
+
+def test_a_run_that_is_not_over_is_in_the_head_until_it_is_or_is_dismissed() -> None:
+    left = RunSummary("r1", NOW, "PAUSED", "ann@laptop", NOW, "3 of 5 nodes drained")
+    desk = ScriptedDesk(runs=(left, replace(left, run="r2")))
+    badge = "UNFINISHED RUN (5"
+
+    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
+        await until(pilot, lambda: badge in lines(pilot.app)[0])
+        pilot.app.clear_notifications()
+        await press(pilot, "5")
+        await until(pilot, lambda: "r2" in "\n".join(lines(pilot.app)))
+        await press(pilot, "x")
+        await pilot.pause()
+        assert badge in lines(pilot.app)[0], "there is another one"
+        desk._runs = (left,)  # the other one came to its end elsewhere
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: badge not in lines(pilot.app)[0])
+
+    drive(look, replace(LiveCluster().opening(), desk=desk))
 
 
 def test_the_demo_that_is_served_does_not_say_that_it_is_live() -> None:

@@ -49,6 +49,11 @@ def test_a_kubelet_behind_the_control_plane_and_an_ami_that_is_not_the_newest_of
         for at, of in ((1, "old"), (2, "new"), (3, "new"))
     ]
     assert older_images(made) == {"n-1"} and older_images(made[1:]) == frozenset()
+    twins = [
+        a_node(f"n-{minor}", created_at=when, version=f"v1.{minor}.1", labels={image: f"ami-{minor}"})
+        for minor in (32, 33)
+    ]
+    assert older_images(twins) == older_images(twins[::-1]) == {"n-32"}
 
 
 def test_before_any_mark_the_budgets_that_let_no_pod_go_are_shown() -> None:

@@ -76,6 +76,13 @@ def test_states_differ_for_everybody(theme: Theme, blindness: str) -> None:
         assert apart >= LEAST[theme.name], f"{first} and {second} are {apart:.0f} apart"
 
 
+@pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)
+def test_what_is_bad_is_not_taken_for_plain_text(theme: Theme) -> None:
+    assert theme.foreground is not None
+    bad, text = (lab(linear(colour)) for colour in (theme.variables["st-bad"], theme.foreground))
+    assert sum((a - b) ** 2 for a, b in zip(bad, text, strict=True)) ** 0.5 >= 60
+
+
 def test_the_measure_is_right() -> None:
     assert contrast("#000000", "#FFFFFF") == pytest.approx(21)
     assert lab(linear("#FFFFFF")) == pytest.approx((100, 0, 0), abs=0.02)

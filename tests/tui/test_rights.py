@@ -59,7 +59,7 @@ def test_what_is_missing_comes_first_and_what_was_not_asked_is_not_called_allowe
 def test_every_right_says_what_is_lost_without_it() -> None:
     sheet = budgets.rights_sheet(HIDDEN, NEEDS, None)
     assert all(text_of(sheet.cells(key)[3]) for key in sheet.keys)
-    assert "pod-budget" in text_of(sheet.cells(sheet.keys[0])[3])
+    assert "PDBs unknown" in text_of(sheet.cells(sheet.keys[0])[3])
 
 
 def test_only_what_a_right_would_bring_is_missing() -> None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from itertools import combinations
 from typing import Any, NamedTuple
+
+from kubectl_eksdoc.model.quantities import go_duration
 
 Doc = Mapping[str, Any]
 
@@ -16,7 +19,7 @@ FIFTH = 0.2
 NEAR = 0.2
 """An estimate that is so far from what was measured is right."""
 
-_SAID = re.compile(r"(\d+) of (\d+) pods gone.*about (\d+) (s|min)(?: to (\d+) (s|min))? left")
+_SAID = re.compile(r"(\d+) of (\d+) pods gone.*about (\S+)(?: to (\S+))? left")
 
 
 class Left(NamedTuple):
@@ -130,12 +133,8 @@ def left_of(said: str, after_s: float) -> Left | None:
     found = _SAID.search(said)
     if found is None or int(found[1]) < FIFTH * int(found[2]):
         return None
-    least_s = _seconds(found[3], found[4])
-    return Left(after_s + least_s, after_s + (_seconds(found[5], found[6]) if found[5] else least_s))
-
-
-def _seconds(number: str, unit: str) -> float:
-    return float(number) * (60 if unit == "min" else 1)
+    least, most = (go_duration(text) or timedelta() for text in (found[3], found[4] or found[3]))
+    return Left(after_s + least.total_seconds(), after_s + most.total_seconds())
 
 
 HEADINGS = (

@@ -22,7 +22,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import kubectl, shell
 from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Severity, Subject
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.model.quantities import in_words
+from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.model.workloads import Workload
 
 _SCALED = ("Deployment", "StatefulSet")
@@ -143,7 +143,7 @@ def _why(pod: Pod, of_job: bool, now: datetime) -> str:
         return (pod.not_ready_because or _NO_REASON) if old or pod.not_ready_because in _WRONG else ""
     ready_for = timedelta.max if pod.ready_at is None else now - pod.ready_at
     if pod.restarted and ready_for < SETTLING <= age:
-        return f"restarted, Ready again for {in_words(max(ready_for.total_seconds(), 0))}"
+        return f"restarted, Ready again for {duration(max(ready_for.total_seconds(), 0))}"
     return ""
 
 
@@ -158,7 +158,7 @@ def _not_yet(subject: Subject, pods: Sequence[Pod]) -> Finding:
         subject,
         (f"pods: {listed(sorted(pod.name for pod in pods))}",),
         pods_count=len(pods),
-        in_words=in_words(SETTLING.total_seconds()),
+        duration=duration(SETTLING.total_seconds()),
         command=kubectl("describe", "pod", min(pod.name for pod in pods), subject.namespace),
     )
 

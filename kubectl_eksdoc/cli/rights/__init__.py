@@ -112,7 +112,12 @@ def of_aws(command: str) -> tuple[AwsOperation, ...]:
 def needs(journal: str) -> PlanPermissions:
     """What a plan rests on, and what a run of it does besides that it cannot do without; `journal`: the namespace of
     the runs' journal."""
-    planned = tuple(NeededPermission(right.at(""), _lost(right)) for right in DRAIN_PLAN)
+    planned = tuple(
+        NeededPermission(right.at(""), "nothing can be checked")
+        if right.required
+        else NeededPermission(right.at(""), right.lost, right.unknown_without)
+        for right in DRAIN_PLAN
+    )
     for_plan = {need.permission for need in planned}
     run = (right.at(journal if right.journal else "") for right in commands.RUN if right.required)
     return PlanPermissions(
@@ -131,13 +136,6 @@ def codes_lost(right: Right) -> tuple[str, ...]:
     something else says what that is."""
     of_drains = right in (*DRAIN_PLAN, *commands.READ_FOR_RUNS)
     return right.unknown_without if of_drains or not right.lost else ()
-
-
-def _lost(right: Right) -> str:
-    if right.required:
-        return "nothing can be checked"
-    codes = right.unknown_without
-    return f"unknown: {', '.join(codes)}" if codes else right.lost
 
 
 def explained(error: Forbidden, command: str) -> Forbidden:

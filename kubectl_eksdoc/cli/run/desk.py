@@ -38,6 +38,7 @@ from kubectl_eksdoc.errors import (
     JournalError,
     JournalGone,
     LocalJournalError,
+    Locked,
     LockLost,
     Unreachable,
     UsageError,
@@ -260,6 +261,22 @@ def _over(run: str, how: RunOver, around: CommandContext) -> CommandAnswer:
     return CommandAnswer("", exits.STOPPED)
 
 
+def _check_unlocked(runs: RunStore) -> None:
+    """Before anything is typed: else the run that is begun is refused at once.
+
+    Raises:
+        Locked: another process leads a run.
+    """
+    if (held := runs.lock()).led:
+        at = f" (at {held.renewed:%H:%M:%S} UTC)" if held.renewed is not None else ""
+        raise Locked(
+            f"{held.holder} leads a run of this cluster",
+            f"5 shows the runs. If that process has ended, its lock expires a minute after its last renewal{at}: "
+            "try again then.",
+            held.holder,
+        )
+
+
 @dataclass(eq=False)
 class RunController:
     """A `tui.run.state.ScreenRunController`. Mutable. `reach` says how the cluster is reached, when that is asked
@@ -295,6 +312,8 @@ class RunController:
             raise UsageError("no node of the plan can be drained", "[4] says what is in the way, and what helps.")
         new_run.check_others(wanted, notes.around)(read.cluster, read.plan)
         check_allowed(new_run.COMMAND, JOURNAL_NAMESPACE, notes.around, read.plan)
+        with opening.explaining(new_run.COMMAND):
+            _check_unlocked(self._request().runs(notes.around))
         notes.said += _earlier(read.cluster, read.plan)
         view = replace(shown, plan=read.plan, cluster=read.cluster)
 
@@ -317,12 +336,7 @@ class RunController:
         notes, request = _Notes(self._there()), self._request(run)
         with opening.explaining(COMMAND):
             runs = request.runs(notes.around)
-            if (held := runs.lock()).led:
-                at = f" (at {held.renewed:%H:%M:%S} UTC)" if held.renewed is not None else ""
-                raise UsageError(
-                    f"{held.holder} leads a run of this cluster",
-                    f"If that process has ended, its lock expires a minute after its last renewal{at}: try again then.",
-                )
+            _check_unlocked(runs)
             left = RemainingPlan.of(run, replay(runs.entries(run)), request, notes.around)
         if not left.plan.targets and left.finished:
             raise UsageError(f"nothing is left of run {run}: every node of it is done or gone")

@@ -44,7 +44,7 @@ from kubectl_eksdoc.drain.verdicts.pods import ungated
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.budgets import Computed, recompute
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.model.quantities import in_words
+from kubectl_eksdoc.model.quantities import duration
 
 # What the estimate takes for granted of what it cannot see: the pace of the control plane, health of targets.
 
@@ -66,7 +66,7 @@ def caveats(world: DrainContext, pods: Sequence[Pod], p50_s: float) -> Iterator[
     if least_s > WORTH_SAYING * p50_s:
         yield (
             f"the control plane keeps pace; one with default limits does about {EVICTIONS_PER_SECOND:g} evictions a "
-            f"second: then it takes at least {in_words(least_s)}"
+            f"second: then it takes at least {duration(int(least_s))}"
         )
     ungated_targets = _ungated_targets(world, pods)
     if ungated_targets:
@@ -320,7 +320,7 @@ def _waited_for(policy: DrainPolicy, order: EvictionOrder) -> Iterator[str]:
     never = sum(manner.means is Means.PATIENCE for manner in waited)
     ended = f" (by then {never} that must not be evicted {'has' if never == 1 else 'have'} finished)" if never else ""
     yield (
-        f"{jobs} all of the {in_words(policy.wait_jobs)} of --wait-jobs{ended}: whether they finish sooner is not "
+        f"{jobs} all of the {duration(policy.wait_jobs)} of --wait-jobs{ended}: whether they finish sooner is not "
         "known, and then the drain is over sooner"
     )
 

@@ -25,7 +25,7 @@ from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.findings import Finding, Remedy, Subject
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
-from kubectl_eksdoc.model.quantities import in_words
+from kubectl_eksdoc.model.quantities import duration
 
 _PATIENCE_S = PATIENCE.total_seconds()
 _OURS = (NEEDED, SOFT)
@@ -105,13 +105,13 @@ def findings(slow: Iterable[SlowNode]) -> Iterator[Finding]:
             certain=certain > 0,
             count=certain or len(nodes),
             more=str(len(nodes) - certain) if 0 < certain < len(nodes) else "",
-            in_words=in_words(_PATIENCE_S),
+            duration=duration(_PATIENCE_S),
         )
 
 
 def _line(node: SlowNode) -> str:
     pace = "" if node.certain else " if its pods are slow"
-    return f"node {node.node} takes at least {in_words(node.seconds)} alone{pace}: {node.why}"
+    return f"node {node.node} takes at least {duration(int(node.seconds))} alone{pace}: {node.why}"
 
 
 def _remedies(nodes: Sequence[SlowNode]) -> Iterator[Remedy]:

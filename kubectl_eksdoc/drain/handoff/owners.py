@@ -24,7 +24,7 @@ from kubectl_eksdoc.model import quantities
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.model.nodes import NODE_POOL, NodeOwner
-from kubectl_eksdoc.model.quantities import in_words
+from kubectl_eksdoc.model.quantities import duration
 
 SETTINGS = (
     "clusterName nodeRole subnets instanceTypes capacityType scalingConfig updateConfig labels taints launchTemplate"
@@ -394,7 +394,7 @@ def _too_long(slow: Sequence[SlowNode]) -> str:
     worst = max(slow, key=lambda node: (node.certain, node.seconds))
     others = f"; so it is with {len(slow) - 1} more" if len(slow) > 1 else ""
     pace = "" if worst.certain else ", with slow pods,"
-    return f"; {worst.node}{pace} takes at least {in_words(worst.seconds)} alone ({worst.why}){others}"
+    return f"; {worst.node}{pace} takes at least {duration(int(worst.seconds))} alone ({worst.why}){others}"
 
 
 def _sorted(leaving: NodeGroupRemoval) -> tuple[tuple[str, ...], ...]:

@@ -33,7 +33,7 @@ from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.connection import kubectl
 from kubectl_eksdoc.model.findings import Finding, Subject
 from kubectl_eksdoc.model.nodes import Node, Pod
-from kubectl_eksdoc.model.quantities import in_words
+from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.model.workloads import Workload
 
 
@@ -396,7 +396,7 @@ def evictions(
 def _reason(world: DrainContext, booking: BudgetBooking, by_budget: str) -> str:
     """`by_budget`: how many its budget lets go at once, "" without one."""
     pod, task = booking.task.pod, booking.task
-    parts = [f"may finish for up to {in_words(task.manner.waits_s)} first"] if task.manner.waits_s else []
+    parts = [f"may finish for up to {duration(task.manner.waits_s)} first"] if task.manner.waits_s else []
     if task.manner.restarts is not None:
         parts.append(f"restart of Deployment {task.manner.restarts.name}: the new pod is Ready before this one stops")
     elif task.manner.means is Means.DELETION:

@@ -17,7 +17,7 @@ from kubectl_eksdoc.kubernetes.news import AttachedVolumes
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import Act, Cordon, ListAttachments, ListPods, Look
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.model.quantities import in_words
+from kubectl_eksdoc.model.quantities import duration
 
 # The volumes of the pods that were evicted from a node: it is not done before they are detached from it.
 #
@@ -70,7 +70,7 @@ class VolumeDetaching:
         if volumes and not self._off and now_s - node.since_s < FORCED_S:
             return
         if volumes and not self._off:
-            why = f"still attached to it after {in_words(FORCED_S)}: {', '.join(sorted(volumes))}"
+            why = f"still attached to it after {duration(FORCED_S)}: {', '.join(sorted(volumes))}"
             self._board.tell(now_s, Happened.WARNED, node.name, why=why)
         self._board.end(node, NodePhase.DONE, now_s)
         self._board.tell(now_s, Happened.DONE, node.name)
@@ -191,7 +191,7 @@ class NodeActions:
     def _is_left(self, pursuit: PodPursuit, now_s: float) -> bool:
         """Whether nothing is asked of it now: it may still end by itself, or must do that."""
         if pursuit.spared and not pursuit.may_finish(now_s):
-            waited = in_words(pursuit.eviction.manner.waits_s)
+            waited = duration(pursuit.eviction.manner.waits_s)
             self._keep(pursuit, f"it did not finish within {waited}, and its Job would fail", now_s)
         return pursuit.spared or pursuit.may_finish(now_s)
 

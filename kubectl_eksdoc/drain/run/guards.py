@@ -29,7 +29,7 @@ from kubectl_eksdoc.kubernetes.news import (
 )
 from kubectl_eksdoc.model.acts import Act, Delete, Evict, ListPods, Look, Restart
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.model.quantities import in_words
+from kubectl_eksdoc.model.quantities import duration
 
 
 class RunGuards:
@@ -94,13 +94,13 @@ class RunGuards:
         """Why nothing more must be asked for at all; "" if it may."""
         limits = self._limits
         if self._away is not None and now_s - self._away[1] >= limits.away_s:
-            return f"the cluster cannot be watched for {in_words(limits.away_s)}: {self._away[0]}"
+            return f"the cluster cannot be watched for {duration(limits.away_s)}: {self._away[0]}"
         for errors in (self._of_pods, self._of_nodes):
             if errors.fails_for(limits.failing_s, now_s):
-                return f"the server answers with errors for {in_words(limits.failing_s)}: {errors.said}"
+                return f"the server answers with errors for {duration(limits.failing_s)}: {errors.said}"
         late = [pod for pod, since_s in self._pending.values() if now_s - since_s >= limits.pending_s]
         if late:
-            return f"{_named(late)} no node for {in_words(limits.pending_s)}: {late[0].not_ready_because}"
+            return f"{_named(late)} no node for {duration(limits.pending_s)}: {late[0].not_ready_because}"
         if len(self._down) > limits.not_ready:
             return f"{len(self._down)} nodes became NotReady meanwhile: {', '.join(sorted(self._down))}"
         return ""

@@ -22,7 +22,7 @@ from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.cordon import foreign_drain
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.model.quantities import in_words
+from kubectl_eksdoc.model.quantities import duration
 
 OF_LIMITS = frozenset((RunTrouble.NONE, RunTrouble.BUDGET, RunTrouble.BUDGET_BEHIND, RunTrouble.CONTENTION))
 """What passes when a limit moves; a webhook that says no looks at something else."""
@@ -120,7 +120,7 @@ class StallTimeout:
         if limits and pursuit.trouble in OF_LIMITS:
             what = f"{f'budget {of.budget}' if of.budget else limits[0]} did not move"
         said = f": {pursuit.said}" if pursuit.said else ""
-        return f"{what} for {in_words(self._blocked_s)}{said}"
+        return f"{what} for {duration(self._blocked_s)}{said}"
 
     def _limits(self, pursuit: PodPursuit) -> tuple[str, ...]:
         """What it waits for: a budget may have been made after the plan was."""
@@ -148,9 +148,9 @@ def alarm(pursuit: PodPursuit, now_s: float, blocked_s: float) -> str:
     trouble, times, since_s = pursuit.row
     if trouble is RunTrouble.BUDGET_BEHIND and now_s - since_s >= BEHIND_S:
         whose = f"budget {pursuit.eviction.budget}" if pursuit.eviction.budget else "its budget"
-        return f"the controller of {whose} has been behind for {in_words(now_s - since_s)}: {pursuit.said}"
+        return f"the controller of {whose} has been behind for {duration(now_s - since_s)}: {pursuit.said}"
     if trouble is RunTrouble.SERVER and times >= DOUBTS:
-        then = f"its eviction is retried more and more slowly, and given up after {in_words(blocked_s)}"
+        then = f"its eviction is retried more and more slowly, and given up after {duration(blocked_s)}"
         return f"{times} answers in a row tell nothing of whether it goes: {pursuit.said}; {then}"
     return ""
 
@@ -208,7 +208,7 @@ class Stopping:
         foreign = foreign_drain(there) if there is not None else None
         who = "it is not in the cluster any more" if there is None else "the other client no longer drains it"
         who = foreign.said if foreign is not None else who
-        return f"{who}, and none of its pods has gone for {in_words(self._blocked_s)}"
+        return f"{who}, and none of its pods has gone for {duration(self._blocked_s)}"
 
     def _look_at(self, pursuit: PodPursuit, pod: Pod, now_s: float) -> None:
         if pursuit.ends_s == inf:
@@ -234,8 +234,8 @@ class Stopping:
 
 def why_late(pursuit: PodPursuit, now_s: float) -> str:
     """Of a pod that is late, as a clause."""
-    so_long = f"has been stopping for {in_words(now_s - pursuit.since_s)}"
-    return f"{so_long}, {in_words(now_s - pursuit.ends_s)} longer than its grace period: {pursuit.said}"
+    so_long = f"has been stopping for {duration(now_s - pursuit.since_s)}"
+    return f"{so_long}, {duration(now_s - pursuit.ends_s)} longer than its grace period: {pursuit.said}"
 
 
 def is_stuck(node: DrainedNode) -> bool:
@@ -264,7 +264,7 @@ def held_by_name(seen: ObservedState, budget: str, now_s: float) -> str:
     names = ", ".join(hold.pod for hold in holds)
     return (
         f"budget {budget} counts {names} as evicted, which came back under the same name (disruptedPods): until "
-        f"{last.until:%H:%M:%S}Z, for {in_words(round(left_s))} more; only time helps"
+        f"{last.until:%H:%M:%S}Z, for {duration(round(left_s))} more; only time helps"
     )
 
 

@@ -30,7 +30,7 @@ from kubectl_eksdoc.model.acts import ListPods
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node, Pod
-from kubectl_eksdoc.model.quantities import in_words
+from kubectl_eksdoc.model.quantities import duration
 
 # What is in the cluster as far as a run was told: pods, budgets and nodes, each as it was last.
 
@@ -270,7 +270,7 @@ class PodPursuit:
             self.to(PodStep.GONE, now_s)  # a pod that has ended is on nobody's node
             self.finished, self.said = True, f"it has ended by itself ({pod.phase})"
         elif self.step is PodStep.REPLACED and now_s - self.since_s >= self.replaced_s:
-            self.keep(f"its workload was restarted, and no new pod is Ready after {in_words(self.replaced_s)}", now_s)
+            self.keep(f"its workload was restarted, and no new pod is Ready after {duration(self.replaced_s)}", now_s)
         elif self.step is PodStep.ACCEPTED and now_s - self.since_s >= BELIEVED_S:
             self._was_swallowed(now_s)
 
@@ -326,7 +326,7 @@ class PodPursuit:
             again = f"it is asked for again in {REFUSED_WHO_S:g} s, {RIGHTS} times in all"
             self.said = f"{what}: {self.said}; {again}"
             return
-        self.said = f"{what}, {RIGHTS} times within {in_words(now_s - self.row.since_s)}: {self.said}"
+        self.said = f"{what}, {RIGHTS} times within {duration(now_s - self.row.since_s)}: {self.said}"
         self.to(PodStep.KEPT, now_s)
 
     def _was_swallowed(self, now_s: float) -> None:

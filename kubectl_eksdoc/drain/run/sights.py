@@ -37,7 +37,7 @@ from kubectl_eksdoc.model.acts import (
 )
 from kubectl_eksdoc.model.journal import UNCORDONED
 from kubectl_eksdoc.model.nodes import Node, Pod
-from kubectl_eksdoc.model.quantities import in_words
+from kubectl_eksdoc.model.quantities import duration
 
 
 class Observations:
@@ -321,7 +321,7 @@ class Replies:
         node.unseen_s = now_s if node.unseen_s is None else node.unseen_s
         if isinstance(answer, ApiStatus) and answer.ok:
             if now_s - node.unseen_s >= self._blocked_s:
-                so_long = in_words(self._blocked_s)
+                so_long = duration(self._blocked_s)
                 self._board.leave_alone(node, now_s, f"its cordon is accepted, and not seen on it for {so_long}")
             return
         said = said_of(answer)

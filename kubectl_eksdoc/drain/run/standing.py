@@ -16,7 +16,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.connection import kubectl, shell
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.model.quantities import in_words
+from kubectl_eksdoc.model.quantities import duration
 
 
 class PodWaits(NamedTuple):
@@ -89,10 +89,10 @@ class RunProgress:
     @property
     def left_said(self) -> str:
         """``2m left``, or a range that says why it is one."""
-        left = in_words(round(self.left_s or 0.0))
+        left = duration(round(self.left_s or 0.0))
         if not self.is_wide:
             return f"{left} left"
-        return f"{left} to {in_words(round(self.slow_left_s or 0.0))} left ({self.why_wide})"
+        return f"{left} to {duration(round(self.slow_left_s or 0.0))} left ({self.why_wide})"
 
     @property
     def is_wide(self) -> bool:
@@ -207,7 +207,7 @@ def _why(engine: Engine, pursuit: PodPursuit, now_s: float) -> str:
         return "its workload was restarted: it goes when the new pod is Ready"
     if pursuit.may_finish(now_s):
         then = "and is never evicted" if pursuit.spared else "and goes then"
-        return f"it may finish by itself for {in_words(round(pursuit.begun_s - now_s))} more (--wait-jobs), {then}"
+        return f"it may finish by itself for {duration(round(pursuit.begun_s - now_s))} more (--wait-jobs), {then}"
     if pursuit.eviction.budget and (why := held_by_name(engine.seen, pursuit.eviction.budget, now_s)):
         return why
     if pursuit.said:
@@ -252,7 +252,7 @@ def _of_run(engine: Engine, now_s: float) -> Iterator[Reason]:
     if why := engine.stopped or engine.held:
         yield Reason("", f"{'stopping' if engine.stopped else 'held'}: {why}")
     if engine.soaks_left_s(now_s) and not any(node.phase is NodePhase.ACTIVE for node in engine.nodes):
-        yield Reason("", f"the next wave is begun in {in_words(round(engine.soaks_left_s(now_s)))}")
+        yield Reason("", f"the next wave is begun in {duration(round(engine.soaks_left_s(now_s)))}")
 
 
 def _of_pods(engine: Engine, usual: Mapping[str, float], now_s: float) -> Iterator[Reason]:
@@ -281,7 +281,7 @@ def _of_pods(engine: Engine, usual: Mapping[str, float], now_s: float) -> Iterat
 
 def _leaving(node: DrainedNode, pursuit: PodPursuit, now_s: float) -> Reason:
     pod = pursuit.pod
-    usual = f"its grace period is {in_words(pod.grace_seconds)}"
+    usual = f"its grace period is {duration(pod.grace_seconds)}"
     why = "it is stopping" + (f", with finalizers {', '.join(pod.finalizers)}" if pod.finalizers else "")
     return Reason(f"{pod.key} on {node.name}", why, now_s - pursuit.since_s, usual, _describe(pod))
 
@@ -350,7 +350,7 @@ def _state(engine: Engine, pod: Pod, now_s: float) -> str:
     what = "is not Ready" if pod.node else "has no node"
     said = f"replacement {pod.key}{where} {what} ({gates or because or pod.phase})"
     arrival = engine.arrivals.get(pod.uid)  # by one clock: the cluster's may be another than ours
-    return said if arrival is None else f"{said}{SEEN_FOR}{in_words(round(now_s - arrival.since_s))}"
+    return said if arrival is None else f"{said}{SEEN_FOR}{duration(round(now_s - arrival.since_s))}"
 
 
 SEEN_FOR = ", seen for "
@@ -371,7 +371,7 @@ def _usual(engine: Engine) -> Mapping[str, float]:
 
 def _usually(pod: Pod, usual: Mapping[str, float]) -> str:
     ready_s = usual.get(pod.owner.uid) if pod.owner is not None else None
-    return f"usually Ready {in_words(round(ready_s))} after the eviction" if ready_s else ""
+    return f"usually Ready {duration(round(ready_s))} after the eviction" if ready_s else ""
 
 
 def _describe(pod: Pod) -> str:

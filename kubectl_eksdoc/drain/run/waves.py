@@ -23,7 +23,7 @@ from kubectl_eksdoc.kubernetes.news import HookEnded
 from kubectl_eksdoc.model.acts import AFTER_WAVE, BEFORE_WAVE, Hook
 from kubectl_eksdoc.model.addons import Addon, EksAddonUpdate
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.quantities import in_words
+from kubectl_eksdoc.model.quantities import duration
 
 
 class _Gate(Enum):
@@ -166,8 +166,8 @@ class WaveGate:
         after = next((each for each in self._waves if each.number > wave.number and each.waiting), None)
         if self._soak_s and after is not None:
             wave.ripe_s = self._ripe_s = now_s + self._soak_s
-            until = f"until {in_words(self._ripe_s)} from the start of the run"
-            why = f"wave {wave.number} is over: wave {after.number} is not begun for {in_words(self._soak_s)}, {until}"
+            until = f"until {duration(self._ripe_s)} from the start of the run"
+            why = f"wave {wave.number} is over: wave {after.number} is not begun for {duration(self._soak_s)}, {until}"
             self._board.tell(now_s, Happened.SOAKING, why=why)
         return wave.ripe_s
 

@@ -17,7 +17,7 @@ from kubectl_eksdoc.model.connection import in_turn, kubectl, shell
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Subject
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.nodes import ControllerOwner, Pod, VolumeKind
-from kubectl_eksdoc.model.quantities import in_words
+from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.model.workloads import Job, Workload
 
 # What an eviction does to a Job: its pod's work is lost, and the Job may end as failed; with ``--wait-jobs`` pods may
@@ -58,7 +58,7 @@ def _lost(survey: DrainContext, pod: Pod, owner: ControllerOwner) -> RuleResult 
     if fatal and survey.policy.wait_jobs:
         seconds = survey.policy.wait_jobs
         finding = Finding.of(
-            "job-would-fail/waited", subject, evidence, why=fatal, time=in_words(seconds), command=wait.command
+            "job-would-fail/waited", subject, evidence, why=fatal, time=duration(seconds), command=wait.command
         )
         # It may end by itself; an eviction that fails its Job nobody has asked for.
         return RuleResult.of(finding, EvictionMode(Means.PATIENCE, float(seconds)))
@@ -79,7 +79,7 @@ def _without_its_job(survey: DrainContext, pod: Pod, subject: Subject) -> RuleRe
 
 def _waited(survey: DrainContext) -> str:
     seconds = survey.policy.wait_jobs
-    return f"; before that they may finish, for up to {in_words(seconds)} (--wait-jobs)" if seconds else ""
+    return f"; before that they may finish, for up to {duration(seconds)} (--wait-jobs)" if seconds else ""
 
 
 def _let_the_drain_wait(survey: DrainContext) -> list[Remedy]:

@@ -34,7 +34,7 @@ from kubectl_eksdoc.kubernetes.api.statuses import LostAnswer
 from kubectl_eksdoc.kubernetes.news import AllBudgets, AllNodes, AllPods, News, RequestAnswered
 from kubectl_eksdoc.model.acts import Act, Delete, Errand, Evict, Hook, Restart
 from kubectl_eksdoc.model.journal import DONE, Entry, JournalIntent, JournalNote, RunPhase
-from kubectl_eksdoc.model.quantities import in_words
+from kubectl_eksdoc.model.quantities import duration
 
 LOOK_S = 1.0
 """So often it is looked whether somebody wishes to end it."""
@@ -55,7 +55,7 @@ class ApiOutage:
 
     def said(self, doubt: LockInDoubt) -> str:
         """Why nothing is done now, for users."""
-        so_long = in_words(round(self._lock.doubted_s))
+        so_long = duration(round(self._lock.doubted_s))
         if not doubt.failed:
             return f"this machine stood still for {so_long}: it continues if no other client has drained here meanwhile"
         why = f"{doubt.failed}, so the lock could not be renewed for {so_long}"
@@ -98,7 +98,7 @@ class ApiOutage:
         if why:
             raise LockLost(f"{why}; {doubt.message}", doubt.hint)
         if for_s >= self._longest_s:
-            limit = in_words(round(self._longest_s))
+            limit = duration(round(self._longest_s))
             raise LockLost(f"it was unknown for {limit} whose the lock was: {doubt.message}", doubt.hint)
 
 

@@ -22,6 +22,7 @@ from kubectl_eksdoc.model.api_objects import Conflict, Doc
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Finding
+from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render.addon_update import OutcomeResult, RefusalResult, acknowledged, guard_lines
 from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.dns_change.commands import diff, values_diff
@@ -46,7 +47,6 @@ from kubectl_eksdoc.render.text import (
     Tone,
     columns_of,
     counted,
-    duration,
     joined,
     name_column,
     text_column,

@@ -18,6 +18,7 @@ from kubectl_eksdoc.drain.comparison.changes import (
 )
 from kubectl_eksdoc.model.baseline import BudgetOutline, FindingOutline, TargetOutline
 from kubectl_eksdoc.model.findings import Severity, Status
+from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.drain.plan import BUDGET_SIGN, TARGET_SIGN, DrainView
 from kubectl_eksdoc.render.drain.rows import NONE
@@ -37,7 +38,6 @@ from kubectl_eksdoc.render.text import (
     between,
     columns_of,
     counted,
-    duration,
     joined,
     name_column,
     number_column,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kubectl_eksdoc.drain.handoff.offers import HandOff, Option, Way
+from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render.drain.findings import command_line
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.markdown import block, code, escape, folded, more, table
@@ -18,7 +19,6 @@ from kubectl_eksdoc.render.text import (
     columns_of,
     counted,
     cut,
-    duration,
     joined,
     plain,
     shown,

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from kubectl_eksdoc.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.findings import Severity
+from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render.drain import comparison, handoffs, rows, steps
 from kubectl_eksdoc.render.drain.findings import (
     Cause,
@@ -65,7 +66,6 @@ from kubectl_eksdoc.render.text import (
     Tone,
     counted,
     cut,
-    duration,
     few,
     joined,
     plain,

@@ -10,6 +10,7 @@ from kubectl_eksdoc.drain.outcome import BudgetVerdict, DrainTarget, Eviction, N
 from kubectl_eksdoc.drain.result import Headroom
 from kubectl_eksdoc.model.kinds import KindRead
 from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render.drain.findings import grouped
 from kubectl_eksdoc.render.drain.plan import BUDGET_SIGN, POD_SIGN, TARGET_SIGN, DrainView, Sign, status_of
 from kubectl_eksdoc.render.text import (
@@ -19,7 +20,6 @@ from kubectl_eksdoc.render.text import (
     age,
     between,
     columns_of,
-    duration,
     name_column,
     number_column,
     text_column,

@@ -10,10 +10,11 @@ from kubectl_eksdoc.drain.outcome import BudgetVerdict, PodVerdict, TargetVerdic
 from kubectl_eksdoc.model import selectors
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, MANAGED_GROUP, NODE_POOL, PROVISIONER
+from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render.drain.findings import FLAGS, grouped
 from kubectl_eksdoc.render.drain.plan import CONTEXT, DUMP, DrainView, NextStep, again, kubectl, run
 from kubectl_eksdoc.render.drain.verdict import NO_TIMES, ONE_TARGET, soaked, unmeasured
-from kubectl_eksdoc.render.text import Look, Tone, counted, cut, duration, joined, listing, shown, wrapped
+from kubectl_eksdoc.render.text import Look, Tone, counted, cut, joined, listing, shown, wrapped
 
 _MOST_NODES = 5
 

@@ -10,10 +10,11 @@ from typing import NamedTuple, Protocol
 from kubectl_eksdoc.drain.course import Span
 from kubectl_eksdoc.drain.outcome import DrainTarget
 from kubectl_eksdoc.drain.result import DrainPlan, Headroom
+from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.verdict import estimate_lines
 from kubectl_eksdoc.render.pages import Html, el, folded, lines, more, put
-from kubectl_eksdoc.render.text import Look, Title, Tone, counted, cut, duration, short, shown, wrap
+from kubectl_eksdoc.render.text import Look, Title, Tone, counted, cut, short, shown, wrap
 
 _STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400)
 

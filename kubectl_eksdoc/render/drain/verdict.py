@@ -10,9 +10,10 @@ from kubectl_eksdoc.drain.outcome import PodVerdict, TargetVerdict
 from kubectl_eksdoc.drain.policy import AUTO, Means
 from kubectl_eksdoc.drain.run.patience import Soak
 from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render.drain.findings import Group, grouped
 from kubectl_eksdoc.render.drain.plan import DrainView
-from kubectl_eksdoc.render.text import counted, duration, joined, short
+from kubectl_eksdoc.render.text import counted, joined, short
 
 _TARGET_WORDS = {
     TargetVerdict.DRAINS: ("can", "can"),

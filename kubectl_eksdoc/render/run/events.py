@@ -9,9 +9,10 @@ from typing import Literal
 
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.drain.run.standing import Reason, RunProgress
+from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render import result
 from kubectl_eksdoc.render.result import KindResult, Printed, Seconds, Text, plain
-from kubectl_eksdoc.render.text import Look, Tone, counted, cut, duration, listing, shown
+from kubectl_eksdoc.render.text import Look, Tone, counted, cut, listing, shown
 
 _TONES: Mapping[Happened, Tone] = {
     Happened.DONE: Tone.GOOD,

@@ -14,22 +14,12 @@ from kubectl_eksdoc.drain.run.moments import WENT_WRONG
 from kubectl_eksdoc.drain.run.replay import ReplaySource, RunReplay
 from kubectl_eksdoc.drain.run.standing import SEEN_FOR
 from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK
+from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.drain.timeline import axis, colour, grid, rect, ticks
 from kubectl_eksdoc.render.pages import STYLE, Html, Section, el, folded, framed, lines, more, put, table
 from kubectl_eksdoc.render.record import requests
-from kubectl_eksdoc.render.text import (
-    Cell,
-    Look,
-    Row,
-    Tone,
-    columns_of,
-    counted,
-    duration,
-    listing,
-    number_column,
-    rfc3339,
-)
+from kubectl_eksdoc.render.text import Cell, Look, Row, Tone, columns_of, counted, listing, number_column, rfc3339
 
 _MOST = 5
 MOST_DROPPED = 20

@@ -16,6 +16,7 @@ from kubectl_eksdoc.drain.run.chronicle import holds
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render import record as rows
 from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.drain import handoffs
@@ -43,7 +44,7 @@ from kubectl_eksdoc.render.report import PLAIN, Head, Lines, OwnFormat, Points, 
 from kubectl_eksdoc.render.result import Count, Difference, FindingResult, Printed, Seconds, Text, Texts
 from kubectl_eksdoc.render.result import Moment as At
 from kubectl_eksdoc.render.run.events import json_line
-from kubectl_eksdoc.render.text import Look, Title, counted, duration, listing, rfc3339, sentences
+from kubectl_eksdoc.render.text import Look, Title, counted, listing, rfc3339, sentences
 
 
 class Outcome(str, Enum):

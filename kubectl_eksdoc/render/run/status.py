@@ -16,6 +16,7 @@ from kubectl_eksdoc.drain.run.others import OthersNode
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, HeldLock, RunPhase, RunSummary, Timed
 from kubectl_eksdoc.model.nodes import RunNote
+from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render.drain.findings import to_do
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.record import RecordCause, against_times, because, requests
@@ -41,7 +42,6 @@ from kubectl_eksdoc.render.text import (
     between,
     columns_of,
     counted,
-    duration,
     listing,
     name_column,
     number_column,

@@ -15,10 +15,11 @@ from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.moments import WENT_WRONG
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.flows.run.running import DryRunResult
+from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render.drain.findings import allowed_by, grouped
 from kubectl_eksdoc.render.drain.plan import DrainView, in_brief
 from kubectl_eksdoc.render.drain.steps import how_skipped
-from kubectl_eksdoc.render.text import Look, Tone, counted, duration, listing, shown
+from kubectl_eksdoc.render.text import Look, Tone, counted, listing, shown
 from kubectl_eksdoc.tui.details import room_elsewhere
 from kubectl_eksdoc.tui.framed import too_small
 from kubectl_eksdoc.tui.run import sheets
@@ -154,9 +155,9 @@ def _drain(prepared: PreparedRun, notes: list[Line]) -> list[Line]:
         f"Lasts     {lasts}",
         "Undo      R gives nodes back as they were. Evicted pods do not move back.",
         "",
-        (f"✓ {anew}; it is checked once more under the lock", Tone.GOOD),
+        (f"✓ {anew}; it is checked once more when the run begins", Tone.GOOD),
         ("✓ you may do all that it needs", Tone.GOOD),
-        ("✓ no other run is under way on these nodes", Tone.GOOD),
+        ("✓ no other run is under way", Tone.GOOD),
         *notes,
         *((f"! {each.pod.key} is deleted past its budget", Tone.BAD) for each in past),
         *_allowed(view),

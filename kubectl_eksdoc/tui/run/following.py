@@ -20,6 +20,7 @@ from kubectl_eksdoc.tui.run.state import ActiveRun, PreparedRun, RunKind, RunSta
 if TYPE_CHECKING:
     from textual.timer import Timer
 
+    from kubectl_eksdoc.model.journal import RunSummary
     from kubectl_eksdoc.render.drain.plan import DrainView
 
 LOOK_S = 0.25
@@ -64,6 +65,9 @@ class FollowedRun:
         self._name = ""
         self._then_give_back = False
         self.state: RunState | None = None
+        self.unfinished: frozenset[str] = frozenset()
+        """Runs of the cluster that somebody may go on with, but for those that were dismissed."""
+        self._dismissed: set[str] = set()
 
     @property
     def under_way(self) -> bool:
@@ -85,31 +89,41 @@ class FollowedRun:
 
     def choose_a_run(self, now: datetime, reached_by: Sequence[str]) -> None:
         """Of those of this cluster that are not over."""
-        doing = {RunKind.GO_ON: self.go_on, RunKind.GIVE_BACK: self.give_back}
 
-        def chosen(what: tuple[RunKind, str] | None) -> None:
-            if what is not None:
-                doing[what[0]](what[1])
+        def chosen(what: tuple[RunKind | None, str] | None) -> None:
+            if what is None:
+                return
+            kind, run = what
+            if kind is not None:
+                (self.go_on if kind is RunKind.GO_ON else self.give_back)(run)
+                return
+            self._dismissed.add(run)
+            self.unfinished -= {run}
+            self._seen()
 
         self._app.push_screen(RunsScreen(self.desk, now, reached_by), chosen)
 
-    def say_what_is_unfinished(self) -> None:
-        """Once, in a thread: somebody may have left a run in the middle."""
+    def look_for_unfinished(self) -> None:
+        """In a thread: somebody may have left a run in the middle, or gone on with it."""
 
         def look() -> None:
             try:
-                runs = [run for run in self.desk.runs() if run.unfinished]
+                runs = [run for run in self.desk.runs() if run.unfinished and run.run not in self._dismissed]
             except Exception:  # whoever wants to know presses 5, and is told why they cannot be read
                 return
-            if runs and self._app.is_running:
-                self._app.call_from_thread(self._say_unfinished, runs[0].run, runs[0].said or runs[0].phase, len(runs))
+            if self._app.is_running and not getattr(self._app, "is_leaving", False):
+                self._app.call_from_thread(self._found, runs)
 
         threading.Thread(target=look, name="unfinished", daemon=True).start()
 
-    def _say_unfinished(self, run: str, said: str, count: int) -> None:
-        more = f", and {count - 1} more" if count > 1 else ""
-        if self.state is None:
-            self._app.notify(f"5: run {run} is not over: {said}{more}", timeout=15, markup=False)
+    def _found(self, runs: Sequence[RunSummary]) -> None:
+        new = [run for run in runs if run.run not in self.unfinished]
+        self.unfinished = frozenset(run.run for run in runs)
+        if new and self.state is None:
+            more = f", and {len(runs) - 1} more" if len(runs) > 1 else ""
+            said = f"5: run {new[0].run} is not over: {new[0].said or new[0].phase}{more}"
+            self._app.notify(said, timeout=15, markup=False)
+        self._seen()
 
     def give_back(self, run: str) -> None:
         self.ask(RunKind.GIVE_BACK, lambda: self.desk.prepare_giving_back(run))

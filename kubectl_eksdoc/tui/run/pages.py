@@ -28,13 +28,15 @@ from kubectl_eksdoc.tui.widgets.panel import Answered, Prose, Titled, ask
 # [5] The runs of this cluster, where none is under way here: to go on with, to give back, or to watch.
 
 
-Chosen = tuple[RunKind, str]
+Chosen = tuple[RunKind | None, str]
+"""What is to be done with which run; None: its badge is dismissed."""
 
 NONE = "There is no run to resume or to roll back. r begins one."
 _ABOUT: list[Line] = [
     ("o   resume the run under the cursor: the remaining nodes are planned again, shown and confirmed"),
     "R   give back what it changed of nodes: shown, and you type for it",
     "C   copy the command that watches it",
+    "x   dismiss: the head of these screens does not name it any more",
     ("Enter does nothing here. esc closes this.", Tone.FAINT),
 ]
 
@@ -46,6 +48,7 @@ class RunsScreen(ModalScreen[Chosen | None]):
         ("o", "choose('GO_ON')"),
         ("R", "choose('GIVE_BACK')"),
         ("C", "command"),
+        ("x", "choose('')"),
         ("escape,q", "dismiss"),
     ]
 
@@ -74,8 +77,8 @@ class RunsScreen(ModalScreen[Chosen | None]):
     def _answered(self, event: Answered) -> None:
         found = event.answer if isinstance(event.answer, Sheet) else None
         self.query_one(LineTable).show(found or text_sheet(("The runs of this cluster cannot be read.",)))
-        if event.lines:
-            self.query_one(Prose).show(list(event.lines))
+        about = _ABOUT if found is not None and found.keys else _ABOUT[-1:]
+        self.query_one(Prose).show(list(event.lines) or about)
 
     def action_command(self) -> None:
         run = self.query_one(LineTable).key
@@ -87,7 +90,7 @@ class RunsScreen(ModalScreen[Chosen | None]):
     def action_choose(self, kind: str) -> None:
         run = self.query_one(LineTable).key
         if run is not None:
-            self.dismiss((RunKind[kind], run))
+            self.dismiss((RunKind[kind] if kind else None, run))
 
 
 def sheet(runs: Sequence[RunSummary], now: datetime) -> Sheet:

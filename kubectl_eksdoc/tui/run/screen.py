@@ -18,7 +18,7 @@ from kubectl_eksdoc.render.text import Look
 from kubectl_eksdoc.tui import keymap
 from kubectl_eksdoc.tui.framed import SCREENS_CSS
 from kubectl_eksdoc.tui.help import HelpScreen
-from kubectl_eksdoc.tui.keymap import Hint, KeyBinding, ScreenPage
+from kubectl_eksdoc.tui.keymap import TYPING, Hint, KeyBinding, ScreenPage
 from kubectl_eksdoc.tui.model import InspectPod
 from kubectl_eksdoc.tui.run import sheets
 from kubectl_eksdoc.tui.run.confirm import EntryScreen
@@ -48,8 +48,6 @@ def why_not(key: KeyBinding, state: RunState, page: ScreenPage) -> str:
         return f"{key.words} is a key of [{key.pages[0].value}]"
     if key.action in ("pause", "hold"):
         return _why_no_pause(state) or ("it is paused already" if key.action == "hold" and state.is_paused else "")
-    if key.action == "copy" and (state.over or state.standing is None or not any(e.remedy for e in state.standing.why)):
-        return "nothing is waited for that a command would show"
     if key.action == "stop" and (state.over or state.wished is RunWish.LEAVE):
         return "it is over" if state.over else "it leaves at once already"
     if key.action == "leave_alone" and (state.over or not state.drains):
@@ -80,20 +78,21 @@ def _why_no_pause(state: RunState) -> str:
     return "it is stopping, and asks for nothing more" if state.wished in (RunWish.STOP, RunWish.LEAVE) else ""
 
 
-def run_foot(state: RunState, page: ScreenPage, keys: Sequence[KeyBinding] = RUN_KEYS) -> tuple[Hint, ...]:
-    """``space pause  a stop…``: the most useful first; keys that do nothing now are left out."""
-    kept = sorted((key for key in keys if key.foot and not why_not(key, state, page)), key=lambda key: key.foot)
+def run_foot(
+    state: RunState, page: ScreenPage, keys: Sequence[KeyBinding] = RUN_KEYS, said: Mapping[str, str] | None = None
+) -> tuple[Hint, ...]:
+    """``space pause  a stop…``: the most useful first; keys that do nothing now are left out. `said`: what those of
+    some actions do now."""
+    told = {"pause": "go on" if state.is_paused else "pause", **(said or {})}
+    elsewhere = (key for key in keys if not (key.action == "page" and key.given == page.value))
+    kept = sorted((key for key in elsewhere if key.foot and not why_not(key, state, page)), key=lambda key: key.foot)
     by_id = {key.id: key for key in keys}
     back = [keymap.hint([by_id["run-back"]], "back")] if state.over else []
     plan = keymap.hint([by_id["run-plan"]], "plan the next nodes" if state.over else "the plan")
-    return (*(keymap.hint([key], _short(key, state)) for key in kept), plan, *back)
+    return (*(keymap.hint([key], told.get(key.action, "")) for key in kept), plan, *back)
 
 
-def _short(key: KeyBinding, state: RunState) -> str:
-    if key.action == "pause":
-        return "go on" if state.is_paused else "pause"
-    return key.words.split(",")[0].split(" (")[0]
-
+_NOTHING_WAITS = "nothing is waited for that a command would show"
 
 _IDS = {ScreenPage.RUN: "page-run", ScreenPage.LOG: "page-log"}
 
@@ -180,7 +179,7 @@ class RunScreen(Screen[None]):
         self.query_one("#identity", HeadLine).show(head.identity)
         for name, parts in (("line", head.line), ("notice", (head.notice,)), ("half", head.half)):
             self.query_one(f"#{name}", HeadLine).show(parts, " · ")
-        self.query_one("#foot", FootBar).show(self.foot())
+        self.query_one("#foot", FootBar).show(TYPING if isinstance(self.focused, Input) else self.foot())
         self._page.show(self.state)
 
     def head(self) -> sheets.RunHead:
@@ -192,11 +191,24 @@ class RunScreen(Screen[None]):
         )
 
     def foot(self) -> tuple[Hint, ...]:
-        return run_foot(self.state, self.page, self.keymap.keys)
+        keys = tuple(key for key in self.keymap.keys if not self.why_not(key))
+        log = self.query_one(LogPage)
+        said = {"level": "all" if log.only_wrong else "only what went wrong"}
+        said["follow"] = "stop following" if log.follows else "follow what is new"
+        return run_foot(self.state, self.page, keys, said)
 
     def why_not(self, key: KeyBinding) -> str:
         """One clause, "" where the key does what it says."""
-        return why_not(key, self.state, self.page)
+        nothing = _NOTHING_WAITS if key.action == "copy" and not self._remedy else ""
+        return why_not(key, self.state, self.page) or nothing
+
+    @property
+    def _remedy(self) -> str:
+        """The command that shows more of what the node under the cursor waits for, "" for none."""
+        live = self.query_one(LivePage)
+        node, pod = live.table.key, live.query_one("#run-pods", LineTable).key
+        reasons = sheets.reasons_of(self.state, node or "", pod)
+        return next((each.remedy for each in reasons if each.remedy), "")
 
     def _tell(self, text: str, seconds: float = 5) -> None:
         self.notify(text, timeout=seconds, markup=False)
@@ -305,7 +317,8 @@ class RunScreen(Screen[None]):
     @on(AskLine.Said, "#filter")
     @on(AskLine.Left, "#filter")
     def _filtered(self) -> None:
-        self._page.table.focus()
+        self.set_focus(self._page.table)
+        self.show()
 
     def do_ticket(self) -> None:
         self.app.copy_to_clipboard(self._ticket())
@@ -342,13 +355,8 @@ class RunScreen(Screen[None]):
 
     def do_copy(self) -> None:
         """Of what stands beside the node under the cursor."""
-        live = self.query_one(LivePage)
-        node, pod = live.table.key, live.query_one("#run-pods", LineTable).key
-        reasons = sheets.reasons_of(self.state, node or "", pod)
-        remedy = next((each.remedy for each in reasons if each.remedy), "")
-        if remedy:
-            self.app.copy_to_clipboard(remedy)
-        self._tell(f"copied: {remedy}" if remedy else "y: nothing is waited for that a command would show")
+        self.app.copy_to_clipboard(self._remedy)
+        self._tell(f"copied: {self._remedy}")
 
     def do_inspect(self) -> None:
         """Of the pod under the cursor, which is the first that waits while the cursor is on the nodes."""

@@ -12,8 +12,9 @@ from kubectl_eksdoc.drain.run.chronicle import ENDS, NodeCourse, NodeState, PodC
 from kubectl_eksdoc.drain.run.moments import WENT_WRONG, Happened, RunMoment
 from kubectl_eksdoc.drain.run.standing import Reason, RunProgress
 from kubectl_eksdoc.model.budgets import Budget
+from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render.run import events
-from kubectl_eksdoc.render.text import Cell, Column, Look, Tone, counted, duration, shown
+from kubectl_eksdoc.render.text import Cell, Column, Look, Tone, counted, shown
 from kubectl_eksdoc.tui.model import brief
 from kubectl_eksdoc.tui.run.state import RunKind, RunState, ScreenStage
 from kubectl_eksdoc.tui.sheets.budgets import bar as headroom_bar
@@ -142,8 +143,7 @@ def notice(state: RunState) -> FittingText:
         shorter = [f"{result.partition(mark)[0]})" for mark in marks if mark in result]
         return FittingText(result, tuple(enumerate(shorter)), state.outcome.sign[1])
     if standing is None:
-        said = "the cluster is read once more, under the lock"
-        return FittingText(f"{said}, before anything is done", ((1, said),))
+        return FittingText("the cluster is read once more, before anything is done")
     if not state.drains:
         return FittingText("")
     if state.is_silent:
@@ -155,7 +155,10 @@ def notice(state: RunState) -> FittingText:
             ScreenStage.PAUSED: f"{standing.held or 'paused'}: no more requests are sent; space resumes",
             ScreenStage.HELD: f"held: {held(state)}",
         }[stage]
-        return FittingText(f"! {why}", ((1, f"! {why.replace(': no more requests are sent', '')}"),), Tone.WARN)
+        short = [f"! {why.replace(': no more requests are sent', '')}"]
+        if stage is ScreenStage.HELD and (cause := held(state).split(": ")[0]) != held(state):
+            short += [f"! held: {cause}; it {BY_ITSELF}", f"! held: {cause}"]
+        return FittingText(f"! {why}", tuple((1, each) for each in short), Tone.WARN)
     if count := len(standing.unready):
         beside = f" and {count - 1} more replacements" if count > 1 else ""
         text = "every node is done; {} not Ready yet"

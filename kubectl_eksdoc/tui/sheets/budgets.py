@@ -65,7 +65,7 @@ def sheet(view: DrainView, full: bool) -> Sheet:
         Column("PLAN", right=True),
         *([Column("AT ONCE", right=True, drop=3), Column("ROUNDS", right=True, drop=4)] if full else []),
         Column("VERDICT", floor=14),
-        *([Column("WHY", drop=5)] if full else []),
+        *([Column("WHY", drop=5, floor=34)] if full else []),
     ]
     rows = [(headroom.budget.key, _cells(headroom, full)) for headroom in budget_order(view, full=True)]
     nothing = NOTHING if view.cluster.read_of(kinds.BUDGETS).known else f"{UNREAD} ! says why."
@@ -376,7 +376,8 @@ def _plan(cluster: Cluster, needs: Iterable[NeededPermission]) -> Iterator[tuple
     for need in needs:
         read = cluster.read_of(need.permission.resource)
         rank, (sign, tone) = (2, GOOD) if read.known else (0, BAD if read.state is ReadState.FORBIDDEN else OPEN)
-        said = need.lost if read.state in (ReadState.READ, ReadState.FORBIDDEN) else f"{read.detail}: {need.lost}"
+        lost = f"unknown: {', '.join(map(in_brief, need.unknown))}" if need.unknown else need.lost
+        said = lost if read.state in (ReadState.READ, ReadState.FORBIDDEN) else f"{read.detail}: {lost}"
         yield rank, _rights_cells(f"{sign} {need.permission.verb}", tone, need.permission, said)
 
 

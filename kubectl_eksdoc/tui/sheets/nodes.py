@@ -239,7 +239,7 @@ def why_none(facts: NodeFacts, typed: str, faults: bool) -> str:
     total = len(facts.texts)
     if not typed.strip() or like(facts, typed):
         where = f"Of those that match /{typed}, none is at fault.\nesc shows all." if typed.strip() else NO_FAULTS
-        return where if faults else "There is no node."
+        return where if faults else "The cluster has no node. Is it the right one? x shows other contexts."
     filter = read(typed)
     away = "esc takes the filter away."
     if filter.wrong:

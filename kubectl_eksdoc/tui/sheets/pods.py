@@ -15,8 +15,9 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import ControllerOwner, Pod
+from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render.drain.plan import BAD, GOOD, OPEN, POD_SIGN, DrainView
-from kubectl_eksdoc.render.text import Cell, Column, Look, Tone, age, between, counted, duration
+from kubectl_eksdoc.render.text import Cell, Column, Look, Tone, age, between, counted
 from kubectl_eksdoc.tui.knobs import KNOBS
 
 # A table as a widget takes it: a row is made when it is drawn, because of thousands only a screenful is seen.

@@ -7,10 +7,11 @@ from collections.abc import Callable
 
 from kubectl_eksdoc.drain.course import Span
 from kubectl_eksdoc.drain.outcome import BudgetVerdict
+from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render.drain.plan import TARGET_SIGN, DrainView, in_brief
 from kubectl_eksdoc.render.drain.rows import budget_order
 from kubectl_eksdoc.render.drain.timeline import SLOW, text_axis, text_bar
-from kubectl_eksdoc.render.text import Cell, Column, Tone, duration
+from kubectl_eksdoc.render.text import Cell, Column, Tone
 from kubectl_eksdoc.tui.sheets import budgets
 from kubectl_eksdoc.tui.sheets.nodes import targets_of, wave_tone
 from kubectl_eksdoc.tui.sheets.pods import Cells, Sheet, of_rows, once_a_view

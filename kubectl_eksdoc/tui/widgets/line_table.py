@@ -286,7 +286,7 @@ class LineTable(ScrollView, Titled, can_focus=True):
             tone = cell.tone if isinstance(cell, Cell) else None
             text = self._sized(text_of(cell), room, column.right, column.middle)
             texts.append((text, _TONES[tone] if tone is not None else ""))
-        here = place == self._cursor and self.has_focus
+        here = place == self._cursor and (self.has_focus or self.has_class("-chosen"))
         gutter = ("▌" if place == self._cursor else " ", "" if here else "faint")
         mark = (("● " if key in self.marked else "  "), "good") if self._marks else ("", "")
         return self._line([gutter, mark], texts, width, "cursor" if here else "")

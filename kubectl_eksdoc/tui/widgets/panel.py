@@ -20,7 +20,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from kubectl_eksdoc.errors import EksdocError, as_bug
+from kubectl_eksdoc.errors import EksdocError, Forbidden, as_bug
 from kubectl_eksdoc.render.text import Tone, fitted, shown
 from kubectl_eksdoc.tui.sheets.pods import Line, Sheet, cells, wrapped
 from kubectl_eksdoc.tui.widgets.foot import look_of
@@ -121,7 +121,9 @@ class Answered(Message):
 
 
 def refusal(error: EksdocError) -> list[Line]:
-    return [(f"✗ {error.message}", Tone.BAD), "", *error.hint.splitlines()]
+    helps = ["", "! on the plan lists these rights; y copies there the roles that allow them."]
+    more = helps if isinstance(error, Forbidden) else []
+    return [(f"✗ {error.message}", Tone.BAD), "", *error.hint.splitlines(), *more]
 
 
 def ask(screen: Widget, name: str, question: Callable[[], object]) -> None:

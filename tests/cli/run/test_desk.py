@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from kubectl_eksdoc.drain.run.replay import of_events
 from kubectl_eksdoc.embedded.demo.reader import NOW as DEMO_NOW
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer
+from kubectl_eksdoc.embedded.serving.targets import ServedRequest
 from kubectl_eksdoc.errors import Drifted, EksdocError, Forbidden, Locked, UsageError
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.run.draining import RunWish
@@ -102,6 +104,15 @@ def test_missing_rights_are_all_named(api: Api, server: SimulatedApiServer, tmp_
     with pytest.raises(Forbidden, match="does not let you: patch nodes") as refused:
         prepared(reader, desk_of(reader))
     assert "create pods/eviction" in refused.value.message and cordoned(api) == set()
+
+
+def test_a_lock_that_another_process_holds_is_said_before_anything_is_typed(api: Api, one: Machine) -> None:
+    lease = {"metadata": {"name": "eksdoc-drain"}, "spec": {"holderIdentity": "ben@desk", "leaseDurationSeconds": 30}}
+    path, admin = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases", f"Bearer {worlds.ADMIN_TOKEN}"
+    api.handle(ServedRequest("POST", path, {}, {"authorization": admin}, json.dumps(lease).encode()))
+    with pytest.raises(Locked, match="ben@desk leads a run of this cluster") as refused:
+        prepared(one, desk_of(one))
+    assert "5 shows the runs" in refused.value.hint and cordoned(api) == set()
 
 
 @pytest.mark.parametrize("what", ["prepare", "go on", "give back"])
@@ -233,7 +244,7 @@ def test_one_at_a_time_here_and_elsewhere(seen: Evictions, one: Machine, other: 
         return refused.type is Locked and live.run in refused.value.message
 
     until(is_locked)
-    with pytest.raises(UsageError, match="leads a run of this cluster") as refused:
+    with pytest.raises(Locked, match="leads a run of this cluster") as refused:
         elsewhere.prepare_going_on(live.run)
     assert re.search(r"a minute after its last renewal \(at \d\d:\d\d:\d\d UTC\): try again then", refused.value.hint)
     live.wish(RunWish.STOP)

@@ -73,7 +73,7 @@ def test_after_a_while_it_is_told_and_the_node_is_done() -> None:
     detached = Detached(pv_0=10_000, pv_1=12)
     detached.driven.to_the_end()
     assert detached.done_s == LISTED_S + FORCED_S
-    assert detached.driven.told(Happened.WARNED) == [("old-0", "still attached to it after 6 min: pv-0")]
+    assert detached.driven.told(Happened.WARNED) == [("old-0", "still attached to it after 6m00s: pv-0")]
     assert not detached.driven.engine.undone
 
 
@@ -81,7 +81,7 @@ def test_an_answer_that_never_comes_is_not_waited_for_for_ever() -> None:
     driven = Driven(CLUSTER, ListAttachments=lambda act: None)
     driven.to_the_end()
     assert driven.at(ListAttachments) == [10] and driven.now_s == LISTED_S + FORCED_S
-    assert driven.told(Happened.WARNED) == [("old-0", "still attached to it after 6 min: pv-0, pv-1")]
+    assert driven.told(Happened.WARNED) == [("old-0", "still attached to it after 6m00s: pv-0, pv-1")]
 
 
 def test_what_could_not_be_read_is_asked_for_again() -> None:

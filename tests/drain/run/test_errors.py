@@ -55,7 +55,7 @@ def test_nothing_but_errors_to_one_pod_end_with_its_node(answer: ApiStatus | Los
     run = a_run(*size, RunLimits(blocked_s=600), Evict=failing(answer, "web-0-0"))
     run.to_the_end()
     (kept,) = run.told(Happened.KEPT)
-    assert kept[0] == "default/web-0-0" and "for 10 min" in kept[1]
+    assert kept[0] == "default/web-0-0" and "for 10m00s" in kept[1]
     assert [name for name, _ in run.told(Happened.LEFT_ALONE)] == ["old-0"]
     assert run.engine.undone == {"old-0": ("default/web-0-0",)} and not run.engine.stopped
     assert run.told(Happened.HELD) == [], "one pod is no reason to hold all"
@@ -68,7 +68,7 @@ def test_it_is_said_long_before(answer: ApiStatus | LostAnswer) -> None:
     run.until(200.0)
     (warned,) = run.told(Happened.WARNED)
     assert warned[0] == "default/web-0-0"
-    assert warned[1].startswith("3 answers in a row tell nothing of whether it goes: ") and "30 min" in warned[1]
+    assert warned[1].startswith("3 answers in a row tell nothing of whether it goes: ") and "30m00s" in warned[1]
 
 
 def test_it_stands_in_nobodys_way_meanwhile() -> None:
@@ -110,7 +110,7 @@ def test_errors_to_all_hold_it_and_stop_it_in_the_end(answer: ApiStatus | LostAn
     run.to_the_end()
     (stopped,) = run.told(Happened.STOPPED)
     said = answer.said if isinstance(answer, LostAnswer) else answer.message
-    assert stopped[1] == f"the server answers with errors for 5 min: {said}"
+    assert stopped[1] == f"the server answers with errors for 5m00s: {said}"
     assert run.told(Happened.HELD) and 300 <= run.now_s <= 420 + 120
     assert not run.told(Happened.LEFT_ALONE)
 

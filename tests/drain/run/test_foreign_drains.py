@@ -70,7 +70,7 @@ def test_a_node_that_nobody_empties_after_all_is_left_alone(sign: CordonMark) ->
     run.hear(NodeIs(marked(run.engine.seen.nodes["old-0"], sign)))
     run.to_the_end()
     ((node, why),) = run.told(Happened.LEFT_ALONE)
-    assert node == "old-0" and why.startswith(sign.who) and why.endswith("none of its pods has gone for 10 min")
+    assert node == "old-0" and why.startswith(sign.who) and why.endswith("none of its pods has gone for 10m00s")
     assert run.engine.undone == {"old-0": ("default/web-1",)} and 600 <= run.now_s <= 700
 
 
@@ -97,7 +97,7 @@ def test_a_sign_that_is_taken_away_again_leaves_the_node_to_nobody() -> None:
     run.hear(NodeIs(node))
     run.to_the_end()
     ((_, why),) = run.told(Happened.LEFT_ALONE)
-    assert why == "the other client no longer drains it, and none of its pods has gone for 10 min"
+    assert why == "the other client no longer drains it, and none of its pods has gone for 10m00s"
 
 
 @pytest.mark.parametrize("sign", SIGNS, ids=lambda sign: sign.key)

@@ -68,7 +68,7 @@ def test_a_replacement_without_a_node_holds_it_and_then_stops_it() -> None:
     guarded.hear(5, PodIs(a_replacement(), 1))
     assert guarded.says(14.9) == ("", "") and sorted(guarded.guards.next_s(5)) == [15, 65]
     assert guarded.says(15) == ("default/web-new has no node yet", "")
-    assert guarded.says(65)[1].startswith("default/web-new has no node for 60 s: Unschedulable: 0/4")
+    assert guarded.says(65)[1].startswith("default/web-new has no node for 1m00s: Unschedulable: 0/4")
 
 
 def test_once_it_has_a_node_all_goes_on() -> None:
@@ -107,7 +107,7 @@ def test_a_cluster_that_cannot_be_watched_holds_it_and_then_stops_it() -> None:
     guarded = Guarded()
     guarded.hear(10, WatchInterrupted("connection refused"), WatchInterrupted("connection refused"))
     assert guarded.says(10) == ("the cluster cannot be watched: connection refused", "")
-    assert "for 100 s" in guarded.says(110)[1]
+    assert "for 1m40s" in guarded.says(110)[1]
     guarded.hear(110, WatchRestored())
     assert guarded.says(111) == ("", "")
 
@@ -135,7 +135,7 @@ def test_errors_without_an_end_stop_it(answer: ApiStatus | LostAnswer) -> None:
     for second in range(1, 60, 25):
         guarded.hear(second, *answers(answer, 2))
     hold, stop = guarded.says(55)
-    assert "answers are errors" in hold and stop == "the server answers with errors for 50 s: busy"
+    assert "answers are errors" in hold and stop == "the server answers with errors for 50s: busy"
 
 
 def test_what_goes_well_when_it_is_tried_again_ends_it() -> None:

@@ -78,7 +78,7 @@ def test_a_right_that_is_missing_is_named_after_a_few_tries() -> None:
     run.to_the_end()
     assert asked_s(run) == [0.0, 10.0, 20.0, 30.0]
     (kept,) = run.told(Happened.KEPT)
-    assert kept[1].startswith("no right to create pods/eviction in namespace default, 4 times within 30 s: pods")
+    assert kept[1].startswith("no right to create pods/eviction in namespace default, 4 times within 30s: pods")
     assert run.engine.undone == {"old-0": ("default/bad-1",)}, "the rest goes on"
     assert "asked for again" in run.told(Happened.REFUSED)[0][1]
 
@@ -113,7 +113,7 @@ def test_a_budgets_controller_that_stays_behind_is_an_alarm() -> None:
     assert not run.told(Happened.WARNED)
     run.to_the_end()
     (warned,) = run.told(Happened.WARNED)
-    assert warned[0] == "default/bad-1" and "has been behind for 5 min" in warned[1] and "negative" in warned[1]
+    assert warned[0] == "default/bad-1" and "has been behind for 5m00s" in warned[1] and "negative" in warned[1]
     (kept,) = run.told(Happened.KEPT)
-    assert "for 30 min" in kept[1]
+    assert "for 30m00s" in kept[1]
     assert min(later - sooner for sooner, later in pairwise(asked_s(run))) == 30.0

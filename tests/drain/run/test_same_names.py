@@ -102,7 +102,7 @@ def test_it_is_told_once_with_its_end_and_waited_for() -> None:
     assert len(driven.of(Evict)) == 1 and not driven.told(Happened.KEPT), "it is not given up after 30 s"
     stood = standing(driven.engine, Remaining(driven.engine.plan), driven.now_s)
     assert [(each.pod, each.budget) for each in stood.waits] == [("default/db-2", "default/db")]
-    assert "only time helps" in stood.waits[0].why and "for 20 s more" in stood.waits[0].why
+    assert "only time helps" in stood.waits[0].why and "for 20s more" in stood.waits[0].why
     assert [each.why for each in stood.why] == [stood.waits[0].why], "what a log says every minute"
     driven.until(121)
     driven.freed()

@@ -58,7 +58,7 @@ def test_a_drain_from_its_begin_to_its_end() -> None:
         assert len(each.done) + len(each.half) + len(each.cordoned) <= each.nodes == 3
         assert each.left_s is not None and 0 <= each.left_s <= (each.planned_s or 0)
     assert any(each.waits and "budget default/web" in each.waits[0].why for each in all_of_it)
-    assert last.said == f"{last.pods} of {last.pods} pods gone, 3 of 3 nodes done, about 0 s left"
+    assert last.said == f"{last.pods} of {last.pods} pods gone, 3 of 3 nodes done, about 0s left"
 
 
 def test_what_was_stopped_has_no_time_left_to_tell() -> None:

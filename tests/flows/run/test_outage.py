@@ -185,7 +185,7 @@ def test_it_is_not_waited_for_for_ever() -> None:
     _, stage = made(*three_nodes())
     lock, journal = Doubted(stage, for_s=1e9), KeptJournal()
     begun_s = stage.seconds
-    with pytest.raises(LockLost, match="it was unknown for 10 min whose the lock was: it may be") as error:
+    with pytest.raises(LockLost, match="it was unknown for 10m00s whose the lock was: it may be") as error:
         drained(stage, lock, journal, 8)
     assert error.value.hint == "Resume the run." and not isinstance(error.value, LockInDoubt)
     assert stage.seconds - begun_s < 700 and lock.field is not None and len(lock.field.done) == 8
@@ -201,7 +201,7 @@ def test_who_slept_for_too_long_does_not_go_on_though_it_could() -> None:
             return 0.0 if self._since_s is None else 30_000.0
 
     lock = Slept(stage, for_s=0.0)
-    with pytest.raises(LockLost, match="it was unknown for 10 min"):
+    with pytest.raises(LockLost, match="it was unknown for 10m00s"):
         drained(stage, lock, KeptJournal(), 8)
 
 

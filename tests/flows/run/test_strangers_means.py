@@ -95,7 +95,7 @@ def test_it_is_shown_what_they_wait_for() -> None:
     run = Run(stage, DrainPolicy(surge_singles=True, wait_jobs=1800), Steady(run=600.0))
     assert run.to_the_end().whole
     assert run.waits["default/web-5f7-0"] == "its workload was restarted: it goes when the new pod is Ready"
-    assert run.waits["default/etl-x"].startswith("it may finish by itself for 20 min")
+    assert run.waits["default/etl-x"].startswith("it may finish by itself for 20m")
     assert run.waits["default/etl-x"].endswith("more (--wait-jobs), and goes then")
     _, stage = made(*nodes(), *a_job(backoffLimit=0))
     run = Run(stage, WAITS, Steady(run=600.0))

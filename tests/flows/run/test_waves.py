@@ -102,7 +102,7 @@ def test_a_wave_begins_only_when_the_one_before_has_soaked() -> None:
     assert soaking == done[:-1], "there is nothing to wait for after the last"
     assert begun[1:] == [over + 120 for over in done[:-1]] and not rehearsal.undone
     why = next(moment.why for moment in moments if moment.what is Happened.SOAKING)
-    assert why.startswith("wave 1 is over: wave 2 is not begun for 2 min, until 2 min from the start")
+    assert why.startswith("wave 1 is over: wave 2 is not begun for 2m00s, until "), why
 
 
 def test_a_soak_may_be_long() -> None:

@@ -6,9 +6,10 @@ import re
 from dataclasses import replace
 
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
+from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render.run.page import figures, page
 from kubectl_eksdoc.render.run.report import against_plan
-from kubectl_eksdoc.render.text import Look, duration
+from kubectl_eksdoc.render.text import Look
 from kubectl_eksdoc.tui.run import sheets
 from kubectl_eksdoc.tui.run.state import RunState
 from tests.rehearsed import rehearsed_demo

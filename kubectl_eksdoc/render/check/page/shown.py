@@ -15,6 +15,7 @@ from kubectl_eksdoc.drain.outcome import DrainTarget, TargetVerdict
 from kubectl_eksdoc.frozen import CachedProperties, frozen
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, When, in_order
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render.check import verdict as check_verdict
 from kubectl_eksdoc.render.check.verdict import GateOf, counts, gates, of_aws, too_slight
 from kubectl_eksdoc.render.drain import rows
@@ -28,18 +29,7 @@ from kubectl_eksdoc.render.drain.timeline import NO_GROUP, over_the_drain
 from kubectl_eksdoc.render.drain.verdict import verdict
 from kubectl_eksdoc.render.pages import TONES, Html, advice, bullets, command_list, el, folded, lines, more, put, table
 from kubectl_eksdoc.render.report import SIGNS
-from kubectl_eksdoc.render.text import (
-    Cell,
-    Column,
-    Look,
-    Row,
-    columns_of,
-    counted,
-    cut,
-    duration,
-    listing,
-    number_column,
-)
+from kubectl_eksdoc.render.text import Cell, Column, Look, Row, columns_of, counted, cut, listing, number_column
 
 MOST_ALIKE = 12
 """Findings of one code and status in an area that the page shows; of more than these nobody reads each."""
