@@ -14,11 +14,13 @@ from rich.style import Style
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
 from kubectl_eksdoc.render.text import Cell, Look, Tone, shown
 from kubectl_eksdoc.tui.sheets.pods import EMPTY, Sheet, text_of, wrapped
 from kubectl_eksdoc.tui.widgets.foot import look_of
+from kubectl_eksdoc.tui.widgets.paint import FramedLines, thumb
 from kubectl_eksdoc.tui.widgets.panel import GAP, ColumnLayout, Titled, laid, laid_wide, where_it_differs
 
 _MARK = 2
@@ -75,6 +77,7 @@ class LineTable(ScrollView, Titled, can_focus=True):
 
     def __init__(self, *, marks: bool = False, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
+        self._styles_cache = FramedLines()
         self.sheet = EMPTY
         self.marked: Collection[str] = frozenset()
         self.wide = False
@@ -84,6 +87,7 @@ class LineTable(ScrollView, Titled, can_focus=True):
         self._look: Look | None = None
         self._window = (0, 0)  # while it is drawn: its width, and the first row that is seen
         self._laid: ColumnLayout | None = None
+        self._styled: object = None  # what these and the rows were made for
         self._styles: dict[str, Style] = {}
         self._drawn: dict[tuple[int, int], Strip] = {}  # by place and width: what of the rows need not be made anew
 
@@ -184,20 +188,32 @@ class LineTable(ScrollView, Titled, can_focus=True):
             self._to(place)
 
     def on_resize(self) -> None:
-        self._laid = None
-        self._drawn.clear()
+        if any(width != self._seen.width for _, width in self._drawn):
+            self._drawn.clear()
         self.virtual_size = Size(self._seen.width, len(self.sheet.keys) + 1)
         self._follow()
 
     def notify_style_update(self) -> None:
+        """Mostly only the frame looks otherwise than it did."""
         super().notify_style_update()
-        self._styles.clear()
-        self._drawn.clear()
+        app = self.app
+        styled = app.theme, app.has_class("-plain"), self.rich_style, self.has_class("-old")
+        if styled != self._styled:
+            self._styled = styled
+            self._styles.clear()
+            self._drawn.clear()
 
     def watch_has_focus(self, has_focus: bool) -> None:
         """The row of the cursor looks otherwise."""
-        self._drawn.clear()
+        self._refresh_row(self._cursor)
         super().watch_has_focus(has_focus)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Textual draws the bar anew for each row, though among thousands its thumb stays where it is."""
+        bar = self.vertical_scrollbar
+        if thumb(bar, old_value) == thumb(bar, new_value):
+            bar.set_reactive(ScrollBar.position, new_value)
+        super().watch_scroll_y(old_value, new_value)
 
     def _to(self, place: int) -> None:
         before = self._cursor
