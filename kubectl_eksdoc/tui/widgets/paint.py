@@ -1,5 +1,5 @@
-"""How screens are painted. Whatever changes, Textual's painter asks each part of the screen for all of its lines and frames
-each anew; here only lines that are painted are asked for, and what scrolls is framed once."""
+"""How screens are painted. Whatever changes, Textual asks each part of the screen for all of its lines and frames each
+anew; here only lines that are painted are asked for, and what scrolls is framed once."""
 
 from __future__ import annotations
 
@@ -77,11 +77,11 @@ class FramedLines(StylesCache):
 
     def render_line(self, styles: Any, y: int, size: Size, content_size: Size, *args: Any) -> Strip:
         usual: Any = super().render_line
-        place = y - styles.gutter.top
-        if not 0 <= place < content_size.height:
-            return cast(Strip, usual(styles, y, size, content_size, *args))
         padding, base, ground, content, *more = args
-        line = content(place)
+        place = y - styles.gutter.top
+        line = content(place) if 0 <= place < content_size.height else None
+        if line is None or line.cell_length > content_size.width:
+            return cast(Strip, usual(styles, y, size, content_size, *args))
         if len(self._framed) > _MOST_FRAMED:
             self._framed.clear()
         if id(line) not in self._framed:
