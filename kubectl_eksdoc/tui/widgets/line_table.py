@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
+from textual import events
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
@@ -70,7 +71,7 @@ class LineTable(ScrollView, Titled, can_focus=True):
 
     @dataclass
     class Opened(Message):
-        """Enter, or a click on the row of the cursor."""
+        """Enter, or a double click."""
 
         table: LineTable
         key: str
@@ -181,11 +182,12 @@ class LineTable(ScrollView, Titled, can_focus=True):
         if self.key is not None:
             self.post_message(self.Opened(self, self.key))
 
-    def on_click(self, event: object) -> None:
-        y = getattr(event, "y", 0)
-        place = int(self.scroll_offset.y) + y - 1
-        if y and 0 <= place < len(self.sheet.keys):
-            self._to(place)
+    def on_click(self, event: events.Click) -> None:
+        at = event.get_content_offset(self)
+        if at is not None and 0 < at.y <= len(self.sheet.keys) - int(self.scroll_offset.y):
+            self._to(int(self.scroll_offset.y) + at.y - 1)
+            if event.chain == 2:
+                self.action_open()
 
     def on_resize(self) -> None:
         if any(width != self._seen.width for _, width in self._drawn):
