@@ -69,7 +69,7 @@ def table(lines: Sequence[Line], targets: bool) -> str:
 
 _MACHINE = (
     "machine: what a key of a hello-world app took of the CPU here, pressed in turn with ours, as a multiple of "
-    f"{HELLO_KEY_MS} ms, which it takes where these targets were set; judged: measured / machine, and what was measured "
+    f"{HELLO_KEY_MS} ms, which it takes where the targets were set; judged: measured / machine, and what was measured "
     "where there is none."
 )
 

@@ -196,6 +196,9 @@ PAINT_S = 0.05
 """So long keys are handled before what they did is painted: the next one waits for it."""
 
 
+_NO_COLOUR = (NoColor(),)  # one: lines that went through it are kept by it
+
+
 class _Stylesheet(Stylesheet):
     @classmethod
     def replace_rules(cls, node: DOMNode, rules: RulesMap, animate: bool = False) -> None:
@@ -233,7 +236,7 @@ class FramedApp(App[int]):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Where no colours are wanted there are none: by itself Textual makes them greys."""
-        return [NoColor()] if self._plain else super().get_line_filters()
+        return _NO_COLOUR if self._plain else super().get_line_filters()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """For Textual's own themes, which do not know them."""
