@@ -181,5 +181,6 @@ def test_a_click_moves_the_cursor_to_that_row_and_a_double_click_opens_it() -> N
         assert budgets.key == last_but_one and screen.page is ScreenPage.PLAN
         await pilot.click(offset=(9, row), times=2)
         assert screen.page is ScreenPage.HEADROOM and screen._of(screen.page).table.key == last_but_one
+        assert not screen.selections
 
     drive(look)

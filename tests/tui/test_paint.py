@@ -73,7 +73,7 @@ KEYS = (
     ("j", "j", "space", "ctrl+f", "j", "ctrl+b", "k", "G", "g"),
     ("2", "j", "1", "3", "j", "4", "space", "1", "tab", "j", "tab"),
     ("w", "l", "l", "j", "h", "w", "f", "f", "question_mark", "escape"),
-    ("slash", "b", "l", "escape", "o", "j", "escape", "enter", "j", "escape"),
+    ("slash", "b", "l", "escape", "o", "j", "escape", "enter", "j", "escape", "tab", "j", "tab"),
 )
 
 

@@ -159,15 +159,7 @@ class LineTable(ScrollView, Titled, can_focus=True):
         self._to(place if place >= 0 else len(self.sheet.keys) - 1)
 
     def action_page(self, pages: float) -> None:
-        by = int((self._seen.height - 1) * pages)
-        self._to(self._cursor + by)
-        self.call_after_refresh(self._draw_ahead, by)
-
-    def _draw_ahead(self, by: int) -> None:
-        """Whoever turns one page mostly turns the next one: its rows are made while this one is read."""
-        width, top = self._seen.width, int(self.scroll_offset.y) + by
-        for place in range(max(top, 0), min(top + self.room, len(self.sheet.keys))):
-            self._drawn_at(place, width)
+        self._to(self._cursor + int((self._seen.height - 1) * pages))
 
     def action_sideways(self, by: int) -> None:
         self._across = max(min(self._across + by * _STEP, self._most_across), 0)

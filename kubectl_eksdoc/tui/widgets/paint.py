@@ -50,6 +50,8 @@ class Painter(Compositor):
 class PaintedScreen(Screen[None]):
     """Mutable: what of it is to be painted."""
 
+    ALLOW_SELECT = False  # lines of tables cannot be: a double click would select the head and the foot instead
+
     def __init__(self) -> None:
         super().__init__()
         self._compositor = Painter()
