@@ -15,7 +15,7 @@ from kubectl_eksdoc.cli import opening as looks
 from kubectl_eksdoc.cli.options import asked
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
-from kubectl_eksdoc.host.completers import read_keymap
+from kubectl_eksdoc.host.keymap_file import read_keymap
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.permissions import PlanPermissions

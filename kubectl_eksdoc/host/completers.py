@@ -5,7 +5,6 @@ Source: kubectl, pkg/cmd/plugin/plugin_completion.go: it is looked for on PATH, 
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -168,42 +167,3 @@ def _entry_points_state(path: Path) -> EntryPointState:
     if path.is_symlink() and os.readlink(path) in (main.name, str(main)):
         return EntryPointState.LINK if path.exists() else EntryPointState.DANGLING
     return EntryPointState.INSTALLED if is_ours(path) else EntryPointState.OTHER
-
-
-# The user's file of keys for the screens.
-#
-# ``$XDG_CONFIG_HOME/eksdoc/keys.json``, or else ``~/.config/eksdoc/keys.json``.
-
-
-MOST_BYTES = 1 << 20
-
-WANTED = 'write {"mark": "v"}: the name of an action, and its key or several with commas'
-
-
-def path_of(environ: Mapping[str, str]) -> Path | None:
-    """None where neither variable says where; a relative XDG_CONFIG_HOME counts as none, as its specification says."""
-    configured, home = environ.get("XDG_CONFIG_HOME", ""), environ.get("HOME", "")
-    if Path(configured).is_absolute():
-        return Path(configured, "eksdoc", "keys.json")
-    return Path(home, ".config", "eksdoc", "keys.json") if home else None
-
-
-def read_keymap(environ: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The keys by the names of their actions, and what is wrong with the file, a sentence each.
-
-    Without a file there are none and nothing is wrong.
-    """
-    path = path_of(environ)
-    try:
-        if path is None or not path.is_file():
-            return {}, ()
-        with path.open("rb") as file:
-            text = file.read(MOST_BYTES)
-        found = json.loads(text.decode("utf-8-sig"))
-    except (OSError, ValueError, RecursionError) as error:
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        return {}, (f"{path} cannot be read, so all keys are as they come: {why}",)
-    if not isinstance(found, dict):
-        return {}, (f"{path} is no object, so all keys are as they come: {WANTED}",)
-    keys = {name: key for name, key in found.items() if isinstance(key, str)}
-    return keys, tuple(f"{path}: the key of {name!r} is no text; {WANTED}" for name in found if name not in keys)

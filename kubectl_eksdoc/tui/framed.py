@@ -14,6 +14,9 @@ from time import monotonic
 from typing import IO, Any, ClassVar, cast
 
 from textual.app import App
+from textual.css.styles import RulesMap
+from textual.css.stylesheet import Stylesheet
+from textual.dom import DOMNode
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 from textual.events import Event, Key
@@ -193,6 +196,21 @@ PAINT_S = 0.05
 """So long keys are handled before what they did is painted: the next one waits for it."""
 
 
+_NO_COLOUR = (NoColor(),)  # one: lines that went through it are kept by it
+
+
+class _Stylesheet(Stylesheet):
+    @classmethod
+    def replace_rules(cls, node: DOMNode, rules: RulesMap, animate: bool = False) -> None:
+        """Textual sets all forty again when one or two differ, as they do where the focus moves."""
+        base = node.styles.base
+        for name in base._rules.keys() | rules.keys():
+            value = rules.get(name)
+            if value != base._rules.get(name):
+                setattr(base, name, value)
+        node.notify_style_update()
+
+
 class FramedApp(App[int]):
     """`only_ascii`: no other sign is drawn; `plain`: no colour is."""
 
@@ -212,13 +230,13 @@ class FramedApp(App[int]):
             self.theme = LIGHT
         else:  # Textual's own is dark, too; the usual way would parse all styles twice before the first paint
             self.set_reactive(FramedApp.theme, DARK)
-            self.stylesheet.set_variables(self.get_css_variables())
+        self.stylesheet = _Stylesheet(variables=self.get_css_variables())
         self.set_class(plain, "-plain")
         self.set_class(ascii, "-ascii")
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Where no colours are wanted there are none: by itself Textual makes them greys."""
-        return [NoColor()] if self._plain else super().get_line_filters()
+        return _NO_COLOUR if self._plain else super().get_line_filters()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """For Textual's own themes, which do not know them."""

@@ -377,6 +377,7 @@ class PlanScreen(LearningScreen):
 
     @on(LineTable.Moved)
     def _moved(self, event: LineTable.Moved) -> None:
+        event.stop()
         page = self._of(self.page)
         if page in event.table.ancestors:
             page.moved(event.table, event.key, self.model)

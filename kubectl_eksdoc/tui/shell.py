@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from textual.app import ComposeResult
-from textual.screen import Screen
-from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Input
 
 from kubectl_eksdoc.render.identity import is_production
@@ -27,6 +25,7 @@ from kubectl_eksdoc.tui.pages import (
     WhatIfPage,
 )
 from kubectl_eksdoc.tui.widgets.foot import FootBar, HeadLine
+from kubectl_eksdoc.tui.widgets.paint import PaintedScreen
 from kubectl_eksdoc.tui.widgets.panel import AskLine
 from kubectl_eksdoc.tui.words import FittingText
 
@@ -41,7 +40,7 @@ _PAGES: dict[ScreenPage, type[PageOf]] = {
 }
 
 
-class Shell(Screen[None]):
+class Shell(PaintedScreen):
     """Mutable: the model as it is now, the page that is shown, those that were shown before it, and `after` it: from
     which one went back."""
 
@@ -174,12 +173,6 @@ class Shell(Screen[None]):
         self.set_focus(table, scroll_visible=False)  # at once: else the page is painted without it, and again
         if node is not None:
             table.go_to(node)
-
-    def set_focus(self, widget: Widget | None, scroll_visible: bool = True, from_app_focus: bool = False) -> None:
-        """Textual paints the whole screen when the focus moves; what changes by it paints itself."""
-        whole = self._repaint_required
-        super().set_focus(widget, scroll_visible, from_app_focus)
-        self._repaint_required = whole
 
     @property
     def _node(self) -> str | None:

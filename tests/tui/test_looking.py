@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets.pods import text_of
+from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from tests.tui.pilots import NARROW, drive, lines, press
 
 Demo = Pilot[int]
@@ -159,5 +160,27 @@ def test_labels_filter_as_they_do_on_the_command_line() -> None:
         assert "a comma or the end is expected" in told
         await press(pilot, "enter", "m", "f")
         assert screen.model.choice.ask.marked == {f"blue-{n}" for n in range(1, 9)}, "nothing is shown, nothing marked"
+
+    drive(look)
+
+
+def test_a_click_moves_the_cursor_to_that_row_and_a_double_click_opens_it() -> None:
+    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
+        nodes, budgets = screen.query_one("#nodes", LineTable), screen.query_one("#budgets", LineTable)
+        row = next(at for at, line in enumerate(lines(pilot.app)) if "blue-4 " in line)
+        await pilot.click(offset=(9, row))
+        assert nodes.key == "blue-4"
+        for y in (nodes.region.y, nodes.region.y + 1, nodes.region.bottom - 2):  # frame, titles, nothing
+            await pilot.click(offset=(9, y))
+            assert nodes.key == "blue-4"
+        budgets.to_end()
+        await pilot.pause()
+        last_but_one = budgets.sheet.keys[-2]
+        row = budgets.region.bottom - 3
+        await pilot.click(offset=(9, row))
+        assert budgets.key == last_but_one and screen.page is ScreenPage.PLAN
+        await pilot.click(offset=(9, row), times=2)
+        assert screen.page is ScreenPage.HEADROOM and screen._of(screen.page).table.key == last_but_one
+        assert not screen.selections
 
     drive(look)

@@ -9,7 +9,6 @@ from typing import ClassVar, Protocol
 
 from textual import on
 from textual.app import ComposeResult
-from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Input
 
 from kubectl_eksdoc.drain.run.chronicle import ENDS
@@ -26,6 +25,7 @@ from kubectl_eksdoc.tui.run.pages import LivePage, LogPage, RunPage, StopChoice,
 from kubectl_eksdoc.tui.run.state import RunState
 from kubectl_eksdoc.tui.widgets.foot import FootBar, HeadLine, look_of
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
+from kubectl_eksdoc.tui.widgets.paint import PaintedScreen
 from kubectl_eksdoc.tui.widgets.panel import AskLine
 
 # The keys of a run: none of them is Enter, and none that stops or gives back does so without asking.
@@ -115,7 +115,7 @@ class _NextStep(Protocol):
         ...
 
 
-class RunScreen(Screen[None]):
+class RunScreen(PaintedScreen):
     """Mutable: which page is seen. The run goes on whether it is or not."""
 
     CSS_PATH = SCREENS_CSS

@@ -11,14 +11,17 @@ from dataclasses import dataclass, replace
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
+from textual import events
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
 from kubectl_eksdoc.render.text import Cell, Look, Tone, shown
 from kubectl_eksdoc.tui.sheets.pods import EMPTY, Sheet, text_of, wrapped
 from kubectl_eksdoc.tui.widgets.foot import look_of
+from kubectl_eksdoc.tui.widgets.paint import FramedLines, thumb
 from kubectl_eksdoc.tui.widgets.panel import GAP, ColumnLayout, Titled, laid, laid_wide, where_it_differs
 
 _MARK = 2
@@ -68,13 +71,14 @@ class LineTable(ScrollView, Titled, can_focus=True):
 
     @dataclass
     class Opened(Message):
-        """Enter, or a click on the row of the cursor."""
+        """Enter, or a double click."""
 
         table: LineTable
         key: str
 
     def __init__(self, *, marks: bool = False, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
+        self._styles_cache = FramedLines()
         self.sheet = EMPTY
         self.marked: Collection[str] = frozenset()
         self.wide = False
@@ -84,6 +88,7 @@ class LineTable(ScrollView, Titled, can_focus=True):
         self._look: Look | None = None
         self._window = (0, 0)  # while it is drawn: its width, and the first row that is seen
         self._laid: ColumnLayout | None = None
+        self._styled: object = None  # what these and the rows were made for
         self._styles: dict[str, Style] = {}
         self._drawn: dict[tuple[int, int], Strip] = {}  # by place and width: what of the rows need not be made anew
 
@@ -154,15 +159,7 @@ class LineTable(ScrollView, Titled, can_focus=True):
         self._to(place if place >= 0 else len(self.sheet.keys) - 1)
 
     def action_page(self, pages: float) -> None:
-        by = int((self._seen.height - 1) * pages)
-        self._to(self._cursor + by)
-        self.call_after_refresh(self._draw_ahead, by)
-
-    def _draw_ahead(self, by: int) -> None:
-        """Whoever turns one page mostly turns the next one: its rows are made while this one is read."""
-        width, top = self._seen.width, int(self.scroll_offset.y) + by
-        for place in range(max(top, 0), min(top + self.room, len(self.sheet.keys))):
-            self._drawn_at(place, width)
+        self._to(self._cursor + int((self._seen.height - 1) * pages))
 
     def action_sideways(self, by: int) -> None:
         self._across = max(min(self._across + by * _STEP, self._most_across), 0)
@@ -177,27 +174,40 @@ class LineTable(ScrollView, Titled, can_focus=True):
         if self.key is not None:
             self.post_message(self.Opened(self, self.key))
 
-    def on_click(self, event: object) -> None:
-        y = getattr(event, "y", 0)
-        place = int(self.scroll_offset.y) + y - 1
-        if y and 0 <= place < len(self.sheet.keys):
-            self._to(place)
+    def on_click(self, event: events.Click) -> None:
+        at = event.get_content_offset(self)
+        if at is not None and 0 < at.y <= len(self.sheet.keys) - int(self.scroll_offset.y):
+            self._to(int(self.scroll_offset.y) + at.y - 1)
+            if event.chain == 2:
+                self.action_open()
 
     def on_resize(self) -> None:
-        self._laid = None
-        self._drawn.clear()
+        if any(width != self._seen.width for _, width in self._drawn):
+            self._drawn.clear()
         self.virtual_size = Size(self._seen.width, len(self.sheet.keys) + 1)
         self._follow()
 
     def notify_style_update(self) -> None:
+        """Mostly only the frame looks otherwise than it did."""
         super().notify_style_update()
-        self._styles.clear()
-        self._drawn.clear()
+        app = self.app
+        styled = app.theme, app.has_class("-plain"), self.rich_style, self.has_class("-old")
+        if styled != self._styled:
+            self._styled = styled
+            self._styles.clear()
+            self._drawn.clear()
 
     def watch_has_focus(self, has_focus: bool) -> None:
         """The row of the cursor looks otherwise."""
-        self._drawn.clear()
+        self._refresh_row(self._cursor)
         super().watch_has_focus(has_focus)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Textual draws the bar anew for each row, though among thousands its thumb stays where it is."""
+        bar = self.vertical_scrollbar
+        if thumb(bar, old_value) == thumb(bar, new_value):
+            bar.set_reactive(ScrollBar.position, new_value)
+        super().watch_scroll_y(old_value, new_value)
 
     def _to(self, place: int) -> None:
         before = self._cursor

@@ -1,0 +1,104 @@
+"""How screens are painted. Whatever changes, Textual asks each part of the screen for all of its lines and frames each
+anew; here only lines that are painted are asked for, and what scrolls is framed once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from rich.segment import Segment
+from textual._compositor import Compositor
+from textual._styles_cache import StylesCache
+from textual.geometry import Region, Size
+from textual.screen import Screen
+from textual.scrollbar import ScrollBar
+from textual.strip import Strip
+from textual.widget import Widget
+
+_MOST_FRAMED = 100
+
+
+class Painter(Compositor):
+    """From the front to the back, until every line is full."""
+
+    def render_update(self, *args: Any, **more: Any) -> Any:
+        """What is known to differ is painted at once; Textual paints it a moment later, when its message comes."""
+        self.update_widgets(set(self.visible_widgets))
+        return super().render_update(*args, **more)
+
+    def _render_chops(self, crop: Region, is_rendered_line: Callable[[int], bool]) -> Sequence[Mapping[int, Strip]]:
+        cuts = self.cuts
+        painted: list[dict[int, Strip | None]] = [dict.fromkeys(line[:-1]) for line in cuts]
+        empty = {y: len(painted[y]) for y in crop.line_range if is_rendered_line(y)}
+        for widget, (region, clip) in self.visible_widgets.items():
+            seen = region.intersection(clip)
+            rows = [y for y in seen.line_range if empty.get(y)]
+            if not rows:
+                continue
+            top, (first, last) = rows[0], seen.column_span
+            lines = widget.render_lines(Region(seen.x - region.x, top - region.y, seen.width, rows[-1] - top + 1))
+            for y in rows:
+                line, places = painted[y], [cut for cut in cuts[y] if first <= cut <= last]
+                parts = lines[y - top].divide([cut - first for cut in places[1:]])
+                for at, part in zip(places, parts, strict=False):
+                    if line[at] is None:
+                        line[at] = part
+                        empty[y] -= 1
+        return cast("Sequence[Mapping[int, Strip]]", painted)
+
+
+class PaintedScreen(Screen[None]):
+    """Mutable: what of it is to be painted."""
+
+    ALLOW_SELECT = False  # lines of tables cannot be: a double click would select the head and the foot instead
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._compositor = Painter()
+
+    def set_focus(self, widget: Widget | None, scroll_visible: bool = True, from_app_focus: bool = False) -> None:
+        """Textual paints the whole screen when the focus moves; what changes by it paints itself."""
+        whole, regions = self._repaint_required, self._repaint_regions.copy()
+        super().set_focus(widget, scroll_visible, from_app_focus)
+        self._repaint_required, self._repaint_regions = whole, regions
+
+
+class FramedLines(StylesCache):
+    """Of a widget whose lines stay the same objects while they read the same, and are not blended with anything.
+    Mutable: those that were framed last, and what `_frame` has at both sides of lines, by their width."""
+
+    _frame: object = None
+
+    def render(self, styles: Any, size: Size, *args: Any, **more: Any) -> list[Strip]:
+        frame = (size, *args[:2], styles.border, more["content_size"], more["padding"])
+        if frame != self._frame:
+            self._frame = frame
+            self._framed: dict[int, tuple[Strip, Strip]] = {}
+            self._sides: dict[int, tuple[list[Segment], list[Segment]]] = {}
+        return super().render(styles, size, *args, **more)
+
+    def render_line(self, styles: Any, y: int, size: Size, content_size: Size, *args: Any) -> Strip:
+        usual: Any = super().render_line
+        padding, base, ground, content, *more = args
+        place = y - styles.gutter.top
+        line = content(place) if 0 <= place < content_size.height else None
+        if line is None or line.cell_length > content_size.width:
+            return cast(Strip, usual(styles, y, size, content_size, *args))
+        if len(self._framed) > _MOST_FRAMED:
+            self._framed.clear()
+        if id(line) not in self._framed:
+            if line.cell_length not in self._sides:
+                made = list(usual(styles, y, size, content_size, padding, base, ground, lambda _: line, *more))
+                before = bool(styles.border_left[0]) + bool(padding.left)
+                self._sides[line.cell_length] = made[:before], made[before + len(line) :]
+            left, right = self._sides[line.cell_length]
+            self._framed[id(line)] = line, Strip([*left, *line, *right], size.width)
+        return self._framed[id(line)][1]
+
+
+def thumb(bar: ScrollBar, position: float) -> int:
+    """Where the thumb begins while the first line that is seen is at `position`, in eighths of a line of the bar."""
+    lines, seen, height = bar.window_virtual_size, bar.window_size, bar.size.height
+    if lines <= seen:
+        return 0
+    return int(8 * (height - max(1, height * seen / lines)) * position / (lines - seen))

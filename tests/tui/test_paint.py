@@ -1,0 +1,115 @@
+"""What is painted piece by piece is what Textual itself would paint at once: every sign and colour."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+from typing import Any
+
+import pytest
+from textual._compositor import Compositor
+from textual.geometry import Region
+from textual.pilot import Pilot
+from textual.screen import Screen
+from textual.strip import Strip
+
+from kubectl_eksdoc.tui.app import EksdocApp
+from tests.examples import one_in
+from tests.tui.pilots import NARROW, WIDE, a_demo, planned
+from tests.tui.shared import with_own
+
+_PART = re.compile(r"\x1b\[(\d+);(\d+)H|\x1b\[([\d;]*)m|(\n)|(.)")
+
+Cells = list[list[tuple[str, str]]]
+
+
+class Terminal(EksdocApp):
+    """Mutable: each cell that was painted, with its colours, and how many were painted since one looked."""
+
+    def __init__(self, size: tuple[int, int]) -> None:
+        super().__init__(a_demo())
+        self.cells: Cells = [[(" ", "")] * size[0] for _ in range(size[1])]
+        self.painted = 0
+
+    def _display(self, screen: Screen[Any], renderable: Any) -> None:
+        if renderable is not None and screen is self.screen:
+            row = column = 0
+            colours = ""
+            for y, x, sgr, line, sign in _PART.findall(renderable.render_segments(self.console)):
+                if y:
+                    row, column = int(y) - 1, int(x) - 1
+                elif sign:
+                    if column < len(self.cells[row]):  # what is being closed has no room for its frames
+                        self.cells[row][column] = sign, colours
+                    column += 1
+                    self.painted += 1
+                elif line:
+                    row += 1
+                else:
+                    colours = "" if sgr == "0" else sgr
+        super()._display(screen, renderable)
+
+
+def by_textual(screen: Screen[Any]) -> Cells:
+    """All of it, made anew by Textual's own painter."""
+    for widget in screen.query("*"):
+        widget._styles_cache.clear()
+    whole: Region = screen.size.region
+    painter = screen._compositor
+    lines = [Strip.join(parts.values()) for parts in Compositor._render_chops(painter, whole, lambda y: True)]
+    made: Cells = []
+    for line in lines:
+        colours, row = "", []
+        for _, _, sgr, _, sign in _PART.findall(line.render(screen.app.console)):
+            if sign:
+                row.append((sign, colours))
+            else:
+                colours = "" if sgr == "0" else sgr
+        made.append(row)
+    return made
+
+
+KEYS = (
+    ("j", "j", "space", "ctrl+f", "j", "ctrl+b", "k", "G", "g"),
+    ("2", "j", "1", "3", "j", "4", "space", "1", "tab", "j", "tab"),
+    ("w", "l", "l", "j", "h", "w", "f", "f", "question_mark", "escape"),
+    ("slash", "b", "l", "escape", "o", "j", "escape", "enter", "j", "escape", "tab", "j", "tab"),
+)
+
+
+@pytest.mark.parametrize(("keys", "size"), one_in(3, list(product(KEYS, (WIDE, NARROW)))))
+def test_pieces_add_up_to_the_whole(keys: tuple[str, ...], size: tuple[int, int]) -> None:
+    app = Terminal(size)
+
+    async def work(pilot: Pilot[int]) -> None:
+        await planned(pilot)
+        for key in keys:
+            await pilot.press(key)
+            await planned(pilot)
+            for _ in range(100):  # whatever is painted later
+                if app.cells == by_textual(app.screen):
+                    break
+                await pilot.pause(0.05)
+            assert app.cells == by_textual(app.screen), key
+
+    with_own(app, size, work)
+
+
+def test_a_key_paints_the_rows_that_differ_and_a_page_of_the_screens_is_painted_once() -> None:
+    app = Terminal(WIDE)
+    columns, rows = WIDE
+
+    async def work(pilot: Pilot[int]) -> None:
+        async def painted(key: str) -> int:
+            app.painted = 0
+            await pilot.press(key)
+            await pilot.pause(0.2)
+            return app.painted
+
+        await planned(pilot)
+        for key in "2121":
+            await painted(key)
+        assert 0 < await painted("j") < 3 * columns
+        assert (rows - 4) * columns < await painted("2") < 1.2 * rows * columns
+
+    with_own(app, WIDE, work)
