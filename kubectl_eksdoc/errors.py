@@ -39,6 +39,11 @@ chained with ``raise ... from``, never shown by themselves.
 from __future__ import annotations
 
 
+def cause_of(error: Exception) -> str:
+    """What the operating system says, or the error itself."""
+    return str(getattr(error, "strerror", "") or error)
+
+
 class EksdocError(Exception):
     """What was attempted on what (`message`), and what to try (`hint`). `answer`: for stdout, what was done before."""
 

@@ -112,6 +112,8 @@ _NO_IMAGE = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNe
 _NO_START = ("CreateContainerConfigError", "CreateContainerError", "RunContainerError", "StartError")
 _LONGEST = 300
 
+INTERRUPTED = Unknown("it was interrupted before the pod had told anything")
+
 
 class ProbeStage(Enum):
     READ = "its log can be read"

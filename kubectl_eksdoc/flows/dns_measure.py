@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from datetime import datetime, timezone
+from functools import partial
 from typing import Any, Protocol
 
 from kubectl_eksdoc.coredns_lameduck.measuring.findings import (
-    INTERRUPTED,
     CorednsAct,
     DnsMeasurement,
     MeasuredZone,
@@ -35,7 +35,7 @@ from kubectl_eksdoc.coredns_lameduck.measuring.plan import (
     pod_manifest,
 )
 from kubectl_eksdoc.errors import ClusterError, Forbidden
-from kubectl_eksdoc.flows.metadata_probe import LOOK_S, ImdsProbeClock, owning
+from kubectl_eksdoc.flows.metadata_probe import LOOK_S, ImdsProbeClock, awaited, owning
 from kubectl_eksdoc.flows.ports import ProbeNamespace
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.coredns import (
@@ -53,7 +53,7 @@ from kubectl_eksdoc.model.coredns import (
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner
-from kubectl_eksdoc.probes import ProbeStage, stand_of, too_late
+from kubectl_eksdoc.probes import INTERRUPTED, ProbeStage, stand_of
 
 # CoreDNS of a cluster, as far as it is looked at and sent away while DNS is asked.
 
@@ -336,13 +336,17 @@ def measured(plan: MeasurePlan, program: bytes, edges: MeasurementEdges) -> DnsM
     Raises:
         Forbidden, ClusterError: not even the first object can be made; nothing is left.
     """
-    manifest, ground = owner_manifest(plan, program), edges.ground
+    manifest, ground, text = owner_manifest(plan, program), edges.ground, asked(plan)
     looking = _Looking(edges.dns, edges.clock, edges.told)
 
     ended: list[tuple[datetime, float]] = []
 
     def body(owner: ProbeOwner) -> tuple[CorednsAct, dict[str, LoadReport | Unknown], float]:
-        running, heard = _running(plan, owner, edges)
+        pods = {pod.name: pod_manifest(pod, plan, text, owner.uid) for pod in plan.pods}
+        now = partial(_now, ground)
+        found = awaited(pods, plan.ident, plan.manner.wait_s, ground, edges.clock, edges.told, now)
+        heard = {name: said for name, said in found.items() if isinstance(said, Unknown)}
+        running = [name for name in found if name not in heard]
         deed = CorednsAct()
         if running and not edges.told():
             edges.tell(f"{len(running)} of {len(plan.pods)} pods ask DNS")
@@ -367,62 +371,15 @@ def measured(plan: MeasurePlan, program: bytes, edges: MeasurementEdges) -> DnsM
     )
 
 
-def _running(
-    plan: MeasurePlan, owner: ProbeOwner, edges: MeasurementEdges
-) -> tuple[list[str], dict[str, LoadReport | Unknown]]:
-    """The pods that run and ask, by name, and of the others why they do not."""
-    text, heard = asked(plan), dict[str, LoadReport | Unknown]()
-    for pod in plan.pods:
-        if edges.told():
-            break
-        refused = edges.ground.make_pod(pod_manifest(pod, plan, text, owner.uid))
-        if isinstance(refused, NotMade) and not refused.maybe:
-            heard[pod.name] = Unknown(f"the pod was refused: {refused.why}", refused.missing)
-    begun_s, running = edges.clock.monotonic(), list[str]()
-    missing = [pod.name for pod in plan.pods if pod.name not in heard]
-    stands: Mapping[str, PodStand] = {}
-    while missing and not edges.told():
-        found = edges.ground.stands(plan.ident)
-        if isinstance(found, Unknown) and found.missing:
-            return running, heard | dict.fromkeys(missing, found)
-        stands = stands if isinstance(found, Unknown) else found
-        waited_s = edges.clock.monotonic() - begun_s
-        for name in list(missing):
-            now = _now(name, stands, edges.ground, waited_s)
-            if now is None:
-                continue
-            missing.remove(name)
-            if isinstance(now, Unknown):
-                heard[name] = now
-            else:
-                running.append(name)
-        if not missing or waited_s >= plan.manner.wait_s:
-            break
-        edges.clock.sleep(LOOK_S)
-    waited_s = edges.clock.monotonic() - begun_s
-    return running, heard | {
-        name: INTERRUPTED if edges.told() else too_late(stands.get(name), waited_s) for name in missing
-    }
-
-
-_APPEARS_S = 5.0
-"""A pod of which it is unknown whether it was made may still come."""
-
-
-def _now(name: str, stands: Mapping[str, PodStand], ground: ProbeNamespace, waited_s: float) -> bool | Unknown | None:
-    """True: it asks; None: it is to be waited for."""
-    stand = stands.get(name)
-    if stand is None and waited_s < _APPEARS_S:
-        return None
+def _now(ground: ProbeNamespace, name: str, stand: PodStand | None) -> bool | Unknown | None:
+    """True: it asks."""
     if stand is not None and stand.running:
         return True
     now = stand_of(stand)
-    if isinstance(now, Unknown):
-        return now
-    if now is ProbeStage.READ:  # it has ended, and should not have
-        found = _log(ground, name)
-        return found if isinstance(found, Unknown) else Unknown("the asker ended before anything had happened")
-    return None
+    if now is not ProbeStage.READ:
+        return now if isinstance(now, Unknown) else None
+    found = _log(ground, name)  # it has ended, and should not have
+    return found if isinstance(found, Unknown) else Unknown("the asker ended before anything had happened")
 
 
 def _log(ground: ProbeNamespace, name: str) -> LoadReport | Unknown:

@@ -6,6 +6,7 @@ What it makes belongs to one object (`flows.metadata_probe`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Protocol, TypeVar
 
 from kubectl_eksdoc.errors import ClusterError, Forbidden
@@ -13,7 +14,6 @@ from kubectl_eksdoc.flows.ports import ProbeNamespace
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.probing.diagnosis import Answers
 from kubectl_eksdoc.imds_probe.probing.result import (
-    INTERRUPTED,
     Probed,
     ProbePlan,
     ProbePod,
@@ -29,7 +29,7 @@ from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.metadata import report_in
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner
-from kubectl_eksdoc.probes import ProbeStage, stand_of, too_late
+from kubectl_eksdoc.probes import INTERRUPTED, ProbeStage, stand_of, too_late
 
 # What every flow does that makes short-lived pods: one object that owns them is made first, and removed at the end,
 # whatever happened between: also after Ctrl-C. Of a process that was killed, the kubelet ends the pods after their
@@ -129,6 +129,49 @@ def removed(owner: ProbeOwner, ground: ProbeNamespace, clock: ImdsProbeClock) ->
         return Cleared(owner.name, (), error.message)
 
 
+_APPEARS_S = 5.0
+"""A pod of which it is unknown whether it was made may still come."""
+
+
+def awaited(
+    pods: Mapping[str, Doc],
+    probe: str,
+    wait_s: float,
+    ground: ProbeNamespace,
+    clock: ImdsProbeClock,
+    told: Callable[[], int],
+    now: Callable[[str, PodStand | None], T | Unknown | None],
+) -> dict[str, T | Unknown]:
+    """Of each of `pods`, which are made, what `now` says (None: it is to be waited for), or why there is nothing."""
+    heard: dict[str, T | Unknown] = {}
+    for name, manifest in pods.items():
+        if told():
+            break
+        refused = ground.make_pod(manifest)
+        if isinstance(refused, NotMade) and not refused.maybe:
+            heard[name] = Unknown(f"the pod was refused: {refused.why}", refused.missing)
+    begun_s, waited_s, stands = clock.monotonic(), 0.0, dict[str, PodStand]()
+    while (missing := [name for name in pods if name not in heard]) and not told():
+        found = ground.stands(probe)
+        waited_s = clock.monotonic() - begun_s
+        if not isinstance(found, Unknown):
+            stands = dict(found)
+            for name in missing:
+                if name in stands or waited_s >= _APPEARS_S:
+                    said = now(name, stands.get(name))
+                    heard |= {} if said is None else {name: said}
+        elif found.missing:
+            return heard | dict.fromkeys(missing, found)
+        if heard.keys() >= pods.keys() or waited_s >= wait_s:
+            break
+        clock.sleep(LOOK_S)
+    return heard | {
+        name: INTERRUPTED if told() else too_late(stands.get(name), clock.monotonic() - begun_s)
+        for name in pods
+        if name not in heard
+    }
+
+
 AT_ONCE = 30
 """So many nodes are probed at a time, with two pods each."""
 
@@ -176,29 +219,19 @@ def probed(
     """
     manifest = owner_manifest(what.probe, what.manner)
 
-    def heard(owner: ProbeOwner) -> dict[str, Answers]:
-        return _heard_all(what, owner, ground, clock, told, tell)
+    def body(owner: ProbeOwner) -> dict[str, Answers]:
+        heard: dict[str, Answers] = {}
+        for wave in _waves(what):
+            if told():
+                break
+            pods = {pod.name: pod_manifest(pod, what.probe, what.manner, owner.uid) for pod in wave}
+            heard |= awaited(pods, what.probe, what.manner.wait_s, ground, clock, told, partial(_read, ground))
+            tell(f"{len(heard)} of {len(what.pods)} pods were heard of")
+        return heard
 
-    answers, cleared = owning(ground, what.probe, manifest, what.stale, clock, tell, heard)
+    answers, cleared = owning(ground, what.probe, manifest, what.stale, clock, tell, body)
     nodes = probed_nodes(what, answers, options or {})
     return Probed(nodes, cleared.owner, cleared.left, cleared.not_removed, told() > 0)
-
-
-def _heard_all(
-    what: ProbePlan,
-    owner: ProbeOwner,
-    ground: ProbeNamespace,
-    clock: ImdsProbeClock,
-    told: Callable[[], int],
-    tell: Callable[[str], object],
-) -> dict[str, Answers]:
-    heard: dict[str, Answers] = {}
-    for wave in _waves(what):
-        if told():
-            break
-        heard |= _heard(wave, what, owner, ground, clock, told)
-        tell(f"{len(heard)} of {len(what.pods)} pods were heard of")
-    return heard
 
 
 def _waves(what: ProbePlan) -> Iterator[list[ProbePod]]:
@@ -208,55 +241,9 @@ def _waves(what: ProbePlan) -> Iterator[list[ProbePod]]:
         yield [pod for pod in what.pods if pod.node in these]
 
 
-def _heard(
-    wave: Sequence[ProbePod],
-    what: ProbePlan,
-    owner: ProbeOwner,
-    ground: ProbeNamespace,
-    clock: ImdsProbeClock,
-    told: Callable[[], int],
-) -> dict[str, Answers]:
-    """Of each pod, by its name, what it printed or why it did not."""
-    heard: dict[str, Answers] = {}
-    for pod in wave:
-        if told():
-            break
-        refused = ground.make_pod(pod_manifest(pod, what.probe, what.manner, owner.uid))
-        if isinstance(refused, NotMade) and not refused.maybe:
-            heard[pod.name] = Unknown(f"the pod was refused: {refused.why}", refused.missing)
-    begun_s, missing = clock.monotonic(), [pod.name for pod in wave if pod.name not in heard]
-    stands: Mapping[str, PodStand] | Unknown = {}
-    while missing and not told():
-        stands = ground.stands(what.probe)
-        if isinstance(stands, Unknown):
-            if stands.missing:
-                return heard | dict.fromkeys(missing, stands)
-        else:
-            heard |= _over(missing, stands, ground, clock.monotonic() - begun_s)
-            missing = [name for name in missing if name not in heard]
-        if not missing or clock.monotonic() - begun_s >= what.manner.wait_s:
-            break
-        clock.sleep(LOOK_S)
-    waited_s = clock.monotonic() - begun_s
-    known = {} if isinstance(stands, Unknown) else stands
-    return heard | {name: INTERRUPTED if told() else too_late(known.get(name), waited_s) for name in missing}
-
-
-_APPEARS_S = 5.0
-"""A pod of which it is unknown whether it was made may still come."""
-
-
-def _over(
-    names: Sequence[str], stands: Mapping[str, PodStand], ground: ProbeNamespace, waited_s: float
-) -> dict[str, Answers]:
-    found: dict[str, Answers] = {}
-    for name in names:
-        if name not in stands and waited_s < _APPEARS_S:
-            continue
-        now = stand_of(stands.get(name))
-        if isinstance(now, Unknown):
-            found[name] = now
-        elif now is ProbeStage.READ:
-            log = ground.log(name)
-            found[name] = log if isinstance(log, Unknown) else report_in(log)
-    return found
+def _read(ground: ProbeNamespace, name: str, stand: PodStand | None) -> Answers | None:
+    now = stand_of(stand)
+    if now is not ProbeStage.READ:
+        return now if isinstance(now, Unknown) else None
+    log = ground.log(name)
+    return log if isinstance(log, Unknown) else report_in(log)

@@ -16,7 +16,7 @@ from datetime import datetime, timezone
 from enum import Enum
 from typing import TYPE_CHECKING, NoReturn, TypeAlias, TypeVar
 
-from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.errors import UsageError, cause_of
 from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.host.archives.archive import standard_input
@@ -365,8 +365,9 @@ class JsonFile:
             with standard_input() if path == "-" else opened(path) as file:
                 content = _all_of(file.read)
         except (OSError, ValueError) as error:  # ValueError: a path that no system takes
-            why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            raise self.error(f"cannot read {called}: {why}", "Check the path and its permissions.") from error
+            raise self.error(
+                f"cannot read {called}: {cause_of(error)}", "Check the path and its permissions."
+            ) from error
         if content.startswith(MAGIC):
             try:
                 content = unpacked(content, LARGEST)
@@ -432,5 +433,4 @@ def read_text(path: str, flag: str, most: int, wanted: str) -> str:
     except UnicodeDecodeError as error:
         raise UsageError(f"{flag} {path} is no text in UTF-8", wanted) from error
     except (OSError, ValueError) as error:  # ValueError: a path that no system takes
-        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise UsageError(f"{flag} {path} cannot be read: {why}", wanted) from error
+        raise UsageError(f"{flag} {path} cannot be read: {cause_of(error)}", wanted) from error

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from kubectl_eksdoc.errors import LocalJournalError
+from kubectl_eksdoc.errors import LocalJournalError, cause_of
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.change_journal import SavedChange
 from kubectl_eksdoc.model.journal import Entries, Entry, RunEvents, is_run_id
@@ -140,8 +140,7 @@ class LineFile:
             self._broken = why
 
     def _failed(self, what: str, error: Exception) -> LocalJournalError:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        return LocalJournalError(f"the journal {self.path} cannot be {what}: {why}", self.HINT)
+        return LocalJournalError(f"the journal {self.path} cannot be {what}: {cause_of(error)}", self.HINT)
 
 
 class JournalFile(LineFile):
@@ -228,8 +227,7 @@ def read_recorded(path: str) -> Entries | RunEvents:
 
 
 def _unreadable(path: Path | str, error: Exception) -> LocalJournalError:
-    why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return LocalJournalError(f"the journal {path} cannot be read: {why}", "Check its permissions.")
+    return LocalJournalError(f"the journal {path} cannot be read: {cause_of(error)}", "Check its permissions.")
 
 
 def runs(folder: Path) -> tuple[str, ...]:

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from kubectl_eksdoc.errors import cause_of
+
 MOST_BYTES = 1 << 20
 
 WANTED = 'write {"mark": "v"}: the name of an action, and its key or several with commas'
@@ -32,8 +34,7 @@ def read_keymap(environ: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, 
             text = file.read(MOST_BYTES)
         found = json.loads(text.decode("utf-8-sig"))
     except (OSError, ValueError, RecursionError) as error:
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        return {}, (f"{path} cannot be read, so all keys are as they come: {why}",)
+        return {}, (f"{path} cannot be read, so all keys are as they come: {cause_of(error)}",)
     if not isinstance(found, dict):
         return {}, (f"{path} is no object, so all keys are as they come: {WANTED}",)
     keys = {name: key for name, key in found.items() if isinstance(key, str)}

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.errors import UsageError, cause_of
 from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.host.archives.archive import standard_input
@@ -120,8 +120,7 @@ def _files(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
         try:
             is_folder = stat.S_ISDIR(os.stat(path).st_mode)
         except (OSError, ValueError) as error:  # ValueError: a path that no system takes
-            why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            raise UsageError(f"-f {path} cannot be opened: {why}", _HINT) from error
+            raise UsageError(f"-f {path} cannot be opened: {cause_of(error)}", _HINT) from error
         if not is_folder:
             yield path, True
             continue
@@ -171,8 +170,7 @@ def _read(path: str, bounds: ManifestLimits) -> ManifestText:
     except UnicodeDecodeError:
         return _unread(path, "it is no text in UTF-8")
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        return _unread(path, f"it cannot be read: {why}")
+        return _unread(path, f"it cannot be read: {cause_of(error)}")
 
 
 def _bytes(path: str, most: int) -> bytes:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from kubectl_eksdoc.bounds import BoundedResponse, current
-from kubectl_eksdoc.errors import ConfigError
+from kubectl_eksdoc.errors import ConfigError, cause_of
 from kubectl_eksdoc.kube.target import Credential, KubeTarget
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def _tls(target: KubeTarget, credential: Credential) -> ssl.SSLContext:
             context.load_default_certs()
             context.load_verify_locations(cafile=certifi.where())
     except OSError as error:  # ssl.SSLError is one
-        raise ConfigError(f"the certificate authority {what} cannot be used: {_reason(error)}") from error
+        raise ConfigError(f"the certificate authority {what} cannot be used: {cause_of(error)}") from error
     _show_certificate(context, target, credential)
     return context
 
@@ -219,13 +219,9 @@ def _show_certificate(context: ssl.SSLContext, target: KubeTarget, credential: C
                         file.write(pem)
             context.load_cert_chain(files[0], files[1], password=_no_password)
     except OSError as error:
-        raise ConfigError(f"the client certificate {what} or its key cannot be used: {_reason(error)}") from error
+        raise ConfigError(f"the client certificate {what} or its key cannot be used: {cause_of(error)}") from error
 
 
 def _no_password() -> str:
     """Called for an encrypted key: an empty answer makes loading fail instead of asking the terminal."""
     return ""
-
-
-def _reason(error: OSError) -> str:
-    return error.strerror or str(error)

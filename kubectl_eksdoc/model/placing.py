@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc, text_at
+from kubectl_eksdoc.model.api_objects import Doc, at, text_at
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.selectors import Labels, Requirement, Selector, is_valid
 
@@ -154,6 +154,30 @@ class NodeTerm:
 def any_matches(terms: Iterable[NodeTerm], name: str, labels: Labels) -> bool:
     """As a node selector does: its terms are alternatives, and without terms it matches no node."""
     return any(term.matches(name, labels) for term in terms)
+
+
+NODE_AFFINITY, REQUIRED = "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"
+NODE_TERMS = "nodeSelectorTerms"
+
+
+def node_terms(affinity: Doc) -> tuple[NodeTerm, ...] | None:
+    """Of the node affinity that it requires, None where it has none; what is of no use is passed over."""
+    required = at(affinity, NODE_AFFINITY, REQUIRED)
+    if required is None:
+        return None
+    found = at(required, NODE_TERMS)
+    terms = [term if isinstance(term, dict) else {} for term in (found if isinstance(found, list) else ())]
+    return tuple(NodeTerm(_asked(term.get("matchExpressions")), _asked(term.get("matchFields"))) for term in terms)
+
+
+def _asked(listed: Any) -> tuple[Requirement, ...]:
+    return tuple(
+        Requirement(
+            str(each.get("key") or ""), str(each.get("operator") or ""), tuple(map(str, each.get("values") or ()))
+        )
+        for each in listed or ()
+        if isinstance(each, dict)
+    )
 
 
 class NodeDemand(NamedTuple):

@@ -13,7 +13,6 @@ from typing import Protocol
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api import statuses
 from kubectl_eksdoc.kubernetes.api.resources import Served, by_name
-from kubectl_eksdoc.kubernetes.api.workload_validation import REQUIRED, Problem, unfit
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
 from kubectl_eksdoc.model.budgets import Budget
@@ -95,8 +94,8 @@ class Registry:
         if not name and meta.get("generateName"):
             name = self._free_name(resource, namespace, str(meta["generateName"]))
         if not name:
-            said = Problem("metadata.name", None, "name or generateName is required", REQUIRED)
-            raise unfit(served, "", [said])
+            said = "Required value: name or generateName is required"
+            raise statuses.invalid(served, "", [statuses.StatusCause("FieldValueRequired", said, "metadata.name")])
         self.check_namespace(resource, namespace, name)
         for unset in ("resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"):
             meta.pop(unset, None)

@@ -7,7 +7,7 @@ import argparse
 from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.parser import add_flag, add_text
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
-from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.errors import UsageError, cause_of
 from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.model import quantities
 from kubectl_eksdoc.model.quantities import Version
@@ -64,8 +64,7 @@ def _text(path: str) -> str:
         with opened(path) as file:
             content = file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:  # ValueError: a path that no system takes
-        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise UsageError(f"the Corefile {path} cannot be read: {why}") from error
+        raise UsageError(f"the Corefile {path} cannot be read: {cause_of(error)}") from error
     if len(content) > MOST_BYTES:
         raise UsageError(f"the Corefile {path} is larger than {MOST_BYTES >> 20} MiB")
     return content.decode("utf-8", "replace")

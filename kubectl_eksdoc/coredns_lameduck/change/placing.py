@@ -19,8 +19,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.coredns import LABEL, SYSTEM
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Node, Pod
-from kubectl_eksdoc.model.placing import NodeTerm
-from kubectl_eksdoc.model.selectors import Requirement
+from kubectl_eksdoc.model.placing import NODE_AFFINITY, NODE_TERMS, REQUIRED, node_terms
 
 # The affinity with which CoreDNS stays off Spot nodes, as a whole: the add-on's value replaces every default.
 #
@@ -34,7 +33,6 @@ NOT_SPOT: tuple[Doc, ...] = (
     {"key": "karpenter.sh/capacity-type", "operator": "NotIn", "values": ["spot"]},
     {"key": "eks.amazonaws.com/capacityType", "operator": "NotIn", "values": ["SPOT"]},
 )
-_NODES, _REQUIRED, _TERMS = "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"
 
 
 def without_spot(affinity: Doc) -> Doc:
@@ -57,21 +55,14 @@ def of_schema(default: Any) -> Doc:
     return inner if isinstance(inner, dict) else {}
 
 
-def node_terms(affinity: Doc) -> tuple[NodeTerm, ...] | None:
-    """Of its required node affinity, None where it has none."""
-    if at(affinity, _NODES, _REQUIRED) is None:
-        return None
-    return tuple(NodeTerm(_asked(term, "matchExpressions"), _asked(term, "matchFields")) for term in _terms(affinity))
-
-
 def of_pods(affinity: Doc) -> Doc:
     """What it requires of other pods: what it only prefers keeps no pod from a node."""
-    found = {key: at(affinity, key, _REQUIRED) for key in ("podAffinity", "podAntiAffinity")}
+    found = {key: at(affinity, key, REQUIRED) for key in ("podAffinity", "podAntiAffinity")}
     return {key: value for key, value in found.items() if value}
 
 
 def _terms(affinity: Doc) -> list[Any]:
-    found = at(affinity, _NODES, _REQUIRED, _TERMS)
+    found = at(affinity, NODE_AFFINITY, REQUIRED, NODE_TERMS)
     return found if isinstance(found, list) else []
 
 
@@ -87,22 +78,11 @@ def _less(term: Doc) -> Doc:
 
 
 def _with_terms(affinity: Doc, terms: list[Doc]) -> Doc:
-    nodes = {key: value for key, value in (affinity.get(_NODES) or {}).items() if key != _REQUIRED}
-    required = {_REQUIRED: {**(at(affinity, _NODES, _REQUIRED) or {}), _TERMS: terms}} if terms else {}
-    rest = {key: value for key, value in affinity.items() if key != _NODES}
+    nodes = {key: value for key, value in (affinity.get(NODE_AFFINITY) or {}).items() if key != REQUIRED}
+    required = {REQUIRED: {**(at(affinity, NODE_AFFINITY, REQUIRED) or {}), NODE_TERMS: terms}} if terms else {}
+    rest = {key: value for key, value in affinity.items() if key != NODE_AFFINITY}
     made = {**nodes, **required}
-    return {**rest, _NODES: made} if made else rest
-
-
-def _asked(term: Any, key: str) -> tuple[Requirement, ...]:
-    return tuple(_requirements(term.get(key) or ())) if isinstance(term, dict) else ()
-
-
-def _requirements(listed: Any) -> Iterator[Requirement]:
-    for each in listed:
-        if isinstance(each, dict):
-            values = tuple(map(str, each.get("values") or ()))
-            yield Requirement(str(each.get("key") or ""), str(each.get("operator") or ""), values)
+    return {**rest, NODE_AFFINITY: made} if made else rest
 
 
 # Whether CoreDNS' pods find nodes under another affinity: by the scheduler's own rules, before anything is sent.

@@ -130,9 +130,6 @@ class DnsMeasurement:
         return tuple(each for each in self.moments if each.what is What.TOLD)
 
 
-INTERRUPTED = Unknown("it was interrupted before the pod had told anything")
-
-
 def offset_s(moment: MeasurementEvent, report: LoadReport) -> float:
     """Of the report's seconds; the clocks of nodes and API server are both kept by AWS."""
     return (moment.at - report.began).total_seconds()

@@ -10,7 +10,7 @@ Source: apiserver pkg/endpoints/handlers/{create,update,patch}.go; strategies' G
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS, schema_in
@@ -28,6 +28,7 @@ from kubectl_eksdoc.kubernetes.api.statuses import (
     Details,
     StatusCause,
     bad_request,
+    invalid,
 )
 from kubectl_eksdoc.kubernetes.api.types import Schema, schema_of, schema_of_custom
 from kubectl_eksdoc.kubernetes.api.workload_validation import (
@@ -36,7 +37,6 @@ from kubectl_eksdoc.kubernetes.api.workload_validation import (
     REQUIRED,
     TOO_LONG,
     Problem,
-    unfit,
 )
 from kubectl_eksdoc.kubernetes.ownership.applying import ApplyRefused, Conflicts, apply
 from kubectl_eksdoc.kubernetes.ownership.comparing import NONE, FieldSet
@@ -205,6 +205,15 @@ def check_deletion(dry_run: Sequence[str], propagation: str | None, orphan: bool
     if propagation not in (None, "Foreground", "Background", "Orphan"):
         found.append(_unsupported("propagationPolicy", propagation, ("Foreground", "Background", "Orphan", "nil")))
     _refuse("DeleteOptions", found)
+
+
+def unfit(of: Resource, name: str, problems: Iterable[Problem]) -> ApiRefusal:
+    """422, with a cause for each."""
+    return invalid(
+        of,
+        name,
+        [StatusCause(e.reason, e.worded(json.dumps(e.found, separators=(",", ":"))), e.field) for e in problems],
+    )
 
 
 def _refuse(kind: str, found: Sequence[Problem]) -> None:

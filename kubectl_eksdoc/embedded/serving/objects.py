@@ -22,6 +22,7 @@ from kubectl_eksdoc.embedded.serving.bodies import (
     delete_options,
     deletion_status,
     object_of,
+    unfit,
 )
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.embedded.serving.reading import page_of
@@ -39,7 +40,7 @@ from kubectl_eksdoc.kubernetes.api.statuses import (
     modified,
     not_found,
 )
-from kubectl_eksdoc.kubernetes.api.workload_validation import negative, unfit
+from kubectl_eksdoc.kubernetes.api.workload_validation import negative
 from kubectl_eksdoc.kubernetes.evictions import EvictionAnswer, EvictionCause, EvictionRequest
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.model.kinds import NAMESPACES, Resource

@@ -12,13 +12,13 @@ from dataclasses import replace
 from functools import cache
 
 from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS, missing
-from kubectl_eksdoc.embedded.serving.bodies import check_shape
+from kubectl_eksdoc.embedded.serving.bodies import check_shape, unfit
 from kubectl_eksdoc.embedded.serving.targets import ServedTarget
 from kubectl_eksdoc.kubernetes.api import shapes, statuses, workload_validation
 from kubectl_eksdoc.kubernetes.api.statuses import (
     bad_request,
 )
-from kubectl_eksdoc.kubernetes.api.workload_validation import REQUIRED, Problem, budget_problems, unfit
+from kubectl_eksdoc.kubernetes.api.workload_validation import REQUIRED, Problem, budget_problems
 from kubectl_eksdoc.kubernetes.guards import refusal
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at

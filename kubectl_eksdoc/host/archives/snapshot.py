@@ -19,7 +19,7 @@ from dataclasses import replace
 from tempfile import TemporaryFile
 from typing import IO
 
-from kubectl_eksdoc.errors import SnapshotError
+from kubectl_eksdoc.errors import SnapshotError, cause_of
 from kubectl_eksdoc.host.archives.archive import BOUNDS, ArchiveLimits, ArchivePart, BadArchive, parts, whole
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Source
@@ -212,7 +212,7 @@ def file_in(path: str, scene: str, stem: str) -> bytes | None:
             if part.stem == stem and _folder_of(part) == folder(scene):
                 return whole(part)
     except (BadArchive, OSError) as error:
-        raise SnapshotError(f"cannot read the snapshot {path}: {_why(error)}", _HINT) from error
+        raise SnapshotError(f"cannot read the snapshot {path}: {cause_of(error)}", _HINT) from error
     return None
 
 
@@ -249,7 +249,7 @@ class SnapshotFileReader:
                     counts[resource] += collector.add_page(resource, whole(part), part.name).count
                     self._progress(resource.plural, counts[resource])
         except (BadArchive, BadObject, OSError) as error:
-            raise self._unread(_why(error)) from error
+            raise self._unread(cause_of(error)) from error
         for resource, count in counts.items():
             collector.mark(resource, *self._state(resource, count))
         # Whoever does not read namespaces does not know the cluster's uid, live or not.
@@ -269,10 +269,6 @@ class SnapshotFileReader:
 
     def _unread(self, why: str) -> SnapshotError:
         return SnapshotError(f"cannot read the snapshot {self._path}: {why}", _HINT)
-
-
-def _why(error: Exception) -> str:
-    return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
 
 
 def _folder_of(part: ArchivePart) -> str:

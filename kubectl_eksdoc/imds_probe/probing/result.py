@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.metadata import CONTAINER, PROBE_LABEL, AddressFamily, Network
 from kubectl_eksdoc.model.nodes import LAUNCH_TEMPLATE, Node, NodeOwner
 from kubectl_eksdoc.model.placing import ProbeOwner
-from kubectl_eksdoc.probes import ProbePurpose, left_finding, owner, pod
+from kubectl_eksdoc.probes import INTERRUPTED, ProbePurpose, left_finding, owner, pod
 
 # The pods of a probe, as they are sent to the cluster, and the object that owns them.
 
@@ -316,9 +316,6 @@ class Probed:
     left: tuple[str, ...] = ()
     not_removed: str = ""
     interrupted: bool = False
-
-
-INTERRUPTED = Unknown("it was interrupted before the pod had told anything")
 
 
 def probed_nodes(

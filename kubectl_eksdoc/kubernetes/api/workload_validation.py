@@ -9,16 +9,13 @@ pkg/apis/core/validation/validation.go (ValidateReplicationControllerSpec), Kube
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, StatusCause, invalid
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.selectors import from_document
 
 Path = tuple[str, ...]
@@ -57,15 +54,6 @@ class Problem:
         """With what was found, as JSON has it."""
         found = "" if self.reason in (FORBIDDEN, REQUIRED, TOO_LONG) else shown
         return ": ".join(filter(None, (_WORDS[self.reason], found, self.said)))
-
-
-def unfit(of: Resource, name: str, problems: Iterable[Problem]) -> ApiRefusal:
-    """422, with a cause for each."""
-    return invalid(
-        of,
-        name,
-        [StatusCause(e.reason, e.worded(json.dumps(e.found, separators=(",", ":"))), e.field) for e in problems],
-    )
 
 
 _ROLLED: tuple[Path, ...] = (("spec", "replicas"), ("spec", "minReadySeconds"), ("spec", "revisionHistoryLimit"))
@@ -163,7 +151,7 @@ def budget_problems(spec: Doc) -> Iterator[Problem]:
         if (amount := spec.get(name)) is not None and (said := _against(amount)):
             yield Problem(f"spec.{name}", amount, said)
     if policy is not None and policy not in _POLICIES:
-        said = f"supported values: {', '.join(map(json.dumps, _POLICIES))}"
+        said = 'supported values: "AlwaysAllow", "IfHealthyBudget"'
         yield Problem("spec.unhealthyPodEvictionPolicy", policy, said, NOT_SUPPORTED)
 
 

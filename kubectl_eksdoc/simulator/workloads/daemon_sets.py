@@ -14,8 +14,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.model.nodes import UNSCHEDULABLE_TAINT
-from kubectl_eksdoc.model.placing import NODE_NAME_FIELD, NodeDemand, NodeTerm
-from kubectl_eksdoc.model.selectors import Requirement
+from kubectl_eksdoc.model.placing import NODE_AFFINITY, NODE_NAME_FIELD, NODE_TERMS, REQUIRED, NodeDemand, node_terms
 from kubectl_eksdoc.simulator.disruptions import NOT_READY, UNREACHABLE
 from kubectl_eksdoc.simulator.registry import Registry
 from kubectl_eksdoc.simulator.store import NODES, PODS, Key, StoreChange, StoreChangeKind, StoredItem
@@ -36,8 +35,6 @@ from kubectl_eksdoc.simulator.workloads.templates import (
 # ReplaceDaemonSetPodNodeNameNodeAffinity, GetTargetNodeName), Kubernetes v1.36.
 
 
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-
 _TOLERATED = (
     (NOT_READY, NO_EXECUTE),
     (UNREACHABLE, NO_EXECUTE),
@@ -56,23 +53,14 @@ class _Place(NamedTuple):
     kept: bool
 
 
-class _Places:
-    """Mutable: remembers what it decided for a template and a node, until one of them changes."""
-
-    def __init__(self) -> None:
-        self._read = OncePerDocument(_Demand)
-
-    def of(self, owner: StoredItem, node: StoredItem) -> _Place:
-        return self._read.of(owner.template).place(node)
-
-
 class _Demand:
     """Of a template. Mutable: it remembers what it decided, by the node's name."""
 
     def __init__(self, template: Doc) -> None:
         spec: Doc = template.get("spec") or {}
         self._name = spec.get("nodeName")
-        self._demand = demand_of(spec)
+        selector = tuple((spec.get("nodeSelector") or {}).items())
+        self._demand = NodeDemand(selector, node_terms(spec.get("affinity") or {}))
         self._tolerations = [*(spec.get("tolerations") or ()), *added_tolerations(spec)]
         self._decided: dict[str, tuple[Doc, Doc | None, _Place]] = {}
 
@@ -91,19 +79,6 @@ class _Demand:
         return _Place(False, all_tolerated(taints_of(node, NO_EXECUTE), self._tolerations))
 
 
-def demand_of(spec: Doc) -> NodeDemand:
-    """The nodes that a pod's spec asks for."""
-    selector = tuple(sorted((spec.get("nodeSelector") or {}).items()))
-    required = at(spec, "affinity", "nodeAffinity", REQUIRED)
-    if required is None:
-        return NodeDemand(selector)
-    terms = tuple(
-        NodeTerm(_requirements(each.get("matchExpressions")), _requirements(each.get("matchFields")))
-        for each in required.get("nodeSelectorTerms") or ()
-    )
-    return NodeDemand(selector, terms)
-
-
 def added_tolerations(spec: Doc) -> list[Doc]:
     """Those that every pod of a DaemonSet gets besides its own."""
     held = spec.get("tolerations") or ()
@@ -115,24 +90,18 @@ def added_tolerations(spec: Doc) -> list[Doc]:
 def for_node(spec: Doc, node: str) -> Doc:
     """`spec` with a node affinity that lets the scheduler take only `node`; its own required terms are replaced."""
     fields = [{"key": NODE_NAME_FIELD, "operator": "In", "values": [node]}]
-    return with_value(spec, ("affinity", "nodeAffinity", REQUIRED), {"nodeSelectorTerms": [{"matchFields": fields}]})
+    return with_value(spec, ("affinity", NODE_AFFINITY, REQUIRED), {NODE_TERMS: [{"matchFields": fields}]})
 
 
 def target_of(pod: StoredItem) -> str:
     """The node that the pod is on, or is for; "" where it does not say."""
     if pod.node:
         return pod.node
-    for term in at(pod.spec, "affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms") or ():
+    for term in at(pod.spec, "affinity", NODE_AFFINITY, REQUIRED, NODE_TERMS) or ():
         for field in term.get("matchFields") or ():
             if (field.get("key"), field.get("operator")) == (NODE_NAME_FIELD, "In") and len(field["values"]) == 1:
                 return str(field["values"][0])
     return ""
-
-
-def _requirements(given: list[Doc] | None) -> tuple[Requirement, ...]:
-    return tuple(
-        Requirement(each["key"], each.get("operator", ""), tuple(each.get("values") or ())) for each in given or ()
-    )
 
 
 # Which pods of a DaemonSet a rolling update deletes, and where it makes new ones beside the old.
@@ -238,7 +207,7 @@ class DaemonSets(ObjectController):
     def __init__(self, registry: Registry, index: Index) -> None:
         super().__init__(registry, index)
         self._owners = Owners(registry, index, kinds.DAEMON_SETS)
-        self._places = _Places()
+        self._demands = OncePerDocument(_Demand)
         self._templates = PodTemplates(registry.store)
         self._tolerant = OncePerDocument(_tolerant)
         self._revisions = Revisions(registry, index, kinds.DAEMON_SETS)
@@ -256,7 +225,7 @@ class DaemonSets(ObjectController):
         latest = self._revisions.latest(item, held, _known_hash(item, own))
         by_node = _by_node(own)
         nodes = list(self._registry.store.list(NODES))
-        wanting = sum(self._places.of(item, node).wanted for node in nodes)
+        wanting = sum(self._place(item, node).wanted for node in nodes)
         rollout = rollout_of(item, hash_in(latest), wanting, self._registry.time)
         if not item.leaving:
             self._manage(item, by_node, nodes, rollout)
@@ -266,13 +235,16 @@ class DaemonSets(ObjectController):
         self._revisions.truncate(item, held, {each.key[1] for each in held if hash_in(each) in live or each is latest})
         return self._counted(item, by_node, nodes, rollout)
 
+    def _place(self, item: StoredItem, node: StoredItem) -> _Place:
+        return self._demands.of(item.template).place(node)
+
     def _concerned(self, change: StoreChange) -> Iterable[Key]:
         """Sets for which the node is another place than before."""
         for item in self._registry.store.list(DAEMON_SETS):
             before = change.before
             if change.what is StoreChangeKind.MODIFIED and before is not None:
-                was = self._places.of(item, before)
-                if self._places.of(item, change.item) == was:
+                was = self._place(item, before)
+                if self._place(item, change.item) == was:
                     continue
             yield item.key
 
@@ -284,7 +256,7 @@ class DaemonSets(ObjectController):
         for node in nodes:
             name = node.key[1]
             names.add(name)
-            place, there = self._places.of(item, node), by_node.get(name, [])
+            place, there = self._place(item, node), by_node.get(name, [])
             if place.wanted and not there:
                 missing.append(name)
             elif place.kept:
@@ -299,7 +271,7 @@ class DaemonSets(ObjectController):
     def _update(self, item: StoredItem, rollout: _Rollout) -> None:
         """One step of a rolling update, from what there is now."""
         by_node = _by_node(self._index.controlled(item.uid, PODS))
-        wanting = [node.key[1] for node in self._registry.store.list(NODES) if self._places.of(item, node).wanted]
+        wanting = [node.key[1] for node in self._registry.store.list(NODES) if self._place(item, node).wanted]
         if any(not rollout.is_new(pod) for own in by_node.values() for pod in own):
             gone, beside = rollout.steps({name: by_node.get(name, []) for name in wanting})
             self._sync(item, gone, beside, rollout)
@@ -327,7 +299,7 @@ class DaemonSets(ObjectController):
         soon: list[float] = []
         for node in nodes:
             own = by_node.get(node.key[1], [])
-            if not self._places.of(item, node).wanted:
+            if not self._place(item, node).wanted:
                 misplaced += bool(own)
                 continue
             wanted += 1

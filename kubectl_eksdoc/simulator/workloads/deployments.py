@@ -196,7 +196,6 @@ class Deployments(ObjectController):
         super().__init__(registry, index)
         self._owners = Owners(registry, index, kinds.DEPLOYMENTS)
         self._generations = Generations(registry)
-        self._writing = False
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
         if change.resource == DEPLOYMENTS:
@@ -210,7 +209,7 @@ class Deployments(ObjectController):
         new, old = self._generations.told_apart(item, own)
         limits = limits_of(item)
         if item.leaving:
-            self._write(item, status_of(item, new, old, limits, self._registry.now))
+            self._report(item, status_of(item, new, old, limits, self._registry.now))
             return None
         item = self._with_pause(item)
         if item.spec.get("paused") or self._was_scaled(item, new, old):
@@ -256,7 +255,7 @@ class Deployments(ObjectController):
         new, old = self._resized(limits, sizes, new, old, note=len(sizes) > 1)
         if item.spec.get("paused"):
             self._generations.clean_up(item, old)
-        self._write(item, status_of(item, new, old, limits, self._registry.now))
+        self._report(item, status_of(item, new, old, limits, self._registry.now))
 
     def _roll(
         self, item: StoredItem, new: StoredItem | None, old: list[StoredItem], limits: RolloutLimits
@@ -334,17 +333,5 @@ class Deployments(ObjectController):
         status = status_of(item, new, old, limits, self._registry.now)
         now = self._registry.time
         status = with_progress(item, status, new, old, now, self._registry.now)
-        self._write(item, status)
+        self._report(item, status)
         return looked_at_again_s(item, status, now)
-
-    def _write(self, item: StoredItem, status: Doc) -> None:
-        if status != item.doc.get("status"):
-            self._written(item, {**item.doc, "status": status})
-
-    def _written(self, item: StoredItem, doc: Doc) -> StoredItem:
-        """It need not look again at what it wrote itself."""
-        self._writing = True
-        try:
-            return self._registry.update(item, doc, status=True)
-        finally:
-            self._writing = False

@@ -241,7 +241,6 @@ class EndpointSlices(ObjectController):
         super().__init__(registry, index)
         self._memberships = Memberships()
         self._known: dict[str, dict[str, _Known]] = {}
-        self._writing = False
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
         item = change.item

@@ -244,6 +244,7 @@ class ObjectController:
     def __init__(self, registry: Registry, index: Index) -> None:
         self._registry = registry
         self._index = index
+        self._writing = False
 
     def reconcile(self, key: Key) -> float | None:
         item = self._registry.find(next(iter(self.resources)), key)
@@ -256,7 +257,15 @@ class ObjectController:
     def _report(self, item: StoredItem, status: Doc) -> None:
         """Over the status as it is by now."""
         current = self._registry.get(item.resource, item.key)
-        self._registry.update(current, {**current.doc, "status": status}, status=True)
+        self._written(current, {**current.doc, "status": status})
+
+    def _written(self, item: StoredItem, doc: Doc) -> StoredItem:
+        """With the status of `doc`, at which it need not look again where it wrote that itself (`_writing`)."""
+        self._writing = True
+        try:
+            return self._registry.update(item, doc, status=True)
+        finally:
+            self._writing = False
 
 
 class Owners:

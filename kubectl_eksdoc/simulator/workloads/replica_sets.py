@@ -120,7 +120,6 @@ class ReplicaSets(ObjectController):
         self._kind = kind
         self._owners = Owners(registry, index, kind)
         self._templates = PodTemplates(registry.store)
-        self._writing = False
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
         if change.resource == self._kind.full_name:
@@ -137,21 +136,10 @@ class ReplicaSets(ObjectController):
         )
         terminating = sum(pod.terminating for pod in own)
         status, again_s = self._status(item, active, terminating, refused)
-        self._write(item.key, status)
+        self._report(item, status)
         if refused is not None:
             raise refused
         return again_s
-
-    def _write(self, key: Key, status: Doc) -> None:
-        """It need not look again at what it wrote itself."""
-        current = self._registry.find(self._kind.full_name, key)
-        if current is None or status == current.doc.get("status"):
-            return
-        self._writing = True
-        try:
-            self._registry.update(current, {**current.doc, "status": status}, status=True)
-        finally:
-            self._writing = False
 
     def _manage(self, item: StoredItem, active: list[StoredItem]) -> ApiRefusal | None:
         """Make what is missing or delete the surplus; the refusal that stopped it."""

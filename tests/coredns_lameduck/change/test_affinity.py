@@ -7,9 +7,9 @@ import copy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.coredns_lameduck.change.placing import NOT_SPOT, node_terms, of_schema, with_spot, without_spot
+from kubectl_eksdoc.coredns_lameduck.change.placing import NOT_SPOT, of_schema, with_spot, without_spot
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.placing import NodeDemand
+from kubectl_eksdoc.model.placing import NodeDemand, node_terms
 from tests.addon.stand_in.coredns import AFFINITY
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
