@@ -39,8 +39,9 @@ def _words(arguments: Sequence[str]) -> list[str]:
 @frozen
 class ContainerCommand:
     """With what a container of the pod was started: its arguments, and the names of its variables. `more_variables`:
-    there are others, from a ConfigMap or a Secret (envFrom), whose names are not known. `values`: of the variables in
-    `TOLD_VARIABLES` that have one in the pod's spec. `more_secrets`: access keys may be among the others."""
+    there are others, from a ConfigMap or a Secret (envFrom), whose names are not known. `values`: of the variables
+    `told` in knowledge/kept_keys.json that have one in the pod's spec. `more_secrets`: access keys may be among the
+    others."""
 
     arguments: Sequence[str] = ()
     variables: Sequence[str] = ()

@@ -20,7 +20,7 @@ from kubectl_eksdoc.kubernetes.guards import address, addresses_in
 from kubectl_eksdoc.model.coredns import COREFILE
 from kubectl_eksdoc.model.journal import PRIOR, RUN
 from kubectl_eksdoc.model.knowledge import file
-from kubectl_eksdoc.model.nodes import JUDGED_ANNOTATIONS, POD_ENI, REBOOT_IN_PROGRESS, TOLD_VARIABLES
+from kubectl_eksdoc.model.nodes import JUDGED_ANNOTATIONS, POD_ENI, REBOOT_IN_PROGRESS
 from kubectl_eksdoc.model.workloads import REBOOT_LOCK
 
 # A value that is not kept, as something that tells equal ones apart from others, and nothing else.
@@ -220,7 +220,7 @@ def _kept(what: str, *more: str) -> frozenset[str]:
 
 
 ANNOTATIONS = _kept("annotations", *JUDGED_ANNOTATIONS, POD_ENI, RUN, PRIOR, REBOOT_LOCK, REBOOT_IN_PROGRESS)
-VARIABLES = _kept("variables", VARIABLE, *TOLD_VARIABLES)
+VARIABLES = _kept("variables", VARIABLE, *file("kept_keys")["told"])
 FLAGS = _kept("flags", ARGUMENT)
 CONFIG = _kept("config", COREFILE, CONFIG_KEY)
 """Keys of ConfigMaps."""

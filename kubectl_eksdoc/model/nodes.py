@@ -9,7 +9,6 @@ from enum import Enum
 from typing import NamedTuple
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.knowledge import file
 from kubectl_eksdoc.model.placing import NOWHERE_SPECIAL, Placement, Requests
 from kubectl_eksdoc.model.quantities import Version, go_duration
 from kubectl_eksdoc.model.selectors import Labels
@@ -155,10 +154,6 @@ class Node:
 # Containers of single pods: with what they were started, how they fare, and what they printed.
 
 
-TOLD_VARIABLES = frozenset(file("kept_keys")["told"])
-"""The only variables whose values are looked at: any other may be a secret. Of others it is seen if they are empty."""
-
-
 class ContainerRunState(Enum):
     """What the kubelet says of a container."""
 
@@ -174,8 +169,8 @@ class Container:
     `variables`: names. `more_variables`: others come from a ConfigMap or a Secret as a whole (envFrom), and their names
     are not known. `ended_before`: it is not the first one of its name in this pod; `ended_as` is the kubelet's reason
     for the end of the one before, or of this one if it has ended (``OOMKilled``), "" where there was none. `init`: an
-    init container. `values`: of the variables in `TOLD_VARIABLES`, and of empty ones, if the pod has them itself.
-    `more_secrets`: some of the others come from a Secret."""
+    init container. `values`: of the variables `told` in knowledge/kept_keys.json, and of empty ones, if the pod has
+    them itself. `more_secrets`: some of the others come from a Secret."""
 
     name: str
     image: str = ""

@@ -7,9 +7,13 @@ from typing import Any
 
 import msgspec
 
-from kubectl_eksdoc.model.nodes import TOLD_VARIABLES, Container, ContainerRunState
+from kubectl_eksdoc.model.knowledge import file
+from kubectl_eksdoc.model.nodes import Container, ContainerRunState
 from kubectl_eksdoc.objects.single import NoSuchObject
 from kubectl_eksdoc.objects.structs import NO_RAW, Lean
+
+_TOLD_VARIABLES = frozenset(file("kept_keys")["told"])
+"""The only variables whose values are looked at: any other may be a secret. Of others it is seen if they are empty."""
 
 
 class _Variable(Lean):
@@ -99,7 +103,7 @@ def _values(variables: Iterable[_Variable]) -> Iterator[tuple[str, str]]:
         if each.name and not bytes(each.value_from):
             value = msgspec.json.decode(each.value) if bytes(each.value) else ""
             value = value if isinstance(value, str) else ""
-            if each.name in TOLD_VARIABLES or not value:
+            if each.name in _TOLD_VARIABLES or not value:
                 yield each.name, value
 
 

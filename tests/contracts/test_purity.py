@@ -74,6 +74,12 @@ def test_facts_of_core_are_frozen() -> None:
     assert found()[1] == [], "these hold facts that could change"
 
 
+def test_frozen_makes_every_frozen_class() -> None:
+    """The standard library's decorator compiles six methods of each at start; the asker is packed without ours."""
+    own = (path for path in files(PACKAGE) if path.name != "frozen.py" and "asker" not in path.parts)
+    assert [name(path) for path in own if "@dataclass(frozen" in text(path)] == []
+
+
 @pytest.mark.parametrize(
     ("code", "seen"),
     [

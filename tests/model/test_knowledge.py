@@ -171,6 +171,19 @@ def test_no_image_or_label_is_that_of_two() -> None:
         assert [each for each, count in Counter(told).items() if count > 1] == []
 
 
+def test_the_values_of_variables_that_conditions_name_are_read() -> None:
+    """Of others nothing but their names is kept, and a condition on one would never hold."""
+    conditions = (
+        each for program in sections(Program, "software", "metadata") for mode in program.modes for each in mode.when
+    )
+    named = {
+        each.partition("=")[0]
+        for each in conditions
+        if "=" in each and not each.startswith(("-", "!", "kind=", "version"))
+    }
+    assert named and named <= set(file("kept_keys")["told"])
+
+
 def test_values_end_in_objects_of_their_addon() -> None:
     for addon in sections(RenderedAddon, "software", "applied"):
         assert {rule.of for rule in addon.values} <= {f"{each.kind} {each.name}" for each in addon.objects}
