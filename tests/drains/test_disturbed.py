@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, Action, RbacRule, ServedUser
 from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.simulator.plane import ControlPlane
@@ -59,7 +59,7 @@ def untouched(world: Served) -> None:
 # What a user may not do
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AllBut(RbacRule):
     """Everything but these verbs on these resources."""
 

@@ -20,12 +20,12 @@ from kubectl_eksdoc.model.journal import (
     JournalIntent,
     JournalNote,
     Note,
-    RunNote,
     RunStarted,
     RunSummary,
     Timed,
     Verb,
 )
+from kubectl_eksdoc.model.nodes import RunNote
 from kubectl_eksdoc.render.run.events import event
 from kubectl_eksdoc.render.run.status import OthersReport, Past, StatusReport, StatusResult, WithoutJournal
 from kubectl_eksdoc.render.text import Look
