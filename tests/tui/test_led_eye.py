@@ -33,7 +33,7 @@ def test_status_says_in_words_what_keeps_a_node_and_how_much_more_does() -> None
 
 
 def test_a_code_without_words_is_shown_as_it_is() -> None:
-    assert plan.in_brief("pod-emptydir") == "emptyDir data" and plan.in_brief("node-slow") == "node-slow"
+    assert plan.in_brief("pod-emptydir") == "emptyDir data" and plan.in_brief("release-note") == "release-note"
     assert plan.in_brief("no-such-code") == "no-such-code"
     assert set(plan._BUDGET_WORDS) == set(BudgetVerdict)
 
