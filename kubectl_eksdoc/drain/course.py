@@ -51,8 +51,9 @@ class Move(NamedTuple):
     @property
     def slowed(self) -> Move:
         """The same eviction of a slow pod."""
-        stop_s, start_s = max(self.stop_s, self.slow_stop_s), max(self.start_s, self.slow_start_s)
-        return self._replace(stop_s=stop_s, start_s=start_s, slow_stop_s=stop_s, slow_start_s=start_s)
+        uid, limits, stop, start, after, critical, late, turn, waits_for, slow_stop, slow_start, *rest = self
+        stop, start = max(stop, slow_stop), max(start, slow_start)
+        return made(Move, (uid, limits, stop, start, after, critical, late, turn, waits_for, stop, start, *rest))
 
     @property
     def soonest(self) -> Move:

@@ -34,9 +34,10 @@ class Drained:
 def timed(name: str, moves: Sequence[Move], terms: DrainTerms, soonest: bool = False) -> Drained:
     """The node `name` by itself: system-critical pods wait for all others to be gone. `soonest`: of `Move.soonest`."""
     lag, settle = terms.lag_s, terms.settle_s
-    critical = [move for move in moves if move.critical]
-    if soonest and [move for move in moves if move.critical or move.waits_s]:
+    aside = [move for move in moves if move.critical or move.waits_s]
+    if soonest and aside:
         return timed(name, [move.soonest for move in moves], terms)
+    critical = [move for move in aside if move.critical]
     if not critical:
         job = _soonest_job if soonest else _usual_job
         jobs = tuple([job(move, lag, settle) for move in moves])
