@@ -29,7 +29,8 @@ class Move(NamedTuple):
     `waits_for`: the new node its replacement needs, which something adds once the first such replacement is Pending.
     `slow_stop_s` and `slow_start_s` are the same two times of a slow pod, where it may take longer. `waits_s`: so long
     from the activation of its node on it is not asked for. `kin`: pods that stop alike, though nobody knows how long
-    that takes; "" where it is known. What was evicted before the simulation begins has no `uid`.
+    that takes; "" where it is known. `least_start_s`: no start that was seen was faster. What was evicted before the
+    simulation begins has no `uid`.
     """
 
     uid: str
@@ -45,13 +46,21 @@ class Move(NamedTuple):
     slow_start_s: float = 0.0
     waits_s: float = 0.0
     kin: str = ""
+    least_start_s: float = 0.0
 
     @property
     def slowed(self) -> Move:
         """The same eviction of a slow pod."""
-        uid, limits, stop, start, after, critical, late, turn, waits_for, slow_stop, slow_start, waits, kin = self
+        uid, limits, stop, start, after, critical, late, turn, waits_for, slow_stop, slow_start, *rest = self
         stop, start = max(stop, slow_stop), max(start, slow_start)
-        return Move(uid, limits, stop, start, after, critical, late, turn, waits_for, stop, start, waits, kin)
+        return made(Move, (uid, limits, stop, start, after, critical, late, turn, waits_for, stop, start, *rest))
+
+    @property
+    def soonest(self) -> Move:
+        """The same eviction as fast as it can be: the pod stops at once, and what replaces it starts as fast as any did
+        that was seen."""
+        stop_s = self.least_start_s if self.after is Replacement.FIRST else 0.0
+        return Move(self.uid, self.limits, stop_s, self.least_start_s, self.after, self.critical)
 
 
 @frozen

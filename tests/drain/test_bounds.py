@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from math import ceil, inf
 
@@ -89,6 +90,23 @@ def test_no_bound_exceeds_a_simulated_run(made: tuple[Nodes, DrainTerms], waves:
     makespan = simulate(nodes, terms).makespan_s
     for bound in bounds(nodes, terms):
         assert bound.seconds <= makespan + CLOSE
+
+
+@given(drains(), st.lists(st.tuples(st.integers(0, 9), st.sampled_from((0, 0, 5)), st.booleans()), min_size=40))
+def test_bounds_of_any_run_are_those_of_its_evictions_as_fast_as_they_can_be(
+    made: tuple[Nodes, DrainTerms], drawn: list[tuple[int, int, bool]]
+) -> None:
+    nodes, terms = made
+    each = itertools.cycle(drawn)
+
+    def varied(move: Move) -> Move:
+        least_s, waits_s, first = next(each)
+        after = Replacement.FIRST if first else move.after
+        return move._replace(least_start_s=float(least_s), waits_s=float(waits_s), after=after)
+
+    nodes = [(name, [varied(move) for move in moves]) for name, moves in nodes]
+    fastest = [(name, [move.soonest for move in moves]) for name, moves in nodes]
+    assert bounds(nodes, terms, soonest=True) == bounds(fastest, terms)
 
 
 @given(drains(), st.sampled_from(LIMITS))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
+from heapq import nlargest
 from itertools import chain
 from math import inf, sqrt
 from typing import NamedTuple
@@ -53,23 +54,30 @@ class Bound:
 _PLAINEST = {name: place for place, name in enumerate(Scarce)}
 
 
-def bounds(nodes: Nodes, terms: DrainTerms, keep: int = 3, supplies: Iterable[NodeSupply] = ()) -> tuple[Bound, ...]:
+def bounds(
+    nodes: Nodes, terms: DrainTerms, keep: int = 3, supplies: Iterable[NodeSupply] = (), soonest: bool = False
+) -> tuple[Bound, ...]:
     """The `keep` largest bounds of every kind for draining `nodes` (name, pods to evict), largest first.
 
     `terms` must name the slots of every limit of the pods, as for `simulate`; `supplies` are what there is too
-    little of for all nodes at once.
+    little of for all nodes at once. `soonest`: every eviction is as fast as it can be (`Move.soonest`).
     """
-    drained = [timed(node, given, terms) for node, given in nodes]
+    drained = [timed(node, given, terms, soonest) for node, given in nodes]
     found = [*_together(drained, terms, keep), *_waves(drained, terms), *_generations(drained, terms, supplies)]
     return tuple(sorted(found, key=largest_first))
 
 
 def _together(drained: Sequence[Drained], terms: DrainTerms, keep: int) -> list[Bound]:
-    found = sorted(_chains(drained, terms), key=largest_first)[:keep]
-    for kind in (_pods(drained), _nodes(drained), _rate(drained, terms), _room(drained, terms)):
+    found = sorted(_chains(drained, terms, keep), key=largest_first)[:keep]
+    for kind in (_pods(drained, keep), _nodes(drained, keep), _rate(drained, terms), _room(drained, terms)):
         # What never ends does so for a limit's sake, and that is said once.
         found += sorted((bound for bound in kind if bound.seconds < inf), key=largest_first)[:keep]
     return found
+
+
+def _least(seconds: Iterable[float], keep: int) -> float:
+    """Of the `keep` largest that are finite: there are thousands, and only these are put in words."""
+    return min(nlargest(keep, (each for each in seconds if each < inf)), default=inf)
 
 
 def binding(found: Iterable[Bound]) -> Bound:
@@ -94,43 +102,48 @@ def domain_words(domain: str) -> str:
     return f" of {domain}" if domain else ""
 
 
-def _pods(drained: Sequence[Drained]) -> Iterator[Bound]:
-    for node in drained:
-        if node.moves:
-            took = [head + tail for head, _, tail in node.jobs]
-            longest = took.index(max(took))
-            job, move = node.jobs[longest], node.moves[longest]
+def _pods(drained: Sequence[Drained], keep: int) -> Iterator[Bound]:
+    longest_s = [max([head + tail for head, _, tail in node.jobs], default=inf) for node in drained]
+    least_s = _least(longest_s, keep)
+    for node, seconds in zip(drained, longest_s, strict=True):
+        if least_s <= seconds < inf:
+            move = next(m for m, job in zip(node.moves, node.jobs, strict=True) if job.head + job.tail == seconds)
             why = "one pod of {} takes that long, with what must come before and after it on its node"
             relax = "a shorter grace period, or a faster stop, of that pod"
             if move.waits_s:
                 relax = "that it finishes sooner, or a shorter --wait-jobs"
-            yield Bound(Scarce.LONGEST_POD, job.head + job.tail, why.format(node.name), move.uid, relax)
+            yield Bound(Scarce.LONGEST_POD, seconds, why.format(node.name), move.uid, relax)
 
 
-def _chains(drained: Sequence[Drained], terms: DrainTerms) -> Iterator[Bound]:
+def _chains(drained: Sequence[Drained], terms: DrainTerms, keep: int) -> Iterator[Bound]:
     users: dict[str, list[TimedEviction]] = defaultdict(list)
     for node in drained:
         for job, move in zip(node.jobs, node.moves, strict=True):
             for limit in move.limits:
                 users[limit].append(job)
-    for limit, jobs in users.items():
-        slots = terms.slots[limit]
-        if len(jobs) <= slots:
-            continue  # its pods need not wait for each other: the longest of them says as much
-        seconds = chain_s(jobs, slots, apart_s(terms))
-        why = f"{limit} lets {slots} of its {len(jobs)} pods be away at a time"
+    # Where there are no more pods than slots none waits for another: the longest of them says as much.
+    busy = {limit: jobs for limit, jobs in users.items() if len(jobs) > terms.slots[limit]}
+    found = {limit: chain_s(jobs, terms.slots[limit], apart_s(terms)) for limit, jobs in busy.items()}
+    least_s = _least(found.values(), keep)
+    for limit, seconds in found.items():
+        if seconds < least_s:
+            continue
+        slots, pods = terms.slots[limit], len(busy[limit])
+        why = f"{limit} lets {slots} of its {pods} pods be away at a time"
         relax = f"let {slots + 1} pods of {limit} be away at a time, or make their replacements Ready sooner"
         if seconds == inf:
-            why = f"pods that nothing replaces use {limit} up for good before the last of its {len(jobs)} can go"
+            why = f"pods that nothing replaces use {limit} up for good before the last of its {pods} can go"
             relax = f"let more pods of {limit} be away at a time, or give up those that nothing replaces last"
         yield Bound(Scarce.BUDGET_CHAIN, seconds, why, limit, relax)
 
 
-def _nodes(drained: Sequence[Drained]) -> Iterator[Bound]:
+def _nodes(drained: Sequence[Drained], keep: int) -> Iterator[Bound]:
+    least_s = _least([node.seconds for node in drained], keep)
     for node in drained:
-        why = f"{node.name} alone takes that long for its {len(node.moves)} pods"
-        relax = f"let more pods of {node.limit} be away at a time" if node.limit else "faster stops of its pods"
-        yield Bound(Scarce.NODE, node.seconds, why, node.name, relax)
+        if node.seconds >= least_s:
+            why = f"{node.name} alone takes that long for its {len(node.moves)} pods"
+            relax = f"let more pods of {node.limit} be away at a time" if node.limit else "faster stops of its pods"
+            yield Bound(Scarce.NODE, node.seconds, why, node.name, relax)
 
 
 def _rate(drained: Sequence[Drained], terms: DrainTerms) -> Iterator[Bound]:
@@ -254,7 +267,7 @@ def _longest_part_chains(nodes: Nodes, terms: DrainTerms) -> tuple[dict[str, _Ch
     known: dict[tuple[float, float, float, float, bool, bool], tuple[float, float]] = {}
     tail_s = 0.0
     for move in chain.from_iterable([moves for _, moves in nodes]):
-        _, limits, stop_s, start_s, after, _, _, _, waits_for, slow_stop_s, slow_start_s, waits_s, kin = move
+        _, limits, stop_s, start_s, after, _, _, _, waits_for, slow_stop_s, slow_start_s, waits_s, kin, _ = move
         if waits_for or waits_s:
             return None
         if stop_s > tail_s or slow_stop_s > tail_s:

@@ -196,7 +196,7 @@ def estimate(clock: EvictionTimes, course: TimedPlan) -> Estimate | None:
         scarce = tuple(supplies(clock.world, course.work, course.waiting, course.asked))
     in_any_waves = any_waves(clock.world, terms, course.activation)
     found = bounds(moves, in_any_waves, supplies=scarce)
-    least = bounds(run.soonest(), _at_best(in_any_waves, course), keep=1, supplies=scarce)
+    least = bounds(run.certain(), _at_best(in_any_waves, course), keep=1, supplies=scarce, soonest=True)
     named = _named(clock.world, (*found, *least))
     near = bool(found) and p50_s <= GOOD_ENOUGH * found[0].seconds
     tried = MOST_RELAXATIONS if len(course.order.bookings) <= MANY_MOVES else 0
@@ -255,9 +255,13 @@ class _Run:
             for node in course.activation
         ]
 
-    def soonest(self) -> Nodes:
-        tasks = self._course.work.tasks
-        return [(node, self._clock.soonest(tasks[node])) for node in self._course.activation]
+    def certain(self) -> Nodes:
+        """What is evicted in any run: what may finish by itself need not be."""
+        tasks, moves = self._course.work.tasks, self.moves()
+        if not self._clock.world.policy.wait_jobs:
+            return moves
+        waited = {task.pod.uid for node, _ in moves for task in tasks[node] if task.manner.waits_s}
+        return [(node, [move for move in given if move.uid not in waited]) for node, given in moves]
 
     def terms(self, slow: bool) -> DrainTerms:
         order = self._course.order

@@ -226,10 +226,6 @@ NEW_NODE_S = (120.0, 300.0)
 """p50 and p95 from asking for a new instance to its node being Ready. Assumed: nothing that is read tells it."""
 
 
-_NO_MORE = Move("", (), 0.0, 0.0)[6:]
-"""Of a move of which nothing more is known."""
-
-
 class EvictionTimes:
     """What evictions take in `world`; start times are learned from the pods that run now, stop times from earlier
     runs."""
@@ -265,7 +261,7 @@ class EvictionTimes:
         for pod, limits, for_good, late, after, tier, manner in tasks:
             owner = pod.owner
             like = (pod.uid if owner is None else owner.uid, pod.grace_seconds, pod.phase)
-            start_s, slow_start_s, stop_s, slow_stop_s, kin = alike.get(like) or self._times(like, pod)
+            start_s, slow_start_s, stop_s, slow_stop_s, kin, least_s = alike.get(like) or self._times(like, pod)
             if crowded is not None and limits and not crowded.issuperset(limits):
                 limits = tuple([limit for limit in limits if limit in crowded])
             if after is Replacement.NEVER:
@@ -292,23 +288,9 @@ class EvictionTimes:
                 slow_start_s,
                 waits_s,
                 kin,
+                least_s,
             )
             moves.append(made(Move, fields))
-        return moves
-
-    def soonest(self, tasks: Sequence[Task]) -> list[Move]:
-        """The evictions of one node as fast as they can be: a pod stops at once, and what replaces it starts as fast as
-        any did that was seen. What may finish by itself need not be evicted at all."""
-        starts, moves = self._start_times, []
-        for pod, limits, for_good, _, after, tier, manner in tasks:
-            if manner.waits_s:
-                continue
-            owner = pod.owner
-            start_s = (starts.get(owner.uid if owner is not None else "") or self._start(pod)).least_s
-            stop_s = start_s if after is Replacement.FIRST else 0.0
-            if after is Replacement.NEVER:
-                limits = for_good
-            moves.append(made(Move, (pod.uid, limits, stop_s, start_s, after, tier > 0) + _NO_MORE))
         return moves
 
     def times_at(self, pod: Pod, level: float) -> tuple[float, float]:
@@ -333,7 +315,8 @@ class EvictionTimes:
         """Of all evictions that are alike: replicas, mostly."""
         start, seen = self._start(pod), self.stops.of(pod)
         stop_s, slow_stop_s = stop_of(pod, self.world.policy.grace_of(pod), seen)
-        found = self._alike[like] = start.p50_s, start.p95_s, stop_s, slow_stop_s, "" if seen else like[0]
+        times = start.p50_s, start.p95_s, stop_s, slow_stop_s
+        found = self._alike[like] = *times, "" if seen else like[0], start.least_s
         return found
 
     def _start(self, pod: Pod) -> StartTime:
@@ -344,8 +327,8 @@ class EvictionTimes:
         return found
 
 
-_Times = tuple[float, float, float, float, str]
-"""Of a start, of a slow one, of a stop and of a slow one; and the `kin` of the move."""
+_Times = tuple[float, float, float, float, str, float]
+"""Of a start, of a slow one, of a stop and of a slow one; the `kin` of the move, and of the fastest start."""
 
 
 def _begins_at_once(policy: DrainPolicy) -> bool:

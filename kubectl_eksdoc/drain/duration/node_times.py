@@ -11,6 +11,7 @@ from math import inf
 from kubectl_eksdoc.drain.course import DrainTerms, Move, apart_s, hold_s
 from kubectl_eksdoc.drain.duration.timing import TimedEviction, chain_s, paced_s
 from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.kubernetes.replacement import Replacement
 
 Nodes = Sequence[tuple[str, Sequence[Move]]]
 
@@ -30,12 +31,16 @@ class Drained:
     limit: str
 
 
-def timed(name: str, moves: Sequence[Move], terms: DrainTerms) -> Drained:
-    """The node `name` by itself: system-critical pods wait for all others to be gone."""
+def timed(name: str, moves: Sequence[Move], terms: DrainTerms, soonest: bool = False) -> Drained:
+    """The node `name` by itself: system-critical pods wait for all others to be gone. `soonest`: of `Move.soonest`."""
     lag, settle = terms.lag_s, terms.settle_s
-    critical = [move for move in moves if move.critical]
+    aside = [move for move in moves if move.critical or move.waits_s]
+    if soonest and aside:
+        return timed(name, [move.soonest for move in moves], terms)
+    critical = [move for move in aside if move.critical]
     if not critical:
-        jobs = tuple([_job(hold_s(move, lag), move.stop_s + settle, move.waits_s) for move in moves])
+        job = _soonest_job if soonest else _usual_job
+        jobs = tuple([job(move, lag, settle) for move in moves])
         seconds, limit = _tier(jobs, moves, terms)
         return Drained(name, tuple(moves), jobs, seconds or settle, limit)
     ordinary = [move for move in moves if not move.critical]
@@ -54,6 +59,17 @@ def timed(name: str, moves: Sequence[Move], terms: DrainTerms) -> Drained:
     if both > seconds:
         seconds, limit = both, shared
     return Drained(name, tuple(moves), jobs, seconds, limit)
+
+
+def _usual_job(move: Move, lag_s: float, settle_s: float) -> TimedEviction:
+    return _job(hold_s(move, lag_s), move.stop_s + settle_s, move.waits_s)
+
+
+def _soonest_job(move: Move, lag_s: float, settle_s: float) -> TimedEviction:
+    """As `_usual_job` of the `move.soonest`, which is not made for it."""
+    after, start_s = move.after, move.least_start_s
+    hold = inf if after is Replacement.NEVER else start_s + lag_s
+    return _job(hold, start_s + settle_s if after is Replacement.FIRST else settle_s)
 
 
 @lru_cache(maxsize=1 << 14)

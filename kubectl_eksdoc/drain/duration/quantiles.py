@@ -277,9 +277,9 @@ def _luck(move: Move) -> _Luck:
 
 
 def _drawn(move: Move, stop: Time, start: Time, stops: float, starts: float) -> Move:
-    uid, limits, _, _, after, critical, late, turn, waits_for, _, _, waits_s, kin = move
+    uid, limits, _, _, after, critical, late, turn, waits_for, _, _, waits_s, kin, least_s = move
     stop_s, start_s = stop.drawn(stops), start.drawn(starts)
     if after is Replacement.FIRST:
         stop_s = max(stop_s, start_s)
     by_turn = critical, late, turn, waits_for
-    return made(Move, (uid, limits, stop_s, start_s, after, *by_turn, 0.0, 0.0, waits_s, kin))
+    return made(Move, (uid, limits, stop_s, start_s, after, *by_turn, 0.0, 0.0, waits_s, kin, least_s))

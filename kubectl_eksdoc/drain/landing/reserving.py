@@ -266,10 +266,9 @@ class PlacementReservations:
         taken = self._load(pod for pod, _, _ in load.pods if pod.uid in places) if partly else load
         self._room.use(taken.cpu, taken.memory, len(taken.pods))
         self._places |= places
-        if self._in_place_of:
-            came = {self._in_place_of[place] for place in places.values() if place in self._in_place_of}
-            if came:
-                self._needs[node] = tuple(sorted(came))
+        came = self._in_place_of.keys() & set(places.values())
+        if came:
+            self._needs[node] = tuple(sorted([self._in_place_of[name] for name in came]))
         self._admitted.add(node)
         return True
 

@@ -110,7 +110,10 @@ def _concluded(
         found[name] = tuple(
             [
                 _conclude(world, judged, budgets)
-                if judged[2] or not sure or ((guards := judged[3]) and (len(guards) > 1 or guards[0].key in blocking))
+                if judged[2]
+                or not sure
+                or len(judged[3]) > 1
+                or (blocking and judged[3] and judged[3][0].key in blocking)
                 else judged
                 for judged in on
             ]
