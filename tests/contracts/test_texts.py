@@ -20,10 +20,7 @@ _ENGLISH = re.compile(r"[A-Za-z]{2,}[,:;]? |(?<!^) [A-Za-z]{2,}")
 _SCOPES = (ast.FunctionDef, ast.ClassDef)
 
 EXCEPTIONS = {
-    "kubectl_eksdoc/check/checking.py: unknown": "a check asks many questions: each names its own where it asks it",
-    "kubectl_eksdoc/check/checking.py: unread": "as `unknown`",
-    "kubectl_eksdoc/drain/verdicts/said.py: unknown": "as `unknown` of the checks",
-    "kubectl_eksdoc/check/checks/webhooks.py: _stored": "a clause for each of several versions",
+    "kubectl_eksdoc/drain/verdicts/said.py: unknown": "each question is named where it is asked",
     "kubectl_eksdoc/coredns_lameduck/measuring/findings.py: _lost": "a count for each of several transports",
     "kubectl_eksdoc/drain/landing/places.py: _new_nodes": "a count for each of several kinds of nodes",
 }
