@@ -20,9 +20,7 @@ _ENGLISH = re.compile(r"[A-Za-z]{2,}[,:;]? |(?<!^) [A-Za-z]{2,}")
 _SCOPES = (ast.FunctionDef, ast.ClassDef)
 
 EXCEPTIONS = {
-    "kubectl_eksdoc/drain/verdicts/said.py: unknown": "each question is named where it is asked",
     "kubectl_eksdoc/coredns_lameduck/measuring/findings.py: _lost": "a count for each of several transports",
-    "kubectl_eksdoc/drain/landing/places.py: _new_nodes": "a count for each of several kinds of nodes",
 }
 """By file and function, with why."""
 
