@@ -51,8 +51,9 @@ def calls(function: str) -> tuple[tuple[str, ast.Call], ...]:
 def asked(
     maker: str = "Finding.of", kind: str = "TextName", passed: str = "text"
 ) -> tuple[tuple[str, ast.Call, tuple[str, ...], frozenset[str]], ...]:
-    """Calls of `Finding.of`, and of functions with a `TextName` that hand it on, as ``link.fails``: where they stand,
-    the texts that they ask for, and the names of what they are given beside the values of these."""
+    """Calls of `maker`, and of functions with such a `kind` that hand it on, as ``link.fails``: where they stand, the
+    texts that they ask for, and the names of what they are given, or give, beside the values of these. What is `passed`
+    on has that name."""
     found = [(at, call, named(call), OTHERS) for at, call in calls(maker) if ast.unparse(call.args[0]) != passed]
     makers: dict[tuple[str, bool, str], tuple[int, frozenset[str]]] = {}
     for at, node in functions_and_calls():
