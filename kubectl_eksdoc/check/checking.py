@@ -12,9 +12,9 @@ from enum import Enum
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.check_needs import CheckNeed
-from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import ClauseName, Code, CodeName, Finding, Severity, Status, Subject, clause
 from kubectl_eksdoc.model.kinds import ReadState, Resource, Unknown
-from kubectl_eksdoc.model.missing_rights import allow, learned
+from kubectl_eksdoc.model.missing_rights import learned
 
 
 class Area(str, Enum):
@@ -119,26 +119,29 @@ def cluster_of(facts: CheckFacts) -> Subject:
     return Subject("Cluster", facts.name or facts.cluster.identity.name)
 
 
-def unknown(code: CodeName, subject: Subject, what: str, why: Unknown, severity: Severity = Severity.MEDIUM) -> Finding:
-    """`what` is not known, a clause as ``which add-ons there are``. `severity`: how bad it may be."""
-    remedy = (learned(why),)
-    message = f"{what} is not known: {why}"
+def unknown(
+    asked: ClauseName, subject: Subject, why: Unknown, severity: Severity = Severity.MEDIUM, **values: object
+) -> Finding:
+    """What is asked is not known. `severity`: how bad it may be."""
+    what, remedy = clause(asked, **values), (learned(why),)
+    message = clause("/not-known", what=what, why=why)
     missing = why.missing or what.rstrip(",")
-    return Finding(Code.of(code), severity, Status.UNKNOWN, subject, message, (), remedy, missing, lacks=(why,))
+    return Finding(Code.of(asked), severity, Status.UNKNOWN, subject, message, (), remedy, missing, lacks=(why,))
 
 
 def unread(
-    facts: CheckFacts, code: CodeName, what: str, *resources: Resource, severity: Severity = Severity.MEDIUM
+    facts: CheckFacts,
+    asked: ClauseName,
+    *resources: Resource,
+    severity: Severity = Severity.MEDIUM,
+    **values: object,
 ) -> Iterator[Finding]:
-    """One finding where some of `resources` were not read completely, none where all were."""
-    missing = facts.cluster.unread(*resources)
+    """One finding where some of `resources`, without them of all that its code needs, were not read completely."""
+    missing = facts.cluster.unread(*(resources or Code.of(asked).needs))
     if not missing:
         return
     lacks = tuple(read.lack for read in missing)
-    why = "; ".join(map(str, lacks))
     rights = [f"list {read.resource.full_name}" for read in missing if read.state is ReadState.FORBIDDEN]
     lacking = ", ".join(rights) or ", ".join(read.resource.full_name for read in missing)
-    remedy = (allow(lacking) if rights else learned(lacks[0]),)
-    message = f"{what} is not known: {why}"
-    where = cluster_of(facts)
-    yield Finding(Code.of(code), severity, Status.UNKNOWN, where, message, remedy=remedy, missing=lacking, lacks=lacks)
+    found = unknown(asked, cluster_of(facts), Unknown("; ".join(map(str, lacks)), lacking), severity, **values)
+    yield replace(found, remedy=found.remedy if rights else (learned(lacks[0]),), lacks=lacks)

@@ -329,8 +329,7 @@ def _addons(session: ClusterSession, way: UpgradePath, told: UpgradeFacts) -> Su
             later_on = at_later_version(plan.facts.objects, side.values, later) if later else ()
             look = shell("kubectl", "eksdoc", "addon-diff", each.name, *(("--to", wanted) if wanted else ()))
             found += [of_update(one, plan.facts, look) for one in (*findings, *later_on)]
-    what = "what its update would change"
-    lost = (unknown("check-addons", Subject("Addon", ", ".join(names)), what, why) for why, names in untold.items())
+    lost = (unknown("check-addons/update", Subject("Addon", ", ".join(names)), why) for why, names in untold.items())
     return (*found, *lost)
 
 

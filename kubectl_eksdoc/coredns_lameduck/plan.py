@@ -238,11 +238,11 @@ def _findings(facts: DnsFacts) -> Iterator[Finding]:
         if not facts.pods:
             return
     elif isinstance(of, Unknown):
-        yield not_read("CoreDNS's Deployment", of)
+        yield not_read("dns-unread/deployment", of)
     if isinstance(facts.addon, Unknown):
-        yield not_read("whether CoreDNS is an add-on of EKS", facts.addon, ADDON)
+        yield not_read("dns-unread/addon", facts.addon, ADDON)
     elif not isinstance(facts.addon, Absent) and isinstance(facts.addon.values, Unknown):
-        yield not_read("the configuration of the add-on", facts.addon.values, ADDON)
+        yield not_read("dns-unread/configuration", facts.addon.values, ADDON)
     yield from configured.judged(facts)
     yield from leaving.judged(facts)
     yield from lasting.judged_lasting(facts)
@@ -256,12 +256,12 @@ def _no_deployment(facts: DnsFacts, of: Absent) -> Finding:
     """With EKS Auto Mode alone that is as it should be."""
     owners = {node.owner for node in facts.cluster.nodes}
     if facts.cluster.unread(NODES):
-        return not_read("whether anybody needs CoreDNS, which has no Deployment here", Unknown("nodes were not read"))
+        return not_read("dns-unread/needed", Unknown("nodes were not read"))
     if owners == {NodeOwner.AUTO_MODE} or (not owners and facts.auto_mode is True):
         return Finding.of("dns-elsewhere/auto-mode", DEPLOYMENT)
     if facts.pods:
         why = f"{of.said}, and its {len(facts.pods)} pods belong to another controller"
-        return not_read("what CoreDNS' pods are made by", Unknown(why))
+        return not_read("dns-unread/maker", Unknown(why))
     others = sorted(owner.value for owner in owners - {NodeOwner.AUTO_MODE})
     return Finding.of("dns-failing/no-deployment", DEPLOYMENT, places=", ".join(others), said=of.said)
 

@@ -45,9 +45,9 @@ def queue_link(facts: InterruptionFacts, version: Version | None, remedy: tuple[
     queue = facts.told.queue
     link = Link(Code.of("interruption-queue"), "queue", _subject(facts), remedy=remedy)
     if not facts.queue:
-        return unknown(link, NAMELESS, "the name of the queue")
+        return unknown(link, NAMELESS, "interruption-queue")
     if isinstance(queue, Unknown):
-        return unknown(link, queue, "the queue")
+        return unknown(link, queue, "/queue")
     if isinstance(queue, Absent):
         ends = version is not None and version.older_than(interruption.LOGS_SINCE)
         runs = version is not None
@@ -65,7 +65,7 @@ def policy_link(facts: InterruptionFacts, remedy: tuple[Remedy, ...]) -> Link:
     if not isinstance(queue, Queue):
         return link
     if isinstance(queue.policy, Unknown):
-        return unknown(link, queue.policy, "the policy of the queue")
+        return unknown(link, queue.policy, "interruption-queue-policy")
     if queue.policy is None:
         return link.fails("interruption-queue-policy/none")
     return replace(_ruled(link, [queue.policy], facts, queue), evidence=())
@@ -87,7 +87,7 @@ def _ruled(link: Link, documents: list[Doc], facts: InterruptionFacts, queue: Qu
                 return link.passes(f"{EVENTS} may send ({ruling.why})")
             if says is PolicyDecision.UNKNOWN:
                 why = Unknown(f"whether {EVENTS} may send is not known: {ruling.why}")
-                return unknown(link, why, "what the statement means")
+                return unknown(link, why, "/statement")
             return link.fails(
                 "interruption-queue-policy/may-not",
                 f"for rule {arn}",
@@ -125,7 +125,7 @@ def key_link(facts: InterruptionFacts, remedy: tuple[Remedy, ...]) -> Link | Non
         return None
     link = Link(Code.of("interruption-queue-key"), "queue key", Subject("Key", queue.key), remedy=remedy)
     if isinstance(key, Unknown):
-        return unknown(link, key, "the policy of the key")
+        return unknown(link, key, "interruption-queue-key")
     if isinstance(key, Absent):
         return link.fails("interruption-queue-key/absent", key=queue.key)
     if key.manager == "AWS":
@@ -133,7 +133,7 @@ def key_link(facts: InterruptionFacts, remedy: tuple[Remedy, ...]) -> Link | Non
     if not key.enabled:
         return link.fails("interruption-queue-key/disabled", key=queue.key)
     if isinstance(key.policy, Unknown):
-        return unknown(link, key.policy, "the policy of the key")
+        return unknown(link, key.policy, "interruption-queue-key")
     return _key_ruled(link, facts, key, key.policy)
 
 
@@ -154,7 +154,7 @@ def _key_ruled(link: Link, facts: InterruptionFacts, key: KmsKey, policy: Doc) -
     for action, ruling in rulings.items():
         if ruling.says is PolicyDecision.UNKNOWN:
             why = f"whether {EVENTS} may {action} with the key of the queue is not known: {ruling.why}"
-            return unknown(link, Unknown(why), "what the statement means")
+            return unknown(link, Unknown(why), "/statement")
     return link.passes(f"{EVENTS} may use it")
 
 
@@ -225,15 +225,14 @@ def _without_effect(facts: InterruptionFacts, kind: EventKind) -> str:
 
 def _rule_link(link: Link, facts: InterruptionFacts, kind: EventKind) -> Link:
     if isinstance(facts.told.rules, Unknown):
-        return unknown(link, facts.told.rules, "the rules of EventBridge")
+        return unknown(link, facts.told.rules, "interruption-rule/rules")
     if not facts.queue_arn:
-        return unknown(link, NAMELESS if not facts.queue else NOWHERE, "the queue")
+        return unknown(link, NAMELESS if not facts.queue else NOWHERE, "/queue")
     tries = (_tried(link, facts, rule, kind) for rule in _rules(facts))
     rank, found = min(tries, key=lambda each: each[0], default=(_OTHER, link))
     return link.fails("interruption-rule/none") if rank == _OTHER else found
 
 
-_MATCHES = "whether it matches all of them"
 _DELIVERS, _UNSURE, _FORBIDDEN, _DISABLED, _SHAPED, _ELSEWHERE, _OTHER = range(7)
 
 
@@ -259,7 +258,7 @@ def _tried(link: Link, facts: InterruptionFacts, rule: EventRule, kind: EventKin
         return _OTHER, link
     found = _targets(facts, rule)
     if isinstance(found, Unknown):
-        return (_UNSURE, unknown(link, found, _MATCHES)) if meant else (_OTHER, link)
+        return (_UNSURE, unknown(link, found, "interruption-rule/matches")) if meant else (_OTHER, link)
     mine = [each for each in found if each.arn == facts.queue_arn]
     if not mine:
         whole = meant and fits is IamMatch.YES and not found
@@ -271,12 +270,12 @@ def _tried(link: Link, facts: InterruptionFacts, rule: EventRule, kind: EventKin
     ruling = _may_send(facts, rule)
     if ruling.says is PolicyDecision.UNKNOWN:
         why = Unknown(f"whether rule {rule.name} may send to the queue is not known: {ruling.why}")
-        return _UNSURE, unknown(link, why, _MATCHES)
+        return _UNSURE, unknown(link, why, "interruption-rule/matches")
     if ruling.says is not PolicyDecision.ALLOWED:
         return _FORBIDDEN, link.fails("interruption-rule/forbidden", rule=rule.name, why=ruling.why)
     if fits is IamMatch.MAYBE:
         why = Unknown(f"rule {rule.name} may match some of them only: {_narrowed(rule, known)}")
-        return _UNSURE, unknown(link, why, _MATCHES)
+        return _UNSURE, unknown(link, why, "interruption-rule/matches")
     return _DELIVERS, link.passes(rule.name)
 
 
@@ -299,7 +298,7 @@ def failing_link(facts: InterruptionFacts, version: Version | None) -> Link | No
     link = Link(Code.of("interruption-rule-fails"), "deliveries", _subject(facts), vital=False)
     figures = facts.told.figures
     if isinstance(figures, Unknown):
-        return unknown(link, figures, "FailedInvocations of the rules")
+        return unknown(link, figures, "interruption-rule-fails")
     failed = {name: count for name in names if (count := figures.failed.get(name))}
     if failed:
         each = (f"rule {name}: {count} failed" for name, count in sorted(failed.items()))

@@ -16,7 +16,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, TextName
+from kubectl_eksdoc.model.findings import ClauseName, Code, Finding, Remedy, Severity, Status, Subject, TextName, clause
 from kubectl_eksdoc.model.interruption import EVENTS, AwsPlace, KarpenterInstall, Setting, SpotEvent
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.missing_rights import learned
@@ -70,9 +70,9 @@ class Link:
         return Finding(*of, EVENTS if chain else None, self.lacks)
 
 
-def unknown(link: Link, why: Unknown, fact: str) -> Link:
-    """`link` of which it is not known; `fact`: what would tell, where no right does."""
-    missing = why.missing or fact
+def unknown(link: Link, why: Unknown, asked: ClauseName) -> Link:
+    """`link` of which it is not known; `asked`: what would tell, where no right does."""
+    missing = why.missing or clause(asked)
     return replace(link, status=Status.UNKNOWN, what=why.why, missing=missing, remedy=(learned(why),), lacks=(why,))
 
 
@@ -356,7 +356,7 @@ def setting_link(install: KarpenterInstall, wanted: str, print_values: str) -> L
     said = effective(install)
     link = Link(Code.of("interruption-setting"), "setting", Subject("Deployment", install.name, install.namespace))
     if isinstance(said.used, Unknown):
-        return unknown(link, said.used, "the value of the setting")
+        return unknown(link, said.used, "interruption-setting")
     key = ".".join(interruption.helm_key(install.version))
     file = "interruption-values.yaml"
     merge = Remedy.of("merge-values", key=key, print=print_values, file=file, upgrade=upgrade(install, file))

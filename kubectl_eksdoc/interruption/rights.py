@@ -54,15 +54,15 @@ def rights_link(facts: InterruptionFacts, install: KarpenterInstall, remedy: tup
     subject = Subject("Role", role.arn.rpartition("/")[2] if isinstance(role, Role) else "of Karpenter")
     link = Link(Code.of("interruption-rights"), "role's rights", subject, remedy=remedy)
     if isinstance(role, Unknown):
-        return unknown(link, role, "the role of Karpenter")
+        return unknown(link, role, "interruption-rights/role")
     policies = facts.told.policies
     if isinstance(policies, Unknown):
-        return unknown(link, policies, "the policies of the role")
+        return unknown(link, policies, "interruption-rights/policies")
     if isinstance(policies, Absent):
         named = f"{role.by} names {role.arn}"
         return link.fails("interruption-rights/no-role", named, policies.said, role=subject.name)
     if not facts.queue_arn:
-        return unknown(link, NOWHERE if facts.queue else NAMELESS, "the queue")
+        return unknown(link, NOWHERE if facts.queue else NAMELESS, "/queue")
     return _ruled(link, facts, policies, install)
 
 
@@ -80,7 +80,7 @@ def _ruled(link: Link, facts: InterruptionFacts, policies: RolePolicies, install
             unread = (*policies.unread, *((policies.boundary,) if isinstance(policies.boundary, Unknown) else ()))
             missing = next((each.missing for each in unread if each.missing), "")
             why = Unknown(f"whether the role may {action} is not known: {ruling.why}", missing)
-            return unknown(link, why, "what its policies mean")
+            return unknown(link, why, "interruption-rights/meaning")
     return link.passes(f"{link.subject.name} may read and delete messages")
 
 

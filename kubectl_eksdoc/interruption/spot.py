@@ -291,11 +291,11 @@ def log_link(facts: InterruptionFacts, install: KarpenterInstall) -> Link:
     pods = [pod for pod in facts.cluster.pods if pod.key in install.pods]
     if pods and not any(pod.ready for pod in pods):  # whatever is read of the time before
         why = Unknown(f"none of its {pod_count(len(pods))} is Ready: whether it reads the queue now is not known")
-        return _to_look(unknown(_of_all(link), why, "a Ready pod"), install)
+        return _to_look(unknown(_of_all(link), why, "interruption-karpenter"), install)
     unread = [each for each in facts.logs.values() if isinstance(each, Unknown)]
     if unread or not read:  # the one that reads the queue may be the one whose log was not read
         why = unread[0] if unread else Unknown(_no_pods(install))
-        return _to_look(unknown(link, why, "the log of Karpenter"), install)
+        return _to_look(unknown(link, why, "interruption-provider-fails"), install)
     return link.passes(f"no error about the queue in the last lines of {pod_count(len(read))}")
 
 
@@ -354,7 +354,7 @@ def life_link(facts: InterruptionFacts, install: KarpenterInstall, broken: bool,
     asked = (facts.told.figures, *facts.metrics.values(), *facts.logs.values())
     untold = tuple(each for each in asked if isinstance(each, Unknown))
     missing = next((each.missing for each in untold if each.missing), "")
-    said = unknown(link, Unknown(why.why, missing), "a message that came")
+    said = unknown(link, Unknown(why.why, missing), "interruption-sign-of-life")
     said = replace(said, lacks=untold or said.lacks)
     proof = _proof(facts)
     return replace(said, remedy=(Remedy.of("send-message", command=proof),)) if proof else said

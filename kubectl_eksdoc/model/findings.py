@@ -23,6 +23,9 @@ CodeName = str
 TextName = str
 """Of a text, as `Finding.of` takes it; so are those that are given to a function with such a parameter."""
 
+ClauseName = str
+"""Of a clause, as `clause` takes it; so are those that are given to a function with such a parameter."""
+
 # Finding codes: a record each in `knowledge/findings.json`, from which documentation and schemas are made.
 
 
@@ -46,9 +49,9 @@ class Code:
     update: str = ""
 
     @staticmethod
-    def of(name: str) -> Code:
+    def of(name: CodeName | TextName | ClauseName) -> Code:
         """Raises KeyError: there is no record of it; a test finds such a name before a user does."""
-        return Code.by_name()[name]
+        return Code.by_name()[name.partition("/")[0]]
 
     @staticmethod
     def each(*names: str) -> tuple[Code, ...]:
@@ -197,7 +200,7 @@ class Finding:
         Raises:
             KeyError: there is no such text, or a value of it is not given; a test finds both before a user does.
         """
-        record = _texts()[text]
+        record = _of_records("texts")[text]
         bad = Severity(record["severity"]) if severity is None else severity
         own = (
             _remedy(each, values)
@@ -205,10 +208,20 @@ class Finding:
             if values.get(each.get("if"), True) and not values.get(each.get("unless"))
         )
         message, missing = _filled(record["message"], values), _filled(record.get("missing", ""), values)
-        code = Code.of(text.partition("/")[0])
         status, remedies = Status(record["status"]), (*own, *remedy)
         lacks = tuple(each for each in values.values() if isinstance(each, Unknown))
-        return Finding(code, bad, status, subject, message, evidence, remedies, missing, root_cause, lacks)
+        return Finding(Code.of(text), bad, status, subject, message, evidence, remedies, missing, root_cause, lacks)
+
+
+def clause(name: ClauseName, /, **values: object) -> str:
+    """A part of a text, such as what is not known, or one of a list. `name`: a code, behind a slash which of its
+    clauses, or which of those that several codes share.
+
+    Raises:
+        KeyError: as `Finding.of`.
+    """
+    own = _of_records("clauses")
+    return _filled(own[name] if name in own else file("findings")["clauses"][name.partition("/")[2]], values)
 
 
 def _remedy(record: Mapping[str, str], values: Mapping[str, object]) -> Remedy:
@@ -262,7 +275,7 @@ def text_of(code: CodeName, message: str) -> str:
 @cache
 def _patterns() -> Mapping[CodeName, tuple[tuple[str, re.Pattern[str]], ...]]:
     found: dict[CodeName, list[tuple[int, str, re.Pattern[str]]]] = {}
-    for text, record in _texts().items():
+    for text, record in _of_records("texts").items():
         parts = [(words, "" if value is None else ".*") for words, value, *_ in _FORMATTER.parse(record["message"])]
         pattern = re.compile("".join(re.escape(words) + value for words, value in parts), re.DOTALL)
         found.setdefault(text.partition("/")[0], []).append((-sum(len(words) for words, _ in parts), text, pattern))
@@ -274,12 +287,12 @@ def _patterns() -> Mapping[CodeName, tuple[tuple[str, re.Pattern[str]], ...]]:
 
 
 @cache
-def _texts() -> Mapping[str, Any]:
+def _of_records(part: str) -> Mapping[str, Any]:
     return {
-        f"{record['code']}/{case}".rstrip("/"): text
+        f"{record['code']}/{case}".rstrip("/"): told
         for records in file("findings")["areas"].values()
         for record in records
-        for case, text in record.get("texts", {}).items()
+        for case, told in record.get(part, {}).items()
     }
 
 

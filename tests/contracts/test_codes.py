@@ -31,7 +31,9 @@ def functions_and_calls() -> tuple[tuple[str, ast.FunctionDef | ast.Call], ...]:
         (f"{name(path)} line {node.lineno}", node)
         for path in files(PACKAGE)
         if path != MAKER
-        and re.search(r"CodeName|Code\.|Finding\.of|Remedy\.of|unknown\(|unread\(|UpgradeCheck", text(path))
+        and re.search(
+            r"CodeName|Code\.|Finding\.of|Remedy\.of|clause\(|ClauseName|unknown\(|unread\(|UpgradeCheck", text(path)
+        )
         for node in ast.walk(ast.parse(text(path)))
         if isinstance(node, (ast.FunctionDef, ast.Call))
     )
@@ -46,28 +48,47 @@ def calls(function: str) -> tuple[tuple[str, ast.Call], ...]:
 
 
 @cache
-def asked() -> tuple[tuple[str, ast.Call, tuple[str, ...], frozenset[str]], ...]:
-    """Calls of `Finding.of`, and of functions with a `TextName` that hand it on, as ``link.fails``: where they stand,
-    the texts that they ask for, and the names of what they are given beside the values of these."""
-    given = [(at, call) for at, call in calls("Finding.of") if ast.unparse(call.args[0]) != "text"]
-    found = [(at, call, named(call), OTHERS) for at, call in given]
-    makers: dict[tuple[bool, str], tuple[int, frozenset[str]]] = {}
-    for _, node in functions_and_calls():
+def asked(
+    maker: str = "Finding.of", kind: str = "TextName", passed: str = "text"
+) -> tuple[tuple[str, ast.Call, tuple[str, ...], frozenset[str]], ...]:
+    """Calls of `maker`, and of functions with such a `kind` that hand it on, as ``link.fails``: where they stand, the
+    texts that they ask for, and the names of what they are given, or give, beside the values of these. What is `passed`
+    on has that name."""
+    found = [(at, call, named(call), OTHERS) for at, call in calls(maker) if ast.unparse(call.args[0]) != passed]
+    makers: dict[tuple[str, bool, str], tuple[int, frozenset[str]]] = {}
+    for at, node in functions_and_calls():
         if isinstance(node, ast.FunctionDef):
             every = [each for each in (*node.args.args, *node.args.kwonlyargs) if each.arg != "self"]
             kinds = [ast.unparse(each.annotation) if each.annotation else "" for each in every]
-            if "TextName" in kinds:
-                key = node.args.args[0].arg == "self", node.name
-                makers[key] = kinds.index("TextName"), frozenset(each.arg for each in every)
-    assert len(makers) == len(calls("Finding.of")) - len(given), "each of them hands it on"
-    asking = [each for each in files(PACKAGE) if any(f"{function}(" in text(each) for _, function in makers)]
+            if kind in kinds:
+                key = _place(at, node.name), node.args.args[0].arg == "self", node.name
+                makers[key] = kinds.index(kind), frozenset(each.arg for each in every)
+                handed = {every[kinds.index(kind)].arg} & {
+                    each.id for each in ast.walk(node) if isinstance(each, ast.Name)
+                }
+                assert handed == {passed}, f"{at}: each of them hands it on"
+    asking = [each for each in files(PACKAGE) if any(f"{function}(" in text(each) for _, _, function in makers)]
     for path, call in ((each, node) for each in asking for node in ast.walk(ast.parse(text(each)))):
         if isinstance(call, ast.Call):
             of, _, function = ast.unparse(call.func).rpartition(".")
-            if maker := makers.get((bool(of), function)):
-                at, names = f"{name(path)} line {call.lineno}", tuple(_named(call.args[maker[0]]))
-                found.append((at, call, names, maker[1]))
+            given = makers.get((_place(name(path), function), bool(of), function))
+            if given and len(call.args) > given[0] and ast.unparse(call.args[given[0]]) != passed:
+                at, names = f"{name(path)} line {call.lineno}", tuple(_named(call.args[given[0]]))
+                found.append((at, call, names, given[1]))
     return tuple(found)
+
+
+def _place(at: str, function: str) -> str:
+    """Where a function of that name is one and the same: its file, or its package."""
+    return at.split()[0] if function.startswith("_") else at.split("/")[1]
+
+
+def of_clauses() -> tuple[tuple[str, ast.Call, tuple[str, ...], frozenset[str]], ...]:
+    """As `asked`, those of `clause`; one that several codes share has no code before the slash."""
+    return tuple(
+        (at, call, tuple(each if each in clauses() else f"/{each.partition('/')[2]}" for each in names), others)
+        for at, call, names, others in asked("clause", "ClauseName", "asked")
+    )
 
 
 def named(call: ast.Call) -> tuple[str, ...]:
@@ -81,7 +102,7 @@ def _named(first: ast.expr) -> Iterator[str]:
     elif isinstance(first, ast.Constant) and isinstance(first.value, str):
         yield first.value
     elif isinstance(first, ast.JoinedStr) and ast.unparse(first).startswith("f'{code}/"):
-        yield from (each for each in texts() if each.endswith(ast.unparse(first)[8:-1]))
+        yield from (each for each in (*texts(), *clauses()) if each.endswith(ast.unparse(first)[8:-1]))
 
 
 @cache
@@ -98,9 +119,15 @@ def records() -> Mapping[str, Mapping[str, Any]]:
     return {record["code"]: record for record in every}
 
 
-def texts() -> dict[str, Mapping[str, Any]]:
-    every = ((code, case, each) for code, found in records().items() for case, each in found.get("texts", {}).items())
+def texts(part: str = "texts") -> dict[str, Mapping[str, Any]]:
+    every = ((code, case, each) for code, found in records().items() for case, each in found.get(part, {}).items())
     return {f"{code}/{case}" if case else code: each for code, case, each in every}
+
+
+def clauses() -> dict[str, Mapping[str, Any]]:
+    """As texts, those that several codes share by ``/name``."""
+    every = {**texts("clauses"), **{f"/{each}": told for each, told in written()["clauses"].items()}}
+    return {each: {"severity": "", "message": told} for each, told in every.items()}
 
 
 def takers() -> Mapping[str, int]:
@@ -125,12 +152,14 @@ def given() -> Iterator[tuple[str, str]]:
 
 
 def test_each_code_has_a_record_and_each_record_a_rule() -> None:
-    passed_on = [at for at, call in calls("Code.of") if not named(call) and ast.unparse(call.args[0]) != "code"]
+    passed_on = [
+        at for at, call in calls("Code.of") if not named(call) and ast.unparse(call.args[0]) not in ("code", "asked")
+    ]
     assert passed_on == [], "a code stands as it is, or is given to a function that takes its name"
     assert [(at, code) for at, code in given() if code not in records()] == []
     several = {ast.literal_eval(each) for _, call in calls("Code.each") for each in call.args}
     known = several | {code for _, call in calls("Code.of") for code in named(call)} | {code for _, code in given()}
-    filled = {text.partition("/")[0] for _, _, names, _ in asked() for text in names}
+    filled = {text.partition("/")[0] for _, _, names, _ in (*asked(), *of_clauses()) for text in names}
     assert sorted(known - records().keys()) == []
     assert sorted(records().keys() - known - filled) == []
 
@@ -138,6 +167,12 @@ def test_each_code_has_a_record_and_each_record_a_rule() -> None:
 def test_each_text_is_used_and_has_all_of_its_values() -> None:
     assert [fault for at, call, names, others in asked() for fault in faults(at, call, names, texts(), others)] == []
     assert sorted(texts().keys() - {text for _, _, names, _ in asked() for text in names}) == []
+
+
+def test_each_clause_is_used_and_has_all_of_its_values() -> None:
+    every, known = of_clauses(), clauses()
+    assert [fault for at, call, names, others in every for fault in faults(at, call, names, known, others)] == []
+    assert sorted(known.keys() - {each for _, _, names, _ in every for each in names}) == []
 
 
 def test_each_shared_remedy_is_used_and_has_all_of_its_values() -> None:
@@ -159,7 +194,7 @@ def faults(
         return
     if others == OTHERS and any(("severity" in known[each]) is ("severity" in given) for each in names):
         yield f"{at}: its severity is in the record or is given, one of both"
-    if (wanted := {field for each in names for field in fields(known[each])}) != given - others:
+    if (wanted := {field for each in names for field in fields(known[each])} - others) != given - others:
         yield f"{at}: its texts have {sorted(wanted)}, and it is given {sorted(given - others)}"
 
 
@@ -199,7 +234,7 @@ RESOURCES = {each.full_name for each in vars(kinds).values() if isinstance(each,
 KEYS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "record": (
         frozenset({"code", "title", "about"}),
-        frozenset({"needs", "area", "gate", "asks", "brief", "update", "texts"}),
+        frozenset({"needs", "area", "gate", "asks", "brief", "update", "texts", "clauses"}),
     ),
     "text": (frozenset({"status", "message"}), frozenset({"severity", "missing", "remedies"})),
     "remedy": (frozenset({"text"}), frozenset({"command", "when", "if", "unless"})),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When, clause
 
 SUBJECT = Subject("Deployment", "web", "shop")
 
@@ -68,6 +68,20 @@ def test_a_shared_remedy_is_filled_and_says_when() -> None:
     assert Remedy.of("add-kind", kind="pods", command="kubectl get pods", file="pods") == Remedy(
         "Add pods to the dump.", "kubectl get pods > pods.json"
     )
+
+
+def test_a_clause_is_that_of_its_code_or_one_that_several_share() -> None:
+    assert clause("nodegroup-health") == "whether it is well"
+    assert clause("program-unknown/one", what="keda 2.9", step="1.34") == "whether keda 2.9 fits 1.34"
+    assert clause("program-unknown/programs") == clause("/programs") == "which programs run"
+    assert [clause("check-addon-unfit/addon", target=each) for each in ("1.34", "")] == [
+        "whether it fits 1.34",
+        "whether it fits the target",
+    ]
+    with pytest.raises(KeyError):
+        clause("nodegroup-health/no-such")
+    with pytest.raises(KeyError):
+        clause("program-unknown/one", what="keda")
 
 
 def test_a_text_without_a_record_or_a_value_is_an_error() -> None:

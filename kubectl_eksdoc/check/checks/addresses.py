@@ -52,11 +52,11 @@ def _of_cluster(facts: CheckFacts) -> Iterator[Finding]:
         return
     eks, code = facts.eks, "subnet-addresses"
     if isinstance(eks, Unknown):
-        yield unknown(code, cluster_of(facts), "which subnets the control plane has", eks)
+        yield unknown("subnet-addresses/cluster", cluster_of(facts), eks)
         return
     if not eks.subnets:
         why = Unknown("EKS does not tell them")
-        yield unknown(code, cluster_of(facts), "which subnets the control plane has", why)
+        yield unknown("subnet-addresses/cluster", cluster_of(facts), why)
         return
     found = {ident: subnet(facts, ident) for ident in eks.subnets}
     yield from _untold(code, found)
@@ -99,20 +99,19 @@ def _untold(code: CodeName, found: Mapping[str, Subnet | Unknown]) -> Iterator[F
         if isinstance(each, Unknown):
             whys[each].append(ident)
     for why, idents in whys.items():
-        yield unknown(code, Subject("Subnet", ", ".join(idents[:3])), "how many addresses are free", why)
+        yield unknown(f"{code}/free-addresses", Subject("Subnet", ", ".join(idents[:3])), why)
 
 
 def _of_groups(facts: CheckFacts) -> Iterator[Finding]:
     code = "subnet-addresses-nodes"
-    yield from groups_unknown(facts, code, "which subnets it has", Severity.LOW)
+    yield from groups_unknown(facts, "subnet-addresses-nodes/subnets", Severity.LOW)
     untold: dict[str, Subnet | Unknown] = {}
     for group in node_groups(facts):
         if group.strategy == MINIMAL:
             continue  # the addresses of old nodes are there for new ones
         if not group.subnets:
-            yield unknown(
-                code, subject(group.name), "which subnets it has", Unknown("EKS does not tell them"), Severity.LOW
-            )
+            why = Unknown("EKS does not tell them")
+            yield unknown("subnet-addresses-nodes/subnets", subject(group.name), why, Severity.LOW)
             continue
         found = {ident: subnet(facts, ident) for ident in group.subnets}
         untold |= {ident: each for ident, each in found.items() if isinstance(each, Unknown)}
@@ -124,7 +123,7 @@ def _of_groups(facts: CheckFacts) -> Iterator[Finding]:
             yield from _of_zones(facts, group, by_zone)
     yield from _untold(code, untold)
     if node_groups(facts):
-        yield from unread(facts, code, "how many pods need an address", kinds.NODES, kinds.PODS, severity=Severity.LOW)
+        yield from unread(facts, "subnet-addresses-nodes/pods", severity=Severity.LOW)
 
 
 def _of_zones(facts: CheckFacts, group: NodeGroup, by_zone: Mapping[str, list[Subnet]]) -> Iterator[Finding]:
@@ -270,28 +269,28 @@ def _judged(
     unsure: Severity,
 ) -> Iterator[Finding]:
     """`here`: so much of the quota is in use at the least. `unsure`: how bad it is that nobody knows more."""
-    yield from groups_unknown(facts, code, "what its update needs", Severity.LOW)
+    yield from groups_unknown(facts, f"{code}/update-needs", Severity.LOW)
     if not groups:
         return
-    yield from unread(facts, code, "what nodes have", kinds.NODES, severity=unsure)
+    yield from unread(facts, f"{code}/nodes-have", severity=unsure)
     found = [(group, needed(facts, group)) for group in groups]
     for group, each in found:
         if isinstance(each, Unknown):
-            yield unknown(code, subject(group.name), "what its update needs", each, Severity.INFO)
+            yield unknown(f"{code}/update-needs", subject(group.name), each, Severity.INFO)
     known = [each for _, each in found if isinstance(each, _Needed)]
     most = max(known, key=lambda each: each.amount, default=None)
     if most is None or not most.amount:
         return
     quota = _quota(facts, which)
     if isinstance(quota, Unknown):
-        yield unknown(code, _of(which), f"how much of it is left ({which.name})", quota, unsure)
+        yield unknown(f"{code}/quota-left", _of(which), quota, unsure, which=which.name)
         return
     used = here if isinstance(quota.used, Unknown) else max(here, quota.used)
     if quota.value - used < most.amount:
         yield _too_low(facts, code, which, quota, used, most)
     elif isinstance(quota.used, Unknown):
         why = Unknown(f"{quota.used.why}; {_plain(quota.value)} are allowed", quota.used.missing)
-        yield unknown(code, _of(which), f"how much of it is in use ({which.name})", why, unsure)
+        yield unknown(f"{code}/quota-used", _of(which), why, unsure, which=which.name)
 
 
 def _too_low(facts: CheckFacts, code: CodeName, which: QuotaOf, quota: Quota, used: float, most: _Needed) -> Finding:
@@ -323,19 +322,18 @@ def _plain(value: float) -> str:
 
 
 def _nodes_per_group(facts: CheckFacts) -> Iterator[Finding]:
-    code, which = "quota-nodes-per-group", told.NODES_PER_GROUP
-    yield from groups_unknown(facts, code, "how many nodes it has", Severity.LOW)
+    which = told.NODES_PER_GROUP
+    yield from groups_unknown(facts, "quota-nodes-per-group/size", Severity.LOW)
     for each in node_groups(facts):
         if each.size is None:
-            yield unknown(
-                code, subject(each.name), "how many nodes it has", Unknown("EKS does not tell it"), Severity.LOW
-            )
+            why = Unknown("EKS does not tell it")
+            yield unknown("quota-nodes-per-group/size", subject(each.name), why, Severity.LOW)
     sized = [(each, each.size + _added(facts, each)) for each in node_groups(facts) if each.size is not None]
     if not sized:
         return
     quota = _quota(facts, which)
     if isinstance(quota, Unknown):
-        yield unknown(code, _of(which), f"how many there may be ({which.name})", quota, Severity.LOW)
+        yield unknown("quota-nodes-per-group/most", _of(which), quota, Severity.LOW, which=which.name)
         return
     for group, most in sized:
         if most > quota.value:

@@ -119,11 +119,11 @@ def judge_releases(facts: CheckFacts) -> Iterator[Finding]:
     """What goes on the way, and what could not be read."""
     releases = facts.api.releases
     if isinstance(releases, Unknown):
-        yield unknown("api-in-helm", cluster_of(facts), "which API versions the releases of Helm use", releases)
+        yield unknown("api-in-helm/releases", cluster_of(facts), releases)
         return
     for each in releases:
         if isinstance(each.manifest, Unknown):
-            yield unknown("api-in-helm", _release(each), "which API versions its manifest uses", each.manifest)
+            yield unknown("api-in-helm/manifest", _release(each), each.manifest)
             continue
         for manifest in (each.manifest, each.hooks):
             yield from _unread(facts, "api-in-helm", _release(each), manifest)
@@ -335,7 +335,7 @@ def _to_the_end(code: CodeName, judge: Judge) -> Judge:
         if beyond is not None and (code != "api-in-manifest" or facts.api.manifests):
             target = in_words(facts.way.target)
             of = Subject("Kubernetes", target) if facts.cluster.source is Source.FILE else cluster_of(facts)
-            yield unknown(code, of, f"which APIs {target} does not serve", beyond)
+            yield unknown(f"{code}/table-ends", of, beyond, target=target)
 
     return judged
 

@@ -32,7 +32,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import KindUsage, Written, WrittenBy, WrittenObject
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.connection import file_of, kubectl, shell
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject, When
+from kubectl_eksdoc.model.findings import ClauseName, Finding, Remedy, Severity, Subject, When
 from kubectl_eksdoc.model.kinds import NOT_ASKED, Confidence, Resource, Unknown
 from kubectl_eksdoc.model.quantities import Version
 
@@ -113,9 +113,9 @@ def judge(facts: CheckFacts) -> Iterator[Finding]:
     for resource in going(way.now, way.target):
         told = _told(facts, resource)
         if isinstance(told.objects, Unknown):
-            yield _unknown(facts, resource, f"in which version {resource.full_name} are written", told.objects)
+            yield _unknown(facts, resource, "api-written/objects", told.objects)
         elif told.lacking is not None:
-            yield _unknown(facts, resource, f"in which version clients write {resource.full_name}", told.lacking)
+            yield _unknown(facts, resource, "api-written/clients", told.lacking)
     by_object: dict[WrittenObject, list[_Use]] = defaultdict(list)
     for use in _uses(facts):
         by_object[use.of].append(use)
@@ -129,8 +129,8 @@ def judge(facts: CheckFacts) -> Iterator[Finding]:
     yield from _explained(innocents)
 
 
-def _unknown(facts: CheckFacts, resource: Resource, what: str, why: Unknown) -> Finding:
-    found = unknown("api-written", Subject("Resource", resource.full_name), what, why)
+def _unknown(facts: CheckFacts, resource: Resource, asked: ClauseName, why: Unknown) -> Finding:
+    found = unknown(asked, Subject("Resource", resource.full_name), why, resource=resource.full_name)
     if facts.cluster.source is not Source.SNAPSHOT or why.missing:  # what was forbidden is no matter of a dump
         return found
     dump = shell("kubectl", "get", resource.full_name, "-A", "-o", "json", "--show-managed-fields")
@@ -257,8 +257,8 @@ def _not_listed(facts: CheckFacts, missing: list[tuple[Resource, Unknown]]) -> F
     """One for all of them: it may be that nobody has to know."""
     names = ", ".join(resource.full_name for resource, _ in missing)
     rights = ", ".join(dict.fromkeys(why.missing for _, why in missing if why.missing))
-    what = f"in which version the objects of {len(missing)} resources were applied last"
-    found = unknown("api-refused-today", cluster_of(facts), what, replace(missing[0][1], missing=rights), Severity.LOW)
+    why = replace(missing[0][1], missing=rights)
+    found = unknown("api-refused-today", cluster_of(facts), why, Severity.LOW, count=len(missing))
     return replace(found, evidence=(names,), missing=rights or names)
 
 
@@ -278,7 +278,6 @@ def _refused(use: _Use, way: UpgradePath) -> Finding:
 # What the API server has counted of requests for APIs that go on the way.
 
 
-_WHAT = "whether clients use APIs that the upgrade removes"
 _SHOWN = 200  # characters of a line that could not be read
 
 
@@ -288,13 +287,13 @@ def judge_requests(facts: CheckFacts) -> Iterator[Finding]:
     goes = any(not row.alpha for row in gone_on_the_way(way.now, way.target))
     if isinstance(lines, Unknown):
         if goes:
-            unsaid = unknown("api-requested", cluster_of(facts), _WHAT, lines)
+            unsaid = unknown("api-requested", cluster_of(facts), lines)
             yield replace(unsaid, remedy=(*unsaid.remedy, *_insights_of(facts, in_words(way.target))))
         return
     told = deprecated_requests("\n".join(lines))
     if told.unread and way.steps:
         why = Unknown(f"a line of the metric cannot be read: {told.unread[0][:_SHOWN]}")
-        yield unknown("api-requested", cluster_of(facts), _WHAT, why)
+        yield unknown("api-requested", cluster_of(facts), why)
     found = [(each, removed) for each in told.requests if (removed := _removed(each)) is not None and _on(way, removed)]
     for request, removed in found:
         yield _asked(facts, request, removed)

@@ -37,14 +37,13 @@ _VERSION = "VersionUpdate"
 def _health(facts: CheckFacts) -> Iterator[Finding]:
     eks = facts.eks
     if isinstance(eks, Unknown):
-        what = "whether the cluster is well"
-        yield unknown("cluster-health", cluster_of(facts), what, eks, Severity.HIGH)
+        yield unknown("cluster-health", cluster_of(facts), eks, Severity.HIGH)
         return
     if not eks.issues and eks.status == _ACTIVE:
         return
     if not eks.status and not eks.issues:
         why = Unknown("EKS does not tell its status")
-        yield unknown("cluster-health", cluster_of(facts), "whether the cluster is well", why, Severity.HIGH)
+        yield unknown("cluster-health", cluster_of(facts), why, Severity.HIGH)
         return
     yield Finding.of(
         "cluster-health",
@@ -59,11 +58,11 @@ def _health(facts: CheckFacts) -> Iterator[Finding]:
 def _updates(facts: CheckFacts) -> Iterator[Finding]:
     history = facts.aws.cluster_updates
     if isinstance(history, Unknown):
-        yield unknown("cluster-update", cluster_of(facts), "whether an update is under way", history)
+        yield unknown("cluster-update/all", cluster_of(facts), history)
         return
     found = standing(history)
     if found.unknown is not None:
-        yield unknown("cluster-update", cluster_of(facts), "how one of the latest updates went", found.unknown)
+        yield unknown("cluster-update/one", cluster_of(facts), found.unknown)
     for each in found.under_way:
         yield _under_way(facts, each)
     if found.failed is not None:
@@ -97,15 +96,13 @@ def _rollback(facts: CheckFacts) -> Iterator[Finding]:
     history = facts.aws.cluster_updates
     upgrade = _last_upgrade(facts, history)
     if isinstance(upgrade, Unknown):
-        what = "whether the last upgrade can be taken back"
-        yield unknown("rollback-window", cluster_of(facts), what, upgrade, Severity.LOW)
+        yield unknown("rollback-window/whether", cluster_of(facts), upgrade, Severity.LOW)
         return
     if upgrade is None or upgrade.begun is None:
         return
     left = skew.rollback_left(facts.cluster.observed_at, upgrade.begun)
     if isinstance(left, Unknown):
-        what = "how long the last upgrade can be taken back"
-        yield unknown("rollback-window", cluster_of(facts), what, left, Severity.LOW)
+        yield unknown("rollback-window/how-long", cluster_of(facts), left, Severity.LOW)
     elif left:
         newer = _newer(facts)
         against = tuple(_in_the_way_back(facts, newer))
@@ -180,7 +177,7 @@ def _rollback_insights(facts: CheckFacts) -> Iterator[str]:
 def _given_up(facts: CheckFacts, newer: Sequence[Node], against: tuple[str, ...]) -> Iterator[Finding]:
     """`newer` than the version to go back to; Fargate is not supported at all. Where there is none of either, it is an
     advice: nothing is wrong with a cluster that was upgraded yesterday."""
-    yield from unread(facts, "rollback-window", "which nodes block a rollback of the control plane", kinds.NODES)
+    yield from unread(facts, "rollback-window/nodes")
     back = in_words(_before(facts))
     if not _something_follows(facts):
         if newer:
@@ -234,7 +231,7 @@ def _support(facts: CheckFacts) -> Support | Unknown:
 def _ends(facts: CheckFacts) -> Iterator[Finding]:
     found = _support(facts)
     if isinstance(found, Unknown):
-        yield unknown("support-ends", cluster_of(facts), f"how long {_now(facts)} is supported", found)
+        yield unknown("support-ends", cluster_of(facts), found, now=_now(facts))
         return
     days = found.standard_days
     if found.phase is not SupportPhase.STANDARD or days is None or days > SOON_DAYS:
@@ -262,8 +259,7 @@ def _ends(facts: CheckFacts) -> Iterator[Finding]:
 def _extended(facts: CheckFacts) -> Iterator[Finding]:
     found = _support(facts)
     if isinstance(found, Unknown):
-        what = f"whether {_now(facts)} is in extended support"
-        yield unknown("support-extended", cluster_of(facts), what, found)
+        yield unknown("support-extended", cluster_of(facts), found, now=_now(facts))
         return
     if found.phase is not SupportPhase.EXTENDED:
         return
@@ -282,13 +278,13 @@ def _extended(facts: CheckFacts) -> Iterator[Finding]:
 def _over(facts: CheckFacts) -> Iterator[Finding]:
     found = _support(facts)
     if isinstance(found, Unknown):
-        yield unknown("support-over", cluster_of(facts), "what EKS does when support ends", found)
+        yield unknown("support-over", cluster_of(facts), found)
         return
     ending = next_ending(found, _policy(facts))
     if isinstance(ending, Unknown):
         ending = facts.eks if isinstance(facts.eks, Unknown) else ending
         if found.phase is SupportPhase.EXTENDED:
-            yield unknown("support-over", cluster_of(facts), "what EKS does when support ends", ending)
+            yield unknown("support-over", cluster_of(facts), ending)
         return
     if ending.what is not SupportEnd.AUTO_UPGRADE:
         return
@@ -313,7 +309,7 @@ def _target(facts: CheckFacts) -> Iterator[Finding]:
         return
     subject = cluster_of(facts)
     if isinstance(offered, Unknown):
-        yield unknown("target-version", subject, f"whether EKS offers {in_words(target)}", offered)
+        yield unknown("target-version/offered", subject, offered, target=in_words(target))
     elif not facts.offers(target):
         newest = max((each.version for each in offered), key=_sorted, default="")
         yield Finding.of(
@@ -324,7 +320,7 @@ def _target(facts: CheckFacts) -> Iterator[Finding]:
             command=aws(facts, "eks", "describe-cluster-versions"),
         )
     for beyond in filter(None, (removed_apis.unread(target), amis.unread(target))):
-        yield unknown("target-version", subject, f"what else {in_words(target)} changes", beyond)
+        yield unknown("target-version/changes", subject, beyond, target=in_words(target))
 
 
 def _sorted(text: str) -> Version:

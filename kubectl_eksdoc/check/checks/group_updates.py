@@ -65,16 +65,15 @@ _KINDS = (kinds.NODES, kinds.PODS, kinds.BUDGETS)
 def _updates(facts: CheckFacts) -> Iterator[Finding]:
     told = facts.aws.group_updates
     if isinstance(told, Unknown):
-        what = "how the latest updates of the node groups went"
-        yield unknown("nodegroup-update", cluster_of(facts), what, told)
+        yield unknown("nodegroup-update/all", cluster_of(facts), told)
         return
     for name, history in sorted(told.items()):
         if isinstance(history, Unknown):
-            yield unknown("nodegroup-update", subject(name), "how its latest updates went", history)
+            yield unknown("nodegroup-update/latest", subject(name), history)
             continue
         found = standing(history)
         if found.unknown is not None:
-            yield unknown("nodegroup-update", subject(name), "how one of its latest updates went", found.unknown)
+            yield unknown("nodegroup-update/one", subject(name), found.unknown)
         for each in found.under_way:
             yield _under_way(facts, name, each)
 
@@ -103,7 +102,7 @@ def _failed(facts: CheckFacts, name: str, each: EksAddonUpdate) -> Iterator[Find
     evictions = [error for error in each.errors if error.code == EVICTION_FAILURE]
     seen: tuple[str, ...] = ()
     if evictions:
-        yield from unread(facts, "nodegroup-update", "which pods hold its update up", *_KINDS)
+        yield from unread(facts, "nodegroup-update/pods")
         seen = tuple(
             _in_the_way(facts, name, [one for error in evictions for one in (*error.resources, error.message)])
         )
@@ -221,14 +220,14 @@ def _family(node: Node, group: NodeGroup | None) -> AmiFamily:
     return found
 
 
-def _unread(facts: CheckFacts, code: CodeName, what: str) -> Iterator[Finding]:
+def _unread(facts: CheckFacts, code: CodeName) -> Iterator[Finding]:
     """What nodes tell is enough but for groups that have none."""
-    yield from unread(facts, code, what, kinds.NODES, severity=Severity.HIGH)
-    yield from groups_unknown(facts, code, "what it would run if it had nodes", Severity.LOW)
+    yield from unread(facts, f"{code}/of-nodes", severity=Severity.HIGH)
+    yield from groups_unknown(facts, f"{code}/if-nodes", Severity.LOW)
 
 
 def _al2(facts: CheckFacts) -> Iterator[Finding]:
-    yield from _unread(facts, "ami-al2", "whether an AMI is Amazon Linux 2")
+    yield from _unread(facts, "ami-al2")
     fit = amis.offered(AmiFamily.AL2, facts.way.target)
     for each in made(facts):
         if each.family is AmiFamily.AL2:
@@ -281,7 +280,7 @@ def own_image(facts: CheckFacts, group: NodeGroup) -> bool | None:
 
 
 def _moves(facts: CheckFacts) -> Iterator[Finding]:
-    yield from _unread(facts, "ami-al2023-moves", "who has to move to Amazon Linux 2023")
+    yield from _unread(facts, "ami-al2023-moves")
     old = [each for each in made(facts) if each.family is AmiFamily.AL2]
     if not old:
         return
@@ -302,7 +301,7 @@ def _moves(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _unknown_images(facts: CheckFacts) -> Iterator[Finding]:
-    yield from _unread(facts, "ami-unknown", "what an AMI is")
+    yield from _unread(facts, "ami-unknown")
     for each in made(facts):
         fit = amis.offered(each.family, facts.way.target)
         if fit.fit is Fit.UNKNOWN:
@@ -321,7 +320,7 @@ def _unknown_images(facts: CheckFacts) -> Iterator[Finding]:
 def _cgroups(facts: CheckFacts) -> Iterator[Finding]:
     if facts.way.target < amis.CGROUP_V1_REFUSED:
         return
-    yield from _unread(facts, "cgroup-v1", "which cgroup version nodes have")
+    yield from _unread(facts, "cgroup-v1")
     yield from _cgroup(facts, Fit.UNKNOWN)
 
 

@@ -46,7 +46,7 @@ def _seen(found: Told) -> tuple[Insight, ...]:
 
 def _unknowns(facts: CheckFacts, found: Told, code: CodeName, severity: Severity) -> Iterator[Finding]:
     if isinstance(found, Unknown):
-        yield unknown(code, cluster_of(facts), "what EKS sees in the way", found, severity)
+        yield unknown(f"{code}/insights", cluster_of(facts), found, severity)
 
 
 def _readiness(facts: CheckFacts, code: CodeName, status: str, severity: Severity, later: bool) -> Iterator[Finding]:
@@ -72,7 +72,7 @@ def _untold(facts: CheckFacts, about: Sequence[Insight], steps: Sequence[str]) -
     for each in about:
         if each.status not in (eks.PASSING, eks.WARNING, eks.ERROR):
             why = Unknown(each.reason or f"EKS says {each.status or 'nothing'} of it")
-            yield unknown("insight-error", _subject(each), "what EKS sees", why)
+            yield unknown("insight-error/one", _subject(each), why)
     if isinstance(facts.aws.insights, Unknown):
         return
     for step in steps:
@@ -80,9 +80,7 @@ def _untold(facts: CheckFacts, about: Sequence[Insight], steps: Sequence[str]) -
             first = step == steps[0]
             why = Unknown(f"EKS lists no insights about {step}{'' if first else ' yet'}")
             severity = Severity.MEDIUM if first else Severity.INFO
-            yield unknown(
-                "insight-error", Subject("Insight", step), f"what EKS sees in the way to {step}", why, severity
-            )
+            yield unknown("insight-error/step", Subject("Insight", step), why, severity, step=step)
 
 
 _KUBELETS = "kubelet version skew"
@@ -223,7 +221,7 @@ def _stale(facts: CheckFacts) -> Iterator[Finding]:
     undated = [each for each in seen if each.refreshed is None]
     if undated:
         why = Unknown(f"EKS does not report when it checked {undated[0].name}")
-        yield unknown("insight-stale", cluster_of(facts), "how old the insights are", why, Severity.LOW)
+        yield unknown("insight-stale/age", cluster_of(facts), why, Severity.LOW)
     if old:
         yield Finding.of(
             "insight-stale",

@@ -59,8 +59,7 @@ class _There:
 
 
 def _notes(facts: CheckFacts, when: UpgradeHalf) -> Iterator[Finding]:
-    what = f"whom release notes concern when {when.value}"
-    yield from unread(facts, "release-note", what, kinds.NODES, kinds.PODS)
+    yield from unread(facts, "release-note", when=when.value)
     there = _there(facts)
     for note in _on_the_way(facts, when):
         if note.id not in JUDGED_ELSEWHERE and (found := _concerned(note, there)) is not None:
@@ -275,11 +274,11 @@ def named(nodes: Sequence[Node]) -> str:
 # What other commands find, taken over as it is: drains, add-ons, credentials, DNS, interruption.
 
 
-def _sum(facts: CheckFacts, need: CheckNeed, whole: CodeName) -> Iterator[Finding]:
+def _sum(facts: CheckFacts, need: CheckNeed, code: CodeName) -> Iterator[Finding]:
     found = facts.summed.get(need, NOT_ASKED)
     if isinstance(found, Unknown):
         subject = Subject("Command", need.value)
-        yield unknown(whole, subject, f"what kubectl eksdoc {need.value} would say", found, Severity.HIGH)
+        yield unknown(f"{code}/command", subject, found, Severity.HIGH, command=need.value)
     else:
         here = cluster_of(facts)  # some of them do not know what it is called
         yield from (replace(each, subject=here) if each.subject.kind == here.kind else each for each in found)
@@ -288,7 +287,7 @@ def _sum(facts: CheckFacts, need: CheckNeed, whole: CodeName) -> Iterator[Findin
 def _check(code: CodeName, area: str) -> UpgradeCheck:
     """Which lists of the cluster the other command reads, its flow knows."""
     (ask,) = Code.of(code).asks
-    check = UpgradeCheck.of(code, partial(_sum, need=CheckNeed(ask), whole=code))
+    check = UpgradeCheck.of(code, partial(_sum, need=CheckNeed(ask), code=code))
     return replace(check, codes=(*check.codes, *Code.of_area(area)))
 
 

@@ -25,14 +25,14 @@ _WELL = ("ACTIVE", "UPDATING", "CREATING")
 _FAILED = ("DEGRADED", "UPDATE_FAILED", "CREATE_FAILED", "DELETE_FAILED")
 
 
-def _addons_unknown(facts: CheckFacts, code: CodeName, what: str) -> Iterator[Finding]:
+def _addons_unknown(facts: CheckFacts, code: CodeName) -> Iterator[Finding]:
     told = facts.aws.addons
     if isinstance(told, Unknown):
-        yield unknown(code, cluster_of(facts), what, told)
+        yield unknown(f"{code}/addons", cluster_of(facts), told, one=False)
         return
     for each in told:
         if isinstance(each, Unknown):
-            yield unknown(code, cluster_of(facts), f"{what} (one of them)", each)
+            yield unknown(f"{code}/addons", cluster_of(facts), each, one=True)
 
 
 def installed(facts: CheckFacts) -> tuple[Addon, ...]:
@@ -43,16 +43,15 @@ def installed(facts: CheckFacts) -> tuple[Addon, ...]:
 
 def _unfit(facts: CheckFacts) -> Iterator[Finding]:
     """Those that go before the control plane, and what is not known of any of them."""
-    yield from _addons_unknown(facts, "check-addon-unfit", "whether the add-ons of EKS fit the target")
+    yield from _addons_unknown(facts, "check-addon-unfit")
     for addon in installed(facts):
         offered = facts.aws.addon_versions.get(addon.name, Unknown("its versions were not asked for"))
         if not isinstance(offered, AddonVersions):
             why = offered if isinstance(offered, Unknown) else Unknown(offered.said)
-            yield unknown("check-addon-unfit", _addon(addon), "whether it fits the target", why)
+            yield unknown("check-addon-unfit/addon", _addon(addon), why, target="")
         elif all(each.version != addon.version for each in offered.versions):
             why = Unknown(f"EKS does not list its version {addon.version} any more")
-            wanted = in_words(facts.way.target)
-            yield unknown("check-addon-unfit", _addon(addon), f"whether it fits {wanted}", why)
+            yield unknown("check-addon-unfit/addon", _addon(addon), why, target=in_words(facts.way.target))
     yield from (_does_not_fit(facts, misfit) for misfit in misfits(facts) if not _waits(facts, misfit))
 
 
@@ -131,7 +130,7 @@ def _does_not_fit(facts: CheckFacts, of: _Misfit) -> Finding:
 
 
 def _health(facts: CheckFacts) -> Iterator[Finding]:
-    yield from _addons_unknown(facts, "check-addon-health", "whether the add-ons of EKS are well")
+    yield from _addons_unknown(facts, "check-addon-health")
     for addon in installed(facts):
         if addon.status in _WELL and not addon.issues:
             continue
@@ -170,7 +169,7 @@ def _placed(facts: CheckFacts) -> Iterator[tuple[RunningVersion, Version, Ordere
 
 
 def _before(facts: CheckFacts) -> Iterator[Finding]:
-    yield from unread(facts, "program-before-control-plane", "which programs run", kinds.PODS)
+    yield from unread(facts, "program-before-control-plane/programs")
     yield from _before_step(facts, later=False)
 
 
@@ -194,7 +193,7 @@ def _before_step(facts: CheckFacts, later: bool) -> Iterator[Finding]:
 
 def _before_nodes(facts: CheckFacts) -> Iterator[Finding]:
     """Of nodes that are to come as AL2023: the family of those that are replaced ends with the target."""
-    yield from unread(facts, "program-before-nodes", "what new nodes need", kinds.PODS, kinds.NODES)
+    yield from unread(facts, "program-before-nodes/all")
     if not any(family_of_os(node.os_image) in (AmiFamily.AL2, AmiFamily.AL2023) for node in facts.cluster.nodes):
         return
     step = facts.way.steps[0] if facts.way.steps else facts.way.target
@@ -203,8 +202,8 @@ def _before_nodes(facts: CheckFacts) -> Iterator[Finding]:
             continue
         found = placed(each.software, each.version, facts.way.now, step, AmiFamily.AL2023.value)
         if found.place is UpdatePosition.UNKNOWN:
-            what = f"whether {_what(each)} will do for nodes of {AmiFamily.AL2023.value}"
-            yield unknown("program-before-nodes", each.subject, what, Unknown(found.why))
+            why, al2023 = Unknown(found.why), AmiFamily.AL2023.value
+            yield unknown("program-before-nodes/one", each.subject, why, what=_what(each), al2023=al2023)
         if found.place is UpdatePosition.BEFORE_NODES:
             yield Finding.of(
                 "program-before-nodes",
@@ -218,7 +217,7 @@ def _before_nodes(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _after(facts: CheckFacts) -> Iterator[Finding]:
-    yield from unread(facts, "program-after", "which programs follow the control plane", kinds.PODS)
+    yield from unread(facts, "program-after")
     for each, step, found in _placed(facts):
         follows = found.place is UpdatePosition.AFTER_CONTROL_PLANE
         if not follows or found.reached(each.version) or _unlisted(facts, found):
@@ -242,11 +241,11 @@ def _unlisted(facts: CheckFacts, found: OrderedAddon) -> bool:
 
 
 def _unknown(facts: CheckFacts) -> Iterator[Finding]:
-    yield from unread(facts, "program-unknown", "which programs run", kinds.PODS)
+    yield from unread(facts, "program-unknown/programs")
     for each, step, found in _placed(facts):
         if found.place is UpdatePosition.UNKNOWN:
             why = Unknown(found.why)
-            yield unknown("program-unknown", each.subject, f"whether {_what(each)} fits {in_words(step)}", why)
+            yield unknown("program-unknown/one", each.subject, why, what=_what(each), step=in_words(step))
         if found.place is UpdatePosition.NO_PROMISE or _unlisted(facts, found):
             yield Finding.of("program-unknown", each.subject, _sources(each, found), step=in_words(step), why=found.why)
 

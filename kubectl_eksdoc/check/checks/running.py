@@ -13,7 +13,7 @@ from kubectl_eksdoc.check.wording import aws, issue, name_of, unwell
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.eks import TemplateVersions
-from kubectl_eksdoc.model.findings import CodeName, Finding, Severity, Subject
+from kubectl_eksdoc.model.findings import ClauseName, Finding, Severity, Subject, clause
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.machines import NodeGroup, TemplateVersion
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP, ControllerOwner, Node, Pod
@@ -150,17 +150,16 @@ def nodes_of(facts: CheckFacts, name: str) -> list[Node]:
     return [each for each in facts.cluster.nodes if each.labels.get(MANAGED_GROUP) == name]
 
 
-def groups_unknown(
-    facts: CheckFacts, code: CodeName, what: str, severity: Severity = Severity.MEDIUM
-) -> Iterator[Finding]:
-    """One finding where they were not told, one for each that was not described. `what` of a group, a clause."""
+def groups_unknown(facts: CheckFacts, asked: ClauseName, severity: Severity = Severity.MEDIUM) -> Iterator[Finding]:
+    """One finding where they were not told, one for each that was not described. `asked` of a group."""
     told = facts.aws.node_groups
     if isinstance(told, Unknown):
-        yield unknown(code, cluster_of(facts), f"{what}, of each managed node group,", told, severity)
+        code, what = asked.partition("/")[0], clause(asked)
+        yield unknown(f"{code}/of-each-group", cluster_of(facts), told, severity, what=what)
         return
     for name, each in sorted(told.items()):
         if isinstance(each, Unknown):
-            yield unknown(code, subject(name), what, each, severity)
+            yield unknown(asked, subject(name), each, severity)
 
 
 def subject(name: str) -> Subject:
@@ -173,11 +172,11 @@ def command(facts: CheckFacts, operation: str, name: str, *words: str) -> str:
 
 
 def _health(facts: CheckFacts) -> Iterator[Finding]:
-    yield from groups_unknown(facts, "nodegroup-health", "whether it is well")
+    yield from groups_unknown(facts, "nodegroup-health")
     for group in node_groups(facts):
         if not group.status and not group.issues:
             why = Unknown("EKS does not tell its status")
-            yield unknown("nodegroup-health", subject(group.name), "whether it is well", why)
+            yield unknown("nodegroup-health", subject(group.name), why)
         elif group.issues or group.status not in _WELL:
             yield Finding.of(
                 "nodegroup-health",
@@ -189,14 +188,13 @@ def _health(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _templates(facts: CheckFacts) -> Iterator[Finding]:
-    what = "whether its launch template has a newer version"
-    yield from groups_unknown(facts, "nodegroup-template", what, Severity.LOW)
+    yield from groups_unknown(facts, "nodegroup-template/newer", Severity.LOW)
     for group in node_groups(facts):
         if group.template is None:
             continue
         told = facts.aws.templates.get(group.template, NOT_ASKED)
         if isinstance(told, Unknown):
-            yield unknown("nodegroup-template", subject(group.name), what, told, Severity.LOW)
+            yield unknown("nodegroup-template/newer", subject(group.name), told, Severity.LOW)
         elif isinstance(told, Absent):
             yield _gone(group, told)
         else:
@@ -212,9 +210,9 @@ def _template(group: NodeGroup, told: TemplateVersions) -> Iterator[Finding]:
     used = told.used
     if not isinstance(used, TemplateVersion):
         why = used if isinstance(used, Unknown) else Unknown(used.said)
-        what = f"what version {group.template.version} of its launch template is"
-        yield unknown("nodegroup-template", subject(group.name), what, why, Severity.LOW)
-        if not group.template.version.isdecimal():
+        version = group.template.version
+        yield unknown("nodegroup-template/version", subject(group.name), why, Severity.LOW, version=version)
+        if not version.isdecimal():
             return
     number_used = used.number if isinstance(used, TemplateVersion) else int(group.template.version)
     if number_used >= told.latest.number:
@@ -238,19 +236,18 @@ def _images(used: TemplateVersion | Absent | Unknown, latest: TemplateVersion) -
 
 
 def _releases(facts: CheckFacts) -> Iterator[Finding]:
-    what = "whether its AMI is the recommended one"
-    yield from groups_unknown(facts, "nodegroup-release", what, Severity.LOW)
+    yield from groups_unknown(facts, "nodegroup-release", Severity.LOW)
     for group in node_groups(facts):
         if group.ami_type == CUSTOM:
             continue  # its owner's, with no releases of EKS
         told = facts.aws.releases.get((group.ami_type, group.version), NOT_ASKED)
         if isinstance(told, (Absent, Unknown)):
-            yield from _untold(group, what, told)
+            yield from _untold(group, told)
             continue
         older = _older(group.release, told)
         if older is None:
             why = Unknown(f"{group.release or 'no release'} and {told} cannot be compared")
-            yield unknown("nodegroup-release", subject(group.name), what, why, Severity.LOW)
+            yield unknown("nodegroup-release", subject(group.name), why, Severity.LOW)
         elif older:
             updated = (have := parse(group.version)) is not None and have < facts.way.target
             yield Finding.of(
@@ -264,13 +261,13 @@ def _releases(facts: CheckFacts) -> Iterator[Finding]:
             )
 
 
-def _untold(group: NodeGroup, what: str, told: Absent | Unknown) -> Iterator[Finding]:
+def _untold(group: NodeGroup, told: Absent | Unknown) -> Iterator[Finding]:
     """Of Windows nothing tells it, and of AL2 nothing new comes: who has to act is told by other codes."""
     if isinstance(told, Absent) and family_of_type(group.ami_type) is AmiFamily.AL2:
         return
     why = told if isinstance(told, Unknown) else Unknown(told.said)
     severity = Severity.LOW if why.missing else Severity.INFO
-    yield unknown("nodegroup-release", subject(group.name), what, why, severity)
+    yield unknown("nodegroup-release", subject(group.name), why, severity)
 
 
 def _older(release: str, recommended: str) -> bool | None:

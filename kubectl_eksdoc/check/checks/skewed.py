@@ -21,7 +21,6 @@ from kubectl_eksdoc.check.checking import Gate, UpgradeCheck, unknown, unread
 from kubectl_eksdoc.check.checks.noted import NodeGroupNodes, counted, groups, named
 from kubectl_eksdoc.check.checks.running import RunningVersion, running
 from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import CodeName, Finding, Severity, Subject
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
@@ -29,7 +28,7 @@ from kubectl_eksdoc.model.quantities import Version
 
 
 def _kubelets(facts: CheckFacts) -> Iterator[Finding]:
-    yield from unread(facts, "kubelet-skew", "how old the kubelets are", kinds.NODES, severity=Severity.HIGH)
+    yield from unread(facts, "kubelet-skew/all", severity=Severity.HIGH)
     for group in groups(facts.cluster.nodes):
         yield from _silent("kubelet-skew", group, Severity.HIGH)
     yield from _skews(facts, later=False)
@@ -56,7 +55,7 @@ def _silent(code: CodeName, group: NodeGroupNodes, severity: Severity) -> Iterat
     silent = [node for node in group.nodes if node.kubelet is None]
     if silent:
         said = Unknown(f"{named(silent)}: {silent[0].kubelet_text or 'no version'} is told")
-        yield unknown(code, group.subject, "how old a kubelet is", said, severity)
+        yield unknown(f"{code}/kubelet-age", group.subject, said, severity)
 
 
 def _too_old(facts: CheckFacts, group: NodeGroupNodes, version: Version, held: list[Node], why: str) -> Finding:
@@ -73,7 +72,7 @@ def _too_old(facts: CheckFacts, group: NodeGroupNodes, version: Version, held: l
 
 
 def _newer(facts: CheckFacts) -> Iterator[Finding]:
-    yield from unread(facts, "kubelet-newer", "whether a kubelet is newer", kinds.NODES)
+    yield from unread(facts, "kubelet-newer/any")
     for group in groups(facts.cluster.nodes):
         yield from _silent("kubelet-newer", group, Severity.MEDIUM)
         newer = [each for each in group.nodes if kubelet_skew(facts.way.now, each.kubelet).fit is Fit.TOO_NEW]
@@ -89,7 +88,7 @@ def _newer(facts: CheckFacts) -> Iterator[Finding]:
 
 def _behind(facts: CheckFacts) -> Iterator[Finding]:
     """What is left once the control plane is at the target; Fargate's nodes have a code of their own."""
-    yield from unread(facts, "nodes-behind", "which nodes are behind", kinds.NODES)
+    yield from unread(facts, "nodes-behind/which")
     for group in groups(facts.cluster.nodes):
         known = [(each, each.kubelet) for each in group.nodes if each.kubelet is not None]
         behind = [each for each, kubelet in known if minor_of(kubelet) < facts.way.target]
@@ -109,7 +108,7 @@ def _behind(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _fargate(facts: CheckFacts) -> Iterator[Finding]:
-    yield from unread(facts, "fargate-restart", "which pods run on Fargate", kinds.NODES, kinds.PODS)
+    yield from unread(facts, "fargate-restart")
     old = {
         node.name: node
         for node in facts.cluster.nodes
@@ -128,11 +127,11 @@ def _fargate(facts: CheckFacts) -> Iterator[Finding]:
 
 def _proxies(facts: CheckFacts) -> Iterator[Finding]:
     """EKS's own look at it is an insight; here every pod is held against the steps and against its node."""
-    yield from unread(facts, "kube-proxy-skew", "how old kube-proxy is", kinds.PODS, kinds.NODES)
+    yield from unread(facts, "kube-proxy-skew")
     kubelets = {node.name: node.kubelet for node in facts.cluster.nodes}
     for each in running(facts.cluster.pods, KUBE_PROXY):
         if isinstance(each.version, Unknown):
-            yield unknown("kube-proxy-skew", each.subject, "how old kube-proxy is", each.version)
+            yield unknown("kube-proxy-skew", each.subject, each.version)
         else:
             yield from _beside(each, each.version, kubelets)
     yield from _proxy_skews(facts, later=False)

@@ -26,10 +26,9 @@ from kubectl_eksdoc.check.checks.running import owners
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import listed
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import kubectl
-from kubectl_eksdoc.model.findings import Code, Finding, Severity, Subject
+from kubectl_eksdoc.model.findings import Finding, Severity, Subject
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.nodes import Node, NodeOwner, Volume, VolumeKind
 from kubectl_eksdoc.model.quantities import Version
@@ -67,10 +66,9 @@ class _Use:
 
 
 def _sockets(facts: CheckFacts) -> Iterator[Finding]:
-    what = "who reaches a socket of a container runtime"
     docker = docker_on(facts)
     how_bad = Severity.HIGH if docker is Docker.ENDS else Severity.LOW
-    yield from unread(facts, "runtime-socket", what, *Code.of("runtime-socket").needs, severity=how_bad)
+    yield from unread(facts, "runtime-socket", severity=how_bad)
     for subject, use in sorted(_uses(facts.cluster).items(), key=lambda each: (each[0].kind, str(each[0]))):
         yield _finding(facts, subject, use, docker)
 
@@ -275,7 +273,7 @@ _ENDS = {
 
 
 def _docker_nodes(facts: CheckFacts) -> Iterator[Finding]:
-    yield from unread(facts, "runtime-docker", "which nodes run Docker", kinds.NODES, severity=Severity.CRITICAL)
+    yield from unread(facts, "runtime-docker", severity=Severity.CRITICAL)
     if facts.way.target < DOCKERSHIM_ENDS:
         return
     for group in groups(facts.cluster.nodes):
@@ -300,7 +298,7 @@ _BRING_THEIR_OWN = (NodeOwner.MANAGED, NodeOwner.KARPENTER, NodeOwner.AUTO_MODE,
 
 
 def _versions(facts: CheckFacts) -> Iterator[Finding]:
-    yield from unread(facts, "runtime-version", "which containerd the nodes have", kinds.NODES)
+    yield from unread(facts, "runtime-version/all")
     for group in groups(facts.cluster.nodes):
         by_fit: dict[Fit, list[tuple[Node, SourcedVerdict]]] = defaultdict(list)
         for node in group.nodes:
@@ -311,7 +309,7 @@ def _versions(facts: CheckFacts) -> Iterator[Finding]:
             yield _too_old(facts, group, old)
         if strange := by_fit[Fit.UNKNOWN]:
             told = Unknown(f"{named([node for node, _ in strange])}: {strange[0][1].why}")
-            yield unknown("runtime-version", group.subject, "whether its container runtime will do", told, Severity.LOW)
+            yield unknown("runtime-version/group", group.subject, told, Severity.LOW)
 
 
 def _too_old(facts: CheckFacts, group: NodeGroupNodes, old: list[tuple[Node, SourcedVerdict]]) -> Finding:

@@ -19,7 +19,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import ApiService, Callee, Definition
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import in_turn, kubectl, saved, shell
-from kubectl_eksdoc.model.findings import Finding, Severity, Subject
+from kubectl_eksdoc.model.findings import Finding, Severity, Subject, clause
 from kubectl_eksdoc.model.kinds import Resource, Unknown
 from kubectl_eksdoc.model.network import Service, Webhook, WebhookRule
 from kubectl_eksdoc.model.selectors import EVERYTHING, Labels
@@ -143,10 +143,9 @@ def _whom(cluster: Cluster) -> _Whom:
 
 
 def _down(facts: CheckFacts) -> Iterator[Finding]:
-    what = "whether webhooks have a ready backend"
-    yield from unread(facts, "webhook-down", what, *_CONFIGURATIONS, severity=Severity.HIGH)
+    yield from unread(facts, "webhook-down/all", *_CONFIGURATIONS, severity=Severity.HIGH)
     if any(hook.service for hook in facts.cluster.webhooks):
-        yield from unread(facts, "webhook-down", what, *KINDS, severity=Severity.HIGH)
+        yield from unread(facts, "webhook-down/all", *KINDS, severity=Severity.HIGH)
     behind, whom = backends(facts.cluster), _whom(facts.cluster)
     for hooks in _together(facts.cluster.webhooks):
         first = hooks[0]
@@ -154,12 +153,12 @@ def _down(facts: CheckFacts) -> Iterator[Finding]:
             continue  # EKS's own, on the machine of the API server: nobody here runs it
         if not first.service:
             told = Unknown(f"it is called at {first.url or 'no address'}, which cannot be checked from here")
-            yield unknown("webhook-down", _subject(first), "whether it has a ready backend", told, Severity.INFO)
+            yield unknown("webhook-down/one", _subject(first), told, Severity.INFO)
             continue
         why = behind.why_down(first.namespace, first.service)
         if isinstance(why, Unknown):
             if not behind.blind:
-                yield unknown("webhook-down", _subject(first), "whether it has a ready backend", why, Severity.LOW)
+                yield unknown("webhook-down/one", _subject(first), why, Severity.LOW)
         elif why is not None:
             yield _unanswered(hooks, whom, why)
 
@@ -204,10 +203,9 @@ def _unanswered(hooks: list[Webhook], whom: _Whom, why: str) -> Finding:
 
 
 def _catching(facts: CheckFacts) -> Iterator[Finding]:
-    what = "which webhooks an upgrade cannot do without"
-    yield from unread(facts, "webhook-catches-all", what, *_CONFIGURATIONS, kinds.NAMESPACES)
+    yield from unread(facts, "webhook-catches-all", *_CONFIGURATIONS, kinds.NAMESPACES)
     if any(hook.object_selector != EVERYTHING for hook in facts.cluster.webhooks):
-        yield from unread(facts, "webhook-catches-all", what, kinds.NODES, kinds.PODS)
+        yield from unread(facts, "webhook-catches-all", kinds.NODES, kinds.PODS)
     behind, whom = backends(facts.cluster), _whom(facts.cluster)
     for hooks in _together(facts.cluster.webhooks):
         if hooks[0].fails_closed and not _ON_ITSELF.match(hooks[0].url):
@@ -281,15 +279,14 @@ _DISCOVERY = (
 
 
 def _groups(facts: CheckFacts) -> Iterator[Finding]:
-    what = "whether every group of the API has a server that answers"
-    yield from unread(facts, "apiservice-down", what, kinds.API_SERVICES)
+    yield from unread(facts, "apiservice-down/all")
     for each in facts.cluster.api_services:
         subject = Subject("APIService", each.name)
         if each.available == "False":
             yield _unavailable(each, subject)
         elif each.available != "True":
             told = Unknown(f"its condition Available is {each.available or 'not there'}")
-            yield unknown("apiservice-down", subject, "whether its server answers", told)
+            yield unknown("apiservice-down/one", subject, told)
 
 
 def _unavailable(each: ApiService, subject: Subject) -> Finding:
@@ -309,24 +306,21 @@ def _unavailable(each: ApiService, subject: Subject) -> Finding:
 
 
 def _conversions(facts: CheckFacts) -> Iterator[Finding]:
-    what = "whether custom resources can be converted"
-    yield from unread(facts, "crd-conversion", what, kinds.DEFINITIONS)
+    yield from unread(facts, "crd-conversion/all", kinds.DEFINITIONS)
     called = [(each, each.converter) for each in facts.cluster.definitions if each.converter is not None]
     if any(converter.service for _, converter in called):
-        yield from unread(facts, "crd-conversion", what, *KINDS)
+        yield from unread(facts, "crd-conversion/all", *KINDS)
     behind = backends(facts.cluster)
     for each, converter in called:
         if not converter.service:
             where = converter.url or "no backend"
             told = Unknown(f"its webhook is at {where}, which cannot be checked from here")
-            yield unknown(
-                "crd-conversion", _extensions_subject(each), "whether it can be converted", told, Severity.INFO
-            )
+            yield unknown("crd-conversion/one", _extensions_subject(each), told, Severity.INFO)
             continue
         why = behind.why_down(converter.namespace, converter.service)
         if isinstance(why, Unknown):
             if not behind.blind:
-                yield unknown("crd-conversion", _extensions_subject(each), "whether it can be converted", why)
+                yield unknown("crd-conversion/one", _extensions_subject(each), why)
         elif why is not None:
             yield _unconverted(each, converter, why)
 
@@ -348,8 +342,7 @@ def _unconverted(each: Definition, converter: Callee, why: str) -> Finding:
 
 
 def _stored(facts: CheckFacts) -> Iterator[Finding]:
-    what = "in which versions custom resources lie"
-    yield from unread(facts, "crd-stored-version", what, kinds.DEFINITIONS, severity=Severity.LOW)
+    yield from unread(facts, "crd-stored-version/all", severity=Severity.LOW)
     for each in facts.cluster.definitions:
         known = {version.name: version for version in each.versions}
         ends = {name: _how_it_ends(each, name) for name in each.stored}
@@ -359,7 +352,7 @@ def _stored(facts: CheckFacts) -> Iterator[Finding]:
                 "crd-stored-version",
                 _extensions_subject(each),
                 (f"stored: {', '.join(each.stored)}", f"versions: {listed(tuple(known))}"),
-                where="; ".join(f"some of its objects may lie in {name}, which is {why}" for name, why in old.items()),
+                where="; ".join(clause("crd-stored-version/old", name=name, why=why) for name, why in old.items()),
                 command=kubectl(
                     "get", "customresourcedefinition", each.name, "", "-o", "jsonpath={.status.storedVersions}"
                 ),

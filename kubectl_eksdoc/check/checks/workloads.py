@@ -20,7 +20,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import kubectl, shell
-from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Severity, Subject
+from kubectl_eksdoc.model.findings import CodeName, Finding, Severity, Subject
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.model.workloads import Workload
@@ -54,7 +54,7 @@ def _grace(each: Workload, subject: Subject, command: str) -> Finding | None:
 
 
 def _lacking(facts: CheckFacts, code: CodeName, kinds: tuple[str, ...], rule: _Rule) -> Iterator[Finding]:
-    yield from unread(facts, code, f"where {code} is to be told", *Code.of(code).needs, severity=Severity.LOW)
+    yield from unread(facts, f"{code}/rule", severity=Severity.LOW, code=code)
     for each in facts.cluster.workloads:
         if each.kind in kinds and each.owner is None and each.replicas > 0:
             command = kubectl("get", each.kind.lower(), each.name, each.namespace, "-o", "yaml")
@@ -111,8 +111,7 @@ _OF_JOBS = _WRONG - {"Error", "OOMKilled"}
 
 
 def _bouncing(facts: CheckFacts) -> Iterator[Finding]:
-    what = "which workloads are not steady"
-    yield from unread(facts, "pods-bouncing", what, *Code.of("pods-bouncing").needs)
+    yield from unread(facts, "pods-bouncing")
     of, now = owners(facts.cluster), facts.cluster.observed_at
     made: dict[Subject, list[Pod]] = defaultdict(list)
     starting: dict[Subject, list[Pod]] = defaultdict(list)
@@ -182,8 +181,7 @@ def _finding(subject: Subject, found: dict[str, str], pods: Sequence[Pod]) -> Fi
 
 
 def _unguarded(facts: CheckFacts) -> Iterator[Finding]:
-    what = "which workloads have a budget"
-    yield from unread(facts, "budget-missing", what, *Code.of("budget-missing").needs, severity=Severity.LOW)
+    yield from unread(facts, "budget-missing", severity=Severity.LOW)
     if facts.cluster.unread(kinds.BUDGETS):
         return
     budgets: dict[str, list[Budget]] = defaultdict(list)

@@ -13,7 +13,7 @@ from kubectl_eksdoc.kubernetes.corefile.plugins import addresses
 from kubectl_eksdoc.model.addons import AddonSide
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import NAME, SERVICE, SYSTEM, Corefile, CorefileRefusal, Import
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Subject
+from kubectl_eksdoc.model.findings import ClauseName, Code, Finding, Remedy, Subject, clause
 from kubectl_eksdoc.model.kinds import Absent, Unknown, known_or_unknown
 from kubectl_eksdoc.model.missing_rights import learned
 from kubectl_eksdoc.model.quantities import Version, go_duration, parse
@@ -53,9 +53,10 @@ def has_what_came_by_1_11(addon: AddonSide | Absent | Unknown) -> bool:
     return version is not None and not version.older_than(_BY)
 
 
-def not_read(what: str, told: Absent | Unknown, of: Subject = DEPLOYMENT) -> Finding:
-    """`what` is missing, so what follows from it is unknown."""
-    why, lacking = known_or_unknown(told), told.missing or what
+def not_read(asked: ClauseName, told: Absent | Unknown, of: Subject = DEPLOYMENT, **values: object) -> Finding:
+    """What is asked is missing, so what follows from it is unknown."""
+    why, what = known_or_unknown(told), clause(asked, **values)
+    lacking = told.missing or what
     return Finding.of("dns-unread/fact", of, remedy=(learned(why),), what=what, why=why, lacking=lacking)
 
 
@@ -63,7 +64,7 @@ def judged(facts: DnsFacts) -> Iterator[Finding]:
     """Of the text as the ConfigMap has it."""
     corefile = facts.corefile
     if isinstance(corefile, (Absent, Unknown)):
-        yield not_read("the Corefile", corefile, CONFIG)
+        yield not_read("dns-unread/corefile", corefile, CONFIG)
     elif isinstance(corefile, CorefileRefusal):
         yield _refused(facts, (corefile,))
     else:
@@ -186,7 +187,7 @@ def judged_clients(facts: DnsFacts) -> Iterator[Finding]:
     """Nothing where there is no ConfigMap of kube-proxy: something else does its work there."""
     found = facts.objects.get(KUBE_PROXY)
     if isinstance(found, Unknown):
-        yield not_read("the mode of kube-proxy", found, PROXY)
+        yield not_read("dns-unread/proxy-mode", found, PROXY)
     if not isinstance(found, dict):
         return
     text = guards.configuration(found)
@@ -209,7 +210,7 @@ def judged_clients(facts: DnsFacts) -> Iterator[Finding]:
     elif mode in _DELETING:
         yield Finding.of("dns-kept-flows/deleted", PROXY, mode=mode)
     else:
-        yield not_read("the mode of kube-proxy", Unknown(f"its configuration names {mode or 'none'}"), PROXY)
+        yield not_read("dns-unread/proxy-mode", Unknown(f"its configuration names {mode or 'none'}"), PROXY)
 
 
 _DELETING = ("iptables", "nftables")

@@ -203,7 +203,7 @@ def judged_failing(facts: DnsFacts) -> Iterator[Finding]:
         return  # that CoreDNS is not there is said elsewhere
     unread = facts.cluster.unread(PODS)
     if unread:
-        yield not_read("which pods CoreDNS has", Unknown(unread[0].detail or "pods could not be read", "list pods"))
+        yield not_read("dns-unread/pods", Unknown(unread[0].detail or "pods could not be read", "list pods"))
         return
     yield from _pods(facts, of if isinstance(of, Deployed) else None)
     yield from _out_of_memory(facts, of if isinstance(of, Deployed) else None)
@@ -316,7 +316,7 @@ def _printed(facts: DnsFacts) -> Iterator[Finding]:
         )
     unread = [told for pod in facts.pods if (told := facts.inside.get(pod.key, _NOTHING_SEEN).unread)]
     if unread:
-        yield not_read(f"what {pod_count(len(unread))} printed", unread[0][0])
+        yield not_read("dns-unread/printed", unread[0][0], pods=pod_count(len(unread)))
     left = sum(pod.key not in facts.inside for pod in facts.pods)
     if left:
         yield Finding.of(
@@ -331,7 +331,7 @@ def _printed(facts: DnsFacts) -> Iterator[Finding]:
 def _served(facts: DnsFacts) -> Iterator[Finding]:
     told = endpoints(facts)
     if isinstance(told, Unknown):
-        yield not_read("who is asked", told, SERVED)
+        yield not_read("dns-unread/asked", told, SERVED)
         return
     ready = [pod for pod in facts.pods if pod.ready and not pod.deleting]
     missing = [pod for pod in ready if pod.uid not in told.ready]

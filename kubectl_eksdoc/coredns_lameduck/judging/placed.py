@@ -32,7 +32,7 @@ def judged(facts: DnsFacts) -> Iterator[Finding]:
     unread = facts.cluster.unread(NODES, PODS)
     if unread:
         yield not_read(
-            "where CoreDNS runs",
+            "dns-unread/where",
             Unknown(unread[0].detail or unread[0].state.value, f"list {unread[0].resource.full_name}"),
         )
         return
@@ -113,14 +113,14 @@ def _untold(facts: DnsFacts, nodes: Sequence[Node]) -> Iterator[Finding]:
     lost = sorted({pod.node for pod in facts.pods if pod.node and not pod.deleting} - known)
     if lost:
         why = f"the list of nodes has no {_names(lost)}, on which its pods are"
-        yield not_read("where CoreDNS runs", Unknown(why))
+        yield not_read("dns-unread/where", Unknown(why))
     untold = sorted({node.name for node in nodes if node.owner in _UNLABELLED and not node.capacity_type})
     if untold:
         said = "has no label of its capacity type" if len(untold) == 1 else "have no label of their capacity type"
-        yield not_read("whether CoreDNS is on Spot instances", Unknown(f"{_names(untold)} {said}"))
+        yield not_read("dns-unread/on-spot", Unknown(f"{_names(untold)} {said}"))
     if len(known) > 1 and not all(node.zone for node in nodes):
         without = sorted({node.name for node in nodes if not node.zone})
-        yield not_read("whether CoreDNS is in several zones", Unknown(f"{_names(without)}: no label {ZONE}"))
+        yield not_read("dns-unread/zones", Unknown(f"{_names(without)}: no label {ZONE}"))
 
 
 def _together(facts: DnsFacts, there: Sequence[tuple[Pod, Node]]) -> Iterator[Finding]:
@@ -159,7 +159,7 @@ def _leaving(there: Sequence[tuple[Pod, Node]]) -> Iterator[Finding]:
 def _budget(facts: DnsFacts, pods: Sequence[Pod]) -> Iterator[Finding]:
     unread = facts.cluster.unread(BUDGETS)
     if unread:
-        yield not_read("which budget CoreDNS has", Unknown(unread[0].detail or "unread", f"list {BUDGETS.full_name}"))
+        yield not_read("dns-unread/budget", Unknown(unread[0].detail or "unread", f"list {BUDGETS.full_name}"))
         return
     budgets = [each for each in facts.cluster.budgets if each.namespace == SYSTEM]
     if any(each.selector.matches(pods[0].labels) for each in budgets):
@@ -222,7 +222,7 @@ def _scalers(facts: DnsFacts) -> Iterator[Finding]:
     if len(found) > 1:
         yield Finding.of("dns-two-scalers", DEPLOYMENT, found=" and by ".join(found))
     elif unread and not isinstance(facts.deployed, (Absent, Unknown)):
-        yield not_read("who scales CoreDNS", Unknown(unread[0].detail or "unread", f"list {AUTOSCALERS.full_name}"))
+        yield not_read("dns-unread/scaler", Unknown(unread[0].detail or "unread", f"list {AUTOSCALERS.full_name}"))
 
 
 def _whose(node: Node) -> str:

@@ -26,7 +26,7 @@ from kubectl_eksdoc.model.coredns import (
     MeasuredStream,
     Propagation,
 )
-from kubectl_eksdoc.model.findings import Finding, Subject, in_order
+from kubectl_eksdoc.model.findings import Finding, Subject, clause, in_order
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.probes import left_finding
 
@@ -336,8 +336,8 @@ def _lost(
 ) -> Finding:
     total = sum(service.values(), Counts())
     transports = (*TRANSPORTS, KEPT)
-    by = {transport: sum(c.bad for s, c in service.items() if s.transport == transport) for transport in transports}
-    parts = ", ".join(f"{count} over {_SAID[transport]}" for transport, count in by.items() if count)
+    lost = {transport: sum(c.bad for s, c in service.items() if s.transport == transport) for transport in transports}
+    parts = ", ".join(clause("dns-answers-lost/over", count=count, by=_SAID[by]) for by, count in lost.items() if count)
     spans = _spans(_when(report, service, "bad"))
     why = sorted({w for s in service for one in report.seconds.get(s, {}).values() for w in one.why})
     evidence = [f"in the seconds {spans}"]

@@ -14,7 +14,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import NodePool
 from kubectl_eksdoc.model.connection import kubectl
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Subject
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Subject, clause
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod
 from kubectl_eksdoc.model.placing import CPU
@@ -168,7 +168,7 @@ def _new_nodes(
         for h in landing.homeless.values()
         if h.helped_by is not None and h.comes is wanted and h.helped_by.name in copies
     ]
-    each = ", ".join(f"{count} such as {name}" for name, count in sorted(copies.items()))
+    each = ", ".join(clause("needs-nodes/kind", name=name, count=count) for name, count in sorted(copies.items()))
     which = (_WHICH,) if any(h.pod.uid in landing.tight for h in helped) else ()
     full = "" if wanted else _full_pools(world, landing, copies)
     return Finding.of(

@@ -274,14 +274,12 @@ def _other_findings(
     if isinstance(result, budgets.CannotTell) and judged.counted:
         unread = survey.cluster.unread(kinds.PODS, *SCALED)
         if unread:
-            question = "whether budgets' statuses match their pods"
             found.append(
                 unknown(
-                    Code.of("budget-disagrees"),
-                    question,
+                    "budget-disagrees",
                     unread,
-                    (f"budget {budget.key}",),
-                    Severity.LOW,
+                    severity=Severity.LOW,
+                    evidence=(f"budget {budget.key}",),
                     of=survey.cluster.source,
                 )
             )

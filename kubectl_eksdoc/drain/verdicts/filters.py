@@ -101,10 +101,8 @@ def _daemonset(survey: DrainContext, pod: Pod, said: drain_filters.FilterResult)
         return RuleResult.of(Finding.of("pod-returns/daemonset", owner, (where(pod),), group=pod.owner.group))
     if said.outcome is DrainFilterOutcome.UNKNOWN:
         unread = survey.cluster.unread(kinds.DAEMON_SETS)
-        question = "whether DaemonSets' pods still have their DaemonSet"
         return cannot_tell(
-            Code.of("pod-daemonset-missing"),
-            question,
+            "pod-daemonset-missing",
             unread,
             where(pod),
             PodVerdict.UNKNOWN,

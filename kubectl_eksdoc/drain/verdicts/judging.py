@@ -153,10 +153,8 @@ def _by_budgets(
         return None  # nor does a rollout
     unread = world.cluster.unread(kinds.BUDGETS)
     if unread:
-        question = "which budgets guard the pods on the targets"
         return cannot_tell(
-            Code.of("pod-budget"),
-            question,
+            "pod-budget",
             unread,
             where(pod),
             PodVerdict.UNKNOWN,
@@ -182,15 +180,10 @@ def _by_budgets(
 def _unread(world: DrainContext) -> Iterable[Finding]:
     """Questions about the whole cluster that were not answered, asked once if any pod is to go."""
     cluster = world.cluster
-    questions = (
-        (Code.of("only-backend"), "whether a target holds the only backend of something that replacements need"),
-        (Code.of("no-readiness-gate"), "which pods a load balancer sends traffic to"),
-        (Code.of("namespace-terminating"), "whether a namespace is being deleted"),
-    )
-    for code, question in questions:
-        unread = cluster.unread(*code.needs)
+    for code in ("only-backend", "no-readiness-gate", "namespace-terminating"):
+        unread = cluster.unread(*Code.of(code).needs)
         if unread:
-            yield unknown(code, question, unread, of=cluster.source)
+            yield unknown(f"{code}/targets", unread, of=cluster.source)
 
 
 def _left_out(world: DrainContext) -> Iterable[Finding]:
@@ -199,8 +192,7 @@ def _left_out(world: DrainContext) -> Iterable[Finding]:
     unread = [read for read in cluster.unread(kinds.NODES, kinds.PODS) if read.state is ReadState.INVALID]
     if unread:
         evidence = tuple(each.said for each in cluster.left_out if each.resource in (kinds.NODES, kinds.PODS))
-        question = "what the nodes and pods that were left out as not valid need and take"
-        yield unknown(Code.of("objects-invalid"), question, tuple(unread), evidence[:MAX_EVIDENCE], of=cluster.source)
+        yield unknown("objects-invalid", tuple(unread), evidence[:MAX_EVIDENCE], of=cluster.source)
 
 
 def _pending(world: DrainContext) -> Iterable[Finding]:

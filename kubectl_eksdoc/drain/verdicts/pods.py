@@ -14,7 +14,7 @@ from kubectl_eksdoc.drain.verdicts.said import RuleResult, cannot_tell, where
 from kubectl_eksdoc.kubernetes.replacement import Replacement, replacement, returns_to_node
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import in_turn, kubectl, shell
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Subject
+from kubectl_eksdoc.model.findings import ClauseName, Finding, Remedy, Severity, Subject
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.nodes import ControllerOwner, Pod, VolumeKind
 from kubectl_eksdoc.model.quantities import duration
@@ -41,8 +41,7 @@ def _lost(survey: DrainContext, pod: Pod, owner: ControllerOwner) -> RuleResult 
         unread = survey.cluster.unread(kinds.JOBS)
         if unread:
             return cannot_tell(
-                Code.of("job-loses-work"),
-                "what an eviction means for Job pods",
+                "job-loses-work",
                 unread,
                 where(pod),
                 of=survey.cluster.source,
@@ -163,14 +162,14 @@ def comes_back(survey: DrainContext, pod: Pod) -> RuleResult | None:
                 else kubectl("edit", filters.word_of(owner), owner.name, pod.namespace),
             )
         )
-    return _unread_owner(survey, pod, Code.of("pod-returns"), "whether pods are rescheduled onto the same node")
+    return _unread_owner(survey, pod, "pod-returns")
 
 
 def has_one_replica(survey: DrainContext, pod: Pod) -> RuleResult | None:
     """One copy: away until its replacement is Ready."""
     if pod.finished:
         return None
-    unread = _unread_owner(survey, pod, Code.of("single-replica"), "whether a workload has a single replica")
+    unread = _unread_owner(survey, pod, "single-replica")
     if unread is not None:
         return unread
     top = filters.single_of(survey, pod)
@@ -211,8 +210,7 @@ def is_bound_to_its_node(survey: DrainContext, pod: Pod) -> RuleResult | None:
     unread = survey.cluster.unread(kinds.CLAIMS, kinds.VOLUMES)
     if unread:
         return cannot_tell(
-            Code.of("pod-local-volume"),
-            "whether the claims of pods are bound to local volumes",
+            "pod-local-volume",
             unread,
             where(pod),
             of=survey.cluster.source,
@@ -366,7 +364,7 @@ def on_missing_nodes(survey: DrainContext) -> tuple[Finding, ...]:
     )
 
 
-def _unread_owner(survey: DrainContext, pod: Pod, code: Code, question: str) -> RuleResult | None:
+def _unread_owner(survey: DrainContext, pod: Pod, asked: ClauseName) -> RuleResult | None:
     """Unknown, where what answers for the pod is of a kind that was not read."""
     owner = survey.top_owner(pod)
     if owner is None or owner.uid in survey.workloads:
@@ -374,7 +372,7 @@ def _unread_owner(survey: DrainContext, pod: Pod, code: Code, question: str) -> 
     needed = _READ_AS.get((owner.group, owner.kind), ())
     if not needed or not survey.cluster.unread(needed[0]):
         return None
-    return cannot_tell(code, question, survey.cluster.unread(*needed), where(pod), of=survey.cluster.source)
+    return cannot_tell(asked, survey.cluster.unread(*needed), where(pod), of=survey.cluster.source)
 
 
 def _without_downtime(survey: DrainContext, pod: Pod, top: Workload) -> tuple[Remedy, ...]:

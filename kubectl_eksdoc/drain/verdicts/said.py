@@ -18,7 +18,7 @@ from kubectl_eksdoc.kubernetes.replacement import Scales
 from kubectl_eksdoc.model.budgets import Amount, Budget
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import ClauseName, Code, Finding, Remedy, Severity, Status, Subject, clause
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.model.nodes import Pod
 
@@ -70,8 +70,7 @@ def stays(reason: str, code: Code | None = None, finding: Finding | None = None)
 
 
 def cannot_tell(
-    code: Code,
-    question: str,
+    asked: ClauseName,
     unread: tuple[KindRead, ...],
     evidence: str = "",
     verdict: PodVerdict = PodVerdict.EVICT,
@@ -80,13 +79,12 @@ def cannot_tell(
     of: Source,
 ) -> RuleResult:
     """A question that the facts at hand do not answer; `verdict` UNKNOWN where the drain hangs on it."""
-    finding = unknown(code, question, unread, (evidence,) if evidence else (), severity, of=of)
-    return RuleResult(verdict, finding.message, code, finding, finding.remedy)
+    finding = unknown(asked, unread, (evidence,) if evidence else (), severity, of=of)
+    return RuleResult(verdict, finding.message, finding.code, finding, finding.remedy)
 
 
 def unknown(
-    code: Code,
-    question: str,
+    asked: ClauseName,
     unread: tuple[KindRead, ...],
     evidence: tuple[str, ...] = (),
     severity: Severity = Severity.MEDIUM,
@@ -96,11 +94,11 @@ def unknown(
     """An UNKNOWN finding about the whole cluster, naming what would have to be read. `of`: what was read."""
     missing = ", ".join(_missing(read) for read in unread)
     return Finding(
-        code,
+        Code.of(asked),
         severity,
         Status.UNKNOWN,
         Subject("Cluster", "cluster"),
-        f"cannot tell {question}",
+        clause("/cannot-tell", question=clause(asked)),
         evidence,
         tuple(_read_it(read, of) for read in unread),
         missing,
