@@ -191,7 +191,8 @@ class Server:
     def run(self, command: str) -> Answer:
         assert self._process.stdin is not None and self._process.stdout is not None
         print(json.dumps(command.format(clusters=self._clusters).split()), file=self._process.stdin, flush=True)
-        code, out, err = json.loads(self._process.stdout.readline())
+        code, *printed = json.loads(self._process.stdout.readline())
+        out, err = (each.replace(self._clusters, os.path.relpath(CLUSTERS, ROOT)) for each in printed)
         told = _plain(re.sub(r"\(\d+[a-z]+ ago\)", "(… ago)", err))
         document = _document(command, out)
         if document is None:
