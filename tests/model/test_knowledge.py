@@ -21,7 +21,7 @@ from kubectl_eksdoc.amazon.addon_needs import CompatibilityTable, Software, Vers
 from kubectl_eksdoc.amazon.amis import Amis, KnownReleaseNote
 from kubectl_eksdoc.amazon.calendar import CalendarRow
 from kubectl_eksdoc.amazon.custom_apis import CustomApi
-from kubectl_eksdoc.amazon.interruption import EventKind
+from kubectl_eksdoc.amazon.interruption import EventKind, KarpenterChange
 from kubectl_eksdoc.amazon.metadata_service import RecentFamily
 from kubectl_eksdoc.amazon.removed_apis import ManualConversion, RemovedApi
 from kubectl_eksdoc.amazon.skew import RollbackCondition
@@ -62,6 +62,7 @@ SUBJECTS = {
     "hop_limit_rules": Subject(FixRemark, ("rule",)),
     "instance_families": Subject(RecentFamily, ("family",)),
     "interruption_events": Subject(EventKind, ("name",)),
+    "karpenter_versions": Subject(KarpenterChange, ("what",)),
     "own_writers": Subject(NoChangeNeeded, ("managers",)),
     "rollback": Subject(RollbackCondition, ("clause",)),
     "runtime_sockets": Subject(Socket, ("runtime",)),
