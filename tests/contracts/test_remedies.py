@@ -444,11 +444,13 @@ def test_what_does_not_exist_is_a_fault(words: tuple[str, ...], why: str) -> Non
 
 
 def of_records() -> tuple[str, ...]:
-    """The commands of the texts of findings; what a rule fills in stays in braces."""
+    """The commands of the texts of findings and of symptoms; what a rule fills in stays in braces."""
     told = json.loads((PACKAGE / "knowledge" / "findings.json").read_text(encoding="utf-8"))
     texts = (text for records in told["areas"].values() for each in records for text in each.get("texts", {}).values())
     remedies = (*(remedy for text in texts for remedy in text.get("remedies", ())), *told["remedies"].values())
     found = [remedy["command"] for remedy in remedies if remedy.get("command")]
+    symptoms = json.loads((PACKAGE / "knowledge" / "symptoms.json").read_text(encoding="utf-8"))["records"]
+    found += [cause["look"] for each in symptoms for cause in each["causes"] if "look" in cause]
     return tuple(each for each in found if not re.fullmatch(r"\{\w+\}", each))
 
 
