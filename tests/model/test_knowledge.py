@@ -32,7 +32,7 @@ from kubectl_eksdoc.check.symptoms import Causes
 from kubectl_eksdoc.coredns_lameduck import shutdown
 from kubectl_eksdoc.imds_probe.evidence import NodeRoleCalls
 from kubectl_eksdoc.imds_probe.fixes.fix import FixRemark
-from kubectl_eksdoc.imds_probe.programs import LogLine, Program
+from kubectl_eksdoc.imds_probe.programs import NOTHING, LogLine, Program
 from kubectl_eksdoc.kubernetes.cordon import CordonMark
 from kubectl_eksdoc.kubernetes.corefile.known import PluginForm
 from kubectl_eksdoc.model.kinds import Confidence
@@ -215,6 +215,12 @@ def test_the_values_of_variables_that_conditions_name_are_read() -> None:
         if "=" in each and not each.startswith(("-", "!", "kind=", "version"))
     }
     assert named and named <= set(file("kept_keys")["told"])
+
+
+def test_what_a_log_line_lacks_is_one_of_what_is_judged() -> None:
+    """Any other would count as something that is lacking, though the line names another cause."""
+    judged = {NOTHING, "credentials", "credentials or metadata", "metadata", "region", "vpc"}
+    assert {each.lacks for each in records(LogLine, "metadata_log_lines")} == judged
 
 
 def test_values_end_in_objects_of_their_addon() -> None:
