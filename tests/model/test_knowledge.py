@@ -234,6 +234,20 @@ def test_a_record_has_what_the_head_says_of_all() -> None:
     assert first.source == KnowledgeSource("EKS user guide git history", Confidence.MEDIUM, date(2026, 11, 20))
 
 
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Of two values of one name JSON would keep the last, without a word."""
+    if twice := [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]:
+        raise ValueError(f"{', '.join(twice)}: twice in one object")
+    return dict(pairs)
+
+
+def test_no_object_has_a_name_twice() -> None:
+    for path in (PACKAGE / "knowledge").glob("*.json"):
+        json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once)
+    with pytest.raises(ValueError, match="status: twice in one object"):
+        json.loads('{"texts": {"": {"status": "fail", "status": "pass"}}}', object_pairs_hook=_once)
+
+
 def test_files_are_written_as_json_writes_them_in_lines() -> None:
     """So that a change of a record is a change of its lines."""
     for name in SUBJECTS:
