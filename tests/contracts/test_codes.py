@@ -248,6 +248,13 @@ def misspelled(record: Mapping[str, Any], kind: str = "record") -> Iterator[str]
     yield from (
         f"{field}: # and one word only" for _, field, more, _ in parts if more and "#" in more and "|" not in more
     )
+    yield from (f"{field}: more than two alternatives" for _, field, more, _ in parts if _alternatives(more or "") > 2)
+
+
+def _alternatives(more: str) -> int:
+    """By the | outside of braces."""
+    outer = re.sub(r"\{[^{}]*\}", "", more)
+    return _alternatives(outer) if outer != more else more.count("|") + 1
 
 
 def test_each_record_is_whole() -> None:
@@ -289,6 +296,8 @@ _TEXT = {"severity": "low", "status": "unknown", "message": "{n:# pod|# pods}", 
         ({}, {}, {"when": ["later"]}, "when: ['later'] is no str"),
         ({}, {"remedy": []}, {}, "its text has remedy, which nothing reads"),
         ({}, {"message": "{n:# pod}"}, {}, "n: # and one word only"),
+        ({}, {"message": "{n:a|b|c}"}, {}, "n: more than two alternatives"),
+        ({}, {"message": "{n:a {m:b|c}|d}"}, {}, ""),
         ({}, {}, {"comand": "kubectl get pods"}, "its remedy has comand, which nothing reads"),
         ({}, {}, {"when": "latter"}, "when: there is no latter"),
     ],
