@@ -40,7 +40,7 @@ def frozen(cls: Any = None, /, *, eq: bool = True, order: bool = False, kw_only:
 
     def decorate(cls: Any) -> Any:
         cls.__doc__ = cls.__doc__ or cls.__name__  # else ``dataclass`` writes one, from a signature that it has to find
-        own = {name for name, value in vars(cls).items() if value is not None}
+        own = {name for name in vars(cls) if name != "__hash__" or _has_own_hash(cls)}
         made = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(cls)
         for name, method in {**_SHARED, **{name: _late(made, name) for name in compiled}}.items():
             if name not in own:
@@ -54,12 +54,18 @@ class CachedProperties:
     """A base of frozen classes that gives their instances a place for the values of ``cached_property``."""
 
 
+def _has_own_hash(cls: Any) -> bool:
+    """Python itself sets it to None in a class that has an ``__eq__``."""
+    return vars(cls).get("__hash__") is not None or "__eq__" not in vars(cls)
+
+
 def _late(cls: Any, name: str) -> Any:
     """The method `name` of `cls`: on its first call the compiled one takes its place."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         names: dict[str, Any] = {"MISSING": MISSING}
         exec(_init(cls, names) if name == "__init__" else _compared(cls, name), names)
+        names[name].__qualname__ = f"{cls.__qualname__}.{name}"  # which errors about its arguments name
         setattr(cls, name, names[name])
         return names[name](self, *args, **kwargs)
 
@@ -94,9 +100,10 @@ def _init(cls: Any, names: dict[str, Any]) -> str:
 
 def _compared(cls: Any, name: str) -> str:
     """The source of a method that compares or hashes the values of the fields."""
-    of = [each.name for each in fields(cls) if each.compare]
+    hashed = name == "__hash__"
+    of = [each.name for each in fields(cls) if (each.compare if not hashed or each.hash is None else each.hash)]
     ours, others = (f"({''.join(f'{whose}.{field}, ' for field in of)})" for whose in ("self", "other"))
-    if name == "__hash__":
+    if hashed:
         return f"def __hash__(self):\n    return hash({ours})"
     compared = f"{ours} {_OPERATORS[name]} {others} if other.__class__ is self.__class__ else NotImplemented"
     return f"def {name}(self, other):\n    return {compared}"

@@ -106,6 +106,28 @@ def test_what_a_class_has_itself_stays(make: Callable[..., Make]) -> None:
     assert of("x") == "y" and repr(of("x")) == "x" and hash(of("x")) == hash(("x",))
 
 
+@pytest.mark.parametrize("make", [ours, standard])
+def test_what_a_field_or_a_class_says_of_its_hash_holds(make: Callable[..., Make]) -> None:
+    class Marked:
+        name: str
+        note: str = field(default="", hash=False)
+
+    class Unhashable:
+        name: str
+        __hash__ = None  # type: ignore[assignment]
+
+    of = make()(Marked)
+    assert hash(of("x", "a")) == hash(of("x", "b")) and of("x", "a") != of("x", "b")
+    assert told(lambda: hash(make()(Unhashable)("x"))) == "TypeError"
+
+
+@pytest.mark.parametrize("make", [ours, standard])
+def test_an_error_about_the_arguments_names_the_class(make: Callable[..., Make]) -> None:
+    for _ in range(2):
+        with pytest.raises(TypeError, match=r"Point\.__init__\(\) missing 1 required positional argument: 'x'"):
+            point(make())()
+
+
 @frozen
 class Base(Generic[T]):
     a: T

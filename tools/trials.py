@@ -256,5 +256,12 @@ def _shown(tree: Path, command: Sequence[str]) -> str:
     return done.stdout + done.stderr
 
 
+def main(words: Sequence[str]) -> int:
+    if strange := [each for each in words if each not in TRIALS]:
+        print(f"there is no trial {', '.join(strange)}, but {', '.join(TRIALS)}", file=sys.stderr)
+        return 2
+    return 0 if tried(words or list(TRIALS)) else 1
+
+
 if __name__ == "__main__":
-    sys.exit(0 if tried(sys.argv[1:] or list(TRIALS)) else 1)
+    sys.exit(main(sys.argv[1:]))

@@ -47,23 +47,26 @@ def _one(said: Any, value: str) -> IamMatch:
     return IamMatch.YES if said == value else IamMatch.NO
 
 
-# What Karpenter does about interruptions, and since which version. Source: the tags of aws/karpenter-provider-aws
-# (charts/karpenter/templates/deployment.yaml, pkg/controllers/controllers.go, pkg/controllers/interruption, and the
-# CloudFormation template of its website); confidence high unless it is said otherwise.
+# What Karpenter does about interruptions, and since which version.
 
 
-VARIABLE_SINCE = Version(0, 32, 0)
-"""From here on INTERRUPTION_QUEUE and --interruption-queue are read."""
+@frozen
+class KarpenterChange:
+    """What it does otherwise `since` that version, `about` it in words."""
 
-CONFIG_MAP_UNTIL = Version(0, 33, 0)
-"""From here on the chart makes no ConfigMap karpenter-global-settings, and its old key is silently ignored."""
+    what: str
+    about: str
+    since: Version
+    source: KnowledgeSource
 
-DENY_HTTP_SINCE = Version(1, 0, 0)
-LOGS_SINCE = Version(1, 4, 0)
-"""From here on a queue that cannot be had is an error in the log; before, Karpenter ends (panic)."""
 
-STATUS_SINCE = Version(1, 12, 0)
-"""From here on ``controller.interruption`` in the log is that of another controller as well, which needs no queue."""
+_CHANGES = records(KarpenterChange, "karpenter_versions")
+
+
+def since(what: str) -> Version:
+    """From which of Karpenter's versions on that is so."""
+    return _CHANGES.by("what")[what].since
+
 
 OLD_KEY, NEW_KEY = ("settings", "aws", "interruptionQueueName"), ("settings", "interruptionQueue")
 CONFIG_MAP, CONFIG_KEY = "karpenter-global-settings", "aws.interruptionQueueName"
@@ -101,17 +104,17 @@ def kinds_of(version: Version | None) -> tuple[EventKind, ...]:
 
 
 def reads_variable(version: Version | None) -> bool:
-    return version is None or not version.older_than(VARIABLE_SINCE)
+    return version is None or not version.older_than(since("queue-by-variable"))
 
 
 def reads_config_map(version: Version | None) -> bool | None:
     """None where the version is not known: it depends on it."""
-    return None if version is None else version.older_than(CONFIG_MAP_UNTIL)
+    return None if version is None else version.older_than(since("no-config-map"))
 
 
 def helm_key(version: Version | None) -> tuple[str, ...]:
     """By which the chart of this version is told the queue."""
-    return OLD_KEY if version is not None and version.older_than(VARIABLE_SINCE) else NEW_KEY
+    return OLD_KEY if version is not None and version.older_than(since("queue-by-variable")) else NEW_KEY
 
 
 ACTIONS = ("sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage")
@@ -121,4 +124,4 @@ templates of v0.31 and v0.32 allow sqs:GetQueueAttributes as well, which no code
 
 def denies_http(version: Version | None) -> bool:
     """Whether the documented queue policy of this version refuses what comes without TLS."""
-    return version is None or not version.older_than(DENY_HTTP_SINCE)
+    return version is None or not version.older_than(since("queue-denies-http"))

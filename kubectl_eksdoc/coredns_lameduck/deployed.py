@@ -10,7 +10,7 @@ from dataclasses import field, replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from kubectl_eksdoc.amazon.interruption import LOGS_SINCE
+from kubectl_eksdoc.amazon.interruption import since
 from kubectl_eksdoc.coredns_lameduck.shutdown import (
     DEFAULT_GRACE_S,
     SLOWEST_NODES,
@@ -422,13 +422,13 @@ def notices_of(plan: InterruptionPlan) -> InterruptionNotices | Unknown:
 
 
 def _moves(install: KarpenterInstall, broken: Link) -> str:
-    """Source: `interruption.LOGS_SINCE`. A changed setting is a new pod template."""
+    """A changed setting is a new pod template."""
     if broken.code == Code.of("interruption-setting"):
         return "no node; the new setting rolls out Karpenter's Deployment"
     if broken.code not in Code.each("interruption-queue", "interruption-rights"):
         return "no node"
     if install.version is None:
         return "no node; whether Karpenter restarts is unknown, as its version is"
-    if install.version.older_than(LOGS_SINCE):
-        return f"no node; Karpenter, older than {LOGS_SINCE}, starts again until it can read the queue"
+    if install.version.older_than(logged := since("missing-queue-is-logged")):
+        return f"no node; Karpenter, older than {logged}, starts again until it can read the queue"
     return "no node; Karpenter keeps running and retries the queue by itself"

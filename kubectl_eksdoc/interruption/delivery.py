@@ -49,7 +49,7 @@ def queue_link(facts: InterruptionFacts, version: Version | None, remedy: tuple[
     if isinstance(queue, Unknown):
         return unknown(link, queue, "/queue")
     if isinstance(queue, Absent):
-        ends = version is not None and version.older_than(interruption.LOGS_SINCE)
+        ends = version is not None and version.older_than(interruption.since("missing-queue-is-logged"))
         runs = version is not None
         return link.fails("interruption-queue/absent", region=facts.place.region or "", ends=ends, runs=runs)
     waiting = f", {queue.waiting} messages wait" if queue.waiting else ""

@@ -401,8 +401,4 @@ def _chart(install: KarpenterInstall) -> str:
     if install.version is None:
         return "CHART-VERSION"
     written = str(install.version)
-    return written if install.version.older_than(_PLAIN_SINCE) else written.removeprefix("v")
-
-
-_PLAIN_SINCE = Version(0, 35, 0)
-"""From here on charts and images are called ``0.35.0``, before ``v0.34.0``."""
+    return written if install.version.older_than(interruption.since("tags-without-v")) else written.removeprefix("v")

@@ -232,7 +232,7 @@ def log_signs(text: str, version: Version | None) -> LogSigns:
         elif ALIVE in line:
             found = replace(found, failed="", alive=_short(line))
         elif _READS in line or (
-            _WEAK in line and version is not None and version.older_than(interruption.STATUS_SINCE)
+            _WEAK in line and version is not None and version.older_than(interruption.since("controller-shares-name"))
         ):
             found = replace(found, reads=_short(line))
         elif _PARSING in line:

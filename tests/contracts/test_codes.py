@@ -252,11 +252,24 @@ WORDS = {
 }
 
 
+TYPES = {"needs": list, "asks": list, "remedies": list, "texts": dict}
+"""Of all other keys: text."""
+
+
 def misspelled(record: Mapping[str, Any], kind: str = "record") -> Iterator[str]:
     """What `Finding.of` and `Code.of` would leave out without a word, or find out where a user is."""
     required, may = KEYS[kind]
     yield from (f"its {kind} has no {key}" for key in sorted(required - record.keys()))
     yield from (f"its {kind} has {key}, which nothing reads" for key in sorted(record.keys() - required - may))
+    for key in record.keys() & (required | may):
+        wanted = TYPES.get(key, str)
+        if not isinstance(record[key], wanted):
+            yield f"{key}: {record[key]!r} is no {wanted.__name__}"
+            return
+        if wanted is str and not record[key].strip():
+            yield f"{key} is empty"
+    if kind == "record" and not re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", record.get("code", "")):
+        yield "a code is small letters and digits, joined by -"
     for key in WORDS.keys() & record.keys():
         told = record[key] if isinstance(record[key], list) else [record[key]]
         yield from (f"{key}: there is no {each}" for each in told if each not in WORDS[key])
@@ -270,11 +283,29 @@ def misspelled(record: Mapping[str, Any], kind: str = "record") -> Iterator[str]
     yield from (
         f"{field}: # and one word only" for _, field, more, _ in parts if more and "#" in more and "|" not in more
     )
+    yield from (f"{field}: more than two alternatives" for _, field, more, _ in parts if _alternatives(more or "") > 2)
+
+
+def _alternatives(more: str) -> int:
+    """By the | outside of braces."""
+    outer = re.sub(r"\{[^{}]*\}", "", more)
+    return _alternatives(outer) if outer != more else more.count("|") + 1
 
 
 def test_each_record_is_whole() -> None:
     assert [(code, fault) for code, record in records().items() for fault in misspelled(record)] == []
     assert [each for told in written()["remedies"].values() for each in misspelled(told, "remedy")] == []
+
+
+def test_no_two_codes_have_the_same_title() -> None:
+    counts = Counter(record["title"] for record in records().values())
+    assert [title for title, count in counts.items() if count > 1] == []
+
+
+def test_each_check_and_no_other_code_has_an_area() -> None:
+    areas = written()["areas"]
+    assert [each["code"] for each in areas["check"] if "area" not in each] == []
+    assert [each["code"] for area in areas if area != "check" for each in areas[area] if "area" in each] == []
 
 
 _TEXT = {"severity": "low", "status": "unknown", "message": "{n:# pod|# pods}", "missing": "pods", "remedies": []}
@@ -290,9 +321,18 @@ _TEXT = {"severity": "low", "status": "unknown", "message": "{n:# pod|# pods}", 
         ({"asks": ["the moon"]}, {}, {}, "asks: there is no the moon"),
         ({}, {"severity": "hihg"}, {}, "severity: there is no hihg"),
         ({}, {"status": "pass"}, {}, "what is unknown says what is missing"),
-        ({}, {"missing": ""}, {}, "what is unknown says what is missing"),
+        ({}, {"missing": ""}, {}, "missing is empty"),
+        ({}, {"message": " "}, {}, "message is empty"),
+        ({}, {"remedies": {}}, {}, "remedies: {} is no list"),
+        ({"code": "A b"}, {}, {}, "a code is small letters"),
+        ({"title": ""}, {}, {}, "title is empty"),
+        ({"about": 5}, {}, {}, "about: 5 is no str"),
+        ({}, {}, {"text": ""}, "text is empty"),
+        ({}, {}, {"when": ["later"]}, "when: ['later'] is no str"),
         ({}, {"remedy": []}, {}, "its text has remedy, which nothing reads"),
         ({}, {"message": "{n:# pod}"}, {}, "n: # and one word only"),
+        ({}, {"message": "{n:a|b|c}"}, {}, "n: more than two alternatives"),
+        ({}, {"message": "{n:a {m:b|c}|d}"}, {}, ""),
         ({}, {}, {"comand": "kubectl get pods"}, "its remedy has comand, which nothing reads"),
         ({}, {}, {"when": "latter"}, "when: there is no latter"),
     ],

@@ -444,11 +444,13 @@ def test_what_does_not_exist_is_a_fault(words: tuple[str, ...], why: str) -> Non
 
 
 def of_records() -> tuple[str, ...]:
-    """The commands of the texts of findings; what a rule fills in stays in braces."""
+    """The commands of the texts of findings and of symptoms; what a rule fills in stays in braces."""
     told = json.loads((PACKAGE / "knowledge" / "findings.json").read_text(encoding="utf-8"))
     texts = (text for records in told["areas"].values() for each in records for text in each.get("texts", {}).values())
     remedies = (*(remedy for text in texts for remedy in text.get("remedies", ())), *told["remedies"].values())
     found = [remedy["command"] for remedy in remedies if remedy.get("command")]
+    symptoms = json.loads((PACKAGE / "knowledge" / "symptoms.json").read_text(encoding="utf-8"))["records"]
+    found += [cause["look"] for each in symptoms for cause in each["causes"] if "look" in cause]
     return tuple(each for each in found if not re.fullmatch(r"\{\w+\}", each))
 
 
@@ -486,3 +488,42 @@ def test_each_command_of_a_text_parses() -> None:
 def test_a_command_that_does_not_parse_is_a_fault(command: str, why: str) -> None:
     found = list(unparsed(command))
     assert (why in " ".join(found)) if why else found == []
+
+
+def named_in(sentence: str) -> Iterator[str]:
+    """What a sentence of a record names and there is not: a flag of no command, a command of ours."""
+    ours = {each for parser in _parsers().values() for flag in parser.flags() for each in flag.option_strings}
+    listed = (
+        each for of in LISTED.values() if "commands" in of for each in (of.get("options", {}), *of["commands"].values())
+    )
+    flags = {*ours, *AWS_GLOBALS, *(flag for each in listed for flag in each)}
+    yield from (
+        f"there is no flag {each}" for each in re.findall(r"(?<![\w-])--[a-z][a-z-]*", sentence) if each not in flags
+    )
+    for words in re.findall(r"\bkubectl eksdoc ([a-z][a-z-]*)", sentence):
+        yield from _of_ours([words])
+
+
+def sentences() -> Iterator[str]:
+    told = json.loads((PACKAGE / "knowledge" / "findings.json").read_text(encoding="utf-8"))
+    yield from (each["about"] for records in told["areas"].values() for each in records)
+    yield from (each["text"] for each in told["remedies"].values())
+    texts = (text for records in told["areas"].values() for each in records for text in each.get("texts", {}).values())
+    for each in texts:
+        yield from (each["message"], *(remedy["text"] for remedy in each.get("remedies", ())))
+
+
+def test_each_flag_and_command_that_a_sentence_names_exists() -> None:
+    assert [f"{each}: {fault}" for each in sentences() for fault in named_in(each)] == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "why"),
+    [
+        ("Plan with --surge-singles, or run kubectl eksdoc drain.", ""),
+        ("Plan with --surge-single.", "there is no flag --surge-single"),
+        ("Run kubectl eksdoc frobnicate.", "there is no kubectl eksdoc frobnicate"),
+    ],
+)
+def test_a_sentence_that_names_what_is_not_there_is_a_fault(sentence: str, why: str) -> None:
+    assert list(named_in(sentence)) == ([why] if why else [])

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime, timezone
 from typing import Any, get_type_hints
 
 import pytest
@@ -21,7 +21,7 @@ from kubectl_eksdoc.amazon.addon_needs import CompatibilityTable, Software, Vers
 from kubectl_eksdoc.amazon.amis import Amis, KnownReleaseNote
 from kubectl_eksdoc.amazon.calendar import CalendarRow
 from kubectl_eksdoc.amazon.custom_apis import CustomApi
-from kubectl_eksdoc.amazon.interruption import EventKind
+from kubectl_eksdoc.amazon.interruption import EventKind, KarpenterChange
 from kubectl_eksdoc.amazon.metadata_service import RecentFamily
 from kubectl_eksdoc.amazon.removed_apis import ManualConversion, RemovedApi
 from kubectl_eksdoc.amazon.skew import RollbackCondition
@@ -32,7 +32,7 @@ from kubectl_eksdoc.check.symptoms import Causes
 from kubectl_eksdoc.coredns_lameduck import shutdown
 from kubectl_eksdoc.imds_probe.evidence import NodeRoleCalls
 from kubectl_eksdoc.imds_probe.fixes.fix import FixRemark
-from kubectl_eksdoc.imds_probe.programs import LogLine, Program
+from kubectl_eksdoc.imds_probe.programs import NOTHING, LogLine, Program
 from kubectl_eksdoc.kubernetes.cordon import CordonMark
 from kubectl_eksdoc.kubernetes.corefile.known import PluginForm
 from kubectl_eksdoc.model.kinds import Confidence
@@ -62,6 +62,7 @@ SUBJECTS = {
     "hop_limit_rules": Subject(FixRemark, ("rule",)),
     "instance_families": Subject(RecentFamily, ("family",)),
     "interruption_events": Subject(EventKind, ("name",)),
+    "karpenter_versions": Subject(KarpenterChange, ("what",)),
     "own_writers": Subject(NoChangeNeeded, ("managers",)),
     "rollback": Subject(RollbackCondition, ("clause",)),
     "runtime_sockets": Subject(Socket, ("runtime",)),
@@ -98,6 +99,7 @@ def faults(subject: Subject, told: Doc) -> Iterator[str]:
     keys = [" ".join(str(each.get(part, "")) for part in subject.key) for each in told["records"]]
     yield from (f"{key}: there are {count} records of it" for key, count in Counter(keys).items() if count > 1)
     for key, each in zip(keys, told["records"], strict=True):
+        yield from (f"{key}: {part} is empty" for part in subject.key if each.get(part) == "")
         whole = {name: value for name, value in each.items() if name not in subject.sections}
         yield from (f"{key}: {fault}" for fault in _faults(subject.of, whole, told["source"]))
         for name in subject.sections.keys() & each.keys():
@@ -111,12 +113,24 @@ def faults(subject: Subject, told: Doc) -> Iterator[str]:
 
 def _faults(of: type[Any], told: Doc, beside: Doc) -> Iterator[str]:
     source = {**beside, **told.get("source", {})}
-    lacking = [part for part in ("document", "read", "confidence") if not source.get(part)]
+    lacking = [part for part in ("document", "read", "confidence") if not str(source.get(part) or "").strip()]
     yield from (f"its source has no {part} (give it one, or the file's head)" for part in lacking)
+    hints = get_type_hints(of)
+    lists = [name for name in told if hints.get(name) == tuple[str, ...]]
+    yield from (f"{name} has an empty text" for name in lists if "" in told[name])
     try:
-        made(of, {**told, "source": source})
+        record = made(of, {**told, "source": source})
     except (TypeError, ValueError, KeyError) as error:
         yield str(error)
+        return
+    if not FIRST_READ <= record.source.read <= datetime.now(timezone.utc).date():
+        yield f"its source was read on {record.source.read}: before this tool was begun, or in the future"
+    for row in record.rows if isinstance(record, CompatibilityTable) else ():
+        if row.newest is not None and row.newest < row.oldest:
+            yield f"a row of it goes from {row.oldest} to {row.newest}"
+
+
+FIRST_READ = date(2026, 1, 1)
 
 
 OWN = frozenset({"completion", "faults", "findings", "kept_keys", "keys", "rights"})
@@ -147,6 +161,9 @@ _GOOD |= {"extended_ends": None, "source": {"document": "EKS user guide"}}
         ({"source": {}}, "its source has no document"),
         ({"source": {"document": "EKS user guide", "confidence": "sure"}}, "'sure' is none of"),
         ({"source": {"document": 5}}, "5 is no str"),
+        ({"source": {"document": " "}}, "its source has no document"),
+        ({"source": {"document": "EKS user guide", "read": "1926-11-20"}}, "its source was read on 1926-11-20"),
+        ({"source": {"document": "EKS user guide", "read": "9999-11-20"}}, "its source was read on 9999-11-20"),
     ],
 )
 def test_a_fault_is_said_of_its_record(change: Doc, fault: str) -> None:
@@ -162,6 +179,22 @@ def test_a_field_that_is_missing_and_a_record_that_is_there_twice_are_seen() -> 
     told: Any = {"about": "", "source": {"read": "2026-11-20", "confidence": "high"}, "records": [_GOOD, short]}
     twice, missing = faults(SUBJECTS["calendar"], told)
     assert (twice, "it lacks released" in missing) == ("1.14: there are 2 records of it", True)
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({}, ""),
+        ({"name": ""}, ": name is empty"),
+        ({"images": ["node-doctor", ""]}, "node-doctor: images has an empty text"),
+        ({"compatibility": {"promise": "supported", "rows": [["1.2", "1.33", "1.30"]]}}, "goes from v1.33 to v1.30"),
+    ],
+)
+def test_a_fault_of_software_is_said(change: Doc, fault: str) -> None:
+    doctor = {"name": "node-doctor", "images": ["node-doctor"], "source": {"document": "its README"}}
+    head = {"about": "", "source": {"read": "2026-11-20", "confidence": "high"}}
+    found = list(faults(SUBJECTS["software"], {**head, "records": [{**doctor, **change}]}))
+    assert (fault in found[0]) if fault else found == []
 
 
 def test_no_image_or_label_is_that_of_two() -> None:
@@ -184,6 +217,12 @@ def test_the_values_of_variables_that_conditions_name_are_read() -> None:
     assert named and named <= set(file("kept_keys")["told"])
 
 
+def test_what_a_log_line_lacks_is_one_of_what_is_judged() -> None:
+    """Any other would count as something that is lacking, though the line names another cause."""
+    judged = {NOTHING, "credentials", "credentials or metadata", "metadata", "region", "vpc"}
+    assert {each.lacks for each in records(LogLine, "metadata_log_lines")} == judged
+
+
 def test_values_end_in_objects_of_their_addon() -> None:
     for addon in sections(RenderedAddon, "software", "applied"):
         assert {rule.of for rule in addon.values} <= {f"{each.kind} {each.name}" for each in addon.objects}
@@ -193,6 +232,20 @@ def test_a_record_has_what_the_head_says_of_all() -> None:
     (first, *_) = records(CalendarRow, "calendar")
     assert first.version == Version(1, 14)
     assert first.source == KnowledgeSource("EKS user guide git history", Confidence.MEDIUM, date(2026, 11, 20))
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Of two values of one name JSON would keep the last, without a word."""
+    if twice := [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]:
+        raise ValueError(f"{', '.join(twice)}: twice in one object")
+    return dict(pairs)
+
+
+def test_no_object_has_a_name_twice() -> None:
+    for path in (PACKAGE / "knowledge").glob("*.json"):
+        json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once)
+    with pytest.raises(ValueError, match="status: twice in one object"):
+        json.loads('{"texts": {"": {"status": "fail", "status": "pass"}}}', object_pairs_hook=_once)
 
 
 def test_files_are_written_as_json_writes_them_in_lines() -> None:
