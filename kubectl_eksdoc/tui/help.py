@@ -11,7 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from kubectl_eksdoc.render.text import Column, Tone
-from kubectl_eksdoc.tui.keymap import HelpPart, Keymap, ScreenPage
+from kubectl_eksdoc.tui.keymap import COMMANDS, HelpPart, Keymap, ScreenPage
 from kubectl_eksdoc.tui.sheets.pods import Line, Sheet, of_rows, padded
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import Prose
@@ -20,6 +20,9 @@ MOTION = (("j k down up", "row"), ("g G", "top, bottom"), ("ctrl+f ctrl+b", "pag
 MORE = (("tab", "next panel"), ("enter", "read only: pods of a node or of a budget"))
 
 AS_IT_COMES = Keymap()
+
+_ALSO = {command.key: " ".join(command.names) for command in COMMANDS}
+"""What a key does by the names that are typed behind the colon, by its id: ``drain`` is found, too."""
 
 
 class HelpScreen(ModalScreen[None]):
@@ -59,13 +62,13 @@ def lines(page: ScreenPage, wanted: str, keymap: Keymap = AS_IT_COMES) -> list[L
     """By part; keys of other pages are said to be, and what is wrong with the user's own."""
     found: list[Line] = [(wrong, Tone.WARN) for wrong in keymap.wrong]
     for part in HelpPart:
-        rows = [(key.shown, key.words, key.pages) for key in keymap.keys if key.part is part]
-        rows += [(shown, words, ()) for shown, words in (MOTION if part is HelpPart.MOVE else ())]
-        rows += [(shown, words, ()) for shown, words in (MORE if part is HelpPart.ANYWHERE else ())]
-        kept = [row for row in rows if wanted.lower() in f"{row[0]} {row[1]}".lower()]
+        rows = [(key.shown, key.words, key.pages, _ALSO.get(key.id, "")) for key in keymap.keys if key.part is part]
+        rows += [(shown, words, (), "") for shown, words in (MOTION if part is HelpPart.MOVE else ())]
+        rows += [(shown, words, (), "") for shown, words in (MORE if part is HelpPart.ANYWHERE else ())]
+        kept = [row for row in rows if wanted.lower() in f"{row[0]} {row[1]} {row[3]}".lower()]
         if kept:
             found.append((part.value, Tone.TITLE))
-        for shown, said, pages in kept:
+        for shown, said, pages, _ in kept:
             elsewhere = "" if not pages or page in pages else f"  (on {', '.join(each.value for each in pages)})"
             found.append(f"  {padded(shown, 16)} {said}{elsewhere}")
     return found or [(f"no key has {wanted!r} in it", Tone.FAINT)]

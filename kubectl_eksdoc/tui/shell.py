@@ -113,10 +113,15 @@ class Shell(PaintedScreen):
         self.set_class(self.model.old or reads.lost is not None or bool(reads.failures), "-doubtful")
         self._say(self._identity, words.identity(self.model, self._opening.now(), self._badges()))
 
+    @property
+    def is_production(self) -> bool:
+        facts = self.model.facts
+        return facts is not None and is_production(facts.cluster.identity, self._opening.production)
+
     def _badges(self) -> list[FittingText]:
         """What one must know before any key: that a run is under way, or that nothing can be changed, and where."""
-        stage, facts = getattr(self.app, "run_stage", ""), self.model.facts
-        badges = [words.PRODUCTION] if facts and is_production(facts.cluster.identity, self._opening.production) else []
+        stage = getattr(self.app, "run_stage", "")
+        badges = [words.PRODUCTION] if self.is_production else []
         if stage:
             return [*badges, FittingText(f"{stage} (5 shows the run)", tone=Tone.WARN, badge=True)]
         if getattr(self.app, "has_unfinished", False):

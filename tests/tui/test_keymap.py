@@ -11,7 +11,8 @@ from textual.keys import Keys, _character_to_key
 from textual.pilot import Pilot
 
 from kubectl_eksdoc.tui import keymap
-from kubectl_eksdoc.tui.keymap import KEYS
+from kubectl_eksdoc.tui.help import lines as help_lines
+from kubectl_eksdoc.tui.keymap import KEYS, ScreenPage
 from kubectl_eksdoc.tui.run.screen import RUN_KEYS
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.tui.pilots import a_demo, drive, lines, press
@@ -118,3 +119,8 @@ def test_the_names_of_all_actions_are_documented() -> None:
     text = " ".join(DOCS.read_text(encoding="utf-8").split())
     plans, runs = (", ".join(f"`{key.id}`" for key in keys) for keys in (KEYS, RUN_KEYS))
     assert text.split("The names: ")[1].split(". Keys of the replay")[0] == f"{plans}; of a run {runs}"
+
+
+def test_help_finds_a_key_by_what_it_is_called_behind_the_colon() -> None:
+    found = [line for line in help_lines(ScreenPage.PLAN, "drain") if isinstance(line, str)]
+    assert [line.split()[0] for line in found] == ["r"]

@@ -50,8 +50,9 @@ class ConfirmScreen(ModalScreen[ActiveRun | None]):
         ("pageup", "scroll_by(-8)"),
     ]
 
-    def __init__(self, kind: RunKind, prepare: Callable[[], PreparedRun]) -> None:
+    def __init__(self, kind: RunKind, prepare: Callable[[], PreparedRun], production: bool = False) -> None:
         super().__init__()
+        self._production = production
         self._kind = kind
         self._prepare = prepare
         self.prepared: PreparedRun | None = None
@@ -86,7 +87,7 @@ class ConfirmScreen(ModalScreen[ActiveRun | None]):
             self._refused(event.lines)
             return
         self.prepared = event.answer
-        self.query_one(Prose).show(lines(event.answer))
+        self.query_one(Prose).show(lines(event.answer, self._production))
         field = self.query_one("#typed", Input)
         field.display = True
         field.focus()
@@ -126,9 +127,10 @@ class ConfirmScreen(ModalScreen[ActiveRun | None]):
             self.dismiss(live)
 
 
-def lines(prepared: PreparedRun) -> list[Line]:
+def lines(prepared: PreparedRun, production: bool = False) -> list[Line]:
     """What will be done and what will not, how long it takes, what was checked, what stops it, the way back."""
-    about: list[Line] = [(prepared.name or "this cluster", Tone.TITLE)]
+    name = prepared.name or "this cluster"
+    about: list[Line] = [(f"{name}  PRODUCTION", Tone.BAD) if production else (name, Tone.TITLE)]
     notes: list[Line] = [(f"! {note}", Tone.WARN) for note in prepared.notes]
     return about + (_drain(prepared, notes) if prepared.view is not None else [*_give_back(prepared), *notes])
 

@@ -30,6 +30,9 @@ LOOK_S = 0.25
 class PlanPages(Protocol):
     """The screen of the plan, as far as a run leads back to it."""
 
+    @property
+    def is_production(self) -> bool: ...
+
     def do_page(self, page: ScreenPage) -> None: ...
 
     def do_runs(self) -> None:
@@ -75,7 +78,7 @@ class FollowedRun:
 
     def ask(self, kind: RunKind, prepare: Callable[[], PreparedRun]) -> None:
         """Show what would be done; it is begun when what must be typed was."""
-        screen = ConfirmScreen(kind, prepare)
+        screen = ConfirmScreen(kind, prepare, self._main().is_production)
 
         def begun(live: ActiveRun | None) -> None:
             if live is not None:
@@ -159,7 +162,7 @@ class FollowedRun:
     def show(self) -> None:
         """Its screen, unless that is seen already."""
         if self.state is not None and not isinstance(self._app.screen, RunScreen):
-            self._app.push_screen(RunScreen(self.state, self._name, self, self._keys))
+            self._app.push_screen(RunScreen(self.state, self._name, self, self._keys, self._main().is_production))
 
     def in_short(self) -> list[str]:
         """Where there is no room for more: how far it is, what waits, and the keys that matter."""

@@ -125,9 +125,16 @@ class RunScreen(PaintedScreen):
     FIRST: ClassVar[frozenset[str]] = frozenset()
     """Of the keys those, by their names, that come before what a table does with them."""
 
-    def __init__(self, state: RunState, name: str, next_step: _NextStep | None, keys: Mapping[str, str]) -> None:
-        """`name`: the cluster's; `next_step`: None where nothing can be done with it, and no key does; `keys`: the
-        user's own, by the names of actions."""
+    def __init__(
+        self,
+        state: RunState,
+        name: str,
+        next_step: _NextStep | None,
+        keys: Mapping[str, str],
+        production: bool = False,
+    ) -> None:
+        """`name`: the cluster's, which may be one of `production`; `next_step`: None where nothing can be done with it,
+        and no key does; `keys`: the user's own, by the names of actions."""
         super().__init__()
         self.keymap = keymap.read(keymap.of_runs(keys), self.KEYS)
         for key in self.keymap.keys:
@@ -136,6 +143,7 @@ class RunScreen(PaintedScreen):
         self.state = state
         self.page = ScreenPage.RUN
         self._cluster = name
+        self._production = production
 
     @property
     def _next_step(self) -> _NextStep:
@@ -184,7 +192,7 @@ class RunScreen(PaintedScreen):
 
     def head(self) -> sheets.RunHead:
         return sheets.RunHead(
-            sheets.identity(self.state, self._cluster),
+            sheets.identity(self.state, self._cluster, self._production),
             sheets.line(self.state),
             sheets.notice(self.state),
             sheets.half(self.state),

@@ -19,7 +19,7 @@ from kubectl_eksdoc.tui.model import brief
 from kubectl_eksdoc.tui.run.state import RunKind, RunState, ScreenStage
 from kubectl_eksdoc.tui.sheets.budgets import bar as headroom_bar
 from kubectl_eksdoc.tui.sheets.pods import Cells, Sheet, of_rows, text_sheet
-from kubectl_eksdoc.tui.words import FittingText, dropped
+from kubectl_eksdoc.tui.words import PRODUCTION, FittingText, dropped
 
 # What the head of a run's screens says: which run, how far it is, what is half done if it stops now, what it waits
 # for.
@@ -37,7 +37,7 @@ class RunHead(NamedTuple):
     half: tuple[FittingText, ...] = ()
 
 
-def identity(state: RunState, name: str) -> tuple[FittingText, ...]:
+def identity(state: RunState, name: str, production: bool = False) -> tuple[FittingText, ...]:
     """``eksdoc  demo-shop  RUNNING 1m55s, planned about 4m47s (p95 9m10s)``; of a run that was gone on with times are
     of what was left of it, and are said to be."""
     view = state.live.view
@@ -52,6 +52,7 @@ def identity(state: RunState, name: str) -> tuple[FittingText, ...]:
     short = ((2, stage),) if of else ()
     return (
         FittingText("eksdoc", ((4, ""),), Tone.TITLE),
+        *((PRODUCTION,) if production else ()),
         FittingText(name, tone=Tone.TITLE),
         FittingText(f"{stage}{of}", short, _STAGE_TONE.get(state.stage)),
         dropped(speed, 3),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.pilots import main_screen
+from tests.tui.pilots import NARROW, main_screen
 from tests.tui.run.scripted import RUN, ScriptedLive
 from tests.tui.run.stage import Show, play_run
 
@@ -54,3 +54,19 @@ def test_the_number_of_a_page_leads_from_the_run_to_that_page() -> None:
             assert show.top == "RunScreen"
 
     play_run(look)
+
+
+@pytest.mark.parametrize("size", [NARROW, (60, 20)])
+def test_on_a_narrow_screen_the_summary_is_read_beside_the_pods_of_a_node(size: tuple[int, int]) -> None:
+    """They fill the screen: the nodes, in whose place they are, leave no gap."""
+
+    async def look(show: Show) -> None:
+        show.desk.begun[-1].ends()
+        await show.looks()
+        await show.press("enter")
+        screen = show.app.screen
+        summary, pods = screen.query_one("#run-why"), screen.query_one("#run-pods")
+        assert summary.content_size.height >= 4 and pods.content_size.height >= 3
+        assert summary.region.bottom == screen.query_one("#run-top").region.bottom, "there is no gap below"
+
+    play_run(look, size=size)

@@ -12,6 +12,7 @@ from kubectl_eksdoc.tui.framed import too_small
 from kubectl_eksdoc.tui.run.confirm import ConfirmScreen, lines
 from kubectl_eksdoc.tui.run.state import RunKind, RunSummaryView
 from tests.examples import one_in
+from tests.tui.pilots import NARROW
 from tests.tui.run.scripted import NAME, ScriptedDesk, ScriptedLive
 from tests.tui.run.stage import Show, play, play_run
 
@@ -40,6 +41,22 @@ def test_what_must_be_typed_begins_it_once() -> None:
         assert len(show.desk.begun) == 1 and show.stack == ["PlanScreen", "RunScreen"]
 
     play(begin)
+
+
+@pytest.mark.parametrize("size", [NARROW, (60, 20)])
+def test_that_it_is_production_is_said_where_it_is_confirmed_and_while_it_runs(size: tuple[int, int]) -> None:
+    """There the question lies over the head of the plan."""
+
+    async def begin(show: Show) -> None:
+        await asked(show)
+        assert f"{NAME}  PRODUCTION" in show.text
+        await show.types(WORDS)
+        await show.press("enter")
+        await show.until(lambda: show.top == "RunScreen")
+        await show.sees("PRODUCTION")
+        assert NAME in show.text.splitlines()[0]
+
+    play(begin, production="shop", size=size)
 
 
 @pytest.mark.long
