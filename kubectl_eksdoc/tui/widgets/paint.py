@@ -13,7 +13,6 @@ from textual.geometry import Region, Size
 from textual.screen import Screen
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
-from textual.widget import Widget
 
 _MOST_FRAMED = 100
 
@@ -55,12 +54,6 @@ class PaintedScreen(Screen[None]):
     def __init__(self) -> None:
         super().__init__()
         self._compositor = Painter()
-
-    def set_focus(self, widget: Widget | None, scroll_visible: bool = True, from_app_focus: bool = False) -> None:
-        """Textual paints the whole screen when the focus moves; what changes by it paints itself."""
-        whole, regions = self._repaint_required, self._repaint_regions.copy()
-        super().set_focus(widget, scroll_visible, from_app_focus)
-        self._repaint_required, self._repaint_regions = whole, regions
 
 
 class FramedLines(StylesCache):
