@@ -252,7 +252,7 @@ WORDS = {
 }
 
 
-TYPES = {"needs": list, "asks": list, "remedies": list, "texts": dict}
+TYPES = {"needs": list, "asks": list, "remedies": list, "texts": dict, "clauses": dict}
 """Of all other keys: text."""
 
 

@@ -53,7 +53,7 @@ def faults(words: Words, printed: bool = False) -> Iterator[str]:
     if program == "aws":
         yield from _of_aws(rest, printed)
     elif program == "kubectl" and rest and rest[0] == "eksdoc":
-        yield from _of_ours(rest[1:])
+        yield from of_ours(rest[1:])
     elif program in LISTED and rest and rest[0] is not None:
         listed = LISTED[program]
         known = listed["commands"]
@@ -94,7 +94,7 @@ def _misfits(words: Words, kinds: Mapping[str, str]) -> Iterator[str]:
 
 
 @cache
-def _parsers() -> Mapping[str, Parser]:
+def parsers() -> Mapping[str, Parser]:
     def below(parser: Parser, path: tuple[str, ...]) -> Iterator[tuple[str, Parser]]:
         yield " ".join(path), parser
         for word, under in (parser.under() or {}).items():
@@ -103,14 +103,14 @@ def _parsers() -> Mapping[str, Parser]:
     return dict(below(command_tree(), ()))
 
 
-def _of_ours(words: Words) -> Iterator[str]:
+def of_ours(words: Words) -> Iterator[str]:
     if not words or words[0] is None:
         return
-    path = next((n for n in (3, 2, 1, 0) if " ".join(map(str, words[:n])) in _parsers()), 0)
+    path = next((n for n in (3, 2, 1, 0) if " ".join(map(str, words[:n])) in parsers()), 0)
     if not path and not words[0].startswith("-"):
         yield f"there is no kubectl eksdoc {words[0]}"
         return
-    flags = {each for flag in _parsers()[" ".join(map(str, words[:path]))].flags() for each in flag.option_strings}
+    flags = {each for flag in parsers()[" ".join(map(str, words[:path]))].flags() for each in flag.option_strings}
     yield from _strange(words[path:], flags)
 
 
@@ -488,42 +488,3 @@ def test_each_command_of_a_text_parses() -> None:
 def test_a_command_that_does_not_parse_is_a_fault(command: str, why: str) -> None:
     found = list(unparsed(command))
     assert (why in " ".join(found)) if why else found == []
-
-
-def named_in(sentence: str) -> Iterator[str]:
-    """What a sentence of a record names and there is not: a flag of no command, a command of ours."""
-    ours = {each for parser in _parsers().values() for flag in parser.flags() for each in flag.option_strings}
-    listed = (
-        each for of in LISTED.values() if "commands" in of for each in (of.get("options", {}), *of["commands"].values())
-    )
-    flags = {*ours, *AWS_GLOBALS, *(flag for each in listed for flag in each)}
-    yield from (
-        f"there is no flag {each}" for each in re.findall(r"(?<![\w-])--[a-z][a-z-]*", sentence) if each not in flags
-    )
-    for words in re.findall(r"\bkubectl eksdoc ([a-z][a-z-]*)", sentence):
-        yield from _of_ours([words])
-
-
-def sentences() -> Iterator[str]:
-    told = json.loads((PACKAGE / "knowledge" / "findings.json").read_text(encoding="utf-8"))
-    yield from (each["about"] for records in told["areas"].values() for each in records)
-    yield from (each["text"] for each in told["remedies"].values())
-    texts = (text for records in told["areas"].values() for each in records for text in each.get("texts", {}).values())
-    for each in texts:
-        yield from (each["message"], *(remedy["text"] for remedy in each.get("remedies", ())))
-
-
-def test_each_flag_and_command_that_a_sentence_names_exists() -> None:
-    assert [f"{each}: {fault}" for each in sentences() for fault in named_in(each)] == []
-
-
-@pytest.mark.parametrize(
-    ("sentence", "why"),
-    [
-        ("Plan with --surge-singles, or run kubectl eksdoc drain.", ""),
-        ("Plan with --surge-single.", "there is no flag --surge-single"),
-        ("Run kubectl eksdoc frobnicate.", "there is no kubectl eksdoc frobnicate"),
-    ],
-)
-def test_a_sentence_that_names_what_is_not_there_is_a_fault(sentence: str, why: str) -> None:
-    assert list(named_in(sentence)) == ([why] if why else [])
