@@ -390,7 +390,7 @@ _KEYS = (
     ("text",),
     ("parts",),
     ("mark", "key"),
-    *((each,) for each in ["clause", "form", "managers", "object", "rule", "runtime", "tool", "trait"]),
+    *((each,) for each in ["rule", "clause", "form", "managers", "object", "runtime", "tool", "trait", "what"]),
 )
 
 
