@@ -32,7 +32,7 @@ from kubectl_eksdoc.check.symptoms import Causes
 from kubectl_eksdoc.coredns_lameduck import shutdown
 from kubectl_eksdoc.imds_probe.evidence import NodeRoleCalls
 from kubectl_eksdoc.imds_probe.fixes.fix import FixRemark
-from kubectl_eksdoc.imds_probe.programs import NOTHING, LogLine, Program
+from kubectl_eksdoc.imds_probe.programs import NOTHING, SDK_VARIABLES, ImdsNeed, LogLine, Program
 from kubectl_eksdoc.kubernetes.cordon import CordonMark
 from kubectl_eksdoc.kubernetes.corefile.known import PluginForm
 from kubectl_eksdoc.model.kinds import Confidence
@@ -215,6 +215,18 @@ def test_the_values_of_variables_that_conditions_name_are_read() -> None:
         if "=" in each and not each.startswith(("-", "!", "kind=", "version"))
     }
     assert named and named <= set(file("kept_keys")["told"])
+
+
+def test_each_variable_whose_value_is_read_is_one_that_something_is_judged_by() -> None:
+    """A value that nothing goes by may be a secret, and is not to be read."""
+    programs = [*sections(Program, "software", "metadata")]
+    settings = {name for each in programs for need in ImdsNeed for name in each.given.of(need)}
+    conditions = {_variable(when) for each in programs for mode in each.modes for when in mode.when}
+    assert set(file("kept_keys")["told"]) - settings - conditions == set(SDK_VARIABLES)
+
+
+def _variable(condition: str) -> str:
+    return condition.removeprefix("!").partition("=")[0]
 
 
 def test_what_a_log_line_lacks_is_one_of_what_is_judged() -> None:
