@@ -15,8 +15,8 @@ from kubectl_eksdoc.amazon.custom_apis import CUSTOM_ROWS
 from kubectl_eksdoc.amazon.skew import Fit, SourcedVerdict, in_words, kube_proxy_skew, minor_of
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.findings import Severity
-from kubectl_eksdoc.model.kinds import Confidence, Unknown
-from kubectl_eksdoc.model.knowledge import KnowledgeSource, records, sections
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, basis, records, sections
 from kubectl_eksdoc.model.quantities import Version, parse
 
 # Software of a cluster: add-ons of EKS, controllers and agents, how each is recognised, and where its version stands.
@@ -239,11 +239,6 @@ def meets(need: VersionRequirement, installed: Installed) -> SourcedVerdict:
     )
 
 
-_SAME_MINOR = KnowledgeSource(
-    "kubernetes/autoscaler cluster-autoscaler/README.md, Releases; EKS user guide, update-cluster", Confidence.MEDIUM
-)
-
-
 def fits(
     software: Software, version: Version | Unknown, kubernetes: Version, more: Sequence[CompatibilityTable] = ()
 ) -> SourcedVerdict:
@@ -256,7 +251,9 @@ def fits(
     if software == CLUSTER_AUTOSCALER:
         same = minor_of(version) == minor_of(kubernetes)
         why = "its minor is to be that of the control plane"
-        return SourcedVerdict(Fit.FITS if same else Fit.UNTESTED, f"{why}, it is {in_words(version)}", _SAME_MINOR)
+        return SourcedVerdict(
+            Fit.FITS if same else Fit.UNTESTED, f"{why}, it is {in_words(version)}", basis("autoscaler-minor").source
+        )
     table = _table_of(software, more)
     if table is None:
         return SourcedVerdict(Fit.UNKNOWN, f"no table of Kubernetes versions is known for {software.name}")
@@ -298,10 +295,6 @@ class OrderedAddon:
         return self.to is not None and isinstance(installed, Version) and not installed < self.to
 
 
-_POLICY = KnowledgeSource("kubernetes.io, Version Skew Policy")
-_GUIDE = KnowledgeSource("EKS user guide, update-cluster")
-
-
 def placed(
     software: Software,
     installed: Installed,
@@ -314,10 +307,10 @@ def placed(
     (AL2023; "" for those that are there). Whether a need with `only_if` concerns the cluster, the caller knows."""
     if software == KUBE_PROXY:
         why = "it must never be newer than the control plane"
-        return OrderedAddon(UpdatePosition.AFTER_CONTROL_PLANE, why, minor_of(step), _POLICY)
+        return OrderedAddon(UpdatePosition.AFTER_CONTROL_PLANE, why, minor_of(step), basis("kube-proxy-order").source)
     if software == CLUSTER_AUTOSCALER:
         why = "its minor follows that of the control plane"
-        return OrderedAddon(UpdatePosition.AFTER_CONTROL_PLANE, why, minor_of(step), _SAME_MINOR)
+        return OrderedAddon(UpdatePosition.AFTER_CONTROL_PLANE, why, minor_of(step), basis("autoscaler-minor").source)
     return _by_needs(software, installed, (now, step), nodes) or _by_makers(software, installed, now, step, more)
 
 
@@ -347,7 +340,7 @@ def _by_makers(
             why = (
                 "EKS offers the versions of an add-on by the cluster's version, new ones once the control plane has it"
             )
-            return OrderedAddon(UpdatePosition.AFTER_CONTROL_PLANE, why, None, _GUIDE)
+            return OrderedAddon(UpdatePosition.AFTER_CONTROL_PLANE, why, None, basis("addon-order").source)
         if any(each.name == software.name for each in NEEDS):
             return OrderedAddon(UpdatePosition.NO_ORDER, "it has what is known to be needed")
         return OrderedAddon(UpdatePosition.UNKNOWN, f"no table of Kubernetes versions is known for {software.name}")

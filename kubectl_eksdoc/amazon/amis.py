@@ -15,8 +15,8 @@ from enum import Enum
 from kubectl_eksdoc.amazon.skew import Fit, SourcedVerdict, beyond, in_words, minor_of
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.kinds import Confidence, Unknown
-from kubectl_eksdoc.model.knowledge import KnowledgeSource, read_to, records
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, basis, read_to, records
 from kubectl_eksdoc.model.quantities import Version, parse
 
 
@@ -71,10 +71,11 @@ def family_of_os(os_image: str) -> AmiFamily:
 
 
 AL2 = AMIS[AmiFamily.AL2]
-DOCKERSHIM_ENDS = Version(1, 24)
-"""Nodes of this version, or of AMIs for it, have no Docker."""
-AL2023_VPC_CNI = Version(1, 16, 2)
-"""At least this vpc-cni (user guide, nodes/al2023); see `addon_needs.NEEDS`."""
+
+
+def dockershim_ends() -> Version:
+    """Nodes of this version, or of AMIs for it, have no Docker."""
+    return basis("dockershim").since
 
 
 def offered(family: AmiFamily, kubernetes: Version) -> SourcedVerdict:
@@ -110,35 +111,25 @@ def cgroup(family: AmiFamily) -> Cgroup | Unknown:
     return known or Unknown(why)
 
 
-CGROUP_V1_REFUSED = Version(1, 35)
-_CGROUPS = KnowledgeSource("EKS user guide, 1.35 (kubelet failCgroupV1)", Confidence.MEDIUM)
-
-
 def cgroup_fits(family: AmiFamily, kubelet: Version, fargate: bool = False) -> SourcedVerdict:
     """Whether a kubelet of that version starts there. Fargate's still run with cgroup v1 at 1.35."""
-    if minor_of(kubelet) < CGROUP_V1_REFUSED:
-        return SourcedVerdict(
-            Fit.FITS, f"kubelets before {in_words(CGROUP_V1_REFUSED)} start with cgroup v1 too", _CGROUPS
-        )
+    known = basis("cgroup-v1")
+    source, since = known.source, in_words(known.since)
+    if minor_of(kubelet) < known.since:
+        return SourcedVerdict(Fit.FITS, f"kubelets before {since} start with cgroup v1 too", source)
     if fargate or family is AmiFamily.BOTTLEROCKET:
         who = "Fargate" if fargate else "Bottlerocket"
-        return SourcedVerdict(Fit.FITS, f"{who} lets its kubelet start with cgroup v1 (failCgroupV1: false)", _CGROUPS)
+        return SourcedVerdict(Fit.FITS, f"{who} lets its kubelet start with cgroup v1 (failCgroupV1: false)", source)
     if family is AmiFamily.WINDOWS:
-        return SourcedVerdict(Fit.FITS, "Windows has no cgroups", _CGROUPS)
+        return SourcedVerdict(Fit.FITS, "Windows has no cgroups", source)
     found = cgroup(family)
     if isinstance(found, Unknown):
-        return SourcedVerdict(Fit.UNKNOWN, found.why, _CGROUPS)
+        return SourcedVerdict(Fit.UNKNOWN, found.why, source)
     if found is Cgroup.V2:
-        return SourcedVerdict(Fit.FITS, f"{family.value} has cgroup v2", _CGROUPS)
+        return SourcedVerdict(Fit.FITS, f"{family.value} has cgroup v2", source)
     return SourcedVerdict(
-        Fit.TOO_OLD, f"{family.value} has cgroup v1, with which kubelets of 1.35 do not start", _CGROUPS
+        Fit.TOO_OLD, f"{family.value} has cgroup v1, with which kubelets of {since} do not start", source
     )
-
-
-_CONTAINERD_1_6, _CONTAINERD_2 = Version(1, 6), Version(2, 0)
-_CRI_V1 = KnowledgeSource("EKS user guide, 1.26")
-_ONLY_2 = KnowledgeSource("EKS user guide, 1.35: the last with containerd 1.x", Confidence.MEDIUM)
-_NO_DOCKER = KnowledgeSource("EKS user guide, dockershim-deprecation")
 
 
 def runtime_fits(runtime: str, kubelet: Version) -> SourcedVerdict:
@@ -147,18 +138,22 @@ def runtime_fits(runtime: str, kubelet: Version) -> SourcedVerdict:
     name, separator, text = runtime.partition("://")
     version, wanted = parse(text), minor_of(kubelet)
     if name == "docker" and separator:
-        if not wanted < DOCKERSHIM_ENDS:
-            return SourcedVerdict(Fit.TOO_OLD, "Docker is no runtime of a kubelet from 1.24 on", _NO_DOCKER)
-        return SourcedVerdict(Fit.FITS, "kubelets before 1.24 run with Docker", _NO_DOCKER)
+        ends, source = dockershim_ends(), basis("dockershim").source
+        if not wanted < ends:
+            return SourcedVerdict(Fit.TOO_OLD, f"Docker is no runtime of a kubelet from {in_words(ends)} on", source)
+        return SourcedVerdict(Fit.FITS, f"kubelets before {in_words(ends)} run with Docker", source)
     if name != "containerd" or version is None:
         return SourcedVerdict(Fit.UNKNOWN, f'"{runtime}" is no runtime that is known here')
-    if not wanted < Version(1, 36) and version < _CONTAINERD_2:
-        return SourcedVerdict(Fit.TOO_OLD, f"1.35 is the last with containerd 1.x, it is {in_words(version)}", _ONLY_2)
-    if not wanted < Version(1, 26) and version < _CONTAINERD_1_6:
-        return SourcedVerdict(Fit.TOO_OLD, f"containerd 1.6 or newer is needed, it is {in_words(version)}", _CRI_V1)
-    return SourcedVerdict(
-        Fit.FITS, f"containerd {in_words(version)} will do", _ONLY_2 if Version(1, 35) < wanted else _CRI_V1
-    )
+    only_2, cri_v1, found = basis("containerd/2"), basis("containerd/cri-v1"), in_words(version)
+    if not wanted < only_2.since and version < only_2.at_least:
+        last = Version(only_2.since.major, only_2.since.minor - 1)
+        why = f"{in_words(last)} is the last with containerd 1.x, it is {found}"
+        return SourcedVerdict(Fit.TOO_OLD, why, only_2.source)
+    if not wanted < cri_v1.since and version < cri_v1.at_least:
+        why = f"containerd {in_words(cri_v1.at_least)} or newer is needed, it is {found}"
+        return SourcedVerdict(Fit.TOO_OLD, why, cri_v1.source)
+    by = cri_v1 if wanted < only_2.since else only_2
+    return SourcedVerdict(Fit.FITS, f"containerd {found} will do", by.source)
 
 
 class GroupUpdateKind(str, Enum):
@@ -177,26 +172,24 @@ class AmiChange:
     source: KnowledgeSource
 
 
-_UPDATE = KnowledgeSource("botocore eks, UpdateNodegroupVersionRequest; EKS user guide, launch-templates")
-
-
 def way_to(ami_type: str, kubernetes: Version, own_image: bool | None = False) -> AmiChange:
     """For a group of that amiType. `own_image`: its launch template names an AMI, None if that is not known; then
     neither version nor release may be given in an update."""
+    source = basis("group-update").source
     if own_image or ami_type == CUSTOM:
-        return AmiChange(GroupUpdateKind.TEMPLATE, "its launch template names the AMI", _UPDATE)
+        return AmiChange(GroupUpdateKind.TEMPLATE, "its launch template names the AMI", source)
     family = family_of_type(ami_type)
     fit = offered(family, kubernetes)
     if fit.fit is Fit.TOO_OLD:
         return AmiChange(
-            GroupUpdateKind.NEW_GROUP, f"{fit.why}; {GroupUpdateKind.NEW_GROUP.value}", fit.source or _UPDATE
+            GroupUpdateKind.NEW_GROUP, f"{fit.why}; {GroupUpdateKind.NEW_GROUP.value}", fit.source or source
         )
     if own_image is None:
-        return AmiChange(GroupUpdateKind.UNKNOWN, "whether its launch template names an AMI is not known", _UPDATE)
+        return AmiChange(GroupUpdateKind.UNKNOWN, "whether its launch template names an AMI is not known", source)
     if family is AmiFamily.UNKNOWN:
-        return AmiChange(GroupUpdateKind.UNKNOWN, f'"{ami_type}" is no amiType that is known here', _UPDATE)
+        return AmiChange(GroupUpdateKind.UNKNOWN, f'"{ami_type}" is no amiType that is known here', source)
     return AmiChange(
-        GroupUpdateKind.IN_PLACE, f"EKS has AMIs of {family.value} for {in_words(minor_of(kubernetes))}", _UPDATE
+        GroupUpdateKind.IN_PLACE, f"EKS has AMIs of {family.value} for {in_words(minor_of(kubernetes))}", source
     )
 
 

@@ -10,6 +10,7 @@ versions pricing". All dates are days of UTC.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from enum import Enum
@@ -17,14 +18,25 @@ from enum import Enum
 from kubectl_eksdoc.amazon.skew import in_words, minor_of
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.eks import ClusterVersion
-from kubectl_eksdoc.model.kinds import Confidence, Unknown
-from kubectl_eksdoc.model.knowledge import KnowledgeSource, file, records
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, basis, file, records
 from kubectl_eksdoc.model.quantities import Version, parse
 
 HOURS_A_MONTH = 730
-STANDARD_PRICE, EXTENDED_PRICE = Decimal("0.10"), Decimal("0.60")
-"""US dollars for each hour of a cluster; that of extended support is all of it, not on top (from 2024-04-01)."""
-EXTRA_A_MONTH = (EXTENDED_PRICE - STANDARD_PRICE) * HOURS_A_MONTH
+
+
+def prices() -> tuple[Decimal, Decimal]:
+    """US dollars for each hour of a cluster, in standard and in extended support: that is all of it, not on top (from
+    2024-04-01)."""
+    standard, extended = (basis(rule).number for rule in ("support-price", "support-price/extended"))
+    return Decimal(standard).scaleb(-2), Decimal(extended).scaleb(-2)
+
+
+def extra_a_month() -> Decimal:
+    """US dollars that extended support adds to a month of 730 hours."""
+    standard, extended = prices()
+    return (extended - standard) * HOURS_A_MONTH
+
 
 STANDARD_POLICY, EXTENDED_POLICY = "STANDARD", "EXTENDED"
 """``upgradePolicy.supportType``: a wish for the end of standard support, not what is being billed."""
@@ -87,7 +99,7 @@ class Support:
     @property
     def extra_a_month(self) -> Decimal:
         """US dollars that its age costs now, in a month of 730 hours."""
-        return EXTRA_A_MONTH if self.phase is SupportPhase.EXTENDED else Decimal(0)
+        return extra_a_month() if self.phase is SupportPhase.EXTENDED else Decimal(0)
 
 
 def support(version: Version, today: date, live: Sequence[ClusterVersion] | Unknown) -> Support | Unknown:
@@ -123,32 +135,31 @@ class SupportEnding:
     source: KnowledgeSource
 
 
-_GUIDE = KnowledgeSource("EKS user guide, kubernetes-versions")
-_POLICY = KnowledgeSource("botocore 1.44.5 eks, UpgradePolicyRequest; EKS user guide, disable-extended-support")
-_OVERDUE = KnowledgeSource("EKS user guide, kubernetes-versions: any time after the date", Confidence.MEDIUM)
-
-
 def next_ending(of: Support, policy: str) -> SupportEnding | Unknown:
     """What happens next if nobody upgrades. `policy`: the cluster's `upgradePolicy.supportType`, "" if not told."""
+    overdue, by_policy = basis("support-end/overdue").source, basis("support-end/policy").source
     if of.phase is SupportPhase.ENDED:
         last = of.extended_ends or of.standard_ends
         return SupportEnding(
-            SupportEnd.AUTO_UPGRADE, last, "its last support has ended: at any time from now on", _OVERDUE
+            SupportEnd.AUTO_UPGRADE, last, "its last support has ended: at any time from now on", overdue
         )
     if policy not in (STANDARD_POLICY, EXTENDED_POLICY):
         return Unknown("the cluster's upgrade policy (STANDARD or EXTENDED) was not told", "eks:DescribeCluster")
     if policy == STANDARD_POLICY:
         why = "its upgrade policy is STANDARD: at the end of standard support"
         return SupportEnding(
-            SupportEnd.AUTO_UPGRADE, of.standard_ends, why, _POLICY if of.phase is SupportPhase.STANDARD else _OVERDUE
+            SupportEnd.AUTO_UPGRADE, of.standard_ends, why, by_policy if of.phase is SupportPhase.STANDARD else overdue
         )
     if of.phase is SupportPhase.STANDARD and of.extended_ends is None:
         return Unknown("whether this version gets extended support was not told", "eks:DescribeClusterVersions")
     if of.phase is SupportPhase.STANDARD:
-        price = f"${EXTENDED_PRICE} instead of ${STANDARD_PRICE} for each hour, from the beginning of that day (UTC)"
-        return SupportEnding(SupportEnd.EXTENDED_BILLING, of.standard_ends, price, _POLICY)
+        price = "${1} instead of ${0} for each hour, from the beginning of that day (UTC)".format(*prices())
+        return SupportEnding(SupportEnd.EXTENDED_BILLING, of.standard_ends, price, by_policy)
     return SupportEnding(
-        SupportEnd.AUTO_UPGRADE, of.extended_ends, "extended support ends: at any time after that day", _GUIDE
+        SupportEnd.AUTO_UPGRADE,
+        of.extended_ends,
+        "extended support ends: at any time after that day",
+        basis("support-end").source,
     )
 
 
@@ -167,7 +178,7 @@ _PHASES = {
 
 def _by_table(row: CalendarRow, day: date, instead: str) -> Support:
     phase = _phase(day, row.standard_ends, row.extended_ends)
-    source = KnowledgeSource(f"EKS calendar of {AS_OF.isoformat()}: {row.source.document}", row.source.confidence)
+    source = replace(row.source, document=f"EKS calendar of {AS_OF.isoformat()}: {row.source.document}")
     return Support(row.version, phase, day, row.standard_ends, row.extended_ends, source, AS_OF, instead)
 
 

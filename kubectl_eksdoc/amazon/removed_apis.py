@@ -14,7 +14,7 @@ from kubectl_eksdoc.amazon.custom_apis import CustomApi, custom_api
 from kubectl_eksdoc.amazon.skew import beyond, in_words, minor_of
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.model.kinds import Confidence, Unknown
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, file, read_to, records
 from kubectl_eksdoc.model.quantities import Version, parse
 
@@ -190,13 +190,6 @@ def convertible(row: RemovedApi) -> bool:
 
 
 METRIC = "apiserver_requested_deprecated_apis"
-CAVEAT = (
-    "it is one API server's memory since that process started; EKS runs several and replaces "
-    "them, so an empty result does not prove that there are no requests"
-)
-CAVEAT_SOURCE = KnowledgeSource(
-    "apiserver, deprecatedRequestGauge; EKS runs a control plane of at least two", Confidence.MEDIUM
-)
 
 
 @frozen(order=True)

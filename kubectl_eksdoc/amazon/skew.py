@@ -17,8 +17,8 @@ from datetime import datetime, timedelta
 from enum import Enum
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.kinds import Confidence, Unknown
-from kubectl_eksdoc.model.knowledge import KnowledgeSource, file, records
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, basis, file, records
 from kubectl_eksdoc.model.quantities import Version
 
 
@@ -59,33 +59,11 @@ def beyond(version: Version, read_to: Version, table: str) -> Unknown | None:
     return None
 
 
-POLICY = KnowledgeSource("kubernetes.io, Version Skew Policy; EKS user guide, update-cluster")
-
-FEW, MANY = 2, 3
-_MANY_SINCE = Version(1, 25)
-"""A kubelet or kube-proxy of 1.25 or newer may be three minors behind, which API servers of 1.28 are the first to
-meet; older ones two."""
-
-
-@frozen
-class Caveat:
-    """What speaks against a rule here, and who says so."""
-
-    text: str
-    source: KnowledgeSource
-
-
-EQUAL_NODES = Caveat(
-    "UpdateClusterVersion and the first lines of the user guide's page ask that managed and Fargate nodes have the"
-    " cluster's version before it is updated; further down that page allows the skew, and the insight on kubelet skew"
-    " is what EKS goes by in practice",
-    KnowledgeSource("botocore 1.44.5 eks, UpdateClusterVersion; EKS user guide, update-cluster", Confidence.MEDIUM),
-)
-
-
 def may_be_behind(version: Version) -> int:
-    """Minors that a kubelet or kube-proxy of that version may be older than the API server."""
-    return FEW if minor_of(version) < _MANY_SINCE else MANY
+    """Minors that a kubelet or kube-proxy of that version may be older than the API server: two, or three from 1.25
+    on, which API servers of 1.28 are the first to meet."""
+    known = basis("version-skew")
+    return (basis("version-skew/older") if minor_of(version) < known.since else known).number
 
 
 def kubelet_skew(control_plane: Version, kubelet: Version | None) -> SourcedVerdict:
@@ -108,10 +86,10 @@ def beside_kubelet(kube_proxy: Version | None, kubelet: Version | None) -> Sourc
         return SourcedVerdict(Fit.UNKNOWN, "they are of different major versions")
     apart, most = kubelet.minor - kube_proxy.minor, may_be_behind(kube_proxy)
     if abs(apart) <= most:
-        return SourcedVerdict(Fit.FITS, f"{_minors(abs(apart))} apart, {most} are allowed", POLICY)
+        return SourcedVerdict(Fit.FITS, f"{_minors(abs(apart))} apart, {most} are allowed", _policy())
     fit, word = (Fit.TOO_OLD, "older") if apart > 0 else (Fit.TOO_NEW, "newer")
     return SourcedVerdict(
-        fit, f"kube-proxy is {_minors(abs(apart))} {word} than the kubelet, {most} are allowed", POLICY
+        fit, f"kube-proxy is {_minors(abs(apart))} {word} than the kubelet, {most} are allowed", _policy()
     )
 
 
@@ -146,19 +124,18 @@ def _behind(what: str, control_plane: Version, other: Version | None) -> Sourced
     if behind < 0:
         why = f"{what} ({in_words(minor_of(other))}) is newer than the control plane"
         return SourcedVerdict(
-            Fit.TOO_NEW, f"{why} ({in_words(minor_of(control_plane))}), which is never allowed", POLICY
+            Fit.TOO_NEW, f"{why} ({in_words(minor_of(control_plane))}), which is never allowed", _policy()
         )
     said = f"{what} ({in_words(minor_of(other))}) is {_minors(behind)} behind, {most} are allowed"
-    return SourcedVerdict(Fit.FITS if behind <= most else Fit.TOO_OLD, said, POLICY)
+    return SourcedVerdict(Fit.FITS if behind <= most else Fit.TOO_OLD, said, _policy())
+
+
+def _policy() -> KnowledgeSource:
+    return basis("version-skew").source
 
 
 def _minors(number: int) -> str:
     return f"{number} minor{'' if number == 1 else 's'}"
-
-
-ONE_AT_A_TIME = KnowledgeSource("EKS user guide, update-cluster; botocore eks, UpdateClusterVersion")
-FREE_ADDRESSES = 5
-"""An update of the control plane needs up to so many free addresses in the cluster's subnets (user guide)."""
 
 
 @frozen
@@ -166,7 +143,10 @@ class NoPath:
     """`why` in a clause."""
 
     why: str
-    source: KnowledgeSource = ONE_AT_A_TIME
+
+    @property
+    def source(self) -> KnowledgeSource:
+        return basis("one-minor-at-a-time").source
 
 
 def path(now: Version, target: Version) -> tuple[Version, ...] | NoPath:
@@ -181,9 +161,6 @@ def path(now: Version, target: Version) -> tuple[Version, ...] | NoPath:
     return tuple(Version(here.major, minor) for minor in range(here.minor + 1, there.minor + 1))
 
 
-ROLLBACK_FOR = timedelta(days=7)
-
-
 @frozen
 class RollbackCondition:
     """`clause` must hold; of a `doubt`, it contradicts another source."""
@@ -194,6 +171,11 @@ class RollbackCondition:
 
 
 ROLLBACK_CONDITIONS = records(RollbackCondition, "rollback")
+
+
+def rollback_for() -> timedelta:
+    """How long after its end an upgrade can be taken back."""
+    return timedelta(days=basis("rollback").number)
 
 
 def rollback_leaves() -> str:
@@ -210,4 +192,4 @@ def rollback_left(now: datetime, upgraded: datetime | Unknown | None) -> timedel
         return upgraded
     if now < upgraded:
         return Unknown("the upgrade ended later than now, by these clocks")
-    return max(timedelta(0), upgraded + ROLLBACK_FOR - now)
+    return max(timedelta(0), upgraded + rollback_for() - now)

@@ -38,6 +38,7 @@ from kubectl_eksdoc.model.coredns import COREFILE, NAME, SYSTEM, Corefile, Coref
 from kubectl_eksdoc.model.findings import Code, Remedy, Status
 from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.model.kinds import NODES, NOT_ASKED, Absent, Unknown
+from kubectl_eksdoc.model.knowledge import basis
 from kubectl_eksdoc.model.nodes import Container, LogOf, Node, Pod
 
 DEPLOYMENT = ObjectName("apps/v1", "Deployment", SYSTEM, NAME)
@@ -116,13 +117,11 @@ def deployed(doc: Doc) -> Deployed:
             if "name" in each and "value" in each
         ),
         _alone(pod, container),
-        not repository.endswith(_BUILDS),
+        not repository.endswith(basis("coredns-builds").names),
         owners_of(doc, _READINESS),
     )
 
 
-_BUILDS = ("eks/coredns", "coredns/coredns", "k8s.gcr.io/coredns", "registry.k8s.io/coredns")
-"""As the repositories of those that build it without further plugins end, also where they are mirrored."""
 _POD = ("f:spec", "f:template", "f:spec")
 _GRACE = (*_POD, "f:terminationGracePeriodSeconds")
 _READINESS = (*_POD, "f:containers", 'k:{"name":"coredns"}', "f:readinessProbe")

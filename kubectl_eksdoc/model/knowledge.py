@@ -26,7 +26,7 @@ _Make = Callable[[Any], Any]
 
 @frozen
 class KnowledgeSource:
-    """`document`: a page, a file of a repository, or an API's model. `read`: when, None for what stands in code."""
+    """`document`: a page, a file of a repository, or an API's model. `read`: when, None for what is observed."""
 
     document: str
     confidence: Confidence = Confidence.HIGH
@@ -83,6 +83,26 @@ class Records(Sequence[_T]):
         return iter(self._made)
 
 
+@frozen
+class RuleBasis:
+    """What a rule in code goes by. `since`: the version of Kubernetes from which on it holds, 0.0 for all; `at_least`:
+    the version of something else that is needed then; `number`: of what the rule counts; `clause`: what a user is told
+    of it, "" where the rule makes the words."""
+
+    rule: str
+    source: KnowledgeSource
+    since: Version = Version(0, 0)
+    at_least: Version = Version(0, 0)
+    number: int = 0
+    names: tuple[str, ...] = ()
+    clause: str = ""
+
+
+def basis(rule: str) -> RuleBasis:
+    """Of a rule, by its name in knowledge/rules.json."""
+    return _BASES.by("rule")[rule]
+
+
 def records(of: type[_T], subject: str) -> Records[_T]:
     """All in the file, in its order, without their sections."""
     return Records(lambda: _records(of, subject))
@@ -93,6 +113,9 @@ def _records(of: type[_T], subject: str) -> tuple[_T, ...]:
     apart = told.get("sections", ())
     rows = ({name: each[name] for name in each if name not in apart} for each in told["records"])
     return tuple(made(of, {**each, "source": told["source"] | each.get("source", {})}) for each in rows)
+
+
+_BASES = records(RuleBasis, "rules")
 
 
 def sections(of: type[_T], subject: str, section: str) -> Records[_T]:

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.amazon.calendar import (
     AS_OF,
-    EXTRA_A_MONTH,
     ROWS,
     Support,
     SupportEnd,
     SupportPhase,
+    extra_a_month,
     next_ending,
     support,
 )
@@ -151,9 +151,9 @@ def test_days_are_those_of_utc() -> None:
 
 
 def test_what_it_costs() -> None:
-    assert Decimal("365.00") == EXTRA_A_MONTH
+    assert Decimal("365.00") == extra_a_month()
     assert the(33, date(2026, 7, 28)).extra_a_month == 0
-    assert the(33, date(2026, 7, 29)).extra_a_month == EXTRA_A_MONTH
+    assert the(33, date(2026, 7, 29)).extra_a_month == extra_a_month()
     assert the(33, date(2027, 7, 29)).extra_a_month == 0
 
 

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.amazon.addon_needs import AL2023, NEEDS, SOFTWARE
 from kubectl_eksdoc.amazon.amis import (
-    AL2023_VPC_CNI,
     READ_TO,
     RELEASE_NOTES,
     AmiFamily,
@@ -151,7 +150,7 @@ def test_how_a_group_gets_there(ami_type: str, minor: int, own: bool | None, way
 
 def test_the_need_of_al2023_is_said_once() -> None:
     (need,) = (each for each in NEEDS if each.nodes == AL2023)
-    assert (need.at_least, AL2023) == (AL2023_VPC_CNI, AmiFamily.AL2023.value)
+    assert (need.at_least, AL2023) == (Version(1, 16, 2), AmiFamily.AL2023.value)
 
 
 def ids(now: int, target: int, when: UpgradeHalf) -> list[str]:

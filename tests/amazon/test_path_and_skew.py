@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.amazon.skew import (
-    EQUAL_NODES,
     ROLLBACK_CONDITIONS,
     Fit,
     NoPath,
@@ -23,6 +22,7 @@ from kubectl_eksdoc.amazon.skew import (
     rollback_left,
 )
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
+from kubectl_eksdoc.model.knowledge import basis
 from kubectl_eksdoc.model.quantities import Version
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
@@ -98,7 +98,7 @@ def test_what_is_not_known_stays_unknown() -> None:
 def test_conditions_and_doubts_say_how_sure_they_are() -> None:
     assert {each.source.confidence for each in ROLLBACK_CONDITIONS} == {Confidence.HIGH, Confidence.MEDIUM}
     doubts = {each.source.confidence for each in ROLLBACK_CONDITIONS if each.doubt}
-    assert doubts == {EQUAL_NODES.source.confidence} == {Confidence.MEDIUM}
+    assert doubts == {basis("equal-nodes").source.confidence} == {Confidence.MEDIUM}
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -36,9 +37,9 @@ from kubectl_eksdoc.imds_probe.programs import NOTHING, SDK_VARIABLES, ImdsNeed,
 from kubectl_eksdoc.kubernetes.cordon import CordonMark
 from kubectl_eksdoc.kubernetes.corefile.known import PluginForm
 from kubectl_eksdoc.model.kinds import Confidence
-from kubectl_eksdoc.model.knowledge import KnowledgeSource, file, made, records, sections, subjects
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, RuleBasis, file, made, records, sections, subjects
 from kubectl_eksdoc.model.quantities import Version
-from tests.contracts.source import PACKAGE
+from tests.contracts.source import PACKAGE, files
 
 Doc = Mapping[str, Any]
 
@@ -64,6 +65,7 @@ SUBJECTS = {
     "interruption_events": Subject(EventKind, ("name",)),
     "karpenter_versions": Subject(KarpenterChange, ("what",)),
     "own_writers": Subject(NoChangeNeeded, ("managers",)),
+    "rules": Subject(RuleBasis, ("rule",)),
     "rollback": Subject(RollbackCondition, ("clause",)),
     "runtime_sockets": Subject(Socket, ("runtime",)),
     "addon_manifests": Subject(AddonManifest, ("addon", "version")),
@@ -227,6 +229,16 @@ def test_each_variable_whose_value_is_read_is_one_that_something_is_judged_by() 
 
 def _variable(condition: str) -> str:
     return condition.removeprefix("!").partition("=")[0]
+
+
+def test_a_rule_and_its_record_are_there_together() -> None:
+    """A record that no rule asks for says nothing, and without its record a rule fails."""
+    asked = {
+        name for path in files(PACKAGE) for name in re.findall(r'basis\("([^"]+)"\)', path.read_text(encoding="utf-8"))
+    }
+    # Those that stand in a list of several.
+    asked |= {"al2023/metadata", "al2023/cgroup", "al2023/user-data", "support-price", "support-price/extended"}
+    assert asked == {each.rule for each in records(RuleBasis, "rules")}
 
 
 def test_what_a_log_line_lacks_is_one_of_what_is_judged() -> None:

@@ -23,11 +23,10 @@ from kubectl_eksdoc.model.addons import Addon, AddonVersions
 from kubectl_eksdoc.model.connection import kubectl, shell
 from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.knowledge import KnowledgeSource
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, basis
 from kubectl_eksdoc.model.quantities import Version, parse
 
 _LISTED = KnowledgeSource("EKS, DescribeAddonVersions")
-_SKEW = KnowledgeSource("kubernetes.io, Version Skew Policy")
 _BLOCKING = tuple(code.name for code in (Code.of("check-addon-health"), *Code.of_area("addon")))
 """What is to be fixed before an update of the add-on; that it does not fit is what the update mends."""
 
@@ -151,7 +150,7 @@ def _step(facts: CheckFacts, there: Sequence[RunningVersion], move: _Move, phase
         at=at,
         codes=_BLOCKING,
         about=tuple(dict.fromkeys((name, *_objects(there, name)))),
-        source=_SKEW if name == KUBE_PROXY.addon else _LISTED,
+        source=basis("kube-proxy-order").source if name == KUBE_PROXY.addon else _LISTED,
         forms=of_addon(facts, name, versions) if versions else (),
     )
 
@@ -223,7 +222,7 @@ def _programs_moves(
             if why:
                 have = now
                 if to == step and place is UpdatePosition.BEFORE_CONTROL_PLANE:
-                    yield _ProgramsMove(each, OrderedAddon(place, why, now, _SKEW))
+                    yield _ProgramsMove(each, OrderedAddon(place, why, now, basis("kube-proxy-order").source))
             found = placed(each.software, have, now, to, more=facts.tables.compatibility)
             if to == step and found.place is place and not found.reached(have):
                 yield _ProgramsMove(each, found)

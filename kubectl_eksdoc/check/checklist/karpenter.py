@@ -26,13 +26,12 @@ from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.cluster import Cluster, NodeClass, NodePool
 from kubectl_eksdoc.model.connection import patch, saved, shell
 from kubectl_eksdoc.model.findings import Status, Subject
-from kubectl_eksdoc.model.kinds import Confidence, Unknown
-from kubectl_eksdoc.model.knowledge import KnowledgeSource
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, basis
 from kubectl_eksdoc.model.machines import NodeGroup
 from kubectl_eksdoc.model.nodes import NODE_POOL, NodeOwner, Pod
 from kubectl_eksdoc.model.quantities import Version
 
-_DRIFT = KnowledgeSource("Karpenter documentation, Disruption and NodeClasses", Confidence.MEDIUM)
 _NO_DRIFT = '{"spec": {"disruption": {"budgets": [{"nodes": "0"}]}}}'
 """For all reasons: budgets by reason came with 1.0."""
 
@@ -67,7 +66,7 @@ def _pin(facts: CheckFacts, group: NodeGroupNodes, named: NodeClass) -> UpgradeS
         "its amiSelectorTerms are ids, and no NodeClaim is Drifted",
         shell("kubectl", "get", "ec2nodeclass", named.name, "-o", "jsonpath={.spec.amiSelectorTerms}"),
         at=facts.way.now,
-        source=_DRIFT,
+        source=basis("karpenter-drift").source,
     )
 
 
@@ -90,7 +89,7 @@ def _budget(facts: CheckFacts, group: NodeGroupNodes) -> UpgradeStep:
         "its only disruption budget is 0",
         shell("kubectl", "get", "nodepool", group.name, "-o", "jsonpath={.spec.disruption.budgets}"),
         at=facts.way.now,
-        source=_DRIFT,
+        source=basis("karpenter-drift").source,
     )
 
 
@@ -140,7 +139,7 @@ def replaced(
         version,
         gate=Gate.BEFORE_NODES,
         about=tuple(filter(None, (group.name, *(node.name for node in group.nodes)))),
-        source=_DRIFT,
+        source=basis("karpenter-drift").source,
     )
 
 
@@ -196,7 +195,6 @@ def _pinned(facts: CheckFacts, pool: str) -> bool:
 # Source: EKS user guide, managed-node-update-behavior; botocore eks, UpdateNodegroupVersion.
 
 
-_UPDATE = KnowledgeSource("EKS user guide, managed-node-update-behavior; botocore eks, UpdateNodegroupVersion")
 MINUTES = 15
 """So long EKS waits for the pods of a node, then the update fails (PodEvictionFailure)."""
 
@@ -218,7 +216,7 @@ def way_of(facts: CheckFacts, group: NodeGroupNodes, version: Version) -> _Chose
     held = tuple(dict.fromkeys(_held(facts, group)))
     if change.way in (GroupUpdateKind.IN_PLACE, GroupUpdateKind.UNKNOWN) and held:
         why = f"an update in place waits {MINUTES} minutes for each node and fails on {listed(held, 1)}"
-        return _Chosen(GroupUpdateKind.NEW_GROUP, why, _UPDATE, held)
+        return _Chosen(GroupUpdateKind.NEW_GROUP, why, basis("group-update/karpenter").source, held)
     return _Chosen(change.way, change.why, change.source, held)
 
 
@@ -241,8 +239,14 @@ def _by_family(group: NodeGroupNodes, version: Version) -> AmiChange:
         if change.way is GroupUpdateKind.NEW_GROUP or len(families) == 1:
             return change
     if families <= {AmiFamily.UBUNTU, AmiFamily.UNKNOWN}:
-        return AmiChange(GroupUpdateKind.TEMPLATE, "its nodes have an AMI that EKS does not make", _UPDATE)
-    return AmiChange(GroupUpdateKind.UNKNOWN, "its nodes have AMIs of several families", _UPDATE)
+        return AmiChange(
+            GroupUpdateKind.TEMPLATE,
+            "its nodes have an AMI that EKS does not make",
+            basis("group-update/karpenter").source,
+        )
+    return AmiChange(
+        GroupUpdateKind.UNKNOWN, "its nodes have AMIs of several families", basis("group-update/karpenter").source
+    )
 
 
 def _held(facts: CheckFacts, group: NodeGroupNodes) -> Iterator[str]:

@@ -30,14 +30,9 @@ from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import aws, number
 from kubectl_eksdoc.model.connection import CommandTarget, file_of, kubectl, shell
 from kubectl_eksdoc.model.findings import Finding
-from kubectl_eksdoc.model.kinds import Confidence
-from kubectl_eksdoc.model.knowledge import KnowledgeSource
+from kubectl_eksdoc.model.knowledge import basis
 from kubectl_eksdoc.model.nodes import GROUP_LABELS, NodeOwner
 from kubectl_eksdoc.model.quantities import Version
-
-_SELF = KnowledgeSource("EKS user guide, update-workers", Confidence.MEDIUM)
-_HYBRID = KnowledgeSource("EKS user guide, hybrid-nodes-upgrade", Confidence.MEDIUM)
-_AUTO = KnowledgeSource("EKS user guide, auto-upgrade", Confidence.MEDIUM)
 
 
 def before(facts: CheckFacts, now: Version, step: Version, again: bool) -> Iterator[UpgradeStep]:
@@ -153,7 +148,9 @@ def _autoscaler(facts: CheckFacts, there: Sequence[RunningVersion], held: bool) 
             owner = (of.kind, of.namespace, of.name)
             had = next((it.replicas for it in facts.cluster.workloads if (it.kind, it.namespace, it.name) == owner), 1)
             scale = kubectl("scale", "deployment", of.name, of.namespace, f"--replicas={0 if held else had}")
-            yield UpgradeStep(Phase.NODES, title, why, (scale,), done, at=facts.way.target, source=_SELF)
+            yield UpgradeStep(
+                Phase.NODES, title, why, (scale,), done, at=facts.way.target, source=basis("self-managed-nodes").source
+            )
             return
 
 
@@ -251,7 +248,7 @@ def _by_eksctl(
         version,
         gate=Gate.BEFORE_NODES,
         about=(group.name, *(node.name for node in group.nodes)),
-        source=_SELF,
+        source=basis("self-managed-nodes").source,
     )
 
 
@@ -275,7 +272,7 @@ def _self_managed(
         version,
         gate=Gate.BEFORE_NODES,
         about=tuple(names),
-        source=_SELF,
+        source=basis("self-managed-nodes").source,
         forms=of_scaling_group(in_words(version)),
     )
 
@@ -304,7 +301,7 @@ def _auto_mode(
         at=version,
         gate=Gate.BEFORE_NODES,
         about=tuple(filter(None, (group.name, *(node.name for node in group.nodes)))),
-        source=_AUTO,
+        source=basis("auto-mode-nodes").source,
     )
 
 
@@ -329,7 +326,7 @@ def _hybrid(
         version,
         gate=Gate.BEFORE_NODES,
         about=tuple(names),
-        source=_HYBRID,
+        source=basis("hybrid-nodes").source,
     )
 
 

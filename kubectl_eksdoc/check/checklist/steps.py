@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from enum import Enum
 
-from kubectl_eksdoc.amazon.skew import FREE_ADDRESSES, ONE_AT_A_TIME, ROLLBACK_FOR, in_words, minor_of, rollback_leaves
+from kubectl_eksdoc.amazon.skew import in_words, minor_of, rollback_for, rollback_leaves
 from kubectl_eksdoc.check.checking import Gate
 from kubectl_eksdoc.check.checklist.forms import StepForm, of_cluster
 from kubectl_eksdoc.check.checks.insighted import FORCE, follows
@@ -19,8 +19,8 @@ from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.connection import CommandTarget, kubectl, shell
 from kubectl_eksdoc.model.eks import ERROR
 from kubectl_eksdoc.model.findings import ROLLBACK, Finding
-from kubectl_eksdoc.model.kinds import Confidence, Unknown
-from kubectl_eksdoc.model.knowledge import KnowledgeSource
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, basis
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.quantities import Version
 
@@ -148,9 +148,6 @@ def lost(found: Iterable[Finding]) -> str:
 # The control plane's own steps: what is looked at again before each, the update, and the week after it.
 
 
-_ROLLBACK = KnowledgeSource("EKS user guide, rollback-cluster; botocore eks, RollbackConfig", Confidence.MEDIUM)
-
-
 def looked_at(facts: CheckFacts, step: Version, first: bool) -> UpgradeStep:
     """What is found now, for the whole way, stands before the first step; before each other it is looked at anew."""
     gate = Gate.BEFORE_CONTROL_PLANE
@@ -178,13 +175,14 @@ def update(facts: CheckFacts, step: Version) -> Iterator[UpgradeStep]:
             done_when=f"EKS says ACTIVE and {version}",
             verify=aws(facts, "eks", "describe-cluster-versions"),
             at=step,
-            source=ONE_AT_A_TIME,
+            source=basis("one-minor-at-a-time").source,
         )
         return
+    free = basis("free-addresses").number
     yield UpgradeStep(
         Phase.CONTROL_PLANE,
         f"Upgrade the control plane to {version}",
-        f"one minor version at a time; it needs up to {FREE_ADDRESSES} free addresses in the cluster's subnets, and the"
+        f"one minor version at a time; it needs up to {free} free addresses in the cluster's subnets, and the"
         f" API server may be away for moments{_in_spite_of(facts, version)}",
         (
             eks(facts, "update-cluster-version", "--kubernetes-version", version, name="--name"),
@@ -193,7 +191,7 @@ def update(facts: CheckFacts, step: Version) -> Iterator[UpgradeStep]:
         f"EKS says ACTIVE and {version}",
         eks(facts, "describe-cluster", "--query", "cluster.[status,version]", "--output", "text", name="--name"),
         at=step,
-        source=ONE_AT_A_TIME,
+        source=basis("one-minor-at-a-time").source,
         forms=of_cluster(facts, version),
     )
 
@@ -208,7 +206,7 @@ def _in_spite_of(facts: CheckFacts, version: str) -> str:
 
 def soak(facts: CheckFacts, before: Version, step: Version) -> UpgradeStep:
     """Only the latest step can be taken back, by one minor, and only while nothing newer runs below it."""
-    days = ROLLBACK_FOR.days
+    days = rollback_for().days
     back = eks(facts, "update-cluster-version", "--kubernetes-version", in_words(before), name="--name")
     return UpgradeStep(
         Phase.AFTER_CONTROL_PLANE,
@@ -222,14 +220,13 @@ def soak(facts: CheckFacts, before: Version, step: Version) -> UpgradeStep:
         done_when="errors of the API server, of controllers and of applications are as before",
         verify=shell("kubectl", "get", "--raw", "/readyz?verbose"),
         at=step,
-        source=_ROLLBACK,
+        source=basis("rollback").source,
     )
 
 
 # What comes at the end: Fargate's pods, and whether all is where it should be.
 
 
-_GUIDE = KnowledgeSource("EKS user guide, update-cluster and fargate-pod-patching")
 _RESTARTED = ("Deployment", "StatefulSet")
 _MOST = 10
 """Commands that one step has."""
@@ -269,7 +266,7 @@ def restarted(facts: CheckFacts, version: Version, phase: Phase, because: str = 
         f"every Fargate node has {in_words(version)}",
         shell("kubectl", "get", "nodes", "-l", "eks.amazonaws.com/compute-type=fargate"),
         at=version,
-        source=_GUIDE,
+        source=basis("fargate-nodes").source,
     )
 
 
@@ -290,11 +287,6 @@ def verified(facts: CheckFacts) -> Iterator[UpgradeStep]:
 # What comes before everything: what is tried elsewhere, read and rehearsed.
 
 
-_BEST = KnowledgeSource("EKS best practices, cluster-upgrades", Confidence.MEDIUM)
-_INSIGHTS = KnowledgeSource("EKS user guide, cluster-insights")
-_PREPARING_ROLLBACK = KnowledgeSource("EKS user guide, rollback-cluster", Confidence.MEDIUM)
-
-
 def preparing(facts: CheckFacts) -> Iterator[UpgradeStep]:
     """In this order: what takes longest first."""
     target = in_words(facts.way.target)
@@ -309,14 +301,14 @@ def _elsewhere(target: str) -> Iterator[UpgradeStep]:
         "Upgrade a cluster that is not production first",
         "what no table knows is found there: applications, operators and pipelines of your own",
         done_when=f"that cluster is at {target} and its checklist is at its end",
-        source=_BEST,
+        source=basis("before-upgrade").source,
     )
     yield UpgradeStep(
         Phase.PREPARE,
         "Test the applications there",
         "a cluster that is well says nothing of what runs in it",
         done_when="their own tests pass on the new version, with nodes being replaced meanwhile",
-        source=_BEST,
+        source=basis("before-upgrade").source,
     )
 
 
@@ -328,7 +320,7 @@ def _read(facts: CheckFacts, target: str) -> Iterator[UpgradeStep]:
         " cluster, and fails at the next deployment",
         (check("--target", target, "-f", "manifests/"),),
         "no manifest uses an API that the target does not serve",
-        source=_INSIGHTS,
+        source=basis("insights").source,
     )
     yield UpgradeStep(
         Phase.PREPARE,
@@ -345,7 +337,7 @@ def _read(facts: CheckFacts, target: str) -> Iterator[UpgradeStep]:
         (eks(facts, "start-insights-refresh"),),
         "no insight for the target is an ERROR",
         eks(facts, "list-insights", "--filter", f"categories=UPGRADE_READINESS,kubernetesVersions={target}"),
-        source=_INSIGHTS,
+        source=basis("insights").source,
     )
 
 
@@ -355,7 +347,7 @@ def _rehearsed(facts: CheckFacts, target: str) -> Iterator[UpgradeStep]:
         "Have a copy of all objects outside of the cluster",
         f"a rollback of the control plane leaves as they are: {rollback_leaves()}",
         done_when="Git, or a backup that was restored once for a trial, has what the cluster has",
-        source=_PREPARING_ROLLBACK,
+        source=basis("rollback/prepared").source,
     )
     if any(node.owner not in (NodeOwner.AUTO_MODE, NodeOwner.FARGATE) for node in facts.cluster.nodes):
         yield UpgradeStep(

@@ -9,7 +9,6 @@ from functools import partial
 
 from kubectl_eksdoc.amazon.addon_needs import is_standard
 from kubectl_eksdoc.amazon.group_updates import surge, unavailable
-from kubectl_eksdoc.amazon.skew import FREE_ADDRESSES
 from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown, unread
 from kubectl_eksdoc.check.checks.running import groups_unknown, node_groups, nodes_of, subject
 from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
@@ -19,18 +18,13 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model import machines as told
 from kubectl_eksdoc.model.findings import CodeName, Finding, Severity, Subject
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
-from kubectl_eksdoc.model.knowledge import KnowledgeSource
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, basis
 from kubectl_eksdoc.model.machines import NodeGroup, Quota, QuotaOf, Subnet
 from kubectl_eksdoc.model.nodes import Node
-
-ZONES = 2
-"""The control plane has interfaces in subnets of at least two zones (EKS user guide, network requirements)."""
 
 MINIMAL = "MINIMAL"
 """With this strategy old nodes go before new ones come (botocore eks, NodegroupUpdateStrategies)."""
 
-_FREE = KnowledgeSource("EKS user guide, update-cluster; that two zones must have them is concluded", Confidence.MEDIUM)
-_SURGE = KnowledgeSource("EKS user guide, managed-node-update-behavior")
 _PODS = KnowledgeSource(
     "counted: the pods that each of its nodes has now need an address on a new one, too", Confidence.LOW
 )
@@ -61,16 +55,20 @@ def _of_cluster(facts: CheckFacts) -> Iterator[Finding]:
     found = {ident: subnet(facts, ident) for ident in eks.subnets}
     yield from _untold(code, found)
     known = [each for each in found.values() if isinstance(each, Subnet)]
-    enough = {each.zone for each in known if (each.free or 0) >= FREE_ADDRESSES}
-    scarce = [each for each in known if (each.free or 0) < FREE_ADDRESSES]
-    if len(known) == len(found) and len(enough) < ZONES:
+    wanted, zones = basis("free-addresses"), basis("network-zones").number
+    enough = {each.zone for each in known if (each.free or 0) >= wanted.number}
+    scarce = [each for each in known if (each.free or 0) < wanted.number]
+    if len(known) == len(found) and len(enough) < zones:
         yield Finding.of(
             "subnet-addresses/zones",
             cluster_of(facts),
-            (*map(_free, known), sourced("without them it fails: InsufficientFreeAddresses, IpNotAvailable", _FREE)),
+            (
+                *map(_free, known),
+                sourced("without them it fails: InsufficientFreeAddresses, IpNotAvailable", wanted.source),
+            ),
             enough=len(enough),
-            free=FREE_ADDRESSES,
-            zones=ZONES,
+            free=wanted.number,
+            zones=zones,
         )
     else:
         yield from (_scarce(facts, each) for each in scarce)
@@ -80,10 +78,10 @@ def _scarce(facts: CheckFacts, each: Subnet) -> Finding:
     return Finding.of(
         "subnet-addresses/scarce",
         Subject("Subnet", each.id),
-        (_free(each), sourced("up to five free addresses in the cluster's subnets", _FREE)),
+        (_free(each), sourced("up to five free addresses in the cluster's subnets", basis("free-addresses").source)),
         free=each.free,
         zone=each.zone,
-        free_addresses=FREE_ADDRESSES,
+        free_addresses=basis("free-addresses").number,
         command=aws(facts, "ec2", "describe-network-interfaces", "--filters", f"Name=subnet-id,Values={each.id}"),
     )
 
@@ -133,7 +131,7 @@ def _of_zones(facts: CheckFacts, group: NodeGroup, by_zone: Mapping[str, list[Su
     for zone, subnets in sorted(by_zone.items()):
         free = sum(each.free or 0 for each in subnets)
         if free < in_zone:
-            yield _too_few(facts, group, zone, subnets, in_zone, "", Severity.MEDIUM, _SURGE)
+            yield _too_few(facts, group, zone, subnets, in_zone, "", Severity.MEDIUM, basis("surge").source)
         elif pods is not None and free < in_zone * (1 + pods):
             more = number(pods, "pod")
             yield _too_few(facts, group, zone, subnets, in_zone, more, Severity.LOW, _PODS)
@@ -153,8 +151,8 @@ def _too_few(
     return Finding.of(
         "subnet-addresses-nodes",
         subject(group.name),
-        (*map(_free, subnets), sourced("up to two nodes for each zone before one is drained", _SURGE))
-        + (() if source is _SURGE else (sourced("how many addresses its pods need", source),)),
+        (*map(_free, subnets), sourced("up to two nodes for each zone before one is drained", basis("surge").source))
+        + (() if source is not _PODS else (sourced("how many addresses its pods need", source),)),
         severity=severity,
         root_cause=Subject("Subnet", subnets[0].id) if len(subnets) == 1 else None,
         number=number(added, "node"),

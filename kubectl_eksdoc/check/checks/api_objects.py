@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from kubectl_eksdoc.amazon.removed_apis import (
-    CAVEAT,
-    CAVEAT_SOURCE,
     METRIC,
     PLUGIN,
     DeprecatedRequest,
@@ -34,6 +32,7 @@ from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.connection import file_of, kubectl, shell
 from kubectl_eksdoc.model.findings import ClauseName, Finding, Remedy, Severity, Subject, When
 from kubectl_eksdoc.model.kinds import NOT_ASKED, Confidence, Resource, Unknown
+from kubectl_eksdoc.model.knowledge import basis
 from kubectl_eksdoc.model.quantities import Version
 
 # What is to be done about an API version that goes: what follows it, what converts manifests, what people must do.
@@ -298,9 +297,9 @@ def judge_requests(facts: CheckFacts) -> Iterator[Finding]:
     for request, removed in found:
         yield _asked(facts, request, removed)
     if goes and not found and not told.unread:
-        yield Finding.of(
-            "api-requested/none", cluster_of(facts), (CAVEAT, str(CAVEAT_SOURCE)), target=in_words(way.target)
-        )
+        known = basis("deprecated-requests")
+        evidence = (known.clause, str(known.source))
+        yield Finding.of("api-requested/none", cluster_of(facts), evidence, target=in_words(way.target))
 
 
 def _row(request: DeprecatedRequest) -> RemovedApi | None:

@@ -8,11 +8,11 @@ from datetime import date, datetime
 
 from kubectl_eksdoc.amazon import amis, removed_apis, skew
 from kubectl_eksdoc.amazon.calendar import (
-    EXTRA_A_MONTH,
     Support,
     SupportEnd,
     SupportEnding,
     SupportPhase,
+    extra_a_month,
     next_ending,
     support,
 )
@@ -122,7 +122,7 @@ def _last_upgrade(facts: CheckFacts, history: UpdateHistory | Unknown) -> EksAdd
         if each.type == _VERSION and each.status == SUCCESSFUL:
             return each if each.begun is not None else Unknown("EKS does not say when the last upgrade was")
     begun = [each.begun for each in history.updates if isinstance(each, EksAddonUpdate) and each.begun is not None]
-    week_ago = facts.cluster.observed_at - skew.ROLLBACK_FOR
+    week_ago = facts.cluster.observed_at - skew.rollback_for()
     if history.unseen and (not begun or min(begun) > week_ago):
         return Unknown(f"EKS lists {history.unseen} more updates, which were not queried")
     return None
@@ -133,7 +133,7 @@ def _before(facts: CheckFacts) -> Version:
 
 
 def _open(facts: CheckFacts, upgraded: datetime, against: Sequence[str]) -> Finding:
-    now, until = facts.way.now, upgraded + skew.ROLLBACK_FOR
+    now, until = facts.way.now, upgraded + skew.rollback_for()
     back = in_words(_before(facts))
     onward = [f"the upgrade to {in_words(each)} ends it: it goes back by one minor" for each in facts.way.steps[:1]]
     return Finding.of(
@@ -240,7 +240,7 @@ def _ends(facts: CheckFacts) -> Iterator[Finding]:
     if isinstance(ending, Unknown):
         then, billed, evidence = "", "", (*_whence(found), ending.why)
     else:
-        billed = f"{EXTRA_A_MONTH:.0f}" if ending.what is SupportEnd.EXTENDED_BILLING else ""
+        billed = f"{extra_a_month():.0f}" if ending.what is SupportEnd.EXTENDED_BILLING else ""
         then, evidence = ending.what.value, _evidence(found, ending)
     yield Finding.of(
         "support-ends",

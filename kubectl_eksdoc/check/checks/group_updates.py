@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from kubectl_eksdoc.amazon import amis
+from kubectl_eksdoc.amazon.addon_needs import AL2023, NEEDS
 from kubectl_eksdoc.amazon.amis import AmiFamily, GroupUpdateKind
 from kubectl_eksdoc.amazon.group_updates import PATIENCE
 from kubectl_eksdoc.amazon.skew import Fit, in_words
@@ -24,6 +25,7 @@ from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.eks import TemplateVersions
 from kubectl_eksdoc.model.findings import CodeName, Finding, Remedy, Severity, Subject, When
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.knowledge import basis
 from kubectl_eksdoc.model.machines import NodeGroup, TemplateVersion
 from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod
 
@@ -279,21 +281,25 @@ def own_image(facts: CheckFacts, group: NodeGroup) -> bool | None:
     return bool(used.image) if isinstance(used, TemplateVersion) else None
 
 
+def _told(rule: str) -> str:
+    known = basis(rule)
+    return f"{known.clause} ({known.source.document})"
+
+
 def _moves(facts: CheckFacts) -> Iterator[Finding]:
     yield from _unread(facts, "ami-al2023-moves")
     old = [each for each in made(facts) if each.family is AmiFamily.AL2]
     if not old:
         return
+    (cni,) = (each.at_least for each in NEEDS if each.nodes == AL2023 and each.at_least is not None)
     yield Finding.of(
         "ami-al2023-moves",
         cluster_of(facts),
         (
             ", ".join(str(each.subject) for each in old),
-            "IMDSv2 only, and one hop where EKS makes the launch template: pods with a network of their own lose the"
-            " node's credentials (EKS user guide, al2023; its page launch-templates says two hops: confidence medium)",
-            "cgroup v2: old JVMs and agents that read cgroup v1 see wrong limits (EKS user guide, al2023)",
-            f"vpc-cni {in_words(amis.AL2023_VPC_CNI)} or newer (EKS user guide, al2023)",
-            ("nodeadm with a NodeConfig instead of bootstrap.sh: user data must be rewritten (EKS user guide, al2023)"),
+            *map(_told, ("al2023/metadata", "al2023/cgroup")),
+            f"vpc-cni {in_words(cni)} or newer (EKS user guide, al2023)",
+            _told("al2023/user-data"),
         ),
         root_cause=old[0].subject if len(old) == 1 else None,
         number=number(len(old), "group"),
@@ -318,7 +324,7 @@ def _unknown_images(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _cgroups(facts: CheckFacts) -> Iterator[Finding]:
-    if facts.way.target < amis.CGROUP_V1_REFUSED:
+    if facts.way.target < basis("cgroup-v1").since:
         return
     yield from _unread(facts, "cgroup-v1")
     yield from _cgroup(facts, Fit.UNKNOWN)

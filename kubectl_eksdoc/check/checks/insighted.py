@@ -20,8 +20,8 @@ from kubectl_eksdoc.model.cluster import Source as ReadFrom
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.eks import Client, Deprecation, Insight, InsightDetail, UnfitAddon
 from kubectl_eksdoc.model.findings import CodeName, Finding, Remedy, Severity, Status, Subject
-from kubectl_eksdoc.model.kinds import Confidence, Unknown
-from kubectl_eksdoc.model.knowledge import KnowledgeSource
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.knowledge import basis
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP
 from kubectl_eksdoc.model.quantities import Version, parse
 
@@ -29,7 +29,6 @@ REMEMBERED = timedelta(days=30)
 FRESH_FOR = timedelta(hours=24)
 """EKS user guide, cluster-insights: requests are looked back at for a rolling 30 days, and a look is taken daily."""
 
-_FORCE = KnowledgeSource("containers-roadmap issue 2570; botocore eks, UpdateClusterVersion", Confidence.LOW)
 FORCE = (
     "whether EKS refuses the upgrade for it without --force is not known: it did from 2025-03-27 on, and no more the"
     " day after; what holds today was not found"
@@ -131,7 +130,7 @@ def _subject(each: Insight) -> Subject:
 def _finding(facts: CheckFacts, code: CodeName, each: Insight, severity: Severity) -> Finding:
     detail = each.detail if isinstance(each.detail, InsightDetail) else InsightDetail()
     blind = (f"what exactly is not known: {each.detail.why}",) if isinstance(each.detail, Unknown) else ()
-    force = (sourced(FORCE, _FORCE),) if code == "insight-error" else ()
+    force = (sourced(FORCE, basis("insights/force").source),) if code == "insight-error" else ()
     return Finding.of(
         f"{code}/insight",
         _subject(each),

@@ -8,7 +8,6 @@ from functools import partial
 
 from kubectl_eksdoc.amazon.addon_needs import KUBE_PROXY
 from kubectl_eksdoc.amazon.skew import (
-    EQUAL_NODES,
     Fit,
     along,
     beside_kubelet,
@@ -23,6 +22,7 @@ from kubectl_eksdoc.check.checks.running import RunningVersion, running
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model.findings import CodeName, Finding, Severity, Subject
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.knowledge import basis
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.quantities import Version
 
@@ -62,7 +62,7 @@ def _too_old(facts: CheckFacts, group: NodeGroupNodes, version: Version, held: l
     return Finding.of(
         "kubelet-skew",
         group.subject,
-        (named(held), EQUAL_NODES.text),
+        (named(held), basis("equal-nodes").clause),
         severity=Severity.HIGH if facts.way.comes_later(version) else Severity.CRITICAL,
         counted=counted(held),
         now=version == facts.way.now,

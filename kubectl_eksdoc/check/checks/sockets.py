@@ -8,7 +8,7 @@ from dataclasses import replace
 from enum import Enum
 from functools import lru_cache
 
-from kubectl_eksdoc.amazon.amis import DOCKERSHIM_ENDS, runtime_fits
+from kubectl_eksdoc.amazon.amis import dockershim_ends, runtime_fits
 from kubectl_eksdoc.amazon.skew import Fit, SourcedVerdict, in_words, minor_of
 from kubectl_eksdoc.amazon.sockets import (
     CONTAINERD,
@@ -30,6 +30,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import kubectl
 from kubectl_eksdoc.model.findings import Finding, Severity, Subject
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.knowledge import basis
 from kubectl_eksdoc.model.nodes import Node, NodeOwner, Volume, VolumeKind
 from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.model.workloads import HostFiles, Workload
@@ -76,9 +77,9 @@ def _sockets(facts: CheckFacts) -> Iterator[Finding]:
 def docker_on(facts: CheckFacts) -> Docker:
     """By the nodes; where none tells its version, by the control plane's."""
     known = [each.kubelet for each in facts.cluster.nodes if each.kubelet is not None]
-    had = any(minor_of(each) < DOCKERSHIM_ENDS for each in known) if known else facts.way.now < DOCKERSHIM_ENDS
+    had = any(minor_of(each) < dockershim_ends() for each in known) if known else facts.way.now < dockershim_ends()
     if had:
-        return Docker.STAYS if facts.way.target < DOCKERSHIM_ENDS else Docker.ENDS
+        return Docker.STAYS if facts.way.target < dockershim_ends() else Docker.ENDS
     return Docker.OWN if any(map(_runs_docker, facts.cluster.nodes)) else Docker.GONE
 
 
@@ -274,17 +275,21 @@ _ENDS = {
 
 def _docker_nodes(facts: CheckFacts) -> Iterator[Finding]:
     yield from unread(facts, "runtime-docker", severity=Severity.CRITICAL)
-    if facts.way.target < DOCKERSHIM_ENDS:
+    if facts.way.target < dockershim_ends():
         return
     for group in groups(facts.cluster.nodes):
         running = [node for node in group.nodes if _runs_docker(node)]
-        past = [node for node in running if node.kubelet is not None and not minor_of(node.kubelet) < DOCKERSHIM_ENDS]
+        past = [node for node in running if node.kubelet is not None and not minor_of(node.kubelet) < dockershim_ends()]
         if not running:
             continue
         yield Finding.of(
             "runtime-docker",
             group.subject,
-            (named(running), f"runtime: {listed(sorted({node.runtime for node in running}), 3)}", _NO_DOCKER),
+            (
+                named(running),
+                f"runtime: {listed(sorted({node.runtime for node in running}), 3)}",
+                str(basis("dockershim").source),
+            ),
             severity=Severity.MEDIUM if len(past) == len(running) else Severity.CRITICAL,
             running_count=len(running),
             nodes_count=len(group.nodes),
@@ -292,7 +297,6 @@ def _docker_nodes(facts: CheckFacts) -> Iterator[Finding]:
         )
 
 
-_NO_DOCKER = "EKS user guide, dockershim-deprecation"
 _BRING_THEIR_OWN = (NodeOwner.MANAGED, NodeOwner.KARPENTER, NodeOwner.AUTO_MODE, NodeOwner.FARGATE)
 """Their nodes are replaced, by what EKS or Karpenter launches."""
 
