@@ -45,17 +45,10 @@ def _what_to_do(broken: SchemaViolation) -> str:
         return "null" if broken.found == "null" else "type"
     if broken.rule == "format":
         return next((each for each in ("boolean", "integer") if each in broken.wanted), "format")
-    return _BY_RULE.get(broken.rule, "other")
+    return broken.rule if broken.rule in _RULES else "other"
 
 
-_BY_RULE = {
-    "additionalProperties": "key",
-    "false": "key",
-    "required": "required",
-    "enum": "enum",
-    "const": "enum",
-    "pattern": "pattern",
-}
+_RULES = ("additionalProperties", "false", "required", "enum", "const", "pattern")
 
 
 _STRICT, _STANDARD = "strict", "standard"
