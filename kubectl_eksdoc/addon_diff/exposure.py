@@ -5,7 +5,7 @@ What to do about configuration values that an add-on's version does not allow.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from kubectl_eksdoc.addon_diff.expected import owners_of
 from kubectl_eksdoc.addon_diff.fields import FieldEffect, Users, effect_of, some_of, value_of
@@ -15,82 +15,40 @@ from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.kubernetes.ownership.entries import MalformedEntries
 from kubectl_eksdoc.model.addons import SchemaViolation, shown
 from kubectl_eksdoc.model.api_objects import at, named
-from kubectl_eksdoc.model.findings import Finding, Severity, Subject
+from kubectl_eksdoc.model.findings import Finding, Severity, Subject, clause
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.nodes import Asks, Pod
 from kubectl_eksdoc.model.quantities import parse
 
-_WORDS = {
-    "string": "a text",
-    "boolean": "true or false",
-    "integer": "a whole number",
-    "number": "a number",
-    "array": "a list",
-    "object": "an object",
-}
 _SCALARS = ("boolean", "integer", "number")
+_KINDS = ("string", *_SCALARS, "array", "object")
 
 
 def remedy(broken: SchemaViolation, version: str) -> str:
     """One sentence without its full stop. `version`: whose schema it is, ``vpc-cni v1.15.1-eksbuild.1``."""
-    made = _BY_RULE.get(broken.rule, _anything)
-    return made(broken, shown(broken.path), version)
+    kinds = (clause(f"addon-values-refused/a-{each}") if each in _KINDS else each for each in broken.wanted)
+    return clause(
+        f"addon-values-refused/do-{_what_to_do(broken)}",
+        where=shown(broken.path),
+        version=version,
+        wanted=" or ".join(kinds if broken.rule == "type" else broken.wanted),
+        what=broken.what,
+    )
 
 
-def _type(broken: SchemaViolation, where: str, version: str) -> str:
-    if broken.found in _SCALARS and "string" in broken.wanted:
-        return f'quote {where}: {version} wants it as text, such as "true" or "1"'
-    if broken.found == "string" and set(broken.wanted) & set(_SCALARS):
-        return f"write {where} without quotes: {version} wants {_kinds(broken.wanted)}"
-    if broken.found == "null":
-        return f"give {where} a value or leave it out: {version} wants {_kinds(broken.wanted)}"
-    return f"make {where} {_kinds(broken.wanted)}, as {version} wants"
+def _what_to_do(broken: SchemaViolation) -> str:
+    if broken.rule == "type":
+        if broken.found in _SCALARS and "string" in broken.wanted:
+            return "quote"
+        if broken.found == "string" and set(broken.wanted) & set(_SCALARS):
+            return "unquote"
+        return "null" if broken.found == "null" else "type"
+    if broken.rule == "format":
+        return next((each for each in ("boolean", "integer") if each in broken.wanted), "format")
+    return broken.rule if broken.rule in _RULES else "other"
 
 
-def _key(broken: SchemaViolation, where: str, version: str) -> str:
-    return f"remove {where}: {version} knows no such key there"
-
-
-def _required(broken: SchemaViolation, where: str, version: str) -> str:
-    return f"give {where}, or leave out what it belongs to: {version} wants it there"
-
-
-def _enum(broken: SchemaViolation, where: str, version: str) -> str:
-    return f"set {where} to {_one_of(broken.wanted)}: {version} takes nothing else"
-
-
-def _format(broken: SchemaViolation, where: str, version: str) -> str:
-    written = {"boolean": 'to "true" or "false"', "integer": 'to a whole number as text, such as "1"'}
-    wanted = next(iter(broken.wanted), "")
-    return f"set {where} {written.get(wanted, f'to a text of the format {wanted}')}: {version} means that by it"
-
-
-def _pattern(broken: SchemaViolation, where: str, version: str) -> str:
-    return f"write {where} so that it matches {_one_of(broken.wanted)}, as {version} wants"
-
-
-def _anything(broken: SchemaViolation, where: str, version: str) -> str:
-    return f"change {where} to what {version} allows: it {broken.what}"
-
-
-_BY_RULE: dict[str, Callable[[SchemaViolation, str, str], str]] = {
-    "type": _type,
-    "additionalProperties": _key,
-    "false": _key,
-    "required": _required,
-    "enum": _enum,
-    "const": _enum,
-    "format": _format,
-    "pattern": _pattern,
-}
-
-
-def _one_of(words: tuple[str, ...]) -> str:
-    return " or ".join(words)
-
-
-def _kinds(types: tuple[str, ...]) -> str:
-    return " or ".join(_WORDS.get(each, each) for each in types)
+_RULES = ("additionalProperties", "false", "required", "enum", "const", "pattern")
 
 
 _STRICT, _STANDARD = "strict", "standard"

@@ -44,19 +44,21 @@ DOCKER, DOCKERSHIM, CRI_DOCKERD, CONTAINERD = map(
 class SocketAccess(str, Enum):
     """By which a mount reaches a socket, the surest first."""
 
-    ITSELF = "the socket itself"
-    FOLDER = "a folder above it"
-    LOOKS_LIKE = "a path that is named like it"  # elsewhere on the node, so it is not known what is there
+    ITSELF = "itself"
+    FOLDER = "folder"
+    LOOKS_LIKE = "looks-like"  # elsewhere on the node, so it is not known what is there
 
 
 class PodAfterUpgrade(str, Enum):
     """What becomes of the pod on a node without the socket."""
 
-    WILL_NOT_START = "the pod does not start: the type of its hostPath demands what is missing"
-    EMPTY = "the pod starts, and finds an empty folder or file in place of the socket"
-    MISSING = "the pod starts, and the socket is not in its folder"
-    UNCHANGED = "nothing changes"
-    UNKNOWN = "it is not known whether the socket is there"
+    WILL_NOT_START = "will-not-start"
+    """The type of its hostPath demands what is missing."""
+    EMPTY = "empty"
+    """It finds an empty folder or file in place of the socket."""
+    MISSING = "missing"
+    UNCHANGED = "unchanged"
+    UNKNOWN = "unknown"
 
 
 @frozen

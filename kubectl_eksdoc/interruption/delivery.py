@@ -10,7 +10,7 @@ from kubectl_eksdoc.amazon.iam import IamMatch, IamRequest, PolicyDecision, Ruli
 from kubectl_eksdoc.amazon.interruption import EventKind, about, matches
 from kubectl_eksdoc.interruption.installs import InterruptionFacts, Link, unknown
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.findings import Code, Remedy, Subject
+from kubectl_eksdoc.model.findings import Code, Remedy, Subject, clause
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.model.queues import EventRule, KmsKey, Queue, RuleTarget
@@ -21,7 +21,6 @@ NAMELESS = Unknown("which queue Karpenter reads is not known, so nothing can be 
 NOWHERE = Unknown("in which account and region the queue would be is not known")
 UNNAMED = "unknown"
 """The subject where the name of the queue is not known."""
-_NEEDS_QUEUE = "to be seen once the queue is there"
 
 
 def sent_by_rule(facts: InterruptionFacts, action: str, resource: str, rule: str) -> IamRequest:
@@ -43,7 +42,7 @@ def _subject(facts: InterruptionFacts) -> Subject:
 
 def queue_link(facts: InterruptionFacts, version: Version | None, remedy: tuple[Remedy, ...]) -> Link:
     queue = facts.told.queue
-    link = Link(Code.of("interruption-queue"), "queue", _subject(facts), remedy=remedy)
+    link = Link(Code.of("interruption-queue"), _subject(facts), remedy=remedy)
     if not facts.queue:
         return unknown(link, NAMELESS, "interruption-queue")
     if isinstance(queue, Unknown):
@@ -52,16 +51,14 @@ def queue_link(facts: InterruptionFacts, version: Version | None, remedy: tuple[
         ends = version is not None and version.older_than(interruption.since("missing-queue-is-logged"))
         runs = version is not None
         return link.fails("interruption-queue/absent", region=facts.place.region or "", ends=ends, runs=runs)
-    waiting = f", {queue.waiting} messages wait" if queue.waiting else ""
-    kept = "is there" if queue.retention_s is None else f"is there, and keeps messages {queue.retention_s} s"
-    return link.passes(f"{queue.name} {kept}{waiting}")
+    kept, waiting = str(queue.retention_s or ""), str(queue.waiting or "")
+    return link.passes("interruption-queue/there", name=queue.name, kept=kept, waiting=waiting)
 
 
 def policy_link(facts: InterruptionFacts, remedy: tuple[Remedy, ...]) -> Link:
     queue = facts.told.queue
-    link = Link(
-        Code.of("interruption-queue-policy"), "queue policy", _subject(facts), None, _NEEDS_QUEUE, remedy=remedy
-    )
+    later = clause("interruption-queue-policy/later")
+    link = Link(Code.of("interruption-queue-policy"), _subject(facts), None, later, remedy=remedy)
     if not isinstance(queue, Queue):
         return link
     if isinstance(queue.policy, Unknown):
@@ -76,15 +73,18 @@ def _ruled(link: Link, documents: list[Doc], facts: InterruptionFacts, queue: Qu
     arns = _senders(facts, queue)
     rulings = [judged(documents, sent_by_rule(facts, "sqs:SendMessage", queue.arn, arn)) for arn in arns]
     allowed = [each for each in rulings if each.says is PolicyDecision.ALLOWED]
-    if allowed and len(allowed) < len(rulings):
-        what = f"{EVENTS} may send for {len(allowed)} of {len(rulings)} rules ({allowed[0].why})"
-        return link.passes(what)  # the others fail at their rules
-    for says in (PolicyDecision.DENIED, PolicyDecision.NOTHING, PolicyDecision.UNKNOWN, PolicyDecision.ALLOWED):
+    if allowed:
+        return link.passes(  # the others fail at their rules
+            "interruption-queue-policy/sends",
+            some=len(allowed) < len(rulings),
+            allowed=len(allowed),
+            count=len(rulings),
+            why=allowed[0].why,
+        )
+    for says in (PolicyDecision.DENIED, PolicyDecision.NOTHING, PolicyDecision.UNKNOWN):
         for arn, ruling in zip(arns, rulings, strict=True):
             if ruling.says is not says:
                 continue
-            if says is PolicyDecision.ALLOWED:
-                return link.passes(f"{EVENTS} may send ({ruling.why})")
             if says is PolicyDecision.UNKNOWN:
                 why = Unknown(f"whether {EVENTS} may send is not known: {ruling.why}")
                 return unknown(link, why, "/statement")
@@ -123,7 +123,7 @@ def key_link(facts: InterruptionFacts, remedy: tuple[Remedy, ...]) -> Link | Non
     queue, key = facts.told.queue, facts.told.key
     if not isinstance(queue, Queue) or not queue.key:
         return None
-    link = Link(Code.of("interruption-queue-key"), "queue key", Subject("Key", queue.key), remedy=remedy)
+    link = Link(Code.of("interruption-queue-key"), Subject("Key", queue.key), remedy=remedy)
     if isinstance(key, Unknown):
         return unknown(link, key, "interruption-queue-key")
     if isinstance(key, Absent):
@@ -155,7 +155,7 @@ def _key_ruled(link: Link, facts: InterruptionFacts, key: KmsKey, policy: Doc) -
         if ruling.says is PolicyDecision.UNKNOWN:
             why = f"whether {EVENTS} may {action} with the key of the queue is not known: {ruling.why}"
             return unknown(link, Unknown(why), "/statement")
-    return link.passes(f"{EVENTS} may use it")
+    return link.passes("interruption-queue-key/used")
 
 
 def _worst(facts: InterruptionFacts, policy: Doc, action: str, key: str) -> Ruling:
@@ -202,8 +202,8 @@ def rule_links(facts: InterruptionFacts, version: Version | None, remedy: tuple[
     for kind in interruption.kinds_of(version):
         link = Link(
             Code.of("interruption-rule"),
-            f"rule: {kind.short}",
             Subject("Rule", kind.name),
+            short=kind.short,
             vital=kind is interruption.spot(),
             evidence=(f"source {kind.sent_by}, detail-type {kind.detail_type}",),
             remedy=remedy,
@@ -216,10 +216,10 @@ def rule_links(facts: InterruptionFacts, version: Version | None, remedy: tuple[
 def _without_effect(facts: InterruptionFacts, kind: EventKind) -> str:
     """Why nothing is lost where its events do not arrive, "" where something is."""
     if kind.only_logged:
-        return "Karpenter would only log them"
+        return clause("interruption-rule/only-logged")
     nodes = facts.cluster.nodes
     if kind.of_capacity and nodes and not any(node.capacity_type == kind.of_capacity for node in nodes):
-        return f"no node is of capacity type {kind.of_capacity}"
+        return clause("interruption-rule/no-capacity", capacity=kind.of_capacity)
     return ""
 
 
@@ -276,7 +276,7 @@ def _tried(link: Link, facts: InterruptionFacts, rule: EventRule, kind: EventKin
     if fits is IamMatch.MAYBE:
         why = Unknown(f"rule {rule.name} may match some of them only: {_narrowed(rule, known)}")
         return _UNSURE, unknown(link, why, "interruption-rule/matches")
-    return _DELIVERS, link.passes(rule.name)
+    return _DELIVERS, replace(link, what=rule.name, remedy=())
 
 
 def _narrowed(rule: EventRule, known: Mapping[str, str]) -> str:
@@ -295,7 +295,7 @@ def failing_link(facts: InterruptionFacts, version: Version | None) -> Link | No
     ]
     if not names:
         return None
-    link = Link(Code.of("interruption-rule-fails"), "deliveries", _subject(facts), vital=False)
+    link = Link(Code.of("interruption-rule-fails"), _subject(facts), vital=False)
     figures = facts.told.figures
     if isinstance(figures, Unknown):
         return unknown(link, figures, "interruption-rule-fails")
@@ -304,4 +304,4 @@ def failing_link(facts: InterruptionFacts, version: Version | None) -> Link | No
         each = (f"rule {name}: {count} failed" for name, count in sorted(failed.items()))
         return link.fails("interruption-rule-fails/failed", *each, count=sum(failed.values()))
     matched = sum(figures.matched.get(name, 0) for name in names)
-    return link.passes(f"none failed in the last day; {matched} events matched")
+    return link.passes("interruption-rule-fails/none", matched=matched)

@@ -30,12 +30,10 @@ from kubectl_eksdoc.model.queues import InterruptionAnswers
 @frozen
 class Link:
     """`status` None: nothing is wrong or right with it, as `what` says: it cannot be judged before another one is
-    mended, or has no effect. `vital`: no notice of a Spot
-    interruption arrives without it. `name` in a few words, `what` a clause. `made`: where it fails, a repair can make
-    what it lacks; else a person must decide."""
+    mended, or has no effect. `vital`: no notice of a Spot interruption arrives without it. `short`: the kind of event
+    of a rule; `what` a clause. `made`: where it fails, a repair can make what it lacks; else a person must decide."""
 
     code: Code
-    name: str
     subject: Subject
     status: Status | None = Status.PASS
     what: str = ""
@@ -46,13 +44,19 @@ class Link:
     made: bool = True
     lacks: tuple[Unknown, ...] = ()
     text: TextName = ""
+    short: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.code.brief}: {self.short}" if self.short else self.code.brief
 
     @property
     def failed(self) -> bool:
         return self.status is Status.FAIL
 
-    def passes(self, what: str, *evidence: str) -> Link:
+    def passes(self, asked: ClauseName, *evidence: str, **values: Any) -> Link:
         """Then nothing is to be done."""
+        what = clause(asked, **values)
         return replace(self, status=Status.PASS, what=what, evidence=evidence or self.evidence, remedy=())
 
     def fails(self, text: TextName, *evidence: str, **values: Any) -> Link:
@@ -354,7 +358,7 @@ def setting_link(install: KarpenterInstall, wanted: str, print_values: str) -> L
     """`wanted`: the name the queue is to have, "" for whatever is set; `print_values`: the command that prints the
     values."""
     said = effective(install)
-    link = Link(Code.of("interruption-setting"), "setting", Subject("Deployment", install.name, install.namespace))
+    link = Link(Code.of("interruption-setting"), Subject("Deployment", install.name, install.namespace))
     if isinstance(said.used, Unknown):
         return unknown(link, said.used, "interruption-setting")
     key = ".".join(interruption.helm_key(install.version))
@@ -362,14 +366,14 @@ def setting_link(install: KarpenterInstall, wanted: str, print_values: str) -> L
     merge = Remedy.of("merge-values", key=key, print=print_values, file=file, upgrade=upgrade(install, file))
     link = replace(link, remedy=(merge,))
     if isinstance(said.used, Setting):
-        where = f"{said.used.queue}, by {said.used.where} of container {install.container or 'controller'}"
-        where = where if "ConfigMap" not in said.used.where else f"{said.used.queue}, by {said.used.where}"
+        container = "" if "ConfigMap" in said.used.where else install.container or "controller"
+        where = clause("interruption-setting/used", queue=said.used.queue, where=said.used.where, container=container)
         if said.queue != said.used.queue:
             return link.fails("interruption-setting/invalid", f"by {said.used.where}", queue=said.used.queue)
         if wanted and wanted != said.used.queue:
             shared = _DELETES.format(wanted)
             return link.fails("interruption-setting/other-queue", where, shared, queue=said.used.queue, wanted=wanted)
-        return link.passes(where, *_passed_over(said))
+        return replace(link, what=where, evidence=tuple(_passed_over(said)), remedy=())
     if not said.ignored:
         return link.fails("interruption-setting/none", key=key)
     first, version = said.ignored[0], str(install.version or "")

@@ -165,7 +165,7 @@ _SENDING = Code.each("interruption-queue", "interruption-queue-policy", "interru
 def to_queue(links: Sequence[Link]) -> dict[str, bool | None]:
     shared = handled(each for each in links if each.code in _SENDING)
     rules = [each for each in links if each.code is Code.of("interruption-rule")]
-    return {each.name.removeprefix("rule: "): _both(shared, _there(each)) for each in rules}
+    return {each.short: _both(shared, _there(each)) for each in rules}
 
 
 def _there(link: Link) -> bool | None:
@@ -247,7 +247,7 @@ def _of_links(links: Sequence[Link], spot: bool) -> Iterator[Finding]:
             yield finding
             continue
         evidence = tuple(f"{each.subject.name}: {', '.join(each.evidence)}" for each in several)
-        subject = Subject("Rules", ", ".join(each.name.removeprefix("rule: ") for each in several))
+        subject = Subject("Rules", ", ".join(each.short for each in several))
         of_all = Finding.of(
             "interruption-rule/kinds-unknown" if finding.status is Status.UNKNOWN else "interruption-rule/kinds-none",
             subject,

@@ -52,7 +52,7 @@ def role_of(install: KarpenterInstall, identity: str | Absent | Unknown) -> Role
 def rights_link(facts: InterruptionFacts, install: KarpenterInstall, remedy: tuple[Remedy, ...]) -> Link:
     role = role_of(install, facts.told.identity)
     subject = Subject("Role", role.arn.rpartition("/")[2] if isinstance(role, Role) else "of Karpenter")
-    link = Link(Code.of("interruption-rights"), "role's rights", subject, remedy=remedy)
+    link = Link(Code.of("interruption-rights"), subject, remedy=remedy)
     if isinstance(role, Unknown):
         return unknown(link, role, "interruption-rights/role")
     policies = facts.told.policies
@@ -74,28 +74,21 @@ def _ruled(link: Link, facts: InterruptionFacts, policies: RolePolicies, install
         action, ruling = next(iter(denied.items()))
         return link.fails("interruption-rights/denied", actions=_listed(denied), why=ruling.why, action=action)
     if lacking:
-        return link.fails("interruption-rights/lacking", actions=_denied(lacking))
+        queue = _listed(each for each in lacking if each != DECRYPT)
+        return link.fails("interruption-rights/lacking", queue=queue, key=DECRYPT in lacking)
     for action, ruling in rulings.items():
         if ruling.says is not PolicyDecision.ALLOWED:
             unread = (*policies.unread, *((policies.boundary,) if isinstance(policies.boundary, Unknown) else ()))
             missing = next((each.missing for each in unread if each.missing), "")
             why = Unknown(f"whether the role may {action} is not known: {ruling.why}", missing)
             return unknown(link, why, "interruption-rights/meaning")
-    return link.passes(f"{link.subject.name} may read and delete messages")
+    return link.passes("interruption-rights/allowed", role=link.subject.name)
 
 
 def _listed(names: Iterable[str]) -> str:
-    """``a, b and c``."""
-    *most, last = names
+    """``a, b and c``, "" for none."""
+    *most, last = [*names] or [""]
     return f"{', '.join(most)} and {last}" if most else last
-
-
-def _denied(actions: Iterable[str]) -> str:
-    """``sqs:ReceiveMessage on the queue and kms:Decrypt on its key``."""
-    every = list(actions)
-    of_queue = [each for each in every if each != DECRYPT]
-    parts = [f"{_listed(of_queue)} on the queue"] if of_queue else []
-    return " and ".join([*parts, *([f"{DECRYPT} on the queue's key"] if DECRYPT in every else [])])
 
 
 def lacking_of(facts: InterruptionFacts, policies: RolePolicies, install: KarpenterInstall) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from kubectl_eksdoc.kubernetes.guards import matching
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import is_coredns
-from kubectl_eksdoc.model.findings import Code, Remedy, Subject
+from kubectl_eksdoc.model.findings import Code, Remedy, Subject, clause
 from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod, pod_count
@@ -277,7 +277,6 @@ def log_link(facts: InterruptionFacts, install: KarpenterInstall) -> Link:
     """Whether Karpenter says that it cannot use the queue."""
     link = Link(
         Code.of("interruption-provider-fails"),
-        "Karpenter's log",
         Subject("Deployment", install.name, install.namespace),
     )
     if not install.pods and not install.replicas:
@@ -296,7 +295,7 @@ def log_link(facts: InterruptionFacts, install: KarpenterInstall) -> Link:
     if unread or not read:  # the one that reads the queue may be the one whose log was not read
         why = unread[0] if unread else Unknown(_no_pods(install))
         return _to_look(unknown(link, why, "interruption-provider-fails"), install)
-    return link.passes(f"no error about the queue in the last lines of {pod_count(len(read))}")
+    return link.passes("interruption-provider-fails/none", count=len(read))
 
 
 _TRIES_EVERY = timedelta(minutes=20)
@@ -325,7 +324,7 @@ def _asleep(link: Link, install: KarpenterInstall) -> Link:
 
 
 def _of_all(link: Link) -> Link:
-    return replace(link, code=Code.of("interruption-karpenter"), name="Karpenter")
+    return replace(link, code=Code.of("interruption-karpenter"))
 
 
 def _no_pods(install: KarpenterInstall) -> str:
@@ -345,11 +344,11 @@ def life_link(facts: InterruptionFacts, install: KarpenterInstall, broken: bool,
     """Whether it has been seen to work. `broken`: something before it is known to be wrong; `named`: it is known that
     Karpenter reads this queue, else another may be who fetches from it."""
     subject = Subject("Deployment", install.name, install.namespace)
-    link = Link(Code.of("interruption-sign-of-life"), "sign of life", subject, vital=False)
+    link = Link(Code.of("interruption-sign-of-life"), subject, vital=False)
     for sign in (*_signs(facts, install), *(_fetches(facts) if named and not broken else ())):
-        return link.passes(sign)
+        return replace(link, what=sign)
     if broken:
-        return replace(link, status=None, what="none; to be seen once the rest is fixed")
+        return replace(link, status=None, what=clause("interruption-sign-of-life/later"))
     why = Unknown("nothing has been seen of it: no message counted, none in the logs, no fetch counted by SQS")
     asked = (facts.told.figures, *facts.metrics.values(), *facts.logs.values())
     untold = tuple(each for each in asked if isinstance(each, Unknown))
@@ -363,14 +362,14 @@ def life_link(facts: InterruptionFacts, install: KarpenterInstall, broken: bool,
 def _signs(facts: InterruptionFacts, install: KarpenterInstall) -> Iterator[str]:
     """The surest first."""
     alive = [
-        f"{pod} has logged: {signs.alive}"
+        clause("interruption-sign-of-life/logged", pod=pod, line=signs.alive)
         for pod, text in facts.logs.items()
         if isinstance(text, str) and (signs := log_signs(text, install.version)).alive and not signs.failed
     ]
     yield from alive
     counted = [count for text in facts.metrics.values() if isinstance(text, str) and (count := messages_counted(text))]
     if counted:
-        yield f"it has counted {sum(counted)} messages since it started"
+        yield clause("interruption-sign-of-life/counted", count=sum(counted))
 
 
 def _fetches(facts: InterruptionFacts) -> Iterator[str]:
@@ -378,9 +377,9 @@ def _fetches(facts: InterruptionFacts) -> Iterator[str]:
     figures = facts.told.figures
     if not isinstance(figures, Unknown) and isinstance(facts.told.queue, Queue):
         if figures.deleted:
-            yield f"{figures.deleted} messages were taken from the queue in the last day"
+            yield clause("interruption-sign-of-life/deleted", count=figures.deleted)
         if figures.empty:
-            yield "a consumer polls the queue all the time, and no message has arrived yet"
+            yield clause("interruption-sign-of-life/polled")
 
 
 def _proof(facts: InterruptionFacts) -> str:

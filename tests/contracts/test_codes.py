@@ -101,8 +101,9 @@ def _named(first: ast.expr) -> Iterator[str]:
         yield from (name for part in (first.body, first.orelse) for name in _named(part))
     elif isinstance(first, ast.Constant) and isinstance(first.value, str):
         yield first.value
-    elif isinstance(first, ast.JoinedStr) and ast.unparse(first).startswith("f'{code}/"):
-        yield from (each for each in (*texts(), *clauses()) if each.endswith(ast.unparse(first)[8:-1]))
+    elif isinstance(first, ast.JoinedStr):
+        parts = (re.escape(each.value) if isinstance(each, ast.Constant) else "[^/]*" for each in first.values)
+        yield from filter(re.compile("".join(map(str, parts))).fullmatch, (*texts(), *clauses()))
 
 
 @cache
@@ -279,7 +280,8 @@ def misspelled(record: Mapping[str, Any], kind: str = "record") -> Iterator[str]
         yield from misspelled(each, "remedy")
     if kind == "text" and (record.get("status") == "unknown") is not bool(record.get("missing")):
         yield "what is unknown says what is missing, and nothing else does"
-    parts = [field for key in ("message", "text") for field in Formatter().parse(record.get(key, ""))]
+    said = (*(record.get(key, "") for key in ("message", "text")), *record.get("clauses", {}).values())
+    parts = [field for each in said for field in Formatter().parse(each)]
     yield from (
         f"{field}: # and one word only" for _, field, more, _ in parts if more and "#" in more and "|" not in more
     )
@@ -325,6 +327,8 @@ _TEXT = {"severity": "low", "status": "unknown", "message": "{n:# pod|# pods}", 
         ({}, {"message": " "}, {}, "message is empty"),
         ({}, {"remedies": {}}, {}, "remedies: {} is no list"),
         ({"code": "A b"}, {}, {}, "a code is small letters"),
+        ({"clauses": "x"}, {}, {}, "clauses: 'x' is no dict"),
+        ({"clauses": {"": "{n:a|b|c}"}}, {}, {}, "n: more than two alternatives"),
         ({"title": ""}, {}, {}, "title is empty"),
         ({"about": 5}, {}, {}, "about: 5 is no str"),
         ({}, {}, {"text": ""}, "text is empty"),

@@ -13,7 +13,7 @@ from tests.contracts.source import PACKAGE, files, name, text
 JUDGING = (*("addon_diff", "check", "coredns_lameduck", "drain", "imds_probe", "interruption", "model", "probes.py"),)
 MAKERS = frozenset(
     ("Finding", "Finding.of", "Remedy", "Remedy.of", "link.fails", "of_change", "clause")
-    + ("unknown", "unread", "groups_unknown", "cannot_tell", "not_read")
+    + ("unknown", "unread", "groups_unknown", "cannot_tell", "not_read", "stays", "filters.more")
 )
 EVIDENCE = 2
 """The third of what `Finding.of` takes: what was seen, as it was seen. Its subject, the second, is a name."""

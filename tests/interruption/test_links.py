@@ -344,7 +344,7 @@ def test_a_queue_with_another_name_may_be_that_of_another_cluster(queue: str, sa
 
 @pytest.mark.parametrize("code", ["interruption-queue", "interruption-rule", "interruption-rights"])
 def test_what_fails_of_the_chain_has_one_root_cause(code: str) -> None:
-    link = Link(Code.of(code), "a link", Subject("Queue", "prod"), Status.FAIL, "it is not there")
+    link = Link(Code.of(code), Subject("Queue", "prod"), Status.FAIL, "it is not there")
     found = link.finding(Severity.HIGH)
     assert found is not None and found.root_cause == EVENTS
     unsure = replace(link, status=Status.UNKNOWN, missing="sqs:GetQueueUrl").finding(Severity.HIGH)
@@ -353,5 +353,5 @@ def test_what_fails_of_the_chain_has_one_root_cause(code: str) -> None:
 
 def test_a_karpenter_that_does_not_run_is_its_own_cause() -> None:
     where = Subject("Deployment", "karpenter", "kube-system")
-    found = Link(Code.of("interruption-karpenter"), "Karpenter", where, Status.FAIL, "it is off").finding(Severity.HIGH)
+    found = Link(Code.of("interruption-karpenter"), where, Status.FAIL, "it is off").finding(Severity.HIGH)
     assert found is not None and found.root_cause is None

@@ -256,7 +256,7 @@ def _what(each: RunningVersion) -> str:
 
 
 def _to(found: OrderedAddon) -> str:
-    return "" if found.to is None else f" to {in_words(found.to)} or newer"
+    return "" if found.to is None else in_words(found.to)
 
 
 def _sources(each: RunningVersion, found: OrderedAddon) -> tuple[str, ...]:

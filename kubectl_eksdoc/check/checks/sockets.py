@@ -28,7 +28,7 @@ from kubectl_eksdoc.check.wording import listed
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import kubectl
-from kubectl_eksdoc.model.findings import Finding, Severity, Subject
+from kubectl_eksdoc.model.findings import Finding, Severity, Subject, clause
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import basis
 from kubectl_eksdoc.model.nodes import Node, NodeOwner, Volume, VolumeKind
@@ -44,10 +44,12 @@ _NOTE_2 = (
 class Docker(str, Enum):
     """What becomes of Docker on the nodes of this cluster."""
 
-    ENDS = "nodes get 1.24 or newer on the way, which have no Docker"
-    OWN = "some nodes run a Docker that EKS does not bring"
-    GONE = "no node runs Docker, as all have 1.24 or newer"
-    STAYS = "nodes keep Docker up to 1.23"
+    ENDS = "ends"
+    """Nodes of 1.24 or newer come, which have none."""
+    OWN = "own"
+    """EKS does not bring it."""
+    GONE = "gone"
+    STAYS = "stays"
 
 
 @frozen
@@ -217,7 +219,7 @@ def _judged(subject: Subject, use: _Use, volume: Volume, each: MountedSocket, do
     if each.socket is CONTAINERD:
         return Finding.of("runtime-socket/containerd", subject, detail=detail)
     if docker is Docker.STAYS:
-        return Finding.of("runtime-socket/docker-stays", subject, detail=detail, docker=docker.value)
+        return Finding.of("runtime-socket/docker-stays", subject, detail=detail)
     if each.socket is DOCKER and each.how is not SocketAccess.LOOKS_LIKE:
         return _docker(subject, use, each, docker, detail)
     if not _meant(each):
@@ -229,7 +231,6 @@ def _judged(subject: Subject, use: _Use, volume: Volume, each: MountedSocket, do
         detail=detail,
         like=each.socket.path if each.how is SocketAccess.LOOKS_LIKE else "",
         why=each.socket.why,
-        then=PodAfterUpgrade.UNKNOWN.value,
         command=_show(subject),
     )
 
@@ -237,7 +238,8 @@ def _judged(subject: Subject, use: _Use, volume: Volume, each: MountedSocket, do
 def _docker(subject: Subject, use: _Use, each: MountedSocket, docker: Docker, detail: str) -> Finding:
     """Past 1.24 nothing changes any more: what is mounted is left over from before."""
     said = any(found.socket is DOCKER for found in use.named)
-    beside = each.how is SocketAccess.FOLDER and not said  # agents mount /run for other sockets
+    folder = each.how is SocketAccess.FOLDER
+    beside = folder and not said  # agents mount /run for other sockets
     needed, ends = each.then is PodAfterUpgrade.WILL_NOT_START, docker is Docker.ENDS
     in_use = needed and use.ready
     severity = Severity.MEDIUM if docker is Docker.OWN or (not beside and (needed or said)) else Severity.LOW
@@ -256,9 +258,8 @@ def _docker(subject: Subject, use: _Use, each: MountedSocket, docker: Docker, de
         subject,
         severity=severity,
         detail=detail,
-        folder=each.how is SocketAccess.FOLDER,
-        docker=docker.value,
-        then=each.then.value,
+        folder=folder,
+        then=clause("runtime-socket/then", needed=needed, folder=folder),
         ends=ends,
         in_use=in_use,
         left=not (ends or in_use),

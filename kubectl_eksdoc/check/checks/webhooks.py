@@ -43,11 +43,9 @@ class _Backends:
         if self.blind:
             return Unknown("Services or their endpoints were not read")
         found = self.services.get(key)
-        if found is None:
-            return f"there is no Service {key}"
-        if found.type == "ExternalName":
+        if found is not None and found.type == "ExternalName":
             return Unknown(f"Service {key} is a name of something outside the cluster")
-        return f"Service {key} has no ready endpoint"
+        return clause("/unanswered", key=key, exists=found is not None)
 
 
 def backends(cluster: Cluster) -> _Backends:
@@ -249,10 +247,13 @@ def _requests(hook: Webhook) -> str:
 
 
 def _request(rule: WebhookRule) -> str:
-    operations = "everything that is done with" if "*" in rule.operations else f"{', '.join(rule.operations)} of"
     groups = [group for group in rule.groups if group and group != "*"]
-    names = "all objects" if {"*", "*/*"} & set(rule.resources) else listed(rule.resources)
-    return f"{operations} {names}{f' of {listed(groups)}' if groups else ''}"
+    return clause(
+        "webhook-down/request",
+        operations="" if "*" in rule.operations else ", ".join(rule.operations),
+        names="" if {"*", "*/*"} & set(rule.resources) else listed(rule.resources),
+        groups=listed(groups) if groups else "",
+    )
 
 
 def _subject(hook: Webhook) -> Subject:
@@ -268,11 +269,7 @@ CHECKS = (
 # Groups of the API that other servers answer for, and custom resources: conversion, and versions that end.
 
 
-_READERS = {
-    "metrics.k8s.io": "autoscalers by CPU or memory do not scale, and `kubectl top` shows nothing",
-    "custom.metrics.k8s.io": "autoscalers by metrics of pods and objects do not scale",
-    "external.metrics.k8s.io": "autoscalers by external metrics do not scale",
-}
+_METRICS = ("metrics.k8s.io", "custom.metrics.k8s.io", "external.metrics.k8s.io")
 _DISCOVERY = (
     "discovery is not complete: namespaces that are deleted stay Terminating (NamespaceDeletionDiscoveryFailure)"
 )
@@ -291,14 +288,13 @@ def _groups(facts: CheckFacts) -> Iterator[Finding]:
 
 def _unavailable(each: ApiService, subject: Subject) -> Finding:
     told = ": ".join(text for text in (each.reason, each.message) if text)
-    reads = _READERS.get(each.group)
     of = each.service
     return Finding.of(
         "apiservice-down",
         subject,
         (*((told,) if told else ()), _DISCOVERY),
         group=f"{each.group}/{each.version}",
-        reads=reads or "",
+        reads=clause(f"apiservice-down/{each.group}") if each.group in _METRICS else "",
         describe=kubectl("describe", "apiservice", each.name),
         endpoints=endpoints_of(of.namespace, of.service) if of is not None and of.service else "",
         delete=in_turn(saved("apiservice", each.name, ""), kubectl("delete", "apiservice", each.name)),
@@ -345,28 +341,21 @@ def _stored(facts: CheckFacts) -> Iterator[Finding]:
     yield from unread(facts, "crd-stored-version/all", severity=Severity.LOW)
     for each in facts.cluster.definitions:
         known = {version.name: version for version in each.versions}
-        ends = {name: _how_it_ends(each, name) for name in each.stored}
-        old = {name: why for name, why in ends.items() if why}
+        stored = ((name, known.get(name)) for name in each.stored)
+        old = [(name, of) for name, of in stored if of is None or of.deprecated or not of.served]
         if old:
             yield Finding.of(
                 "crd-stored-version",
                 _extensions_subject(each),
                 (f"stored: {', '.join(each.stored)}", f"versions: {listed(tuple(known))}"),
-                where="; ".join(clause("crd-stored-version/old", name=name, why=why) for name, why in old.items()),
+                where="; ".join(
+                    clause("crd-stored-version/old", name=name, defined=of is not None, served=of and of.served)
+                    for name, of in old
+                ),
                 command=kubectl(
                     "get", "customresourcedefinition", each.name, "", "-o", "jsonpath={.status.storedVersions}"
                 ),
             )
-
-
-def _how_it_ends(each: Definition, name: str) -> str:
-    """ "" where the version is a living one."""
-    found = next((version for version in each.versions if version.name == name), None)
-    if found is None:
-        return "not defined any more"
-    if not found.served:
-        return "not served any more"
-    return "deprecated" if found.deprecated else ""
 
 
 def _extensions_subject(each: Definition) -> Subject:

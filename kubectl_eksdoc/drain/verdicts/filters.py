@@ -19,7 +19,7 @@ from kubectl_eksdoc.kubernetes.drain_filters import (
 from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import resolved
 from kubectl_eksdoc.model import connection, kinds
 from kubectl_eksdoc.model.connection import kubectl, saved
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Subject
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Subject, clause
 from kubectl_eksdoc.model.nodes import HOSTNAME, ControllerOwner, Pod, VolumeKind
 from kubectl_eksdoc.model.workloads import Workload
 
@@ -28,13 +28,6 @@ STUCK_AFTER = timedelta(seconds=60)
 
 _KUBECTLS_GROUPS = ("apps", "extensions")
 """Where kubectl looks for the DaemonSet of a pod whose owner is of that kind, in whatever group it is."""
-
-_STAYS_BECAUSE = {
-    DrainFilter.POD_SELECTOR: "not selected by --pod-selector",
-    DrainFilter.SKIP_DELETED: "being deleted for longer than --skip-wait-for-delete-timeout: not waited for",
-    DrainFilter.DAEMON_SET: "its DaemonSet would recreate it at once: it stays until the node ends",
-    DrainFilter.MIRROR: "a static pod: the kubelet owns it",
-}
 
 
 def options_of(policy: DrainPolicy) -> FilterOptions:
@@ -53,11 +46,11 @@ def ask(survey: DrainContext, pod: Pod, options: FilterOptions) -> list[RuleResu
     decisive = decision.decisive
     if decisive is not None and decisive.outcome is DrainFilterOutcome.SKIP:
         code = Code.of("pod-daemonset") if decisive.filter is DrainFilter.DAEMON_SET else None
-        return [stays(_STAYS_BECAUSE[decisive.filter], code)]
+        return [stays(clause(f"/stays-{decisive.filter.value}"), code)]
     if pod.deleting:
         return [_leaving(survey, pod), *_with_its_namespace(survey, pod)]
     if pod.namespace in survey.terminating:
-        reason = f"its namespace {pod.namespace} is being deleted: it cannot be evicted (403), and goes by itself"
+        reason = clause("namespace-terminating/stays", namespace=pod.namespace)
         return [stays(reason, Code.of("namespace-terminating"), s.finding) for s in _with_its_namespace(survey, pod)]
     if decisive is not None and decisive.filter is DrainFilter.DAEMON_SET:
         return [_daemonset(survey, pod, decisive)]
@@ -82,7 +75,7 @@ def _daemon_set(survey: DrainContext, pod: Pod) -> DaemonSetPresence:
 def _leaving(survey: DrainContext, pod: Pod) -> RuleResult:
     deadline = pod.deletion_deadline
     if deadline is None or survey.now <= deadline + STUCK_AFTER:
-        return stays("being deleted already: it is only waited for")
+        return stays(clause("/stays-leaving"))
     return RuleResult.of(
         Finding.of(
             "pod-stuck-terminating",
@@ -138,13 +131,11 @@ def _ours(survey: DrainContext, pod: Pod, said: drain_filters.FilterResult) -> R
 
 
 def _empty_dirs(pod: Pod) -> str:
-    parts = []
-    for volume in pod.volumes:
-        if volume.kind is VolumeKind.EMPTY_DIR:
-            medium = "in memory" if volume.detail == "Memory" else "on disk"
-            limit = f", up to {volume.size_limit}" if volume.size_limit else ""
-            parts.append(f"{volume.name} ({medium}{limit})")
-    return ", ".join(parts)
+    return ", ".join(
+        clause("pod-emptydir/volume", name=each.name, memory=each.detail == "Memory", limit=each.size_limit)
+        for each in pod.volumes
+        if each.kind is VolumeKind.EMPTY_DIR
+    )
 
 
 # How to give a workload more replicas, or move it whole, for as long as a drain takes: who decides, and by what.
@@ -173,7 +164,7 @@ def more(survey: DrainContext, pod: Pod, wanted: int, why: str) -> Remedy | None
             maximum=scaler.maximum,
             command=connection.patch("hpa", scaler.name, pod.namespace, spec),
         )
-    top = survey.workloads.get(owner.uid)
+    top, unread = survey.workloads.get(owner.uid), bool(survey.cluster.unread(kinds.AUTOSCALERS))
     if top is None or top.kind not in SCALED_BY_HAND:
         return Remedy.of(
             "run-replicas",
@@ -181,7 +172,7 @@ def more(survey: DrainContext, pod: Pod, wanted: int, why: str) -> Remedy | None
             name=owner.name,
             wanted=wanted,
             why=why,
-            undone=_perhaps_undone(survey),
+            unread=unread,
             command=connection.kubectl("get", word_of(owner), owner.name, pod.namespace, "-o", "yaml"),
         )
     return Remedy.of(
@@ -191,7 +182,8 @@ def more(survey: DrainContext, pod: Pod, wanted: int, why: str) -> Remedy | None
         replicas=top.replicas,
         wanted=wanted,
         why=why,
-        undone=_perhaps_undone(survey, top),
+        maker=f"{top.owner.kind} {top.owner.name}" if top.owner is not None else "",
+        unread=unread,
         command=connection.kubectl("scale", top.kind.lower(), top.name, pod.namespace, f"--replicas={wanted}"),
     )
 
@@ -211,15 +203,6 @@ def restart(top: Workload) -> Remedy | None:
 def word_of(owner: ControllerOwner) -> str:
     """How kubectl is told its kind: ``deployment``, ``rollout.argoproj.io``."""
     return connection.resource_word(owner.kind, owner.group)
-
-
-def _perhaps_undone(survey: DrainContext, top: Workload | None = None) -> str:
-    said = ""
-    if top is not None and top.owner is not None:
-        said += f" {top.owner.kind} {top.owner.name} made it and may undo that."
-    if survey.cluster.unread(kinds.AUTOSCALERS):
-        said += " Whether an autoscaler would undo that is not known: horizontalpodautoscalers were not read."
-    return said
 
 
 # Single replicas that a rollout replaces (``--surge-singles``): the new one is Ready before the old one stops.
@@ -249,20 +232,14 @@ def why_not(survey: DrainContext, pod: Pod, top: Workload) -> str:
     """Why no rollout of `top` replaces its only pod without downtime, as a clause; "" if one does."""
     owner = survey.top_owner(pod)
     if top.kind == "StatefulSet":
-        return "a StatefulSet starts the new pod only after the old one is gone"
+        return clause("single-replica/stateful-set")
     if top.kind != "Deployment" or owner is None or owner.uid != top.uid:
         kind, name = (owner.kind, owner.name) if owner is not None else (top.kind, top.name)
-        return f"{kind} {name} is no Deployment, so no rollout starts a second pod"
-    if top.paused:
-        return "its Deployment is paused"
-    if not top.surges:
-        return "its strategy starts no new pod before the old one stops (Recreate, or maxSurge 0)"
-    if top.rollout_unavailable:
-        return "its strategy may take its only pod away before the new one is Ready (maxUnavailable 1)"
-    if pod.uid in survey.no_second:
-        return "no node has a place for a second one while it is there"
-    if not pod.ready:
-        return "it is not Ready, and whether a new pod would be is not known"
+        return clause("single-replica/no-deployment", kind=kind, name=name)
+    if top.paused or not top.surges or top.rollout_unavailable:
+        return clause("single-replica/rollout", paused=top.paused, surges=top.surges)
+    if pod.uid in survey.no_second or not pod.ready:
+        return clause("single-replica/second", room=pod.uid not in survey.no_second)
     return _held_by_a_volume(survey, pod) or _alone_by_its_own_rule(survey, pod)
 
 
@@ -278,13 +255,12 @@ def _held_by_a_volume(survey: DrainContext, pod: Pod) -> str:
     """A volume that one node at a time may use: the new pod would wait for it until the old one is gone."""
     for volume in pod.volumes:
         if volume.kind is VolumeKind.AWS_EBS:
-            return f"its EBS volume {volume.detail} is attached to one node at a time: the new pod would wait for it"
+            return clause("single-replica/ebs", volume=volume.detail)
         if volume.kind is VolumeKind.CLAIM:
             claim = survey.claims.get(f"{pod.namespace}/{volume.detail}")
-            if claim is None and survey.cluster.unread(kinds.CLAIMS):
-                return "whether a second node may use its volumes is not known: persistentvolumeclaims were not read"
             if claim is None or not claim.shared:
-                return f"claim {volume.detail} is for one node at a time: the new pod would wait for the volume"
+                unread = claim is None and bool(survey.cluster.unread(kinds.CLAIMS))
+                return clause("single-replica/claim", claim=volume.detail, unread=unread)
     return ""
 
 
@@ -300,5 +276,5 @@ def _alone_by_its_own_rule(survey: DrainContext, pod: Pod) -> str:
             continue
         others = (n for n in survey.cluster.nodes if n.name not in survey.pods_on and not n.unschedulable)
         if all(node.labels.get(key) == here.labels[key] for node in others):
-            return f"its own anti-affinity lets no second one beside it, and all other nodes have the same {key}"
+            return clause("single-replica/alone", key=key)
     return ""

@@ -14,7 +14,7 @@ from kubectl_eksdoc.drain.verdicts.said import RuleResult, cannot_tell, where
 from kubectl_eksdoc.kubernetes.replacement import Replacement, replacement, returns_to_node
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import in_turn, kubectl, shell
-from kubectl_eksdoc.model.findings import ClauseName, Finding, Remedy, Severity, Subject
+from kubectl_eksdoc.model.findings import ClauseName, Finding, Remedy, Severity, Subject, clause
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.nodes import ControllerOwner, Pod, VolumeKind
 from kubectl_eksdoc.model.quantities import duration
@@ -78,7 +78,7 @@ def _without_its_job(survey: DrainContext, pod: Pod, subject: Subject) -> RuleRe
 
 def _waited(survey: DrainContext) -> str:
     seconds = survey.policy.wait_jobs
-    return f"; before that they may finish, for up to {duration(seconds)} (--wait-jobs)" if seconds else ""
+    return duration(seconds) if seconds else ""
 
 
 def _let_the_drain_wait(survey: DrainContext) -> list[Remedy]:
@@ -99,25 +99,22 @@ def _evicted_of(survey: DrainContext, job: Job) -> int:
 def _why_fatal(job: Job, evicted: int) -> str:
     """Why the evictions end the Job as failed, or ""."""
     if job.fails_on_disruption:
-        return "evicting a pod fails the Job, or its index for good: its podFailurePolicy says this for disruptions"
+        return clause("job-would-fail/policy")
     if job.backoff_limit_per_index == 0:
-        return "evicting a pod fails its index, and with it the Job in the end: backoffLimitPerIndex is 0"
+        return clause("job-would-fail/index")
     if job.failed + evicted > job.backoff_limit:
-        return f"evicting its pods fails the Job: {_used(job, evicted)}"
+        return clause("job-would-fail/limit", used=_used(job, evicted))
     return ""
 
 
 def _counted(job: Job, evicted: int) -> str:
     if job.backoff_limit_per_index is not None:
-        return (
-            f"one of the {job.backoff_limit_per_index} that backoffLimitPerIndex allows each index; how many an index "
-            "has used is not known"
-        )
+        return clause("job-loses-work/of-each-index", limit=job.backoff_limit_per_index)
     return _used(job, evicted)
 
 
 def _used(job: Job, evicted: int) -> str:
-    return f"{job.failed} of backoffLimit {job.backoff_limit} failures are used, draining all targets adds {evicted}"
+    return clause("job-would-fail/used", failed=job.failed, limit=job.backoff_limit, evicted=evicted)
 
 
 def wait_for_job(name: str, namespace: str) -> str:
@@ -292,7 +289,7 @@ def _second_backend(survey: DrainContext, pod: Pod) -> Remedy:
     if top is not None and top.kind in filters.SCALED_BY_HAND and top.replicas > 1:
         shown = kubectl("describe", top.kind.lower(), top.name, top.namespace)
         return Remedy.of("another-ready", replicas=top.replicas, command=shown)
-    second = filters.more(survey, pod, 2, ", and wait until that is Ready on a node that is not drained")
+    second = filters.more(survey, pod, 2, clause("only-backend/wait"))
     return second or Remedy.of("second-backend")
 
 
@@ -383,5 +380,5 @@ def _without_downtime(survey: DrainContext, pod: Pod, top: Workload) -> tuple[Re
             return (restart, drained) if drained is not None else (restart,)
     if top.kind == "StatefulSet" and (top.namespace, top.kind, top.name) not in survey.autoscalers:
         return (Remedy.of("announce-stateful"),)
-    more = filters.more(survey, pod, 2, ", if it can run twice")
+    more = filters.more(survey, pod, 2, clause("single-replica/if-twice"))
     return (more,) if more is not None else (Remedy.of("announce"),)

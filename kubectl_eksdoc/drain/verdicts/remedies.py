@@ -16,7 +16,7 @@ from kubectl_eksdoc.kubernetes.budgets import full_health_allowed
 from kubectl_eksdoc.kubernetes.replacement import Scales
 from kubectl_eksdoc.model import connection
 from kubectl_eksdoc.model.budgets import Amount, Budget
-from kubectl_eksdoc.model.findings import Code, Remedy
+from kubectl_eksdoc.model.findings import Code, Remedy, clause
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.workloads import Workload
 
@@ -86,7 +86,7 @@ def _scale_up(survey: DrainContext, budget: Budget, pods: Sequence[Pod]) -> Reme
         wanted = _replicas_that_allow_one(survey, budget, pods, counted) if counted is not None else None
         if counted is not None and wanted is not None and (best is None or wanted - counted.replicas < best[0]):
             best = (wanted - counted.replicas, wanted, pod)
-    return filters.more(survey, best[2], best[1], ": then one pod may go") if best is not None else None
+    return filters.more(survey, best[2], best[1], clause("/one-may-go")) if best is not None else None
 
 
 def _counted_workload(survey: DrainContext, pod: Pod) -> Workload | None:

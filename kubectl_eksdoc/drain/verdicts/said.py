@@ -213,7 +213,11 @@ def as_if_fixed(told: Sequence[RuleResult], policy: DrainPolicy) -> list[RuleRes
     """`told` with what ``--assume-fixed`` names turned into remarks."""
     return [
         RuleResult(
-            PodVerdict.EVICT, f"assumed fixed: {said.reason}", said.code, finding_as_if_fixed(said.finding), said.remedy
+            PodVerdict.EVICT,
+            clause("/assumed-fixed", message=said.reason),
+            said.code,
+            finding_as_if_fixed(said.finding),
+            said.remedy,
         )
         if said.verdict in HOLDS and is_assumed_fixed(said.code, policy)
         else said
@@ -225,4 +229,4 @@ def finding_as_if_fixed(finding: Finding | None) -> Finding | None:
     """The same, no longer in the way, and marked."""
     if finding is None:
         return None
-    return replace(finding, status=Status.PASS, message=f"assumed fixed: {finding.message}", missing="")
+    return replace(finding, status=Status.PASS, message=clause("/assumed-fixed", message=finding.message), missing="")
