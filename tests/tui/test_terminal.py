@@ -52,8 +52,9 @@ class Terminal:
 
     def over(self) -> int:
         """Its exit code; all that it sends until then is read."""
+        until_s = time.monotonic() + LONGEST_S
         while self._read():
-            pass
+            assert time.monotonic() < until_s, self.sent[-2000:]
         return self.process.wait(LONGEST_S)
 
     def close(self) -> None:
