@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Collection
 from datetime import datetime, timezone
 from typing import cast
 
@@ -15,7 +16,8 @@ from kubectl_eksdoc.flows.run.draining import RunWish
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.selectors import Selector
 from kubectl_eksdoc.tui.framed import FramedApp
-from kubectl_eksdoc.tui.run.following import FollowedRun, PlanPages
+from kubectl_eksdoc.tui.keymap import ScreenPage
+from kubectl_eksdoc.tui.run.following import FollowedRun
 from kubectl_eksdoc.tui.run.state import RunKind, RunUpdate, ScreenRunController
 
 PODS = 40
@@ -95,6 +97,18 @@ def _ignore() -> None:
     return
 
 
+class NoPlan:
+    """In the place of the plan's screen: what is measured leads to none."""
+
+    is_production = False
+
+    def do_page(self, page: ScreenPage) -> None: ...
+
+    def do_runs(self) -> None: ...
+
+    def mark_next(self, drained: Collection[str]) -> None: ...
+
+
 class Shown(FramedApp):
     def __init__(self, nodes: int) -> None:
         super().__init__(ascii=False, plain=False, light=False)
@@ -102,7 +116,7 @@ class Shown(FramedApp):
 
     def on_mount(self) -> None:
         nothing = cast(ScreenRunController, None)  # of a run that is followed nothing is asked
-        following = FollowedRun(self, nothing, {}, _ignore, _ignore, lambda: cast(PlanPages, None))
+        following = FollowedRun(self, nothing, {}, _ignore, _ignore, NoPlan)
         following.follow(MadeRun(self._count), "bench")
 
 
