@@ -27,6 +27,7 @@ from kubectl_eksdoc.tui.run.state import ActiveRun, PreparedRun, RunKind, RunSta
 from kubectl_eksdoc.tui.sheets.pods import Line
 from kubectl_eksdoc.tui.widgets.foot import look_of
 from kubectl_eksdoc.tui.widgets.panel import Answered, Prose, ask, refusal
+from kubectl_eksdoc.tui.words import PRODUCTION
 
 _MOST_NAMES = 6
 
@@ -130,7 +131,7 @@ class ConfirmScreen(ModalScreen[ActiveRun | None]):
 def lines(prepared: PreparedRun, production: bool = False) -> list[Line]:
     """What will be done and what will not, how long it takes, what was checked, what stops it, the way back."""
     name = prepared.name or "this cluster"
-    about: list[Line] = [(f"{name}  PRODUCTION", Tone.BAD) if production else (name, Tone.TITLE)]
+    about: list[Line] = [(f"{name}  {PRODUCTION.text}", Tone.BAD) if production else (name, Tone.TITLE)]
     notes: list[Line] = [(f"! {note}", Tone.WARN) for note in prepared.notes]
     return about + (_drain(prepared, notes) if prepared.view is not None else [*_give_back(prepared), *notes])
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
-from textual.app import App
 from textual.screen import Screen
 
 from kubectl_eksdoc.tui.keymap import ScreenPage
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from kubectl_eksdoc.model.journal import RunSummary
     from kubectl_eksdoc.render.drain.plan import DrainView
+    from kubectl_eksdoc.tui.framed import FramedApp
 
 LOOK_S = 0.25
 """So often it is looked at: what changes more often is seen once."""
@@ -49,7 +49,7 @@ class FollowedRun:
 
     def __init__(
         self,
-        app: App[int],
+        app: FramedApp,
         desk: ScreenRunController,
         keys: Mapping[str, str],
         changed: Callable[[], object],
@@ -114,7 +114,7 @@ class FollowedRun:
                 runs = [run for run in self.desk.runs() if run.unfinished and run.run not in self._dismissed]
             except Exception:  # whoever wants to know presses 5, and is told why they cannot be read
                 return
-            if self._app.is_running and not getattr(self._app, "is_leaving", False):
+            if self._app.is_running and not self._app.is_leaving:
                 self._app.call_from_thread(self._found, runs)
 
         threading.Thread(target=look, name="unfinished", daemon=True).start()
@@ -194,7 +194,7 @@ class FollowedRun:
 
     def _look(self) -> None:
         state = self.state
-        if state is None or getattr(self._app, "is_leaving", False):
+        if state is None or self._app.is_leaving:
             return
         new = state.take(state.live.look())
         if not (new or state.is_silent):
