@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 _TEXTS = {"": {"severity": "low", "status": "pass", "message": "a recipe was tried on it"}}
-_RECORD = {"title": "A recipe that is tried", "about": "A recipe was tried on it.", "texts": _TEXTS}
+_RECORD = {"about": "A recipe was tried on it.", "texts": _TEXTS}
 _CHECK = """def _tried(facts: CheckFacts) -> Iterator[Finding]:
     yield Finding.of("upgrade-tried", cluster_of(facts))
 
@@ -100,7 +100,7 @@ def _recorded(tree: Path, area: str, code: str, **more: object) -> Path:
     file = package / "knowledge" / "findings.json"
     written = json.loads(file.read_text(encoding="utf-8"))
     more |= {"area": "disruption"} if area == "check" else {}
-    written["areas"][area].append({"code": code, **_RECORD, **more})
+    written["areas"][area].append({"code": code, "title": f"A recipe that is tried for {code}", **_RECORD, **more})
     file.write_text(f"{json.dumps(written, indent=1)}\n", encoding="utf-8")
     return package
 
