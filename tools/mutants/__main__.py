@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tools.mutants.planting import PURE, ROOT, Mutant, copied, drawn
+from tools.mutants.planting import EDGES, PURE, ROOT, Mutant, copied, drawn
 from tools.mutants.running import Reached, Server
 
 
@@ -105,9 +105,11 @@ def main() -> int:
     args = parser.parse_args()
     if args.command == "sample":
         files = [path.resolve() for path in args.files] or sorted(
-            path for folder in PURE for path in (ROOT / folder).rglob("*.py")
+            path for folder in PURE for path in (ROOT / folder).rglob("*.py") if path.name not in EDGES
         )
         chosen = drawn(files, args.count, args.seed)
+        if len(chosen) < args.count:
+            print(f"only {len(chosen)} places in {len(files)} files", file=sys.stderr)
         args.to.parent.mkdir(parents=True, exist_ok=True)
         args.to.write_text(json.dumps([asdict(mutant) for mutant in chosen], indent=1), encoding="utf-8")
         return 0
