@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kubectl_eksdoc.amazon.removed_apis import Tables
 from kubectl_eksdoc.amazon.skew import NoPath, in_words, minor_of, path
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.api_objects import ApiUsage, Doc
+from kubectl_eksdoc.model.api_objects import ApiUsage
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.cluster import Cluster, no_changes
 from kubectl_eksdoc.model.findings import Finding
@@ -94,7 +94,8 @@ def _nothing_of_aws() -> UpgradeFacts:
 class CheckFacts:
     """`eks` is Unknown where nothing of AWS could be believed, and why. `summed`: by `CheckNeed`, the findings of other
     commands as they are. `drain`: the plan of which `summed` has the findings, None where none was made or no node has
-    to be replaced. `past`: asked for only where somebody wants to know what has changed."""
+    to be replaced. `past`: asked for only where somebody wants to know what has changed.
+    `proxy`: as `guards.configuration` has it."""
 
     cluster: Cluster
     way: UpgradePath
@@ -105,7 +106,7 @@ class CheckFacts:
     drain: DrainPlan | None = None
     past: ReportedChanges = field(default_factory=no_changes)
     tables: Tables = Tables()
-    proxy: Doc | Absent | Unknown = NOT_ASKED
+    proxy: str | Absent | Unknown = NOT_ASKED
 
     @staticmethod
     def of_files(cluster: Cluster, way: UpgradePath, api: ApiUsage) -> CheckFacts:

@@ -145,7 +145,9 @@ def check_facts(
     told = upgrade_side(session, wanted)
     others = summed(session, way, told, needs, reach.ours, given)
     cluster = replace(session.cluster, notes=tuple(dict.fromkeys((*session.cluster.notes, *others.notes))))
-    proxy = session.objects.one(guards.CONFIG) if CheckNeed.PROXY in needs else NOT_ASKED
+    proxy: str | Absent | Unknown = NOT_ASKED
+    if CheckNeed.PROXY in needs:
+        proxy = guards.configuration(*map(session.objects.one, (guards.DAEMON_SET, guards.CONFIG)))
     facts = CheckFacts(
         cluster, way, session.eks, told, api_told(session, given.files, wanted), others.findings, others.drain
     )

@@ -51,7 +51,7 @@ PROPORTIONAL = tuple(
 """As the cluster-proportional-autoscaler is called that scales CoreDNS (kubernetes/kubernetes,
 dns-horizontal-autoscaler; the charts of it)."""
 
-OBJECTS = (DEPLOYMENT, CONFIG, KUBE_PROXY, *PROPORTIONAL)
+OBJECTS = (DEPLOYMENT, CONFIG, KUBE_PROXY, guards.DAEMON_SET, *PROPORTIONAL)
 
 
 @frozen

@@ -14,6 +14,7 @@ from dataclasses import field, replace
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at
 from kubectl_eksdoc.model.budgets import Budget
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.model.selectors import Requirement
@@ -161,18 +162,41 @@ def without_user(url: str) -> str:
     return f"{scheme}{there}{authority}{path}"
 
 
-# How kube-proxy is told to send what Services get: its mode, of its configuration as EKS keeps it in a ConfigMap.
+# How kube-proxy is told to send what Services get: its mode, of its flags, or of the file that these name, as EKS keeps
+# it in a ConfigMap. With a file the flags do not count: what the file leaves out has its default (kubernetes.io,
+# kube-proxy: "ignored if a config file is specified by --config").
 
 
 CONFIG = ObjectName("v1", "ConfigMap", "kube-system", "kube-proxy-config")
-"""As EKS calls it."""
+DAEMON_SET = ObjectName("apps/v1", "DaemonSet", "kube-system", "kube-proxy")
+"""As EKS calls them."""
 IPVS = "ipvs"
+DELETING = ("iptables", "nftables")
+"""The modes in which it deletes the flows of an endpoint that it takes out."""
 
-_MODE = re.compile(r"(?:^|[{,])[ \t]*[\"']?mode[\"']?[ \t]*:[ \t]*[\"']?(\w*)", re.MULTILINE)
+_MODE = re.compile(
+    r"(?:(?:^|[{,])[ \t]*[\"']?mode[\"']?[ \t]*:[ \t]*|--proxy-mode[= ])[\"']?([\w:-]*)", re.MULTILINE
+)
 
 
-def configuration(config: Doc) -> str:
-    """As it stands in the ConfigMap; "" where it has none."""
+def configuration(daemon_set: Doc | Absent | Unknown, config: Doc | Absent | Unknown) -> str | Absent | Unknown:
+    """As it stands in the ConfigMap, or the flags; "" where neither has one. Absent: something else may do its work."""
+    if isinstance(daemon_set, Unknown):
+        return daemon_set
+    flags = None if isinstance(daemon_set, Absent) else _flags(daemon_set)
+    if flags is not None and "--config" not in flags:
+        return flags if "--" in flags else ""
+    if isinstance(config, Absent) and flags is not None:
+        return Unknown(f"{CONFIG} is not there, and its flag --config names a file of another one")
+    return config if isinstance(config, (Absent, Unknown)) else _file(config)
+
+
+def _flags(daemon_set: Doc) -> str:
+    found = at(daemon_set, "spec", "template", "spec", "containers") or ()
+    return " ".join(word for each in found for key in ("command", "args") for word in each.get(key) or ())
+
+
+def _file(config: Doc) -> str:
     return str(at(config, "data", "config") or at(config, "data", "config.conf") or "")
 
 

@@ -51,21 +51,27 @@ def test_a_note_that_nobody_here_can_tell_is_slight_and_not_passed_over() -> Non
 
 @pytest.mark.parametrize(
     ("config", "status"),
-    [("mode: ipvs\nipvs: {}", Status.PASS), ('mode: "iptables"', None), ("kind: KubeProxyConfiguration", None)],
+    [
+        ("mode: ipvs\nipvs: {}", Status.PASS),
+        ("kube-proxy --v=2 --proxy-mode=ipvs", Status.PASS),
+        ("kube-proxy --proxy-mode=eksdoc-digest:12", Status.UNKNOWN),
+        ('mode: "iptables"', None),
+        ("kind: KubeProxyConfiguration", None),
+    ],
 )
 def test_the_mode_of_kube_proxy_is_judged(config: str, status: Status | None) -> None:
-    facts = replace(healthy(now="1.34", target="1.35"), proxy={"data": {"config": config}})
+    facts = replace(healthy(now="1.34", target="1.35"), proxy=config)
     told = notes(facts).get("1.35 ipvs-deprecated")
     assert (None if told is None else told.status) is status
-    if told is not None:
-        assert told.evidence[0] == "ConfigMap kube-system/kube-proxy-config has mode ipvs"
+    if status is Status.PASS:
+        assert told is not None and told.evidence[0] == "kube-proxy is in ipvs mode"
 
 
 def test_what_has_no_configuration_of_kube_proxy_is_not_known() -> None:
-    for proxy in (Unknown("it is forbidden", "get configmaps"), Absent("it is not there"), {"data": {}}):
+    for proxy in (Unknown("it is forbidden", "get configmaps"), Absent("it is not there"), ""):
         told = notes(replace(healthy(now="1.34", target="1.35"), proxy=proxy))["1.35 ipvs-deprecated"]
         assert told.status is Status.UNKNOWN
-    with_other_names = notes(replace(healthy(now="1.24", target="1.25"), proxy={"data": {"config": "mode: ipvs"}}))
+    with_other_names = notes(replace(healthy(now="1.24", target="1.25"), proxy="mode: ipvs"))
     assert with_other_names["1.25 aws-auth-braces"].status is Status.UNKNOWN, "another ConfigMap"
 
 

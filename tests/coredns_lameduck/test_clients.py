@@ -9,6 +9,7 @@ import pytest
 
 from kubectl_eksdoc.coredns_lameduck.deployed import KUBE_PROXY
 from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
+from kubectl_eksdoc.kubernetes import guards
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.findings import Code, Finding, Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
@@ -23,11 +24,20 @@ def config(text: str) -> Doc:
     return {"metadata": {"name": KUBE_PROXY.name}, "data": {"config": f"apiVersion: v1\n{text}"}}
 
 
-def found(of: Doc | Absent | Unknown, local: Sequence[str] = ()) -> list[Finding]:
+def daemon_set(*words: str) -> Doc:
+    return {"spec": {"template": {"spec": {"containers": [{"command": ["kube-proxy"], "args": [*words]}]}}}}
+
+
+AS_EKS_HAS_IT = daemon_set("--v=2", "--config=/var/lib/kube-proxy-config/config")
+
+
+def found(
+    of: Doc | Absent | Unknown, local: Sequence[str] = (), by: Doc | Absent | Unknown = AS_EKS_HAS_IT
+) -> list[Finding]:
     labels = {"k8s-app": "node-local-dns"}
     more = [a_pod(f"cache-{node}", "kube-system", node=node, labels=labels) for node in local]
     made = facts(pods=(*PODS, *more))
-    plan = plan_dns(replace(made, objects={**made.objects, KUBE_PROXY: of}))
+    plan = plan_dns(replace(made, objects={**made.objects, KUBE_PROXY: of, guards.DAEMON_SET: by}))
     return [
         each for each in plan.findings if each.code is Code.of("dns-kept-flows") or each.subject.name == KUBE_PROXY.name
     ]
@@ -71,7 +81,39 @@ def test_in_ipvs_mode_node_local_dns_cache_is_asked_only_where_the_kubelets_name
         assert finding.status is Status.UNKNOWN and finding.missing == "clusterDNS of the kubelets"
 
 
+@pytest.mark.parametrize("words", [["--proxy-mode=ipvs"], ["--proxy-mode", "ipvs", "--ipvs-udp-timeout=10s"]])
+@pytest.mark.parametrize("of", [config(""), Absent("none"), Unknown("forbidden", "get configmaps")])
+def test_a_flag_is_the_mode_where_no_file_is_named(words: list[str], of: Doc | Absent | Unknown) -> None:
+    """With the ConfigMap that EKS left behind, it passed."""
+    (finding,) = found(of, by=daemon_set(*words))
+    assert finding.status is Status.FAIL and finding.subject.kind == "DaemonSet"
+    assert f"for up to {10 if '--ipvs-udp-timeout=10s' in words else 300} s" in finding.message
+
+
+def test_without_a_mode_in_its_flags_it_is_in_iptables_mode() -> None:
+    (finding,) = found(config(IPVS), by=daemon_set("--v=2"))
+    assert finding.status is Status.PASS
+
+
+def test_a_file_wins_over_the_flag() -> None:
+    (finding,) = found(config(""), by=daemon_set("--config=/etc/config", "--proxy-mode=ipvs"))
+    assert finding.status is Status.PASS
+
+
+@pytest.mark.parametrize(
+    ("by", "of"),
+    [
+        (Unknown("forbidden", "get daemonsets"), config("")),
+        (AS_EKS_HAS_IT, Absent("none")),
+        ({"spec": {"template": {"spec": {"containers": [{"command": ["eksdoc-digest:12"]}]}}}}, config("")),
+    ],
+)
+def test_what_does_not_tell_the_mode_is_unknown(by: Doc | Unknown, of: Doc | Absent) -> None:
+    (finding,) = found(of, by=by)
+    assert finding.status is Status.UNKNOWN
+
+
 def test_without_kube_proxy_nothing_is_said_and_what_is_not_read_is_unknown() -> None:
-    assert found(Absent("none")) == []
+    assert found(Absent("none"), by=Absent("none")) == []
     (finding,) = found(Unknown("forbidden", "get configmaps"))
     assert finding.status is Status.UNKNOWN and finding.missing == "get configmaps"

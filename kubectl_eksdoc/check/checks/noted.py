@@ -26,10 +26,9 @@ from kubectl_eksdoc.drain.nodes import natural
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes import guards
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Severity, Subject
-from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod
 from kubectl_eksdoc.model.quantities import Version
 
@@ -108,7 +107,7 @@ def _there(facts: CheckFacts) -> _There:
     programs = {each.software.name: str(each.subject) for each in running(facts.cluster.pods)}
     families = {family_of_os(node.os_image).value: node.name for node in facts.cluster.nodes}
     types = {node.instance_type: node.name for node in facts.cluster.nodes if node.instance_type}
-    return _There(images, programs, families, types, _mode(facts.proxy), dict(_fields(facts, alive)))
+    return _There(images, programs, families, types, guards.mode(facts.proxy) if isinstance(facts.proxy, str) else "", dict(_fields(facts, alive)))
 
 
 _POD_FIELDS = {
@@ -157,16 +156,13 @@ def _claims(pod: Pod) -> bool:
     return any(volume.has_claim for volume in pod.volumes)
 
 
-def _mode(proxy: Doc | Absent | Unknown) -> str:
-    """Of what has no such ConfigMap nothing is known: something else may do the work of kube-proxy."""
-    return guards.mode(guards.configuration(proxy)) if isinstance(proxy, dict) else ""
-
-
 def _blind(concern: ReleaseNoteConcern, there: _There) -> bool:
-    """Of ConfigMaps only that of kube-proxy is read."""
+    """Of ConfigMaps only that of kube-proxy is read, or its flags; something else may do its work."""
     if concern.about in (ConcernedObjects.FIELD, ConcernedObjects.ANNOTATION):
         return not there.fields.keys() >= set(concern.names)
-    return concern.about is ConcernedObjects.CONFIG and (concern.names != (_PROXY,) or not there.proxy)
+    return concern.about is ConcernedObjects.CONFIG and (
+        concern.names != (_PROXY,) or there.proxy not in (guards.IPVS, *guards.DELETING)
+    )
 
 
 def _by_image(concern: ReleaseNoteConcern, there: _There) -> Iterator[str]:
@@ -194,7 +190,7 @@ _PROXY = f"{guards.CONFIG.namespace}/{guards.CONFIG.name}"
 
 def _by_config(concern: ReleaseNoteConcern, there: _There) -> Iterator[str]:
     if there.proxy == guards.IPVS:
-        yield f"ConfigMap {_PROXY} has mode {there.proxy}"
+        yield f"kube-proxy is in {there.proxy} mode"
 
 
 def _by_field(concern: ReleaseNoteConcern, there: _There) -> Iterator[str]:

@@ -20,6 +20,7 @@ from kubectl_eksdoc.model.kinds import (
     CLUSTER_ROLES,
     CONFIG_MAPS,
     CRON_JOBS,
+    DAEMON_SETS,
     EVENTS,
     JOBS,
     LEASES,
@@ -182,7 +183,9 @@ OF_NEED: Mapping[CheckNeed, tuple[Right, ...]] = {
     CheckNeed.PLAN_IMDS: IMDS_PROBE,
     CheckNeed.PLAN_DNS: (*COREDNS, *INTERRUPTION),
     CheckNeed.PLAN_INTERRUPTION: INTERRUPTION,
-    CheckNeed.PROXY: (Right("get", CONFIG_MAPS, lost="the mode of kube-proxy is unknown", namespace=SYSTEM),),
+    CheckNeed.PROXY: _each(
+        "get", CONFIG_MAPS, DAEMON_SETS, lost="the mode of kube-proxy is unknown", namespace=SYSTEM
+    ),
 }
 """Besides the lists that a check judges by. Of `API_WRITTEN` and `API_GONE` all that ways to the `NEXT` version need.
 What is not in here needs no right of the cluster."""

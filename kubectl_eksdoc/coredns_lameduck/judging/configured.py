@@ -177,43 +177,41 @@ def _asking_ready(facts: DnsFacts, of: Deployed) -> Remedy:
 
 
 PROXY = Subject("ConfigMap", KUBE_PROXY.name, SYSTEM)
+_BY_FLAG = Subject("DaemonSet", guards.DAEMON_SET.name, SYSTEM)
 IPVS_UDP_S = 300
 """Of the kernel, where ipvs.udpTimeout is 0 or not given."""
 
-_UDP_TIMEOUT = re.compile(r"^[ \t]+udpTimeout:[ \t]*[\"']?([\w.]+)", re.MULTILINE)
+_UDP_TIMEOUT = re.compile(r"(?:^[ \t]+udpTimeout:[ \t]*|--ipvs-udp-timeout[= ])[\"']?([\w.]+)", re.MULTILINE)
 
 
 def judged_clients(facts: DnsFacts) -> Iterator[Finding]:
-    """Nothing where there is no ConfigMap of kube-proxy: something else does its work there."""
-    found = facts.objects.get(KUBE_PROXY)
-    if isinstance(found, Unknown):
-        yield not_read("dns-unread/proxy-mode", found, PROXY)
-    if not isinstance(found, dict):
+    """Nothing where kube-proxy has no ConfigMap and no flags: something else does its work there."""
+    none = Absent("it was not asked for")
+    text = guards.configuration(*(facts.objects.get(of, none) for of in (guards.DAEMON_SET, KUBE_PROXY)))
+    if isinstance(text, Unknown):
+        yield not_read("dns-unread/proxy-mode", text, PROXY)
+    if not isinstance(text, str):
         return
-    text = guards.configuration(found)
     mode = guards.mode(text)
     local = {
         pod.node for pod in facts.cluster.pods if pod.labels.get("k8s-app") == "node-local-dns" and not pod.finished
     }
     everywhere = bool(local) and local >= {node.name for node in facts.cluster.nodes}
-    if everywhere and mode in _DELETING:
+    if everywhere and mode in guards.DELETING:
         yield Finding.of("dns-kept-flows/local-everywhere", PROXY)
-    elif local and mode == "ipvs":
+    elif local and mode == guards.IPVS:
         yield Finding.of("dns-kept-flows/local-cache", PROXY, nodes=len(local))
-    elif mode == "ipvs":
+    elif mode == guards.IPVS:
         yield Finding.of(
             "dns-kept-flows/ipvs",
-            PROXY,
+            _BY_FLAG if "--proxy-mode" in text else PROXY,
             ("kubernetes/kubernetes#71514; lameduck covers it only where it is longer than that (confidence: medium)",),
             timeout_s=_udp_timeout_s(text),
         )
-    elif mode in _DELETING:
+    elif mode in guards.DELETING:
         yield Finding.of("dns-kept-flows/deleted", PROXY, mode=mode)
     else:
         yield not_read("dns-unread/proxy-mode", Unknown(f"its configuration names {mode or 'none'}"), PROXY)
-
-
-_DELETING = ("iptables", "nftables")
 
 
 def _udp_timeout_s(text: str) -> float:
