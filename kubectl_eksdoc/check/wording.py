@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model.addons import Issue
-from kubectl_eksdoc.model.connection import shell
+from kubectl_eksdoc.model.connection import UNNAMED, shell
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
 
@@ -31,10 +31,6 @@ def in_region(facts: CheckFacts) -> tuple[str, ...]:
     """The words for it; none where nothing tells it."""
     region = facts.cluster.identity.region if isinstance(facts.eks, Unknown) else facts.eks.region
     return ("--region", region) if region else ()
-
-
-UNNAMED = "NAME-OF-THE-CLUSTER"
-"""To be filled in where nothing tells it, as of a dump."""
 
 
 def name_of(facts: CheckFacts) -> str:

@@ -90,7 +90,7 @@ def reach(around: CommandContext, world: WasRead | ClusterSession) -> CommandTar
     ours = reached_by(around, world)
     of_kubeconfig = getattr(world, "profile", "")
     aws = around.options.with_profile or (("--profile", of_kubeconfig) if of_kubeconfig else ())
-    return CommandTarget(ours, plain, ours, aws)
+    return CommandTarget(ours, plain, ours, aws, naming=getattr(world, "naming", ()))
 
 
 def for_kubectl(around: CommandContext, world: WasRead | ClusterSession) -> tuple[str, ...]:

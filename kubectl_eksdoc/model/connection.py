@@ -112,18 +112,24 @@ def resource_word(kind: str, group: str = "") -> str:
     return f"{word}.{group}" if "." in group else word
 
 
+UNNAMED = "NAME-OF-THE-CLUSTER"
+"""In commands, where nothing tells it: EKS knows none of that name, so nothing comes of pasting it."""
+
+
 @frozen
 class CommandTarget:
     """The words that lead to the same cluster: for ``kubectl eksdoc``, for any other kubectl command, and for one of
     ours that is of the live cluster alone (``--apply``, ``--active``). `aws`: for awscli and eksctl, which ask the
     account of their default profile otherwise; the place of awscli's is before its service. `checks`: flags, each with
-    its value, by which ``check`` judges the same again."""
+    its value, by which ``check`` judges the same again; `naming`: flags by which a command of ours names the cluster to
+    AWS, where nothing else does."""
 
     ours: tuple[str, ...] = ()
     kubectl: tuple[str, ...] = ()
     applying: tuple[str, ...] = ()
     aws: tuple[str, ...] = ()
     checks: tuple[tuple[str, ...], ...] = ()
+    naming: tuple[str, ...] = ()
 
     def of(self, command: str) -> str:
         """`command` with the words that it needs, unless it has them: each part of several that are run one after the
@@ -144,6 +150,7 @@ class CommandTarget:
                 command = " ".join((command, *(shell(*each) for each in self.checks if each[0] not in has)))
             words = self.applying if _OF_LIVE.search(command) else self.ours
             words = self.kubectl if command.startswith(_DRAINS) else words
+            words = (*words, *self.naming) if _NEEDS_AWS.search(command) else words
         else:
             words = self._of(command)
         if not words or shell(*words) in command:
@@ -171,6 +178,7 @@ _AWS = re.compile(r"(?:^|(?<= && )|(?<=\$\())aws ")
 """Where awscli begins, also in the midst of a line."""
 _OF_LIVE = re.compile(r" --(?:apply|active|measure)(?=[ =]|\Z)")
 """Of the live cluster alone."""
+_NEEDS_AWS = re.compile(r"kubectl eksdoc addon-diff(?= |\Z)| --apply(?=[ =]|\Z)")
 _MEASURES = re.compile(r" --measure(?=[ =]|\Z)")
 """Not even a dry run of it is made of the demo."""
 _NO_FILES = re.compile(r" --(?:only (?!\S*api-in-manifest)|gate (?!before-control-plane)|area |symptom )")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from kubectl_eksdoc.errors import ConfigError
+from kubectl_eksdoc.model.connection import UNNAMED
 from kubectl_eksdoc.model.eks import AwsAccess
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.questions import AwsOperation
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.aws.asking import VerifiedCluster
     from kubectl_eksdoc.aws.refusals import LiveAws
     from kubectl_eksdoc.kube.identity import AwsRequest
+    from kubectl_eksdoc.model.cluster import Identity
     from kubectl_eksdoc.model.connection import Connection
 
 
@@ -47,6 +50,20 @@ def open_live(connection: Connection, wanted: AwsRequest) -> LiveAws:
         read_time=around.read_time,
         read_timeout=connection.read_timeout,
     )
+
+
+def naming(connection: Connection, wanted: AwsRequest, who: Identity) -> tuple[str, ...]:
+    """The flags that name the cluster and its region, each where neither `wanted` nor the kubeconfig does."""
+    from kubectl_eksdoc.kube.identity import aws_access
+    from kubectl_eksdoc.kube.target import of_this_process
+
+    try:
+        access = aws_access(connection, of_this_process(), wanted)
+    except ConfigError:
+        return ()
+    missing = {"--cluster-name": who.cluster or UNNAMED} if not access.cluster else {}
+    missing |= {"--region": who.region} if who.region and not access.region else {}
+    return tuple(word for each in missing.items() for word in each)
 
 
 def _asked(prompt: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from kubectl_eksdoc.errors import AwsDenied, AwsLogin, SnapshotError, UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.kinds import LEFT_OUT, Absent, NoAws, Unknown, missing_rights
-from kubectl_eksdoc.session.aws import believe_live, recorded
+from kubectl_eksdoc.session.aws import believe_live, naming, recorded
 from kubectl_eksdoc.session.sources import DemoSnapshot, Progress, SnapshotScene, SourceChoice, kept, open_reader
 
 if TYPE_CHECKING:
@@ -182,6 +182,13 @@ class ClusterSession:
         """Of awscli, by which AWS is asked; "" where that is its default, or nobody is."""
         access = None if isinstance(self.aws, Unknown) or not self.live else getattr(self.aws.aws, "access", None)
         return str(getattr(access, "profile", ""))
+
+    @property
+    def naming(self) -> tuple[str, ...]:
+        """The flags by which another command names the cluster to AWS, where AWS was not asked and nothing else does."""
+        if not self.live or not isinstance(self.aws, Unknown):
+            return ()
+        return naming(self.request.connection, self.request.wanted, self.cluster.identity)
 
     @cached_property
     def objects(self) -> ObjectReader:

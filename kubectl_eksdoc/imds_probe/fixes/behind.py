@@ -19,7 +19,7 @@ from kubectl_eksdoc.imds_probe.fixes.fix import (
 )
 from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike, class_name, instance_of
 from kubectl_eksdoc.model.cluster import Cluster, Source
-from kubectl_eksdoc.model.connection import CommandTarget, patch, shell
+from kubectl_eksdoc.model.connection import UNNAMED, CommandTarget, patch, shell
 from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.machines import (
@@ -131,10 +131,6 @@ class GroupNodes:
         return sum(self.pods.get(node.name, 0) for node in nodes)
 
 
-_UNNAMED = "NAME-OF-THE-CLUSTER"
-"""In commands, where a dump does not tell it: EKS knows none of that name, so nothing comes of pasting it."""
-
-
 def behind(
     alike: NodesAlike,
     facts: MetadataFacts,
@@ -153,7 +149,7 @@ def behind(
         alike,
         facts,
         whole,
-        ClusterPlace(who.cluster or _UNNAMED, who.region, who.account, vpc, kubectl, profile),
+        ClusterPlace(who.cluster or UNNAMED, who.region, who.account, vpc, kubectl, profile),
         hops,
         tuple(node for node in whole.nodes if node.name in names),
         tuple(node for node in whole.nodes if (node.owner, node.group) == (alike.owner, alike.name)),
