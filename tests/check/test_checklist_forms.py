@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.check.checklist.forms import StepForm
+from kubectl_eksdoc.check.checklist.forms import StepForm, of_addon
 from kubectl_eksdoc.check.checklist.nodes import checklist
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model.addons import Addon
@@ -106,6 +106,21 @@ def test_what_another_stack_made_is_set_in_its_template() -> None:
         in plane["CloudFormation"].text
     )
     assert "stack platform-blue" in group["CloudFormation"].text
+
+
+@pytest.mark.parametrize(("tool", "each"), [("CloudFormation", ", one after the other"), ("Terraform", "; apply each")])
+def test_several_versions_of_an_addon_come_one_after_the_other(tool: str, each: str) -> None:
+    """A stack or an apply that gets the last one at once fails."""
+    of = facts(OF_A_STACK if tool == "CloudFormation" else OF_TERRAFORM)
+    one, two = (
+        {form.tool: form for form in of_addon(of, "vpc-cni", versions)}[tool].text for versions in (["a"], ["a", "b"])
+    )
+    assert each not in one and each in two and '"a", then "b"' in two
+
+
+def test_a_new_ami_reaches_the_group_by_the_version_of_its_launch_template() -> None:
+    found = forms(facts(os_image="Ubuntu 22.04.5 LTS"), "launch template of group blue")["Terraform"].text
+    assert "launch_template.version in its aws_eks_node_group where that is a number" in found
 
 
 def test_without_tags_labels_of_nodes_and_terraform_may_be() -> None:

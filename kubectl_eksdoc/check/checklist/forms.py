@@ -57,13 +57,13 @@ def of_addon(facts: CheckFacts, name: str, versions: Sequence[str]) -> tuple[Ste
     made = [_command(facts, "update addon", "--name", name, "--version", each, "--wait") for each in versions]
     text = "Give --config-file instead where the add-on has Pod Identity associations: it has to name them."
     to = ", then ".join(f'"{each}"' for each in versions)
-    alone = "; apply each before the next" if len(versions) > 1 else ""
+    several = len(versions) > 1
     return _forms(
         {tool: tag for tool, tag in by.items() if tool != EKSCTL},
         StepForm(EKSCTL, text, tuple(made)) if _of_eksctl(facts, by) else None,
-        f"Set AddonVersion = {to} in its AWS::EKS::Addon",
+        f"Set AddonVersion = {to} in its AWS::EKS::Addon{', one after the other' * several}",
         f'Set addon_version = {to} in its aws_eks_addon ({_MODULE}: addons["{name}"].addon_version,'
-        f' before v21 cluster_addons["{name}"].addon_version){alone}',
+        f' before v21 cluster_addons["{name}"].addon_version){"; apply each before the next" * several}',
     )
 
 
@@ -87,8 +87,14 @@ def of_group(
         applied = (*_APPLIED, *emptied, *_APPLIED)
     elif way is GroupUpdateKind.TEMPLATE:
         made = (_command(facts, *upgraded, "--launch-template-version", "N"),)
-        stack = f"Set an ImageId of {to} in its AWS::EC2::LaunchTemplate"
-        declared = f"Set image_id = an AMI of {to} in its aws_launch_template ({_MODULE}: {entry}.ami_id)"
+        stack = (
+            f"Set an ImageId of {to} in its AWS::EC2::LaunchTemplate, and LaunchTemplate.Version in its "
+            "AWS::EKS::Nodegroup where that is a number"
+        )
+        declared = (
+            f"Set image_id = an AMI of {to} in its aws_launch_template, and launch_template.version in its "
+            f"aws_eks_node_group where that is a number ({_MODULE}: {entry}.ami_id)"
+        )
     else:
         made = (_command(facts, *upgraded, "--kubernetes-version", to),)
         stack = f'Set Version = "{to}" in its AWS::EKS::Nodegroup'
