@@ -47,7 +47,8 @@ _REASONS = {400: "BadRequest", 405: "MethodNotAllowed"}
 
 class _Handler(BaseHTTPRequestHandler):
     """`api` and `hosts` (the Host headers that are taken) are given by the server, as is `timeout`: so many seconds a
-    client may be silent, or take nothing, before its connection is closed."""
+    client may be silent, or take nothing, before its connection is closed. Its Date is real time, and not that of the
+    objects: a lock (a Lease) is renewed in real seconds, and expires by the Date (kube/lease.py)."""
 
     protocol_version = "HTTP/1.1"
     server_version = "eksdoc"
