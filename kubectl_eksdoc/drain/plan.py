@@ -34,7 +34,7 @@ def make_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy, by
         own = Code.of("node-auto-mode")
         asked = replace(asked, refused={name: each for name, each in asked.refused.items() if each.code is not own})
     world, _, chosen = settled(asked)
-    return put_together(world, chosen)
+    return put_together(world, chosen, by_eks)
 
 
 def settled(world: DrainContext) -> tuple[DrainContext, Judgement, OrderedPlan]:
@@ -49,8 +49,8 @@ def settled(world: DrainContext) -> tuple[DrainContext, Judgement, OrderedPlan]:
         world = replace(world, no_second=world.no_second | alone)
 
 
-def put_together(world: DrainContext, chosen: OrderedPlan) -> DrainPlan:
-    """The plan for what was chosen."""
+def put_together(world: DrainContext, chosen: OrderedPlan, by_eks: bool = False) -> DrainPlan:
+    """The plan for what was chosen. `by_eks`: as of `make_plan`."""
     refused, targets, policy = world.refused, world.targets, world.policy
     judgement, order, landing = chosen.judgement, chosen.order, chosen.landing
     evicted = Counter([booking.node for booking in order.bookings])
@@ -82,7 +82,7 @@ def put_together(world: DrainContext, chosen: OrderedPlan) -> DrainPlan:
                     *outages(world, order),
                     *places.findings(world, landing),
                     *preempting.findings(world, landing.preemption, (b.task.pod for b in order.bookings)),
-                    *slow_nodes.findings(timed.slow_nodes if timed else ()),
+                    *slow_nodes.findings(timed.slow_nodes if timed else (), by_eks),
                 )
             )
         ),

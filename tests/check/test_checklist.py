@@ -438,7 +438,7 @@ def test_the_control_plane_runs_for_some_days_before_anything_follows_it() -> No
 
 def test_a_step_of_nodes_does_not_wait_for_what_it_mends() -> None:
     behind = found_at(Gate.AFTER, Code.of("nodes-behind"), Subject("Nodegroup", "blue"))
-    held = found_at(Gate.BEFORE_NODES, Code.of("node-slow"), Subject("Node", "a"))
+    held = found_at(Gate.BEFORE_NODES, Code.of("node-slow"), Subject("NodeGroup", "blue"))
     plan = plan_check(with_nodes(a_node("a", version=NEW, os_image=AL2023)), [behind, held], CheckWish())
     (step,) = (each for each in plan.checklist if each.title.startswith("Update group blue"))
     assert [each.code.name for each in plan.waiting(step)] == ["node-slow"]

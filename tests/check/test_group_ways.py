@@ -41,7 +41,7 @@ def given(*found: Finding, **cluster: Any) -> CheckFacts:
         stuck("PodDisruptionBudget", "web"),
         stuck("Deployment", "web-api"),
         stuck("Pod", "web-api-5d8f-x2"),
-        Finding(Code.of("node-slow"), Severity.HIGH, Status.FAIL, Subject("Node", "a"), "it is slow"),
+        Finding(Code.of("node-slow"), Severity.MEDIUM, Status.FAIL, Subject("NodeGroup", "blue"), "it is slow"),
     ],
     ids=lambda each: each.subject.kind,
 )

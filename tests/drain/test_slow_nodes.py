@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from kubectl_eksdoc.drain.handoff.offers import Option, Way
 from kubectl_eksdoc.drain.outcome import SlowNode
+from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.nodes import Pod
-from tests.builders import a_budget, a_node, a_pod, a_workload, ago, pods
+from tests.builders import a_budget, a_cluster, a_node, a_pod, a_roomy_node, a_workload, ago, pods
 from tests.drain.planning import codes, finding, plan_of
 
 
@@ -28,6 +30,23 @@ def update(plan: DrainPlan) -> Option:
 def starting_in(seconds: float, count: int = 5, **more: Any) -> tuple[Pod, ...]:
     """Pods of one ReplicaSet, all on old-0, that took so long from scheduling to Ready (to a second)."""
     return pods(count, scheduled_at=ago(9000), ready_at=ago(9000 - seconds), **more)
+
+
+def test_in_the_upgrade_which_that_update_carries_out_it_fails() -> None:
+    """It passed there, as in a drain that waits, so that check proposed an update in place that fails."""
+    cluster = a_cluster(
+        nodes=[a_node("old-0"), a_roomy_node()],
+        pods=starting_in(300),
+        budgets=[a_budget("web", expected=5)],
+        workloads=[a_workload(replicas=5)],
+    )
+    found = finding(make_plan(cluster, cluster.nodes[:1], DrainPolicy(), by_eks=True), "node-slow")
+    assert (found.status, found.severity, str(found.subject)) == (Status.FAIL, Severity.MEDIUM, "blue")
+    assert found.message.startswith("its own update gives up at 1 of these nodes: it waits 15m00s")
+    assert found.remedy[0].command == "kubectl eksdoc drain plan --nodegroup=blue"
+    may = replace(cluster, pods=(a_pod("web-0", grace_seconds=1800),), budgets=(), workloads=())
+    found = finding(make_plan(may, may.nodes[:1], DrainPolicy(), by_eks=True), "node-slow")
+    assert found.status is Status.PASS, "only where the pod takes all of its grace period"
 
 
 def taking_turns(seconds: float, count: int = 5, **more: Any) -> DrainPlan:

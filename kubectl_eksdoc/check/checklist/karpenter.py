@@ -264,6 +264,7 @@ class _Here:
     """What is on the nodes of a group. `nodes`: their names; `pods` by namespace; `makers`: namespace and name of
     whatever may have made one of these pods, by the pod's name; `budgets` of the cluster by namespace and name."""
 
+    group: str
     nodes: frozenset[str]
     pods: Mapping[str, Sequence[Pod]]
     makers: frozenset[tuple[str, str]]
@@ -271,8 +272,8 @@ class _Here:
 
     def has(self, of: Subject) -> bool:
         """A budget, a workload or a pod concerns a group if one of its pods is there."""
-        if of.kind == "Node":
-            return of.name in self.nodes
+        if of.kind == "NodeGroup":
+            return of.name == self.group
         if of.kind == "PodDisruptionBudget":
             budget = self.budgets.get((of.namespace, of.name))
             pods = self.pods.get(of.namespace, ())
@@ -288,7 +289,7 @@ def here(cluster: Cluster, group: NodeGroupNodes) -> _Here:
             pods[pod.namespace].append(pod)
     makers = {(pod.namespace, name) for each in pods.values() for pod in each for name in _makers(pod.name)}
     budgets = {(each.namespace, each.name): each for each in cluster.budgets}
-    return _Here(nodes, pods, frozenset(makers), budgets)
+    return _Here(group.name, nodes, pods, frozenset(makers), budgets)
 
 
 def _makers(pod: str) -> Iterator[str]:

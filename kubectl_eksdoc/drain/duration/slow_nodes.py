@@ -23,6 +23,7 @@ from kubectl_eksdoc.drain.order.strategies import NEEDED, SOFT, NodeTasks
 from kubectl_eksdoc.drain.outcome import SlowNode
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Finding, Remedy, Subject
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.quantities import duration
@@ -90,15 +91,16 @@ def _longest(tasks: Sequence[Task], drained: Drained) -> Task:
     return max(pairs, key=lambda pair: pair[1].head + pair[1].tail)[0]
 
 
-def findings(slow: Iterable[SlowNode]) -> Iterator[Finding]:
-    """One for each group: at which of its nodes its own update gives up, or may."""
+def findings(slow: Iterable[SlowNode], by_eks: bool = False) -> Iterator[Finding]:
+    """One for each group: at which of its nodes its own update gives up, or may. `by_eks`: that update is what is
+    planned, so that it fails there."""
     groups: dict[str, list[SlowNode]] = defaultdict(list)
     for node in slow:
         groups[node.group].append(node)
     for group, nodes in groups.items():
         certain = sum(node.certain for node in nodes)
         yield Finding.of(
-            "node-slow",
+            "node-slow/fails" if by_eks and certain else "node-slow",
             Subject("NodeGroup", group),
             tuple(_line(node) for node in nodes),
             remedy=tuple(_remedies(nodes)),
@@ -106,6 +108,7 @@ def findings(slow: Iterable[SlowNode]) -> Iterator[Finding]:
             count=certain or len(nodes),
             more=str(len(nodes) - certain) if 0 < certain < len(nodes) else "",
             duration=duration(_PATIENCE_S),
+            command=shell("kubectl", "eksdoc", "drain", "plan", f"--nodegroup={group}"),
         )
 
 
