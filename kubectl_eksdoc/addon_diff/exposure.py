@@ -25,7 +25,7 @@ _KINDS = ("string", *_SCALARS, "array", "object")
 
 
 def remedy(broken: SchemaViolation, version: str) -> str:
-    """One sentence without its full stop. `version`: whose schema it is, ``vpc-cni v1.15.1-eksbuild.1``."""
+    """One sentence. `version`: whose schema it is, ``vpc-cni v1.15.1-eksbuild.1``."""
     kinds = (clause(f"addon-values-refused/a-{each}") if each in _KINDS else each for each in broken.wanted)
     return clause(
         f"addon-values-refused/do-{_what_to_do(broken)}",

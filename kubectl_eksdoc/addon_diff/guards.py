@@ -84,13 +84,13 @@ def _of_version(plan: AddonPlan) -> Iterator[Guard]:
         )
     for each in plan.findings:
         if each.code is Code.of("addon-update-refused"):
-            yield Guard(each.message, "\n".join(f"{remedy.text}." for remedy in each.remedy))
+            yield Guard(each.message, "\n".join(remedy.text for remedy in each.remedy))
         if (
             each.code is Code.of("addon-values-refused")
             and each.status is Status.FAIL
             and each.severity is Severity.HIGH
         ):
-            yield Guard(each.message, "\n".join(f"{remedy.text}." for remedy in each.remedy))
+            yield Guard(each.message, "\n".join(remedy.text for remedy in each.remedy))
 
 
 def _of_fields(plan: AddonPlan, on_purpose: bool) -> Iterator[Guard]:

@@ -94,6 +94,13 @@ def test_what_eks_does_not_know_is_unknown() -> None:
     assert one(facts(told(insights=(an_insight(status=""),))), Code.of("insight-error")).status is Status.UNKNOWN
 
 
+def test_a_misconfiguration_that_eks_could_not_look_for_is_unknown() -> None:
+    """It passed."""
+    seen = (an_insight(version="", category=MISCONFIGURATION, status="UNKNOWN", name="No logs"),)
+    found = one(facts(told(other_insights=seen)), Code.of("insight-misconfiguration"))
+    assert (found.status, found.severity, str(found.subject)) == (Status.UNKNOWN, Severity.LOW, "No logs")
+
+
 def test_a_step_without_insights_is_no_pass() -> None:
     found = find(facts(told(insights=(an_insight(version="1.35"),)), target="1.36"), Code.of("insight-error"))
     assert [(str(each.subject), each.severity, each.status) for each in found] == [

@@ -299,6 +299,13 @@ def test_each_record_is_whole() -> None:
     assert [each for told in written()["remedies"].values() for each in misspelled(told, "remedy")] == []
 
 
+def test_each_remedy_is_a_sentence() -> None:
+    """It may end with a value, or with an address of a command that is copied."""
+    own = (each for text in texts().values() for each in text.get("remedies", ()))
+    told = [each["text"] for each in (*own, *written()["remedies"].values())]
+    assert [each for each in told if not re.fullmatch(r"[A-Z{\"-].*(?:[.:?}]|api/token)", each)] == []
+
+
 def test_no_two_codes_have_the_same_title() -> None:
     counts = Counter(record["title"] for record in records().values())
     assert [title for title, count in counts.items() if count > 1] == []

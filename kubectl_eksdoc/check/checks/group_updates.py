@@ -23,7 +23,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.eks import TemplateVersions
-from kubectl_eksdoc.model.findings import CodeName, Finding, Remedy, Severity, Subject, When
+from kubectl_eksdoc.model.findings import CodeName, Finding, Remedy, Severity, Subject
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import basis
 from kubectl_eksdoc.model.machines import NodeGroup, TemplateVersion
@@ -117,13 +117,8 @@ def _failed(facts: CheckFacts, name: str, each: EksAddonUpdate) -> Iterator[Find
         command=describe(facts, each, "--nodegroup-name", name),
         type=each.type,
         begun=begun(facts, each),
-        codes=_codes(each),
+        codes=", ".join(dict.fromkeys(error.code for error in each.errors if error.code)),
     )
-
-
-def _codes(each: EksAddonUpdate) -> str:
-    found = dict.fromkeys(error.code for error in each.errors if error.code)
-    return ", ".join(found) or "EKS does not say why"
 
 
 def _parameters(each: EksAddonUpdate) -> tuple[str, ...]:
@@ -240,7 +235,8 @@ def _al2(facts: CheckFacts) -> Iterator[Finding]:
                 (*_who(each), sourced(fit.why, fit.source or amis.AL2.source), amis_end()),
                 severity=Severity.HIGH if none else Severity.MEDIUM,
                 remedy=(_way(facts, each),),
-                count=_count(each),
+                nodes=bool(each.nodes),
+                count=len(each.nodes),
                 none=none,
                 target=target,
                 why=fit.why,
@@ -251,22 +247,17 @@ def amis_end() -> str:
     return f"no AMI of it is published since {amis.AL2.ended}, security updates included"
 
 
-def _count(each: NodeImageGroup) -> str:
-    if not each.nodes:
-        return "its nodes would have"
-    return f"{number(len(each.nodes), 'node')} {'has' if len(each.nodes) == 1 else 'have'}"
-
-
 def _who(each: NodeImageGroup) -> tuple[str, ...]:
     return (*((named(each.nodes),) if each.nodes else ()), each.told)
 
 
 def _way(facts: CheckFacts, each: NodeImageGroup) -> Remedy:
     if each.group is not None:
-        change = amis.way_to(each.group.ami_type, facts.way.target, own_image(facts, each.group))
-        if change.way in (GroupUpdateKind.NEW_GROUP, GroupUpdateKind.TEMPLATE):  # in place it stays what it is
-            said = change.why if change.way.value in change.why else f"{change.way.value}: {change.why}"
-            return Remedy(f"{said[0].upper()}{said[1:]}.", "", When.LATER)
+        way = amis.way_to(each.group.ami_type, facts.way.target, own_image(facts, each.group)).way
+        if way is GroupUpdateKind.NEW_GROUP:
+            return Remedy.of("group-replace")
+        if way is GroupUpdateKind.TEMPLATE:
+            return Remedy.of("group-template")
     if each.owner is NodeOwner.KARPENTER:
         return Remedy.of("al2-karpenter")
     return Remedy.of("al2-replace")

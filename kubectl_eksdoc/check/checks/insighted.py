@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -68,10 +68,7 @@ def _readiness(facts: CheckFacts, code: CodeName, status: str, severity: Severit
 
 def _untold(facts: CheckFacts, about: Sequence[Insight], steps: Sequence[str]) -> Iterator[Finding]:
     """What EKS does not say, of `about`, those on the way, and of each step."""
-    for each in about:
-        if each.status not in (eks.PASSING, eks.WARNING, eks.ERROR):
-            why = Unknown(each.reason or f"EKS says {each.status or 'nothing'} of it")
-            yield unknown("insight-error/one", _subject(each), why)
+    yield from _undecided(about, "insight-error", Severity.MEDIUM)
     if isinstance(facts.aws.insights, Unknown):
         return
     for step in steps:
@@ -80,6 +77,13 @@ def _untold(facts: CheckFacts, about: Sequence[Insight], steps: Sequence[str]) -
             why = Unknown(f"EKS lists no insights about {step}{'' if first else ' yet'}")
             severity = Severity.MEDIUM if first else Severity.INFO
             yield unknown("insight-error/step", Subject("Insight", step), why, severity, step=step)
+
+
+def _undecided(about: Iterable[Insight], code: CodeName, severity: Severity) -> Iterator[Finding]:
+    for each in about:
+        if each.status not in (eks.PASSING, eks.WARNING, eks.ERROR):
+            why = Unknown(each.reason or f"EKS says {each.status or 'nothing'} of it")
+            yield unknown(f"{code}/seen", _subject(each), why, severity)
 
 
 _KUBELETS = "kubelet version skew"
@@ -117,8 +121,10 @@ def follows(facts: CheckFacts, each: Insight) -> bool:
 
 def _misconfigured(facts: CheckFacts) -> Iterator[Finding]:
     yield from _unknowns(facts, facts.aws.other_insights, "insight-misconfiguration", Severity.LOW)
-    for each in _seen(facts.aws.other_insights):
-        if each.category == eks.MISCONFIGURATION and each.status in (eks.ERROR, eks.WARNING):
+    about = [each for each in _seen(facts.aws.other_insights) if each.category == eks.MISCONFIGURATION]
+    yield from _undecided(about, "insight-misconfiguration", Severity.LOW)
+    for each in about:
+        if each.status in (eks.ERROR, eks.WARNING):
             severity = Severity.MEDIUM if each.status == eks.ERROR else Severity.LOW
             yield _finding(facts, "insight-misconfiguration", each, severity)
 

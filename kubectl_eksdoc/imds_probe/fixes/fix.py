@@ -69,7 +69,7 @@ class Fix:
 
     @property
     def remedy(self) -> Remedy:
-        return Remedy(self.does, " && ".join(self.commands), self.when)
+        return Remedy(f"{self.does}.", " && ".join(self.commands), self.when)
 
 
 @frozen

@@ -68,10 +68,10 @@ def test_a_module_is_told_which_of_its_arguments_to_set(tmp_path: Path) -> None:
         "nothing else"
     )
     assert [each.text for each in demux.remedy] == [
-        'write the values proposed here to cluster_addons["vpc-cni"].configuration_values of module "eks", and plan '
-        "again",
-        'set cluster_addons["vpc-cni"].resolve_conflicts_on_update of module "eks" to "NONE" with them: what was not '
-        "foreseen is refused then",
+        'Write the values proposed here to cluster_addons["vpc-cni"].configuration_values of module "eks", and plan '
+        "again.",
+        'Set cluster_addons["vpc-cni"].resolve_conflicts_on_update of module "eks" to "NONE" with them: what was not '
+        "foreseen is refused then.",
     ]
 
 
@@ -335,7 +335,7 @@ def test_resolve_conflicts_is_what_to_change_where_it_is_set(tmp_path: Path, spe
     document = a_plan(change, configuration=configuration(SPELLINGS[spelling][0], version="~> 19.21"))
     judgement = judged(tmp_path, document)
     argument = judgement.changes[0].change.where.argument("resolve_conflicts")
-    assert f'set {argument} to "NONE"' in remedies(found(judgement, Code.of("addon-field-reset")))
+    assert f'Set {argument} to "NONE"' in remedies(found(judgement, Code.of("addon-field-reset")))
     (change_,) = judgement.changes
     assert change_.plan is not None and change_.plan.way_out is not None
     ((_, text),) = blocks(change_.change, change_.plan, change_.plan.way_out)
@@ -347,7 +347,7 @@ def test_a_module_that_hands_on_no_values_is_told_so(tmp_path: Path) -> None:
     document["configuration"] = configuration("~> 4.60", version="~> 18.31")
     (change,) = (judgement := judged(tmp_path, document)).changes
     text = remedies(found(judgement, Code.of("addon-field-reset")))
-    assert "hands on no configuration values before 19.1" in text and "write the values" not in text
+    assert "hands on no configuration values before 19.1" in text and "Write the values" not in text
     assert change.plan is not None and change.plan.way_out is not None
     ((_, written),) = blocks(change.change, change.plan, change.plan.way_out)
     assert "# this module gives no configuration values" in written and "jsonencode" not in written

@@ -45,7 +45,7 @@ def test_the_page_says_what_where_and_how_back() -> None:
     text = shown(*ALL)
     for part in ("COREFILE", "+        lameduck 20s", "CONFIGURATION VALUES", "+  minReplicas: 3", "WHERE IT MAY RUN"):
         assert part in text
-    for part in ("WHAT IS SENT", "aws eks update-addon", "ROLLBACK", "take two steps"):
+    for part in ("WHAT IS SENT", "aws eks update-addon", "ROLLBACK", "Take two steps"):
         assert part in text
     assert "12 nodes of 15 in 3 zones" in text
     assert "→" not in shown(*ALL, "--ascii") and shown(*ALL, "--ascii").isascii()
