@@ -174,9 +174,7 @@ IPVS = "ipvs"
 DELETING = ("iptables", "nftables")
 """The modes in which it deletes the flows of an endpoint that it takes out."""
 
-_MODE = re.compile(
-    r"(?:(?:^|[{,])[ \t]*[\"']?mode[\"']?[ \t]*:[ \t]*|--proxy-mode[= ])[\"']?([\w:-]*)", re.MULTILINE
-)
+_MODE = re.compile(r"(?:(?:^|[{,])[ \t]*[\"']?mode[\"']?[ \t]*:[ \t]*|--proxy-mode[= ])[\"']?([\w:-]*)", re.MULTILINE)
 
 
 def configuration(daemon_set: Doc | Absent | Unknown, config: Doc | Absent | Unknown) -> str | Absent | Unknown:

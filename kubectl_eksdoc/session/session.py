@@ -185,7 +185,7 @@ class ClusterSession:
 
     @property
     def naming(self) -> tuple[str, ...]:
-        """The flags by which another command names the cluster to AWS, where AWS was not asked and nothing else does."""
+        """The flags by which another command names it to AWS, where AWS was not asked and nothing else does."""
         if not self.live or not isinstance(self.aws, Unknown):
             return ()
         return naming(self.request.connection, self.request.wanted, self.cluster.identity)

@@ -107,7 +107,8 @@ def _there(facts: CheckFacts) -> _There:
     programs = {each.software.name: str(each.subject) for each in running(facts.cluster.pods)}
     families = {family_of_os(node.os_image).value: node.name for node in facts.cluster.nodes}
     types = {node.instance_type: node.name for node in facts.cluster.nodes if node.instance_type}
-    return _There(images, programs, families, types, guards.mode(facts.proxy) if isinstance(facts.proxy, str) else "", dict(_fields(facts, alive)))
+    proxy = guards.mode(facts.proxy) if isinstance(facts.proxy, str) else ""
+    return _There(images, programs, families, types, proxy, dict(_fields(facts, alive)))
 
 
 _POD_FIELDS = {

@@ -183,9 +183,7 @@ OF_NEED: Mapping[CheckNeed, tuple[Right, ...]] = {
     CheckNeed.PLAN_IMDS: IMDS_PROBE,
     CheckNeed.PLAN_DNS: (*COREDNS, *INTERRUPTION),
     CheckNeed.PLAN_INTERRUPTION: INTERRUPTION,
-    CheckNeed.PROXY: _each(
-        "get", CONFIG_MAPS, DAEMON_SETS, lost="the mode of kube-proxy is unknown", namespace=SYSTEM
-    ),
+    CheckNeed.PROXY: _each("get", CONFIG_MAPS, DAEMON_SETS, lost="the mode of kube-proxy is unknown", namespace=SYSTEM),
 }
 """Besides the lists that a check judges by. Of `API_WRITTEN` and `API_GONE` all that ways to the `NEXT` version need.
 What is not in here needs no right of the cluster."""
