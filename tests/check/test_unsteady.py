@@ -130,9 +130,12 @@ def test_a_missing_budget_counts_where_replacements_need_the_workload() -> None:
     selector = parse("app=aws-load-balancer-controller")
     balancer = a_workload("Deployment/lbc", "kube-system", replicas=2, selector=selector)
     assert only(Code.of("budget-missing"), facts(workloads=[balancer], pods=two)).status is Status.PASS
+    karpenters = facts(workloads=workloads, pods=pods, unread=[kinds.VALIDATING_WEBHOOKS])
+    assert only(Code.of("budget-missing"), karpenters).status is Status.FAIL, "one that is known is enough"
     blind = facts(workloads=[balancer], pods=two, unread=[kinds.VALIDATING_WEBHOOKS])
     told = only(Code.of("budget-missing"), blind)
+    assert told.missing == kinds.VALIDATING_WEBHOOKS.full_name and told.lacks
     assert (told.status, told.message.rpartition(", ")[2]) == (
-        Status.FAIL,
+        Status.UNKNOWN,
         "and whether replacements need one of them is not known",
     )

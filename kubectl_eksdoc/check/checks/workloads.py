@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -20,7 +21,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import kubectl, shell
-from kubectl_eksdoc.model.findings import CodeName, Finding, Severity, Subject
+from kubectl_eksdoc.model.findings import CodeName, Finding, Severity, Status, Subject
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.model.workloads import Workload
@@ -205,9 +206,7 @@ _OF_NEEDED = (
 
 
 def _needed(cluster: Cluster, without: Sequence[Workload]) -> tuple[list[Workload], str]:
-    """Those that replacements need, and what for, a clause: "" only where it is known that none is."""
-    if cluster.unread(*_OF_NEEDED):
-        return [], "and whether replacements need one of them is not known"
+    """Those that replacements need, and what for, a clause; as far as `_OF_NEEDED` were read."""
     for backends in needed_backends(cluster):
         found = [each for each in without if any(_is_of(pod, each) for pod in backends.pods)]
         if found and backends.severity is Severity.CRITICAL:
@@ -226,13 +225,14 @@ def _guarded(each: Workload, budgets: Sequence[Budget]) -> bool:
 def _without(facts: CheckFacts, without: list[Workload], of: int) -> Finding:
     by_namespace = Counter(each.namespace for each in without)
     needed, why = _needed(facts.cluster, without)
+    unread = facts.cluster.unread(*_OF_NEEDED)
     most = sorted(without, key=lambda each: (-each.replicas, each.key))
     example = next((each for each in most if each in needed), most[0])
     words = ("kubectl", "create", "poddisruptionbudget", example.name, "-n", example.namespace)
     command = shell(*words, f"--selector={example.selector}", "--max-unavailable=1")
     namespaces = sorted(by_namespace, key=lambda name: (-by_namespace[name], name))
-    return Finding.of(
-        "budget-missing/needed" if why else "budget-missing/advice",
+    found = Finding.of(
+        "budget-missing/needed" if why else "budget-missing/unknown" if unread else "budget-missing/advice",
         cluster_of(facts),
         (
             f"by namespace: {listed([f'{name} {by_namespace[name]}' for name in namespaces])}",
@@ -241,8 +241,10 @@ def _without(facts: CheckFacts, without: list[Workload], of: int) -> Finding:
         without_count=len(without),
         of=of,
         needed=why,
+        lacking=", ".join(each.resource.full_name for each in unread),
         command=command if example.selector.valid and example.selector.requirements else "",
     )
+    return replace(found, lacks=tuple(each.lack for each in unread)) if found.status is Status.UNKNOWN else found
 
 
 UNHEALTHY_CHECKS = (
