@@ -107,7 +107,7 @@ def test_fargate_pods_are_restarted_and_daemons_are_not_there() -> None:
         ("v1.34.0-eksbuild.1", ["now"]),  # newer than the control plane
         ("v1.32.3-eksbuild.1", []),
         ("v1.29.0-eksbuild.1", ["now", "on 1 node it is too far from the kubelet beside it"]),
-        ("latest", ["how old kube-proxy is is not known"]),
+        ("latest", ["which version kube-proxy has is not known"]),
     ],
 )
 def test_kube_proxy_against_both_sides(tag: str, said: list[str]) -> None:

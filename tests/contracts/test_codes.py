@@ -306,6 +306,11 @@ def test_each_remedy_is_a_sentence() -> None:
     assert [each for each in told if not re.fullmatch(r"[A-Z{\"-].*(?:[.:?}]|api/token)", each)] == []
 
 
+def test_what_is_not_known_reads_as_a_sentence() -> None:
+    """ "how old a kubelet is is not known"."""
+    assert [name for name, each in clauses().items() if re.search(r"\b(is|are),?$", each["message"])] == []
+
+
 def test_no_two_codes_have_the_same_title() -> None:
     counts = Counter(record["title"] for record in records().values())
     assert [title for title, count in counts.items() if count > 1] == []
