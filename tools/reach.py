@@ -139,7 +139,7 @@ class Plugin:
         return answer
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: object) -> Generator[None, Any, Any]:
         for cached in _PACKAGE_CACHES:
             cached.cache_clear()
         began = _cpu()
@@ -148,6 +148,8 @@ class Plugin:
         for name in getattr(item, "fixturenames", ()):
             entered |= self.fixtures.get(name, set())
         self.tests[item.nodeid] = (round(_cpu() - began, 4), sorted(entered))
+        if not isinstance(nextitem, pytest.Item):  # a process of tests.workers may get no other chunk
+            self.pytest_sessionfinish()
         return answer
 
     def pytest_sessionfinish(self) -> None:

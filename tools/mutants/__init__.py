@@ -1,7 +1,7 @@
 """Measures the tests: how many small faults (mutants), planted into the pure packages, make them fail?
 
     python -m tools.mutants sample --count 160 --to out/sample.json     draws them, with a fixed seed
-    EKSDOC_REACH=out/reach python -m pytest -p tools.reach -m "not long" -n 2
+    EKSDOC_REACH=out/reach python -m pytest -p tools.reach -p tests.workers --workers 2 -m "not long"
     python -m tools.mutants run out/sample.json out/reach out/results   stopped and started again, it goes on
     python -m tools.mutants report out/sample.json out/results
 
