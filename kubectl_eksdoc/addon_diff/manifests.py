@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from kubectl_eksdoc.addon_diff.fields import value_at
@@ -98,8 +98,9 @@ def manifests(
     known = all_known(addon)
     if not known or not _order(now) or not _order(target):
         return None if given is None else AddonManifests(given.any_values(), given)
-    found = (_nearest(known, now), given or _nearest(known, target))
-    return AddonManifests(*(each if agent else each.without_container("aws-eks-nodeagent") for each in found))
+    if given is not None and not agent:
+        given = given.without_container("aws-eks-nodeagent")
+    return AddonManifests(_nearest(addon, now, agent), given or _nearest(addon, target, agent))
 
 
 def known_of(version: str, docs: Iterable[Doc]) -> NearestManifest:
@@ -134,9 +135,15 @@ _IDENTITY = (("f:apiVersion",), ("f:kind",), ("f:metadata", "f:name"), ("f:metad
 _OF_THE_CLUSTER = frozenset(resource.kind for resource in kinds.SINGLE if not resource.namespaced)
 
 
-def _nearest(known: tuple[NearestManifest, ...], wanted: str) -> NearestManifest:
+@lru_cache(maxsize=64)
+def _nearest(addon: str, wanted: str, agent: bool) -> NearestManifest:
     """The version itself; else the one before it, which is as good where the one after it says the same but for images
     and the version's own name."""
+    found = _nearest_of(all_known(addon), wanted)
+    return found if agent else found.without_container("aws-eks-nodeagent")
+
+
+def _nearest_of(known: tuple[NearestManifest, ...], wanted: str) -> NearestManifest:
     exact = [each for each in known if _order(each.version) == _order(wanted)]
     whole = [
         each for each in known if _order(each.version)[:3] == _order(wanted)[:3] and "eksbuild" not in each.version
@@ -163,6 +170,7 @@ def _names_version(path: Path) -> bool:
     return path[-1] in ("f:image", "f:app.kubernetes.io/version") or 'k:{"name":"VPC_CNI_VERSION"}' in path
 
 
+@lru_cache(maxsize=1024)
 def _order(version: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", version))
 

@@ -10,6 +10,7 @@ import pytest
 from kubectl_eksdoc.addon_diff.expected import leaves_of
 from kubectl_eksdoc.addon_diff.fields import value_at
 from kubectl_eksdoc.addon_diff.manifests import built, manifests
+from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Fate, FieldChange, Mode, OfVersion
 from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.kubernetes.api.types import schema_of
@@ -22,7 +23,7 @@ from kubectl_eksdoc.model.findings import Code, Status
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.render.addon.update import verdict
 from tests.addon_diff.incident import NOW, SCHEMA, applied, version
-from tests.addon_diff.test_passing_wrongly import env_of, hand, plain, recorded, side
+from tests.addon_diff.test_passing_wrongly import env_of, hand, plain, planned_histories
 from tests.addon_diff.test_plan import facts, planned
 
 
@@ -146,40 +147,36 @@ def _unnumbered(message: str | None) -> str:
     return re.sub(r"\[\d+\]", "[]", message or "")
 
 
-def _agreeing(addon: str, every: int) -> tuple[int, int]:
+class Agreeing:
     """How many statuses are foretold as the server answered, and of how many; no field in conflict is unknown."""
-    right, every_status = 0, 0
-    wrong: list[tuple[object, ...]] = []
-    for name, world, case in recorded(addon, every):
-        now, target = side(addon, world["from"]), side(addon, world["to"])
-        known = facts(addon=Addon(addon, now.version, "ACTIVE"), now=now, target=target, objects=(case["live"],))
-        plan = planned(known, AddonUpdateRequest(Mode.NONE))
+
+    def __init__(self) -> None:
+        self.right, self.of = 0, 0
+        self.wrong: list[tuple[object, ...]] = []
+
+    def add(self, name: str, case: Doc, plan: AddonPlan) -> None:
         for mode in (Mode.NONE, Mode.OVERWRITE):
             (prediction,) = plan.predictions
             refused = prediction.refused.get(mode)
             told = 409 if mode is Mode.NONE and plan.conflict else 422 if refused else 200
             if told == 422 and _unnumbered(refused) != _unnumbered(case["answers"][mode.value]["message"]):
-                wrong.append((name, refused))
-            right, every_status = right + (told == case["answers"][mode.value]["status"]), every_status + 1
+                self.wrong.append((name, refused))
+            self.right, self.of = self.right + (told == case["answers"][mode.value]["status"]), self.of + 1
         if case["answers"]["NONE"]["status"] == 409:
             said = {each["field"] for each in case["answers"]["NONE"]["causes"]}
             message = {line.partition(" - ")[2] for line in plan.conflict.splitlines()[1:]}
             unknown = [each.field for each in plan.changes if each.fate(Mode.NONE) is Fate.UNKNOWN]
             missed = [each for each in unknown if str(each).partition(" - ")[2].startswith(tuple(said))]
-            wrong += [(name, said ^ message, missed)] * bool(said != message or missed)
-    assert wrong == []
-    return right, every_status
+            self.wrong += [(name, said ^ message, missed)] * bool(said != message or missed)
 
 
 @pytest.mark.parametrize(("addon", "every", "right", "of"), [("vpc-cni", 15, 68, 68), ("coredns", 8, 80, 80)])
 def test_the_answers_of_a_real_server_are_foretold(addon: str, every: int, right: int, of: int) -> None:
-    assert _agreeing(addon, every) == (right, of)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("addon", "right", "of"), [("vpc-cni", 1082, 1082), ("coredns", 600, 600)])
-def test_all_answers_of_a_real_server_are_foretold(addon: str, right: int, of: int) -> None:
-    assert _agreeing(addon, 1) == (right, of)
+    """All of them: test_recordings."""
+    found = Agreeing()
+    for name, case, plans in planned_histories(addon, every):
+        found.add(name, case, plans[Mode.NONE])
+    assert (found.wrong, found.right, found.of) == ([], right, of)
 
 
 @pytest.mark.parametrize(("kind", "name", "lost"), [("Service", "kube-dns", True), ("ConfigMap", "coredns", False)])

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
-from kubectl_eksdoc.addon_diff.prediction import _invalid
+from kubectl_eksdoc.addon_diff.plan import AddonPlan
+from kubectl_eksdoc.addon_diff.prediction import Mode, _invalid
 from kubectl_eksdoc.kubernetes.api.defaults import with_defaults
 from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.kubernetes.ownership.applying import AppliedDocument, ApplyRefused, apply
 from kubectl_eksdoc.kubernetes.ownership.entries import without_entries
 from kubectl_eksdoc.model.api_objects import Doc, named
 from tests.addon_diff.incident import NOW
-from tests.addon_diff.test_passing_wrongly import histories, plain, recorded
+from tests.addon_diff.test_manifests import Agreeing
+from tests.addon_diff.test_passing_wrongly import check_histories, plain, planned_histories, recorded
 
 
 def predicted(case: Doc, force: bool) -> tuple[int, object]:
@@ -64,7 +68,15 @@ def test_every_answer_is_predicted(addon: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("addon", ["vpc-cni", "coredns"])
-def test_nothing_that_the_server_took_passes(addon: str) -> None:
-    """Of all histories."""
-    histories(addon, 1)
+@pytest.mark.parametrize(("addon", "right"), [("vpc-cni", 1082), ("coredns", 600)])
+def test_nothing_that_the_server_took_passes_and_all_of_its_answers_are_foretold(addon: str, right: int) -> None:
+    """Of all histories, each planned once for both."""
+    found = Agreeing()
+
+    def seen() -> Iterator[tuple[str, Doc, dict[Mode, AddonPlan]]]:
+        for name, case, plans in planned_histories(addon, 1):
+            found.add(name, case, plans[Mode.NONE])
+            yield name, case, plans
+
+    check_histories(seen())
+    assert (found.wrong, found.right, found.of) == ([], right, right)

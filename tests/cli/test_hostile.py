@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tests.aws.world.server import World
 
 Answering = Callable[[Request], Reply]
-READ_S, REQUEST_S, SLACK_S = 2.0, 1.0, 20.0
+READ_S, REQUEST_S, SLACK_S = 1.0, 1.0, 20.0
 """The last for a machine that does other things as well; without a bound a command would go on for ever."""
 NAME, REGION = "prod", "ap-northeast-2"
 COMMANDS = (
@@ -125,9 +125,16 @@ def test_a_list_without_an_end(tmp_path: Path) -> None:
     assert "the list of nodes does not end: the server sent the same continue token twice" in of.ran.err
 
 
+OF_EACH_SORT = ("a slow body", "a body", "one token", "waits", "brackets")
+"""Too slow, too much, too often, refused, and not understood: what a command makes of that is its own. How it is found
+out is the same for all, and tried with the first."""
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("behaviour", BEHAVIOURS)
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("command", "behaviour"),
+    [(command, each) for command in COMMANDS for each in (BEHAVIOURS if command == COMMANDS[0] else OF_EACH_SORT)],
+)
 def test_each_command_ends_where_nothing_else_does(tmp_path: Path, command: str, behaviour: str) -> None:
     with Hostile(BEHAVIOURS[behaviour]()) as server:
         check_refused(took(command, server, tmp_path))
@@ -162,7 +169,7 @@ def test_a_kind_that_others_do_without(tmp_path: Path, command: str) -> None:
         server.always[kinds.BUDGETS.path] = BEHAVIOURS["a slow body"]()
         slow = took(command, server, tmp_path, request_s=0.0)
     check_refused(slow, request_s=0.0)
-    assert "cannot be read within 2 s" in slow.ran.err
+    assert "cannot be read within 1 s" in slow.ran.err
 
 
 @pytest.mark.long
@@ -181,7 +188,7 @@ def test_what_is_asked_beside_the_lists_takes_its_part_of_the_time(tmp_path: Pat
     with Beside() as server:
         of = took(command, server, tmp_path, request_s=0.0)
     check_refused(of, request_s=0.0)
-    assert "cannot be read within 2 s" in of.ran.err
+    assert "cannot be read within 1 s" in of.ran.err
 
 
 _WITH_PEAK = """
@@ -224,7 +231,7 @@ needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason=
 @pytest.mark.parametrize(
     ("command", "behaviour"),
     [
-        *(("drain plan -l !x", each) for each in ("a body", "chunks", "a gzip bomb", "pages", "brackets")),
+        *(("drain plan -l !x", each) for each in ("a body", "chunks", "a gzip bomb", "brackets")),
         ("check --target 1.36", "pages"),
     ],
 )

@@ -6,7 +6,7 @@ import ast
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from string import Formatter
 from typing import Any
@@ -39,12 +39,22 @@ def functions_and_calls() -> tuple[tuple[str, ast.FunctionDef | ast.Call], ...]:
     )
 
 
-def calls(function: str) -> tuple[tuple[str, ast.Call], ...]:
-    return tuple(
-        (at, node)
-        for at, node in functions_and_calls()
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == function
-    )
+def _last_name(call: ast.Call) -> str:
+    """Of the function that is called: ``of`` of ``Finding.of``, "" of one without a name."""
+    return getattr(call.func, "attr", "") or getattr(call.func, "id", "")
+
+
+@cache
+def calls_by_function() -> Mapping[str, list[tuple[str, ast.Call]]]:
+    found: dict[str, list[tuple[str, ast.Call]]] = {}
+    for at, node in functions_and_calls():
+        if isinstance(node, ast.Call) and _last_name(node):
+            found.setdefault(ast.unparse(node.func), []).append((at, node))
+    return found
+
+
+def calls(function: str) -> Sequence[tuple[str, ast.Call]]:
+    return calls_by_function().get(function, ())
 
 
 @cache
@@ -67,9 +77,10 @@ def asked(
                     each.id for each in ast.walk(node) if isinstance(each, ast.Name)
                 }
                 assert handed == {passed}, f"{at}: each of them hands it on"
-    asking = [each for each in files(PACKAGE) if any(f"{function}(" in text(each) for _, _, function in makers)]
+    functions = {function for _, _, function in makers}
+    asking = [each for each in files(PACKAGE) if any(f"{function}(" in text(each) for function in functions)]
     for path, call in ((each, node) for each in asking for node in ast.walk(ast.parse(text(each)))):
-        if isinstance(call, ast.Call):
+        if isinstance(call, ast.Call) and _last_name(call) in functions:
             of, _, function = ast.unparse(call.func).rpartition(".")
             given = makers.get((_place(name(path), function), bool(of), function))
             if given and len(call.args) > given[0] and ast.unparse(call.args[given[0]]) != passed:

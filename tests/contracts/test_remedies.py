@@ -8,7 +8,7 @@ import json
 import re
 import shlex
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -239,13 +239,15 @@ def written() -> tuple[tuple[str, Words], ...]:
     for path in files(PACKAGE):
         if not re.search(r"kubectl|aws|eksctl|helm|nodeadm|terraform|eks\(", text(path)):
             continue
+        of = name(path)
         for node in ast.walk(ast.parse(text(path))):
-            at = f"{name(path)} line {getattr(node, 'lineno', 0)}"
+            every: Iterable[Words] = ()
             if isinstance(node, ast.Call) and _maker(node) in MAKERS and node.args:
                 made = _made(node)
-                found += [(at, made)] if made else []
+                every = [made] if made else []
             elif said := _said(node):
-                found += [(at, words) for words in in_prose(said)]
+                every = in_prose(said)
+            found += [(f"{of} line {getattr(node, 'lineno', 0)}", words) for words in every]
     for at, said in _records():
         found += [(at, words) for words in in_prose(said)]
     return tuple(found)
@@ -292,12 +294,18 @@ def in_prose(said: str) -> Iterator[Words]:
             continue
         if program == "kubectl" and words[0] == "eksdoc" and len(words) > 1:
             yield [program, *words]
-        elif program == "aws" and words[0] in _session().get_available_services() and len(words) > 1:
+        elif program == "aws" and words[0] in _services() and len(words) > 1:
             yield [program, *words[:2], *(each for each in words[2:] if each and each.startswith("-"))]
         elif program in ("kubectl", "eksctl", "nodeadm", "terraform") and words[0] in _verbs(program):
             yield [program, *words]
 
 
+@cache
+def _services() -> frozenset[str]:
+    return frozenset(_session().get_available_services())
+
+
+@cache
 def _verbs(program: str) -> set[str]:
     return {each.split()[0] for each in LISTED[program]["commands"]}
 
@@ -328,10 +336,10 @@ def test_each_command_that_is_written_exists(program: str) -> None:
 def test_each_flag_of_kubectl_that_is_written_is_in_its_help(version: str) -> None:
     """Of every kubectl that is here: remedies are for old ones, too."""
     program, record = kubectl_of(version), LISTED["kubectl"]["commands"]
-    helps = {each: flags_of(program, each) for each in record if each not in PLUGINS}
     common = flags_of(program, "options")
     if f"kubectl {version_of(program)}," in LISTED["kubectl"]["source"]:
-        assert helps == {each: flags for each, flags in record.items() if each not in PLUGINS}
+        every = {each: flags for each, flags in record.items() if each not in PLUGINS}
+        assert {each: flags_of(program, each) for each in every} == every
         assert common == LISTED["kubectl"]["options"]
     used: dict[str, set[str]] = defaultdict(set)
     for _, (name_of_it, *rest) in written():
@@ -342,6 +350,7 @@ def test_each_flag_of_kubectl_that_is_written_is_in_its_help(version: str) -> No
         until = flags.index("--") if "--" in flags else len(flags)
         used[verb] |= {each for each in flags[:until] if re.match(r"--?[a-zA-Z]", each)}
     assert len(used) > 15
+    helps = {each: flags_of(program, each) for each in used if each in record and each not in PLUGINS and used[each]}
     assert {each: lacking for each in helps if (lacking := used[each] - helps[each].keys() - common.keys())} == {}
 
 

@@ -67,10 +67,12 @@ class Index:
         self.names = names
         self.error = error
         self.asked: list[tuple[str, ...]] = []
+        self.starts = 0
 
-    def fetch(self, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
-        self.asked.append(tuple(words))
-        folder = Path(words[words.index("--dest") + 1])
+    def fetch(self, *downloads: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        self.starts += 1
+        self.asked += [tuple(words) for words in downloads]
+        folder = Path(downloads[0][downloads[0].index("--dest") + 1])
         for name in self.names:
             (folder / name).write_bytes(b"")
         return subprocess.CompletedProcess([], 1 if self.error else 0, "", self.error)
@@ -104,10 +106,12 @@ def test_a_compiled_wheel_is_there_for_every_python_and_libc(tmp_path: Path) -> 
         for tag in machine
         for python in PYTHONS
     ]
-    wheels = Wheels(tmp_path, Index(*every).fetch)
+    index = Index(*every)
+    wheels = Wheels(tmp_path, index.fetch)
     for machine in MACHINES:
         found = [path.name for path in wheels.compiled(MSGSPEC, machine)]
         assert found == [name for name in every if name.endswith(tuple(f"-{tag}.whl" for tag in tags[machine.name]))]
+    assert (index.starts, len(index.asked)) == (1, 2 * len(PYTHONS))
 
 
 def test_a_wheel_of_another_version_or_machine_is_not_taken(tmp_path: Path) -> None:
@@ -214,7 +218,7 @@ def test_the_same_files_are_the_same_bytes_and_krew_takes_them(tmp_path: Path) -
     files = {LAUNCHER: b"#!/bin/sh\n", "LICENSE": b"", f"lib/{'x' * 150}/y.py": b"", "lib/a.py": b""}
     archive = packed(files, LAUNCHER)
     assert archive == packed(dict(reversed(files.items())), LAUNCHER)
-    assert archive[:10] == b"\x1f\x8b\x08\0\0\0\0\0\x02\xff", "of CPythons some name the time or the system"
+    assert archive[:10] == b"\x1f\x8b\x08\0\0\0\0\0\0\xff", "of CPythons some name the time or the system"
     assert broken(linted(tmp_path, moved(bin=LAUNCHER), archive)) == set()
 
 

@@ -25,7 +25,7 @@ def packed(files: Mapping[str, bytes], program: str) -> bytes:
             else:
                 entry.size, entry.mode = len(files[name]), _PROGRAM if name == program else _FILE
                 archive.addfile(entry, io.BytesIO(files[name]))
-    # gzip.compress names the system in its header, in some releases of CPython.
-    with gzip.GzipFile(filename="", fileobj=zipped, mode="wb", compresslevel=9, mtime=0) as file:
+    # gzip.compress names the system in its header, in some releases of CPython. Level 9 saves 0.6 %, in twice the time.
+    with gzip.GzipFile(filename="", fileobj=zipped, mode="wb", compresslevel=7, mtime=0) as file:
         file.write(held.getvalue())
     return zipped.getvalue()

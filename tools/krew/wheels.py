@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from tools.krew.lock import Lock, sha256
 from tools.krew.pins import Pin
@@ -21,16 +23,39 @@ _PURE = re.compile(r"-(py3|py2\.py3)-none-any\.whl$")
 _OLDEST_LINUX = Libc("manylinux_2_28_x86_64", "manylinux.*_x86_64")
 _NEWER_MACOS = Libc("macosx_15_0_", "")
 
-Fetch = Callable[[Sequence[str]], "subprocess.CompletedProcess[str]"]
+Fetch = Callable[..., "subprocess.CompletedProcess[str]"]
+"""Of the words of each download."""
+_DOWNLOADS = """\
+import json, sys
+from pip._internal.cli.main import main
+sys.exit(max([main(["download", *words]) for words in json.loads(sys.argv[1])]))
+"""
 
 
 class Unfetched(Exception):
     """A wheel is not there and cannot be fetched, or is not the one that is expected; the message says why."""
 
 
-def pip(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pip", "download", *words]
+def pip(*downloads: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """In one process: to start pip takes longer than a download."""
+    command = [sys.executable, "-c", _DOWNLOADS, json.dumps(downloads)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+class _Build(NamedTuple):
+    """What a compiled wheel is for."""
+
+    python: str
+    libc: Libc
+
+    @property
+    def platform(self) -> str:
+        """As pip is asked for it. Apple's oldest system is another one for each CPython; pip takes older ones for those
+        of a newer one."""
+        return re.sub(r"^macosx_[0-9_]+?_(?=x|a)", _NEWER_MACOS.asked, self.libc.asked)
+
+    def fits(self, name: str) -> bool:
+        return fits(name, self.python, self.libc)
 
 
 class Wheels:
@@ -53,16 +78,19 @@ class Wheels:
         return self._one(pin, _is_pure, PYTHONS[0], "any")
 
     def fetch_pure(self, pins: Sequence[Pin]) -> None:
-        """Fetches in one go what is missing of them: each start of pip takes a second. Of what that does not bring,
-        `pure` says why."""
+        """Fetches in one go what is missing of them. Of what that does not bring, `pure` says why."""
         sought = [pin for pin in pins if pin.name not in (COMPILED, *EITHER_WAY)]
         missing = [pin for pin in sought if self._kept(pin, _is_pure) is None]
         if len(missing) > 1:
-            self._ask(missing, PYTHONS[0], "any")
+            self._fetch(self._words(missing, PYTHONS[0], "any"))
 
     def compiled(self, pin: Pin, machine: Machine) -> list[Path]:
-        """One for each CPython and libc. Raises: as `pure`."""
-        return [self._of(pin, python, libc) for libc in machine.libcs for python in PYTHONS]
+        """One for each CPython and libc, fetched in one go. Raises: as `pure`."""
+        every = [_Build(python, libc) for libc in machine.libcs for python in PYTHONS]
+        missing = [each for each in every if self._kept(pin, each.fits) is None]
+        if len(missing) > 1:
+            self._fetch(*(self._words([pin], each.python, each.platform) for each in missing))
+        return [self._one(pin, each.fits, each.python, each.platform) for each in every]
 
     def every(self, pin: Pin, machines: Sequence[Machine], several: Sequence[str] = (COMPILED,)) -> list[Path]:
         """All that the archives of `machines` take of it. `several`: packages with a wheel for each Python there; with
@@ -70,11 +98,6 @@ class Wheels:
         if pin.name not in several:
             return [self.pure(pin)]
         return [path for machine in machines for path in self.compiled(pin, machine)]
-
-    def _of(self, pin: Pin, python: str, libc: Libc) -> Path:
-        # Apple's oldest system is another one for each CPython; pip takes older ones for those of a newer one.
-        asked = re.sub(r"^macosx_[0-9_]+?_(?=x|a)", _NEWER_MACOS.asked, libc.asked)
-        return self._one(pin, lambda name: fits(name, python, libc), python, asked)
 
     def _one(self, pin: Pin, wanted: Callable[[str], bool], python: str, platform: str) -> Path:
         path = self._found(pin, wanted, python, platform)
@@ -89,7 +112,7 @@ class Wheels:
         found = self._kept(pin, wanted)
         if found is not None:
             return found
-        done = self._ask([pin], python, platform)
+        done = self._fetch(self._words([pin], python, platform))
         found = self._kept(pin, wanted)
         if found is None:
             said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or done.stderr.splitlines()
@@ -99,11 +122,11 @@ class Wheels:
             )
         return found
 
-    def _ask(self, pins: Sequence[Pin], python: str, platform: str) -> subprocess.CompletedProcess[str]:
+    def _words(self, pins: Sequence[Pin], python: str, platform: str) -> list[str]:
         only = ("--no-deps", "--only-binary=:all:", "--implementation", "cp")
         where = ("--python-version", python, "--platform", platform, "--dest", str(self._folder))
         quietly = ("--quiet", "--disable-pip-version-check", "--retries", "2")
-        return self._fetch([*quietly, *only, *where, *map(str, pins)])
+        return [*quietly, *only, *where, *map(str, pins)]
 
     def _kept(self, pin: Pin, wanted: Callable[[str], bool]) -> Path | None:
         stem = f"{pin.name.replace('-', '_')}-{pin.version}-"

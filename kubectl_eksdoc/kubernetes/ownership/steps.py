@@ -91,6 +91,7 @@ def value_of(step: Step) -> Scalar:
     return found
 
 
+@lru_cache(maxsize=4096)
 def _read(step: Step) -> Any:
     try:
         return json.loads(step[2:], strict=False)

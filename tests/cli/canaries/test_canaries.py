@@ -48,7 +48,6 @@ MORE = {
     "drain plan": ("drain plan --nodegroup blue", "drain plan -l !none --since DUMP"),
     "drain run": ("drain run --nodegroup blue --dry-run", "drain run --nodegroup blue --in-cluster"),
     "drain status --attach": ("drain status old-1 --attach",),
-    "drain rehearse": ("drain rehearse --nodegroup blue",),
     "rehearse": ("rehearse --nodegroup blue",),
     "check": (
         "check --target 1.37 --since DUMP",
@@ -78,6 +77,7 @@ MORE = {
 
 AS_ANOTHER = {
     "plugins": "it reads no cluster, and no AWS",
+    "drain rehearse": "rehearse",
     **{f"drain {name}": "on a run that was cut off, below" for name in ("resume", "rollback", "pause", "abort")},
     "addon-diff --fleet": "check --fleet",
     "imds-probe --fleet": "check --fleet",

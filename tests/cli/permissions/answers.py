@@ -44,12 +44,12 @@ def problems(whole: Ran, fewer: Ran, right: Held, required: bool) -> list[str]:
         refused = fewer.code == NO_CLUSTER and right.said in fewer.err
         return [] if refused else [f"it is required, and the exit code is {fewer.code}: {fewer.err[-300:]}"]
     found = [] if _named(right, fewer) else [f"it is nowhere named: {fewer.err[-300:]}"]
-    return found if is_unknown_without(right, fewer) else found + better(whole, fewer)
+    return found if is_unknown_without(right.said, fewer) else found + better(whole, fewer)
 
 
-def is_unknown_without(right: Held, ran: Ran) -> bool:
-    """A finding says that it is unknown for want of this right, not of one whose name begins alike."""
-    name = re.compile(rf"{re.escape(right.said)}(?![\w./-])")
+def is_unknown_without(right: str, ran: Ran) -> bool:
+    """A finding says that it is unknown for want of this right, or action, not of one whose name begins alike."""
+    name = re.compile(rf"{re.escape(right)}(?![\w./-])")
     return any(name.search(each.get("missing", "")) for each in findings(ran) if each["status"] == "unknown")
 
 

@@ -192,7 +192,7 @@ def removed_in_turn(ann: Desk, line: Line, rights: list[Held], as_it_is: tuple[R
     return found
 
 
-AT_ONCE = 8
+AT_ONCE = 24
 """So many rights are removed together before any is removed alone."""
 
 
@@ -206,7 +206,7 @@ def to_remove_alone(ann: Desk, line: Line, rights: list[Held], who: Watched) -> 
     for group in [several[at::groups] for at in range(groups)]:  # neighbours are of the same checks
         fewer, other = ann.run(line.words, [each for each in role if each not in group], 0.3)
         fine = fewer.code != BUG and not unregistered(other.asked, role)
-        found += [each for each in group if not (fine and is_unknown_without(each, fewer))]
+        found += [each for each in group if not (fine and is_unknown_without(each.said, fewer))]
     return found
 
 
