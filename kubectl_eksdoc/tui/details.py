@@ -9,11 +9,9 @@ from typing import Literal
 from kubectl_eksdoc.drain.outcome import Eviction, NotEvictedPod, PodVerdict
 from kubectl_eksdoc.drain.result import Headroom
 from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status, When
 from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render.drain.findings import Group, evidence
-from kubectl_eksdoc.render.drain.findings import of_budget as of_budget_groups
 from kubectl_eksdoc.render.drain.plan import (
     BUDGET_SIGN,
     POD_SIGN,
@@ -32,14 +30,14 @@ _MOST = 40
 _MOST_NODES = 6
 
 
-def of_budget(headroom: Headroom, view: DrainView) -> list[Line]:
+def of_budget(headroom: Headroom, groups: Sequence[Group], view: DrainView) -> list[Line]:
     """What it says, what helps where it blocks, which pods it has on marked nodes, and when they go."""
     budget = headroom.budget
     sign, tone = BUDGET_SIGN[headroom.verdict]
     lines: list[Line] = [
         (f"{sign} {budget.key}: {budget_in_brief(headroom)}", tone),
         headroom.why,
-        *_fixes(of_budget_groups(budget, view)),
+        *_fixes(groups),
         "",
         f"rule       {budget.rule}",
         f"selector   {budget.selector}",
@@ -112,10 +110,10 @@ def of_node(name: str, view: DrainView) -> list[Line]:
     return [*lines, *_more(len(shown))]
 
 
-def of_pod(uid: str, listed: Listed, cluster: Cluster, view: DrainView | None) -> list[Line]:
+def of_pod(uid: str, listed: Listed, view: DrainView | None) -> list[Line]:
     """Why it goes or stays, in full, and what its budgets let go."""
-    pod = next((each for each in cluster.pods if each.uid == uid), None)
-    if pod is None or uid not in listed.sheet.keys:
+    pod = listed.pods.get(uid)
+    if pod is None:
         return []
     cells = listed.sheet.cells(uid)
     verdict = cells[listed.verdict]
