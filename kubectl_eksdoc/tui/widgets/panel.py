@@ -78,10 +78,9 @@ class FramedLineView(ScrollView):
     ) -> None:
         """Of `lines` (where each is seen, and its place) that were `before`: mostly little of them changes, and few
         bytes travel far faster."""
-        for y, place in lines:
-            start, end = where_it_differs(before.get((place, width)), self._drawn_at(place, width))
-            if start < end:
-                self.refresh(Region(start, y, end - start, 1))
+        ends = ((y, *where_it_differs(before.get((at, width)), self._drawn_at(at, width))) for y, at in lines)
+        if regions := [Region(start, y, end - start, 1) for y, start, end in ends if start < end]:
+            self.refresh(*regions)
 
 
 _LABEL = re.compile(r" *\S+(?: \S+)* {2,}|[✗✓!?·»] | +")
