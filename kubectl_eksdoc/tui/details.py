@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from kubectl_eksdoc.drain.outcome import Eviction, NotEvictedPod, PodVerdict
@@ -133,12 +134,12 @@ def of_group(group: Group) -> list[Line]:
     first = group.first
     sign, tone = SIGNS[first.status]
     lines: list[Line] = [(f"{sign} {in_brief(first.code.name)} ({first.severity.value}): {group.about}", tone)]
-    lines += group.messages
+    lines += [*group.messages[:_MOST], *_more(len(group.messages))]
     if group.nodes and first.status is not Status.PASS:
-        lines.append(f"holds up {', '.join(group.nodes)}")
+        lines.append(f"holds up {listing(group.nodes, _MOST, Look())}")
     if first.missing:
         lines.append(f"missing: {first.missing}")
-    rests, _ = evidence(group)
+    rests, _ = evidence(replace(group, findings=group.findings[:_MOST]))
     lines += [(f"- {each}", Tone.FAINT) for each in rests[:6]]
     return [*lines, *_fixes([group]), "", (f"code {first.code.name}", Tone.FAINT)]
 
@@ -151,7 +152,7 @@ def _fixes(groups: Sequence[Group]) -> list[Line]:
             for remedy, commands in group.remedies:
                 if remedy.when is when:
                     lines += ["", f"{when.value}: {remedy.text}"]
-                    lines += [(f"    {command}", Tone.GOOD) for command in commands]
+                    lines += [*((f"    {command}", Tone.GOOD) for command in commands[:_MOST]), *_more(len(commands))]
     return lines
 
 
