@@ -30,6 +30,7 @@ PAUSE_S = 0.05
 """Between two keys: nobody types faster."""
 
 PER_NODE = 40
+BURST = 400
 IDLE_S, IDLE_QUICK_S = 20.0, 5.0
 
 Shown = Callable[[str], object]
@@ -266,8 +267,9 @@ def memory(plan: Plan) -> Iterator[Line]:
 
 
 def large(plan: Plan) -> Iterator[Line]:
-    """With ten pods on each node: what a key costs the process itself and takes in all, what another page costs, and
-    how long a plan of three fifths of the nodes takes to be on the screen."""
+    """With ten pods on each node: what a key costs the process itself and takes in all, also on the pages of budgets
+    and waves; what another page costs; how long keys that come at once leave the screen as it is; and how long a plan
+    of three fifths of the nodes takes to be on the screen."""
     if not knows_processes():
         return
     nodes = plan.nodes * LARGER
@@ -296,14 +298,39 @@ def large(plan: Plan) -> Iterator[Line]:
             driven.rest()
             walls.append(wall_s)
             (switches if name == "page of the screens" else rows).append(used_s)
+        beside_rows = {page: _rows_of(page, ours, beside, presses // 2) for page in (2, 3)}
+        ours.press(b"1", _page(1))
+        ours.settle()
+        driven.home()
+        ours.settle()
+        burst_s = ours.burst(b"j" * BURST, _row(BURST))
     what, machine = f"screens: {nodes} nodes and {nodes * 10:,} pods", beside.machine
     yield Line(f"{what}, a key of {presses}: wall, p95", 1000 * _p95(walls), "ms", 33, machine=machine)
     yield Line(f"{what}, a key of {presses}: wall without waits for a core, p95", 1000 * _p95(free), "ms")
     yield Line("screens: hello world, a key in turn with these: wall, p95", 1000 * _p95(others), "ms")
     yield Line(f"{what}, a key that moves the cursor: own CPU, p95", 1000 * _p95(rows), "ms", 8, machine=machine)
+    for page, used in beside_rows.items():
+        yield Line(
+            f"{what}, a row or a page down of page {page}: own CPU, p95", 1000 * _p95(used), "ms", 8, machine=machine
+        )
     yield Line(f"{what}, another page: own CPU, median", 1000 * median(switches), "ms", 30, machine=machine)
-    yield Line(f"{what}, a plan of {nodes * 3 // 5} nodes on the screen", planned_s, "s", 4)
+    yield Line(f"{what}, {BURST} keys at once: longest without a byte", 1000 * burst_s, "ms", 100, machine=machine)
+    yield Line(f"{what}, a plan of {nodes * 3 // 5} nodes on the screen", planned_s, "s", 4, machine=machine)
     yield Line(f"{what}, a plan of {nodes * 3 // 5} nodes on the screen: CPU", planning_s, "s")
+
+
+def _rows_of(page: int, terminal: Terminal, beside: _Beside, presses: int) -> list[float]:
+    """Seconds of its own CPU for each key that goes down, up or a page down in the table of that page."""
+    terminal.press(f"{page}".encode(), _page(page))
+    terminal.settle()
+    used = []
+    for number in range(presses):
+        beside.press()
+        before_s = terminal.screens_cpu_s()
+        terminal.press({4: b"k", 7: b"\x06"}.get(number % 12, b"j"), _words("▌"))
+        terminal.settle(PAUSE_S)
+        used.append(terminal.screens_cpu_s() - before_s)
+    return used
 
 
 def _made(plan: Plan, nodes: int, marked: int, *more: str) -> Terminal:

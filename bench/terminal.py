@@ -20,6 +20,9 @@ LONGEST_S = 120.0
 _CONTROL = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-Z\\^-~])")
 """What steers a terminal and shows nothing."""
 
+_SCREENFUL = 1 << 15
+"""More bytes than one screen takes."""
+
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -34,7 +37,7 @@ class Terminal:
         self, command: Sequence[str], env: Mapping[str, str], columns: int = COLUMNS, rows: int = ROWS
     ) -> None:
         self._end, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         around = {name: value for name, value in env.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
         around |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LC_ALL": "C.UTF-8"}
         self.begun = time.perf_counter()
@@ -75,6 +78,19 @@ class Terminal:
         before = time.perf_counter()
         os.write(self._end, key)
         return self.until(shown, since, longest_s) - before
+
+    def burst(self, keys: bytes, shown: Callable[[str], object], longest_s: float = LONGEST_S) -> float:
+        """Seconds, the longest without a byte, while `keys` that are written at once are answered; what its thread
+        waited for a core is not counted."""
+        since, at, longest = len(self.sent), time.perf_counter(), 0.0
+        end, waited = at + longest_s, self.screens_waited_s()
+        os.write(self._end, keys)
+        while not shown(self.text(max(since, len(self.sent) - _SCREENFUL))):
+            if at > end or not self._read(1.0):
+                raise Silent(" ".join(self.text(since).split())[-600:])
+            before, waited = waited, self.screens_waited_s()
+            longest, at = max(longest, self.last - at - (waited - before)), max(at, self.last)
+        return longest
 
     def settle(self, quiet_s: float = 0.1, longest_s: float = LONGEST_S) -> None:
         """Until it has sent nothing for so long.

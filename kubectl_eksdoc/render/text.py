@@ -116,7 +116,7 @@ def unsafe(char: str) -> bool:
 
 def clean(text: str) -> str:
     """`text` on one line, with everything a terminal would act on shown as an escape: ``\\x1b[2J``."""
-    if text.isascii() and text.isprintable():
+    if text.isprintable():  # nothing unsafe is
         return text
     return "".join(_escape(char) if unsafe(char) else char for char in text)
 

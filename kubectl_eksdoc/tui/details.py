@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from kubectl_eksdoc.drain.outcome import Eviction, NotEvictedPod, PodVerdict
 from kubectl_eksdoc.drain.result import Headroom
 from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status, When
 from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render.drain.findings import Group, evidence
-from kubectl_eksdoc.render.drain.findings import of_budget as of_budget_groups
 from kubectl_eksdoc.render.drain.plan import (
     BUDGET_SIGN,
     POD_SIGN,
@@ -32,14 +31,14 @@ _MOST = 40
 _MOST_NODES = 6
 
 
-def of_budget(headroom: Headroom, view: DrainView) -> list[Line]:
+def of_budget(headroom: Headroom, groups: Sequence[Group], view: DrainView) -> list[Line]:
     """What it says, what helps where it blocks, which pods it has on marked nodes, and when they go."""
     budget = headroom.budget
     sign, tone = BUDGET_SIGN[headroom.verdict]
     lines: list[Line] = [
         (f"{sign} {budget.key}: {budget_in_brief(headroom)}", tone),
         headroom.why,
-        *_fixes(of_budget_groups(budget, view)),
+        *_fixes(groups),
         "",
         f"rule       {budget.rule}",
         f"selector   {budget.selector}",
@@ -112,10 +111,10 @@ def of_node(name: str, view: DrainView) -> list[Line]:
     return [*lines, *_more(len(shown))]
 
 
-def of_pod(uid: str, listed: Listed, cluster: Cluster, view: DrainView | None) -> list[Line]:
+def of_pod(uid: str, listed: Listed, view: DrainView | None) -> list[Line]:
     """Why it goes or stays, in full, and what its budgets let go."""
-    pod = next((each for each in cluster.pods if each.uid == uid), None)
-    if pod is None or uid not in listed.sheet.keys:
+    pod = listed.pods.get(uid)
+    if pod is None:
         return []
     cells = listed.sheet.cells(uid)
     verdict = cells[listed.verdict]
@@ -135,12 +134,12 @@ def of_group(group: Group) -> list[Line]:
     first = group.first
     sign, tone = SIGNS[first.status]
     lines: list[Line] = [(f"{sign} {in_brief(first.code.name)} ({first.severity.value}): {group.about}", tone)]
-    lines += group.messages
+    lines += [*group.messages[:_MOST], *_more(len(group.messages))]
     if group.nodes and first.status is not Status.PASS:
-        lines.append(f"holds up {', '.join(group.nodes)}")
+        lines.append(f"holds up {listing(group.nodes, _MOST, Look())}")
     if first.missing:
         lines.append(f"missing: {first.missing}")
-    rests, _ = evidence(group)
+    rests, _ = evidence(replace(group, findings=group.findings[:_MOST]))
     lines += [(f"- {each}", Tone.FAINT) for each in rests[:6]]
     return [*lines, *_fixes([group]), "", (f"code {first.code.name}", Tone.FAINT)]
 
@@ -153,7 +152,7 @@ def _fixes(groups: Sequence[Group]) -> list[Line]:
             for remedy, commands in group.remedies:
                 if remedy.when is when:
                     lines += ["", f"{when.value}: {remedy.text}"]
-                    lines += [(f"    {command}", Tone.GOOD) for command in commands]
+                    lines += [*((f"    {command}", Tone.GOOD) for command in commands[:_MOST]), *_more(len(commands))]
     return lines
 
 

@@ -8,6 +8,7 @@ import select
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
@@ -21,6 +22,7 @@ from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 from textual.events import Event, Key
 from textual.filter import LineFilter, NoColor
+from textual.message import Message
 from textual.notifications import Notify
 from textual.screen import ModalScreen
 from textual.theme import Theme
@@ -44,6 +46,7 @@ class TerminalDriver(LinuxDriver):
         super().__init__(*args, **more)
         output: Any = Output(cast("IO[str]", self._file))
         self._file = output
+        self._posting: list[Future[bool]] = []  # keys that are on their way to the app
 
     def start_application_mode(self) -> None:
         """From here on somebody must tidy up: whoever is told to stop is heard before the terminal is touched."""
@@ -52,6 +55,17 @@ class TerminalDriver(LinuxDriver):
             hear()
         sys.setswitchinterval(SWITCH_S)
         super().start_application_mode()  # type: ignore[no-untyped-call]
+
+    def send_message(self, message: Message) -> None:
+        """In the thread that reads keys."""
+        while self._waiting >= MOST_WAITING and not self.exit_event.wait(ROOM_S):
+            pass
+        self._posting.append(asyncio.run_coroutine_threadsafe(self._app._post_message(message), self._loop))
+
+    @property
+    def _waiting(self) -> int:
+        self._posting = [each for each in self._posting if not each.done()]
+        return len(self._posting) + self._app.message_queue_size
 
     @property
     def is_left(self) -> bool:
@@ -192,8 +206,14 @@ LOOK_S = 1.0
 COPIED = "copied"
 """What is told of everything that is copied begins with it."""
 
-PAINT_S = 0.05
+PAINT_S = 0.03
 """So long keys are handled before what they did is painted: the next one waits for it."""
+
+ROOM_S = 0.002
+"""So often it is looked whether the app has room for another key."""
+
+MOST_WAITING = 8
+"""So many keys wait in the app, all others in the terminal: to take over hundreds at once would hold up painting."""
 
 
 _NO_COLOUR = (NoColor(),)  # one: lines that went through it are kept by it
@@ -224,6 +244,7 @@ class FramedApp(App[int]):
         self.is_leaving = False  # widgets go one by one then
         self._plain = plain
         self._painted = 0.0
+        self._holds = False
         for theme in (DARK_THEME, LIGHT_THEME):
             self.register_theme(theme)
         if light:
@@ -249,15 +270,31 @@ class FramedApp(App[int]):
         return TerminalDriver
 
     async def on_event(self, event: Event) -> None:
-        """Keys that come faster than they are handled are handled one after the other; the screen is painted in
-        between, so that one sees where one is."""
+        """Keys that come faster than they are handled are handled one after the other; now and then the screen is
+        painted in between, so that one sees where one is."""
         if not (isinstance(event, Key) and await self._edits(event)):
             await super().on_event(event)
-        if not self.message_queue_size:
-            self._painted = monotonic()  # it is, as soon as there is nothing else to do
-        elif isinstance(event, Key) and monotonic() - self._painted > PAINT_S:
-            await self._waits_for(self.screen.call_after_refresh)
-            self._painted = monotonic()
+        if isinstance(event, Key) and self.message_queue_size:
+            await self._waits_for((self.focused or self.screen).call_later)
+            if monotonic() - self._painted > PAINT_S:
+                self._hold(False)
+                await self._waits_for(self.screen.call_after_refresh)
+                self._painted = monotonic()
+            self._hold(self.message_queue_size > 0)
+
+    def on_idle(self) -> None:
+        """It is painted as soon as there is nothing else to do."""
+        self._hold(False)
+        self._painted = monotonic()
+
+    def _hold(self, on: bool) -> None:
+        """Nothing is painted while it is `on`."""
+        if on and not self._holds:
+            self._begin_batch()
+        elif self._holds and not on:
+            self._end_batch()
+            self.screen.check_idle()
+        self._holds = on
 
     async def _edits(self, key: Key) -> bool:
         """In a line that is typed, backspace and enter wait for the letters before them, and the next letter for them.

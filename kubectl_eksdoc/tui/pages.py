@@ -13,6 +13,7 @@ from textual.containers import Horizontal, Vertical
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.workloads import Workload
 from kubectl_eksdoc.render.drain.findings import FLAGS, commands_of, of_budget
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.roles import starter_budgets
@@ -20,7 +21,7 @@ from kubectl_eksdoc.render.text import counted, cut, shown, wrap
 from kubectl_eksdoc.tui import details
 from kubectl_eksdoc.tui.model import INSPECTS, Model, TableView, can_inspect
 from kubectl_eksdoc.tui.sheets import budgets, nodes, pods, waves
-from kubectl_eksdoc.tui.sheets.pods import EMPTY, Sheet, text_sheet
+from kubectl_eksdoc.tui.sheets.pods import EMPTY, Line, Sheet, text_sheet
 from kubectl_eksdoc.tui.widgets.foot import look_of
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import Prose
@@ -184,10 +185,26 @@ class BlockersPage(PageOf):
 
 
 class HeadroomPage(PageOf):
-    """Mutable: what y copies, and what that is called."""
+    """Mutable: the fix of the row; without one y copies budgets for workloads that have none."""
 
-    copies: str | None = None
-    copied: tuple[str, ...] = ()
+    _fix: tuple[str, ...] = ()
+    _view: DrainView | None = None
+
+    @property
+    def copies(self) -> str | None:
+        if self._fix:
+            return FIX
+        return f"copy {counted(len(self._starters), 'missing budget')}" if self._starters else None
+
+    @property
+    def copied(self) -> tuple[str, ...]:
+        if self._fix or self._view is None or not self._starters:
+            return self._fix
+        return (starter_budgets(self._starters, {each.key for each in self._view.cluster.budgets}),)
+
+    @property
+    def _starters(self) -> tuple[Workload, ...]:
+        return budgets.starters(self._view) if self._view is not None else ()
 
     def compose(self) -> ComposeResult:
         yield LineTable(id="all-budgets", classes="framed")
@@ -207,10 +224,11 @@ class HeadroomPage(PageOf):
             closed = budgets.closed_sheet(model.facts.cluster)
         self.table.entitle(self.said(budgets.CLOSED if closed is not None else title))
         if view is not None and without:
-            found = budgets.unguarded(view)
-            self.table.show(budgets.sheet(view, full=True) if unread else budgets.unguarded_sheet(found))
-            self.query_one("#budget", Prose).show(budgets.about(found, view))
-            self._offer((), view)
+            self.table.show(
+                budgets.sheet(view, full=True) if unread else budgets.unguarded_sheet(budgets.unguarded(view))
+            )
+            self.query_one("#budget", Prose).show(budgets.about(view))
+            self._fix, self._view = (), view
             return
         self.table.show(budgets.sheet(view, full=True) if view is not None else closed or no_plan(model))
         if not self.table.sees("HEADROOM"):
@@ -221,22 +239,15 @@ class HeadroomPage(PageOf):
         view = model.view
         if view is not None and not view.budgets:
             return  # what is said is of all of them
-        found = [each for each in view.budgets if each.budget.key == key] if view is not None else []
-        lines = details.of_budget(found[0], view) if found and view is not None else []
-        if view is None and model.facts is not None:
+        lines: list[Line] = []
+        self._fix, self._view = (), view
+        if view is not None and key in budgets.headrooms(view):
+            headroom = budgets.headrooms(view)[key]
+            groups = of_budget(headroom.budget, view)
+            lines, self._fix = details.of_budget(headroom, groups, view), commands_of(groups)
+        elif view is None and model.facts is not None:
             lines = [line for b in model.facts.cluster.budgets if b.key == key for line in details.of_closed(b)]
         self.query_one("#budget", Prose).show(lines)
-        self._offer(commands_of(of_budget(found[0].budget, view)) if found and view is not None else (), view)
-
-    def _offer(self, fix: tuple[str, ...], view: DrainView | None) -> None:
-        """The fix of the row, else budgets for workloads that have none."""
-        self.copied, self.copies = fix, FIX if fix else None
-        if fix or view is None:
-            return
-        starters = budgets.starters(budgets.unguarded(view), view)
-        if starters:
-            self.copied = (starter_budgets(starters, {each.key for each in view.cluster.budgets}),)
-            self.copies = f"copy {counted(len(starters), 'missing budget')}"
 
 
 # [1] Nodes, and beside them as much of budgets and waves as there is room for.
@@ -395,8 +406,8 @@ class PodsPage(PageOf):
         return self._about
 
     def moved(self, table: LineTable, key: str, model: Model) -> None:
-        if self._listed is not None and model.facts is not None:
-            self.query_one(Prose).show(details.of_pod(key, self._listed, model.facts.cluster, model.view))
+        if self._listed is not None:
+            self.query_one(Prose).show(details.of_pod(key, self._listed, model.view))
 
 
 class BudgetPage(PodsPage):

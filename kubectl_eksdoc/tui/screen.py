@@ -379,7 +379,7 @@ class PlanScreen(LearningScreen):
     def _moved(self, event: LineTable.Moved) -> None:
         event.stop()
         page = self._of(self.page)
-        if page in event.table.ancestors:
+        if page in event.table.ancestors and event.key == event.table.key:  # else the cursor is elsewhere by now
             page.moved(event.table, event.key, self.model)
             self.show_foot()
 

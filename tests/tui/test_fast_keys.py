@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from textual.events import Key
 from textual.pilot import Pilot
 
+from kubectl_eksdoc.tui.framed import MOST_WAITING, TerminalDriver
 from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.pages import PageOf
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.examples import one_in
 from tests.tui.lives import LiveCluster
-from tests.tui.pilots import drive, planned, press
+from tests.tui.pilots import WIDE, drive, planned, press
 from tests.tui.run.scripted import ScriptedDesk
+from tests.tui.shared import with_own
+from tests.tui.test_paint import Terminal, by_textual
 
 
 def burst(pilot: Pilot[int], keys: str) -> None:
@@ -107,6 +112,76 @@ def test_the_screen_is_painted_while_keys_are_still_waiting() -> None:
 
     drive(at_once)
     assert sum(keys > 0 for keys in waiting) >= 2
+
+
+def test_keys_before_the_last_are_not_painted_one_by_one_and_the_last_is() -> None:
+    app = Terminal(WIDE)
+
+    async def at_once(pilot: Pilot[int]) -> None:
+        await planned(pilot)
+        for _ in range(2):
+            frames = app.frames
+            burst(pilot, "31" * 20)
+            await pilot.pause(0.1)
+            assert frames < app.frames < frames + 40
+            assert app.cells == by_textual(app.screen)
+
+    with_own(app, WIDE, at_once)
+
+
+class Slow:
+    """An app that takes one key after the other. Mutable: those that wait in it."""
+
+    def __init__(self) -> None:
+        self.waiting: list[str] = []
+
+    @property
+    def message_queue_size(self) -> int:
+        return len(self.waiting)
+
+    async def _post_message(self, key: Key) -> bool:
+        self.waiting.append(key.key)
+        return True
+
+
+def a_driver(app: Slow) -> TerminalDriver:
+    driver: Any = TerminalDriver.__new__(TerminalDriver)
+    driver._app, driver._loop, driver._posting = app, asyncio.get_running_loop(), []
+    driver.exit_event = threading.Event()
+    return driver
+
+
+def keys(count: int) -> list[Key]:
+    return [Key(f"{number}", None) for number in range(count)]
+
+
+def test_few_keys_wait_in_the_app_and_none_is_lost_or_overtaken() -> None:
+    async def hundreds() -> None:
+        app, came, most = Slow(), [], 0
+        driver, sent = a_driver(app), keys(100)
+        handing = asyncio.create_task(asyncio.to_thread(lambda: [*map(driver.send_message, sent)]))
+        while len(came) < len(sent) and not (handing.done() and not app.waiting):
+            await asyncio.sleep(0)
+            most = max(most, app.message_queue_size)
+            if app.waiting:
+                came.append(app.waiting.pop(0))
+        await handing
+        assert came == [key.key for key in sent] and most <= MOST_WAITING
+
+    asyncio.run(hundreds())
+
+
+def test_what_waits_in_the_terminal_holds_up_no_exit() -> None:
+    async def leaving() -> None:
+        app = Slow()
+        driver = a_driver(app)
+        handing = asyncio.create_task(asyncio.to_thread(lambda: [*map(driver.send_message, keys(100))]))
+        while app.message_queue_size < MOST_WAITING and not handing.done():
+            await asyncio.sleep(0)
+        driver.exit_event.set()
+        await handing
+
+    asyncio.run(leaving())
 
 
 def test_turning_pages_back_makes_no_page_anew() -> None:

@@ -24,15 +24,18 @@ Cells = list[list[tuple[str, str]]]
 
 
 class Terminal(EksdocApp):
-    """Mutable: each cell that was painted, with its colours, and how many were painted since one looked."""
+    """Mutable: each cell that was painted, with its colours, and how many were painted since one looked; and how often
+    something was."""
 
     def __init__(self, size: tuple[int, int]) -> None:
         super().__init__(a_demo())
         self.cells: Cells = [[(" ", "")] * size[0] for _ in range(size[1])]
         self.painted = 0
+        self.frames = 0
 
     def _display(self, screen: Screen[Any], renderable: Any) -> None:
         if renderable is not None and screen is self.screen:
+            self.frames += 1
             row = column = 0
             colours = ""
             for y, x, sgr, line, sign in _PART.findall(renderable.render_segments(self.console)):
@@ -113,3 +116,25 @@ def test_a_key_paints_the_rows_that_differ_and_a_page_of_the_screens_is_painted_
         assert (rows - 4) * columns < await painted("2") < 1.2 * rows * columns
 
     with_own(app, WIDE, work)
+
+
+def test_the_text_beside_a_row_is_painted_with_the_row_and_nothing_is_laid_out() -> None:
+    app = Terminal(WIDE)
+    layouts: list[object] = []
+
+    async def work(pilot: Pilot[int]) -> None:
+        await planned(pilot)
+        await pilot.press("3")
+        await planned(pilot)
+        screen = app.screen
+        screen.screen_layout_refresh_signal.subscribe(screen, layouts.append)
+        for key in "jkj":
+            before = app.frames
+            await pilot.press(key)
+            await pilot.pause(0.2)
+            assert app.frames == before + 1
+            assert app.cells == by_textual(screen)
+        screen.screen_layout_refresh_signal.unsubscribe(screen)
+
+    with_own(app, WIDE, work)
+    assert not layouts

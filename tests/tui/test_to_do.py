@@ -11,6 +11,7 @@ from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.render.drain.findings import assumed_fixed, causes_of, in_the_way
 from kubectl_eksdoc.render.drain.plan import DrainView
+from kubectl_eksdoc.tui import details
 from kubectl_eksdoc.tui.model import SOONEST_S
 from kubectl_eksdoc.tui.run import confirm
 from kubectl_eksdoc.tui.run.state import PreparedRun, RunKind
@@ -42,6 +43,12 @@ def test_each_cause_is_one_row_in_words_with_what_its_fix_frees_since_when_and_h
     assert [row.key for row in rows][: len(CODES)] == list(CODES), "in the order in which fixing them frees nodes"
     assert all(row.code for row in rows if row.cause is not None)
     assert not any(row.code for row in rows if row.cause is None), "what only warns cannot be taken for fixed"
+
+
+def test_of_many_nodes_that_are_held_up_some_are_named() -> None:
+    group = replace(budgets.groups_of(VIEW)[0], nodes=tuple(f"node-{number}" for number in range(500)))
+    told = [line for line in details.of_group(group) if isinstance(line, str) and line.startswith("holds up")]
+    assert [line.endswith(" and 460 more") for line in told] == [True]
 
 
 @pytest.mark.parametrize("code", CODES)

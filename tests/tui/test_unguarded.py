@@ -57,7 +57,7 @@ def test_what_is_guarded_is_not_among_them() -> None:
 
 
 def test_a_budget_is_begun_only_where_it_guards_this_workload_alone() -> None:
-    begun = unguarded.starters(FOUND, VIEW)
+    begun = unguarded.starters(VIEW)
     assert begun and all(each.replicas > 1 and each.selector.matches(each.template_labels) for each in begun)
     first = begun[0]
     twin = replace(first, name="twin", uid="twin")
@@ -66,12 +66,12 @@ def test_a_budget_is_begun_only_where_it_guards_this_workload_alone() -> None:
         tuple(replace(each, selector=NOTHING) if each.uid == first.uid else each for each in BARE.workloads),
     ):
         view = view_of(replace(BARE, workloads=changed))
-        assert first.key not in {each.key for each in unguarded.starters(unguarded.unguarded(view), view)}
+        assert first.key not in {each.key for each in unguarded.starters(view)}
 
 
 def test_budgets_that_could_not_be_read_are_not_called_absent() -> None:
     view = view_of(without(DEMO, kinds.BUDGETS))
-    told = unguarded.about(unguarded.unguarded(view), view)
+    told = unguarded.about(view)
     assert told[0][0].startswith("? Budgets could not be read")
 
 

@@ -145,8 +145,8 @@ def of_budget(budget: Budget, view: DrainView) -> tuple[Group, ...]:
     """The blockers that are about it, or about pods that it counts together with other budgets."""
     counts = {
         (row.pod.namespace, name)
-        for row in view.left
-        if _SEVERAL in row.codes and budget.namespace == row.pod.namespace and budget.selector.matches(row.pod.labels)
+        for row in view.left_for(_SEVERAL)
+        if budget.namespace == row.pod.namespace and budget.selector.matches(row.pod.labels)
         for name in (row.pod.name, view.app(row.pod).partition("/")[2])
     }
 

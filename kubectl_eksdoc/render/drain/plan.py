@@ -142,7 +142,7 @@ class DrainView(CachedProperties):
         subject = finding.subject
         if subject.kind == "Node":
             return (subject.name,)
-        rows = self._left_by_code.get(finding.code.name, ())
+        rows = self.left_for(finding.code.name)
         if subject.kind == "Pod":
             pods = {r.node for r in rows if (r.pod.namespace, r.pod.name) == (subject.namespace, subject.name)}
             return tuple(sorted(pods))
@@ -152,6 +152,10 @@ class DrainView(CachedProperties):
             return tuple(sorted({r.node for r in found}))
         name = f"{subject.kind}/{subject.name}"
         return tuple(sorted({r.node for r in rows if r.pod.namespace == subject.namespace and self.app(r.pod) == name}))
+
+    def left_for(self, code: str) -> Sequence[NotEvictedPod]:
+        """The pods on targets that are not evicted for that reason, among others."""
+        return self._left_by_code.get(code, ())
 
     def app(self, pod: Pod) -> str:
         """``Deployment/web``: the outermost known owner of `pod`, "" for a bare pod."""

@@ -23,7 +23,7 @@ from kubectl_eksdoc.tui.run.state import RunKind, RunState, ScreenRunController,
 from kubectl_eksdoc.tui.sheets.pods import Cells, Line, Sheet, of_rows, text_sheet
 from kubectl_eksdoc.tui.widgets.foot import look_of
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
-from kubectl_eksdoc.tui.widgets.panel import Answered, Prose, Titled, ask
+from kubectl_eksdoc.tui.widgets.panel import Answered, FramedLineView, Prose, ask
 
 # [5] The runs of this cluster, where none is under way here: to go on with, to give back, or to watch.
 
@@ -309,7 +309,7 @@ class LivePage(RunPage):
             ("run-tail", "[6] Log"),
         ):
             for each in self.query(f"#{name}"):  # none while it is being closed
-                assert isinstance(each, Titled), name
+                assert isinstance(each, FramedLineView), name
                 each.entitle(self.said(title))
 
     def show(self, state: RunState) -> None:
@@ -372,7 +372,7 @@ class LogPage(RunPage):
         yield Prose(id="run-summary")
 
     def on_mount(self) -> None:
-        self.query_one("#run-summary", Titled).entitle(self.said("Summary"))
+        self.query_one("#run-summary", FramedLineView).entitle(self.said("Summary"))
 
     def show(self, state: RunState) -> None:
         table = self.table

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, PodVerdict
@@ -70,6 +70,11 @@ def sheet(view: DrainView, full: bool) -> Sheet:
     rows = [(headroom.budget.key, _cells(headroom, full)) for headroom in budget_order(view, full=True)]
     nothing = NOTHING if view.cluster.read_of(kinds.BUDGETS).known else f"{UNREAD} ! says why."
     return of_rows(columns, rows, nothing, fill=len(columns) - 1)
+
+
+@once_a_view
+def headrooms(view: DrainView) -> Mapping[str, Headroom]:
+    return {each.budget.key: each for each in view.budgets}
 
 
 def bar(budget: Budget) -> str:
@@ -218,12 +223,13 @@ def _means(each: Unguarded) -> Cell:
     return Cell("· one at a time, by this plan", Tone.FAINT)
 
 
-def starters(found: tuple[Unguarded, ...], view: DrainView) -> tuple[Workload, ...]:
+@once_a_view
+def starters(view: DrainView) -> tuple[Workload, ...]:
     """Those of 2 and more replicas that a budget of their own selector would guard, and nothing else."""
     tops = [each for each in view.cluster.workloads if each.owner is None]
     return tuple(
         each.workload
-        for each in found
+        for each in unguarded(view)
         if each.workload is not None
         and each.workload.kind in SCALED_BY_HAND
         and each.replicas > 1
@@ -238,8 +244,9 @@ def _also(workload: Workload, other: Workload) -> bool:
     return near and workload.selector.matches(other.template_labels)
 
 
-def about(found: tuple[Unguarded, ...], view: DrainView) -> list[Line]:
+def about(view: DrainView) -> list[Line]:
     """Why it matters that there is no budget, and what helps."""
+    found = unguarded(view)
     if not view.cluster.read_of(kinds.BUDGETS).known:
         return [(UNREAD, Tone.UNKNOWN), "! says why."]
     if view.cluster.budgets:
@@ -247,7 +254,7 @@ def about(found: tuple[Unguarded, ...], view: DrainView) -> list[Line]:
     else:
         lines = [("! There is no PodDisruptionBudget in this cluster.", Tone.WARN)]
     lines.append("The API refuses none of these evictions: all replicas on marked nodes may go at the same moment.")
-    count = len(starters(found, view))
+    count = len(starters(view))
     if count:
         lines.append(f"y    copies a budget for each of the {counted(count, 'workload')} with 2 replicas and more")
     lines.append("{ }  fewer nodes at once, and so fewer replicas")

@@ -38,14 +38,16 @@ def padded(text: str, room: int) -> str:
 
 def wrapped(text: str, room: int) -> list[str]:
     """Lines of at most `room` columns, broken at spaces; a word that is too long is broken."""
-    lines, line = [], ""
+    lines, line, wide = [], "", 0
     for word in text.split(" "):
-        if line and cells(line) + 1 + cells(word) > room:
+        size = cells(word)
+        if line and wide + 1 + size > room:
             lines.append(line)
             line = ""
-        line = f"{line} {word}" if line else word
-        if cells(line) > room:
+        line, wide = (f"{line} {word}", wide + 1 + size) if line else (word, size)
+        if wide > room:
             *full, line = chop_cells(line, room)
+            wide = cells(line)
             lines += full
     return [*lines, line]
 
@@ -204,10 +206,11 @@ _FIRST = (PodVerdict.BLOCKED, PodVerdict.UNKNOWN, PodVerdict.HELD, PodVerdict.ST
 
 @frozen
 class Listed:
-    """A page of pods: what stands above them, and the rows by the uids of the pods; the last cell says why."""
+    """A page of pods: what stands above them, and the rows and the pods by uid; the last cell says why."""
 
     title: str
     sheet: Sheet
+    pods: Mapping[str, Pod]
     verdict: int = len(OF_NODE) - 2  # the column that says what becomes of the pod
 
 
@@ -240,7 +243,7 @@ def of_node(name: str, cluster: Cluster, view: DrainView | None, marked: bool) -
         rows.append((pod.uid, cells))
     known = "" if any(node.name == name for node in cluster.nodes) else "It is not there any more. "
     sheet = of_rows(OF_NODE, rows, f"{known}{facts.no_pods}", fill=len(OF_NODE) - 1)
-    return Listed(_title(name, len(pods), len(going), view, marked), sheet)
+    return Listed(_title(name, len(pods), len(going), view, marked), sheet, {pod.uid: pod for pod in pods})
 
 
 def of_budget(key: str, cluster: Cluster, view: DrainView | None) -> Listed:
@@ -248,7 +251,7 @@ def of_budget(key: str, cluster: Cluster, view: DrainView | None) -> Listed:
     facts = _Facts(cluster)
     budget = next((each for each in cluster.budgets if each.key == key), None)
     if budget is None:
-        return Listed(key, of_rows(OF_BUDGET, [], "It is not there any more."))
+        return Listed(key, of_rows(OF_BUDGET, [], "It is not there any more."), {})
     pods = [pod for pod in cluster.pods if pod.namespace == budget.namespace and budget.selector.matches(pod.labels)]
     going, left = _in_plan(view, pods)
     pods.sort(key=lambda pod: (going[pod.uid].position if pod.uid in going else 1 << 30, pod.uid not in left, pod.key))
@@ -263,7 +266,7 @@ def of_budget(key: str, cluster: Cluster, view: DrainView | None) -> Listed:
         )
     title = f"{key} · {budget.rule} · {counted(len(pods), 'pod')}, {len(going)} to evict"
     sheet = of_rows(OF_BUDGET, rows, facts.no_pods, fill=len(OF_BUDGET) - 1)
-    return Listed(title, sheet, verdict=len(OF_BUDGET) - 2)
+    return Listed(title, sheet, {pod.uid: pod for pod in pods}, verdict=len(OF_BUDGET) - 2)
 
 
 def _in_plan(view: DrainView | None, pods: list[Pod]) -> tuple[dict[str, Eviction], dict[str, NotEvictedPod]]:

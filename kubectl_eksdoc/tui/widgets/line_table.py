@@ -5,7 +5,7 @@ Textual's DataTable measures every cell, so this is drawn by the line API: a row
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from rich.cells import cell_len, set_cell_size
@@ -14,15 +14,14 @@ from rich.style import Style
 from textual import events
 from textual.geometry import Region, Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
 from kubectl_eksdoc.render.text import Cell, Look, Tone, shown
 from kubectl_eksdoc.tui.sheets.pods import EMPTY, Sheet, text_of, wrapped
 from kubectl_eksdoc.tui.widgets.foot import look_of
-from kubectl_eksdoc.tui.widgets.paint import FramedLines, thumb
-from kubectl_eksdoc.tui.widgets.panel import GAP, ColumnLayout, Titled, laid, laid_wide, where_it_differs
+from kubectl_eksdoc.tui.widgets.paint import thumb
+from kubectl_eksdoc.tui.widgets.panel import GAP, ColumnLayout, FramedLineView, laid, laid_wide
 
 _MARK = 2
 _STEP = 8
@@ -44,7 +43,7 @@ _BOLD = frozenset({"bad", "title", "head"})
 _COLOURED = frozenset({"good", "warn", "bad", "unknown"})
 
 
-class LineTable(ScrollView, Titled, can_focus=True):
+class LineTable(FramedLineView, can_focus=True):
     """The cursor stays on its key when the rows change. `wide`: every column in full; what does not fit is seen by
     going sideways, and the first column stays."""
 
@@ -78,7 +77,6 @@ class LineTable(ScrollView, Titled, can_focus=True):
 
     def __init__(self, *, marks: bool = False, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        self._styles_cache = FramedLines()
         self.sheet = EMPTY
         self.marked: Collection[str] = frozenset()
         self.wide = False
@@ -88,9 +86,6 @@ class LineTable(ScrollView, Titled, can_focus=True):
         self._look: Look | None = None
         self._window = (0, 0)  # while it is drawn: its width, and the first row that is seen
         self._laid: ColumnLayout | None = None
-        self._styled: object = None  # what these and the rows were made for
-        self._styles: dict[str, Style] = {}
-        self._drawn: dict[tuple[int, int], Strip] = {}  # by place and width: what of the rows need not be made anew
 
     @property
     def key(self) -> str | None:
@@ -129,15 +124,18 @@ class LineTable(ScrollView, Titled, can_focus=True):
             where = {key: place for place, key in enumerate(sheet.keys)}
             self._cursor = where.get(was or "", min(at, max(len(sheet.keys) - 1, 0)))
         self._laid = None
-        self.virtual_size = Size(self._seen.width, len(sheet.keys) + 1)
+        self._resize(self._seen.width, len(sheet.keys) + 1)
         if not same:
             self._follow()
         if as_many and before:
-            self._refresh_what_differs(before)
+            top, end = int(self.scroll_offset.y), len(sheet.keys)
+            places = range(top, min(top + self._seen.height, end))
+            lines = ((0, _HEAD), *((place - top + 1, place) for place in places))
+            self._refresh_what_differs(before, self._seen.width, lines)
         else:
             self.refresh()
-        if self.key is not None and self.key != was:
-            self.post_message(self.Moved(self, self.key))
+        if self.key != was:
+            self._tell()
 
     def go_to(self, key: str) -> None:
         """Nothing happens where there is no such row."""
@@ -184,18 +182,8 @@ class LineTable(ScrollView, Titled, can_focus=True):
     def on_resize(self) -> None:
         if any(width != self._seen.width for _, width in self._drawn):
             self._drawn.clear()
-        self.virtual_size = Size(self._seen.width, len(self.sheet.keys) + 1)
+        self._resize(self._seen.width, len(self.sheet.keys) + 1)
         self._follow()
-
-    def notify_style_update(self) -> None:
-        """Mostly only the frame looks otherwise than it did."""
-        super().notify_style_update()
-        app = self.app
-        styled = app.theme, app.has_class("-plain"), self.rich_style, self.has_class("-old")
-        if styled != self._styled:
-            self._styled = styled
-            self._styles.clear()
-            self._drawn.clear()
 
     def watch_has_focus(self, has_focus: bool) -> None:
         """The row of the cursor looks otherwise."""
@@ -217,8 +205,12 @@ class LineTable(ScrollView, Titled, can_focus=True):
         self._refresh_row(before)
         self._refresh_row(self._cursor)
         self._follow()
+        self._tell()
+
+    def _tell(self) -> None:
+        """To the screen itself: what it shows of the row is painted together with the row."""
         if self.key is not None:
-            self.post_message(self.Moved(self, self.key))
+            self.screen.post_message(self.Moved(self, self.key))
 
     def _follow(self) -> None:
         """The cursor is seen."""
@@ -233,15 +225,6 @@ class LineTable(ScrollView, Titled, can_focus=True):
         y = place - int(self.scroll_offset.y) + 1
         if 0 < y < self._seen.height:
             self.refresh(Region(0, y, self._seen.width, 1))
-
-    def _refresh_what_differs(self, before: Mapping[tuple[int, int], Strip]) -> None:
-        """Of as many rows as `before`: mostly one or two of them change, and few bytes travel far faster."""
-        top, width = int(self.scroll_offset.y), self._seen.width
-        places = range(top, min(top + self._seen.height, len(self.sheet.keys)))
-        for y, place in ((0, _HEAD), *((place - top + 1, place) for place in places)):
-            start, end = where_it_differs(before.get((place, width)), self._drawn_at(place, width))
-            if start < end:
-                self.refresh(Region(start, y, end - start, 1))
 
     # Drawing
 

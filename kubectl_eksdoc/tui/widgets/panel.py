@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from rich.style import Style
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -24,15 +24,23 @@ from kubectl_eksdoc.errors import EksdocError, Forbidden, as_bug
 from kubectl_eksdoc.render.text import Tone, fitted, shown
 from kubectl_eksdoc.tui.sheets.pods import Line, Sheet, cells, wrapped
 from kubectl_eksdoc.tui.widgets.foot import look_of
+from kubectl_eksdoc.tui.widgets.paint import FramedLines
 
-# Titles of a frame that draw it anew only when they change: Textual does so whenever they are given.
+# What all framed parts have that are drawn line by line.
 
 
-class Titled(Widget):
-    """Mutable: the titles as they were given last, as markup."""
+class FramedLineView(ScrollView):
+    """Mutable: the titles of the frame as they were given last, as markup; and the lines as they were drawn last."""
 
     _title = ""
     _subtitle = ""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._styles_cache = FramedLines()
+        self._styled: object = None  # what these and the lines were made for
+        self._styles: dict[object, Style] = {}
+        self._drawn: dict[tuple[int, int], Strip] = {}  # by place and width: what of the lines need not be made anew
 
     def entitle(self, title: str) -> None:
         if title != self._title:
@@ -42,13 +50,45 @@ class Titled(Widget):
         if subtitle != self._subtitle:
             self._subtitle = self.border_subtitle = subtitle
 
+    def notify_style_update(self) -> None:
+        """Mostly only the frame looks otherwise than it did."""
+        super().notify_style_update()
+        app = self.app
+        styled = app.theme, app.has_class("-plain"), self.rich_style, self.has_class("-old")
+        if styled != self._styled:
+            self._styled = styled
+            self._styles.clear()
+            self._drawn.clear()
+
+    def _resize(self, width: int, height: int) -> None:
+        """So large is all of it. Textual would lay out the whole screen; only the scroll bar follows."""
+        size, before = Size(width, height), self.virtual_size
+        if size != before:
+            self.set_reactive(FramedLineView.virtual_size, size)
+            self._scroll_update(size)
+        if width != before.width:
+            self.refresh()
+
+    def _drawn_at(self, place: int, width: int) -> Strip:
+        """The line of that place, made once."""
+        raise NotImplementedError
+
+    def _refresh_what_differs(
+        self, before: Mapping[tuple[int, int], Strip], width: int, lines: Iterable[tuple[int, int]]
+    ) -> None:
+        """Of `lines` (where each is seen, and its place) that were `before`: mostly little of them changes, and few
+        bytes travel far faster."""
+        ends = ((y, *where_it_differs(before.get((at, width)), self._drawn_at(at, width))) for y, at in lines)
+        if regions := [Region(start, y, end - start, 1) for y, start, end in ends if start < end]:
+            self.refresh(*regions)
+
 
 _LABEL = re.compile(r" *\S+(?: \S+)* {2,}|[✗✓!?·»] | +")
 """What stands before the words of a line, as in ``Will not  delete nodes`` and ``✓ all is well``: they are wrapped
 behind it."""
 
 
-class Prose(ScrollView, Titled, can_focus=True):
+class Prose(FramedLineView, can_focus=True):
     """Lines of text, as many as there are; long ones are wrapped. Drawn line by line, as tables are: of a long text
     only what is seen. Mutable."""
 
@@ -61,24 +101,27 @@ class Prose(ScrollView, Titled, can_focus=True):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._shown: list[Line] | None = None
+        self._shown: list[Line] = []
         self._wrapped: dict[int, list[tuple[str, Tone | None]]] = {}
 
     def show(self, lines: list[Line]) -> None:
         """From its begin, unless it is there already."""
         if lines == self._shown:
             return
+        before, self._drawn = self._drawn, {}
         self._shown = lines
         self._wrapped.clear()
         self._fit()
-        self.refresh(layout=self.styles.auto_dimensions)
+        if self.styles.auto_dimensions:
+            self.refresh(layout=True)
         self.scroll_home(animate=False, immediate=True)
+        self._refresh_what_differs(before, self.virtual_size.width, ((y, y) for y in range(self.content_region.height)))
 
     def lines(self, width: int) -> list[tuple[str, Tone | None]]:
         """In as many columns."""
         if width not in self._wrapped:
             look = look_of(self)
-            told = ((each, None) if isinstance(each, str) else each for each in self._shown or ())
+            told = ((each, None) if isinstance(each, str) else each for each in self._shown)
             self._wrapped[width] = [
                 (part, tone)
                 for words, tone in told
@@ -93,23 +136,29 @@ class Prose(ScrollView, Titled, can_focus=True):
     def _fit(self) -> None:
         """To all columns, unless the rows are more than there is room for: then one scrolls."""
         room = self.content_region
-        fits = len(self.lines(room.width)) <= room.height
+        fits = len(self._shown) <= room.height and len(self.lines(room.width)) <= room.height
         width = room.width - (0 if fits else self.styles.scrollbar_size_vertical)
-        self.virtual_size = Size(width, len(self.lines(width)))
+        self._resize(width, len(self.lines(width)))
 
     def on_resize(self) -> None:
         self._fit()
 
     def render_line(self, y: int) -> Strip:
-        width, base = self.virtual_size.width, self.rich_style
-        lines = self.lines(width)
-        place = y + int(self.scroll_offset.y)
-        text, tone = lines[place] if place < len(lines) else ("", None)
-        return Strip([Segment(text, base + self._style(tone))]).adjust_cell_length(width, base)
+        return self._drawn_at(y + int(self.scroll_offset.y), self.virtual_size.width)
+
+    def _drawn_at(self, place: int, width: int) -> Strip:
+        if (place, width) not in self._drawn:
+            lines = self.lines(width)
+            text, tone = lines[place] if place < len(lines) else ("", None)
+            drawn = Strip([Segment(text, self._style(tone))])
+            self._drawn[place, width] = drawn.adjust_cell_length(width, self._style(None))
+        return self._drawn[place, width]
 
     def _style(self, tone: Tone | None) -> Style:
-        colour = self.app.theme_variables.get(f"st-{tone.name.lower()}") if tone is not None else None
-        return Style(bold=tone is Tone.TITLE or None, color=colour)
+        if tone not in self._styles:
+            colour = self.app.theme_variables.get(f"st-{tone.name.lower()}") if tone is not None else None
+            self._styles[tone] = self.rich_style + Style(bold=tone is Tone.TITLE or None, color=colour)
+        return self._styles[tone]
 
 
 @dataclass
@@ -143,6 +192,8 @@ def ask(screen: Widget, name: str, question: Callable[[], object]) -> None:
 
 def hanging(line: str, room: int) -> list[str]:
     """Of at most `room` columns each, all but the first under the words of the first."""
+    if cells(line) <= room:
+        return [line]
     match = _LABEL.match(line)
     label = match.group() if match is not None and cells(match.group()) <= room // 2 else ""
     wide = cells(label)
