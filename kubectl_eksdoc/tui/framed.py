@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
-from typing import IO, Any, ClassVar, cast
+from typing import IO, Any, ClassVar, NamedTuple, cast
 
 from textual.app import App
 from textual.css.styles import RulesMap
@@ -27,6 +27,7 @@ from textual.theme import Theme
 from textual.widgets import Input, Static
 
 from kubectl_eksdoc.render.text import Look, shown
+from kubectl_eksdoc.tui.widgets.paint import PaintedScreen
 
 # The terminal that the screens are in, which may go away under them: Textual by itself would wait for it for ever, and
 # a run would go on that nobody sees.
@@ -196,6 +197,14 @@ PAINT_S = 0.05
 """So long keys are handled before what they did is painted: the next one waits for it."""
 
 
+class LastKey(NamedTuple):
+    """The `number`-th key, pressed at `at_s` of the events' own clock, `after_s` behind the one before."""
+
+    number: int = 0
+    at_s: float = 0.0
+    after_s: float = 0.0
+
+
 _NO_COLOUR = (NoColor(),)  # one: lines that went through it are kept by it
 
 
@@ -224,6 +233,7 @@ class FramedApp(App[int]):
         self.is_leaving = False  # widgets go one by one then
         self._plain = plain
         self._painted = 0.0
+        self.last_key = LastKey()
         for theme in (DARK_THEME, LIGHT_THEME):
             self.register_theme(theme)
         if light:
@@ -251,7 +261,10 @@ class FramedApp(App[int]):
     async def on_event(self, event: Event) -> None:
         """Keys that come faster than they are handled are handled one after the other; the screen is painted in
         between, so that one sees where one is."""
-        if not (isinstance(event, Key) and await self._edits(event)):
+        if isinstance(event, Key) and not event.is_forwarded:
+            number, at_s, _ = self.last_key
+            self.last_key = LastKey(number + 1, event.time, event.time - at_s)
+        if not (isinstance(event, Key) and await self._acts(event)):
             await super().on_event(event)
         if not self.message_queue_size:
             self._painted = monotonic()  # it is, as soon as there is nothing else to do
@@ -259,13 +272,19 @@ class FramedApp(App[int]):
             await self._waits_for(self.screen.call_after_refresh)
             self._painted = monotonic()
 
-    async def _edits(self, key: Key) -> bool:
-        """In a line that is typed, backspace and enter wait for the letters before them, and the next letter for them.
-        Textual by itself does what such a key is bound to only behind all that is waiting."""
+    async def _acts(self, key: Key) -> bool:
+        """Whether the key did what it is bound to, before the next key is taken. Textual by itself sends a key through
+        the widgets around the focus first: the next key may follow it to a screen that the first one closes, and is
+        lost there. In a line that is typed, letters go that way, and backspace and enter wait for those before them."""
         field = self.focused
-        if key.is_forwarded or key.is_printable or not isinstance(field, Input):
+        if key.is_forwarded or not self.app_focus:
             return False
-        await self._waits_for(field.call_later)
+        if isinstance(field, Input):
+            if key.is_printable:
+                return False
+            await self._waits_for(field.call_later)
+        elif isinstance(self.screen, PaintedScreen) and self.screen.takes(key.key):
+            return True
         return await self._check_bindings(key.key, priority=True) or await self._check_bindings(key.key)
 
     async def _waits_for(self, call: Callable[[Callable[[], None]], object]) -> None:
