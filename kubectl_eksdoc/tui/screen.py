@@ -38,6 +38,9 @@ OPENS: dict[str, tuple[ScreenPage, bool]] = {
 """Where enter leads, by the table; and whether the page is about the row."""
 
 
+_ROOMY_MENU = 75
+"""Columns in which all that can follow m has room in full words."""
+
 _OF_THE_ROW = frozenset({"mark", "allow"})
 """Actions that do something on some rows only."""
 
@@ -111,9 +114,9 @@ class PlanScreen(LearningScreen):
         """The key behind it says which."""
         self._marking = True
         key = self.keymap.of("mark-more")
-        groups = (Hint(each, does, (f"mark_by('{each}')",)) for each, does in edits.MENU)
-        hints = (Hint(key.shown, key.words), *groups)
-        self._foot_bar.show(hints)
+        in_brief = self.size.width < _ROOMY_MENU
+        groups = [Hint(each, brief if in_brief else does, (f"mark_by('{each}')",)) for each, does, brief in edits.MENU]
+        self._foot_bar.show(groups if in_brief else [Hint(key.shown, key.words), *groups])
 
     def action_mark_by(self, key: str) -> None:
         """A click on one of them."""

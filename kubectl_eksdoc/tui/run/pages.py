@@ -106,7 +106,7 @@ def sheet(runs: Sequence[RunSummary], now: datetime) -> Sheet:
         Column("BEGUN", right=True, drop=2),
         Column("PHASE"),
         Column("UPDATED", right=True),
-        Column("LED BY", drop=1, middle=True),
+        Column("LEADER", drop=1, middle=True),
         Column("SAID", floor=20),
     )
     return of_rows(columns, [(run.run, _cells(run, now)) for run in runs], NONE, fill=5)
