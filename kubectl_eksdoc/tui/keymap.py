@@ -71,7 +71,7 @@ class KeyBinding:
         """Where it does something if it does nothing on `page`, in a clause; "" if it does."""
         if not self.pages or page in self.pages:
             return ""
-        return f"{self.words.split(' (')[0]}: on {joined([f'[{each.value}]' for each in self.pages])} only"
+        return f"on {joined([f'[{each.value}]' for each in self.pages])} only ({self.words.split(' (')[0]})"
 
     @property
     def is_at_foot(self) -> bool:

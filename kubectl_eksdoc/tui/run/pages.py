@@ -116,7 +116,7 @@ def _cells(run: RunSummary, now: datetime) -> Cells:
     begun = f"{age(between(run.begun, now))} ago" if run.begun is not None else "?"
     phase = Cell(run.phase, Tone.WARN if run.unfinished else Tone.GOOD)
     updated = f"{age(between(run.updated, now))} ago" if run.updated is not None else "?"
-    return [run.run, begun, phase, updated, run.leader.split("/")[0] or "nobody", run.said]
+    return [run.run, begun, phase, updated, run.leader.split("/")[0] or "none", run.said]
 
 
 # [a] What can be done with a run that is under way: nothing of it happens by Enter.
@@ -136,7 +136,7 @@ _LOOK_S = 0.5
 ALONE_S = 0.4
 """Keys that choose stand alone for this long on both sides, and behind the first paint of the menu: a text that was
 meant for another window is faster than that."""
-_NOT_ALONE = "other keys were pressed together with it, or before the menu was shown: nothing was done, press it again"
+_NOT_ALONE = "nothing was done: other keys were pressed with this one, or the menu was not shown yet; press it again"
 
 _GOES_ON = "The run continues. What next?"
 _TITLES = {

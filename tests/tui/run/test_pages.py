@@ -305,6 +305,13 @@ def test_replacements_without_a_node_are_named() -> None:
     assert "shop/web-new has no node yet: 0/6 nodes are available" in told and "the scheduler has not said why" in told
 
 
+def test_a_run_that_evicts_no_pod_counts_none() -> None:
+    live = ScriptedLive()
+    live.aims = tuple(replace(aim, pods=()) for aim in live.aims)
+    parts = [part.text for part in sheets.line(RunState(live))]
+    assert "no pod to evict" in parts and not any("%" in part or "0 of 0" in part for part in parts)
+
+
 def test_the_tightest_budget_comes_first_and_before_it_the_one_that_is_waited_for() -> None:
     state = at(20)
     assert state.standing is not None

@@ -198,7 +198,7 @@ def test_the_log_is_filtered_followed_and_left_again() -> None:
         await show.press("5")
         assert screen(show).page is ScreenPage.RUN
         await show.press("f", "slash")
-        assert "f: follow what is new: on [6] only" in show.told
+        assert "f: on [6] only (follow what is new)" in show.told
         await show.press("6", "escape")
         assert screen(show).page is ScreenPage.RUN and live.wishes == []
 
