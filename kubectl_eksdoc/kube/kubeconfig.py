@@ -420,7 +420,7 @@ def _closest_first(name: str, known: Iterable[str]) -> list[str]:
 _SHOWN = 10
 _HOW_TO_GET_ONE = (
     "Get one with: aws eks update-kubeconfig --name CLUSTER --region REGION. "
-    "Or try it on the built-in cluster: kubectl eksdoc check --demo"
+    "Commands that only read take --demo (the built-in cluster), and so does the interactive UI: kubectl eksdoc --demo"
 )
 
 

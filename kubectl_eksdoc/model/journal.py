@@ -243,6 +243,20 @@ class HeldLock:
         """Whether somebody leads as far as can be told."""
         return bool(self.holder) and not self.over
 
+    def leads(self, run: RunSummary) -> bool:
+        """The lock is of one run at a time: who leads another one than its holder leads nothing."""
+        return self.led and self.holder == run.leader
+
+
+INTERRUPTED = "interrupted"
+
+
+def phase_by(run: RunSummary, held: HeldLock | None) -> str:
+    """The phase that its leader told last, or that the leader is gone: then it does not continue by itself. `held`:
+    None where the lock must not be read."""
+    gone = run.phase != RunPhase.ENDED.value and held is not None and not held.leads(run)
+    return INTERRUPTED if gone else run.phase
+
 
 # What a run of this tool has noted on a node that it changed, as whoever meets that node must know it.
 #

@@ -146,13 +146,14 @@ EDITS: Mapping[str, Callable[[Model, CursorPlace, int], Edited]] = {
 
 
 MENU = (
-    ("o", "older kubelet"),
-    ("a", "older AMI"),
-    ("g", "group"),
-    ("f", "shown"),
-    ("i", "invert"),
-    ("n", "none"),
+    ("o", "older kubelet", "old kubelet"),
+    ("a", "older AMI", "AMI"),
+    ("g", "group", "group"),
+    ("f", "shown", "shown"),
+    ("i", "invert", "invert"),
+    ("n", "none", "none"),
 )
+"""Keys with what they mark, and that in brief."""
 
 Found = tuple[frozenset[str], str]
 

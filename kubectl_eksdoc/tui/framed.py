@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
-from typing import IO, Any, ClassVar, cast
+from typing import IO, Any, ClassVar, NamedTuple, cast
 
 from textual.app import App
 from textual.css.styles import RulesMap
@@ -29,6 +29,7 @@ from textual.theme import Theme
 from textual.widgets import Input, Static
 
 from kubectl_eksdoc.render.text import Look, shown
+from kubectl_eksdoc.tui.widgets.paint import PaintedScreen
 
 # The terminal that the screens are in, which may go away under them: Textual by itself would wait for it for ever, and
 # a run would go on that nobody sees.
@@ -216,6 +217,14 @@ MOST_WAITING = 8
 """So many keys wait in the app, all others in the terminal: to take over hundreds at once would hold up painting."""
 
 
+class LastKey(NamedTuple):
+    """The `number`-th key, pressed at `at_s` of the events' own clock, `after_s` behind the one before."""
+
+    number: int = 0
+    at_s: float = 0.0
+    after_s: float = 0.0
+
+
 _NO_COLOUR = (NoColor(),)  # one: lines that went through it are kept by it
 
 
@@ -245,6 +254,7 @@ class FramedApp(App[int]):
         self._plain = plain
         self._painted = 0.0
         self._holds = False
+        self.last_key = LastKey()
         for theme in (DARK_THEME, LIGHT_THEME):
             self.register_theme(theme)
         if light:
@@ -272,7 +282,10 @@ class FramedApp(App[int]):
     async def on_event(self, event: Event) -> None:
         """Keys that come faster than they are handled are handled one after the other; now and then the screen is
         painted in between, so that one sees where one is."""
-        if not (isinstance(event, Key) and await self._edits(event)):
+        if isinstance(event, Key) and not event.is_forwarded:
+            number, at_s, _ = self.last_key
+            self.last_key = LastKey(number + 1, event.time, event.time - at_s)
+        if not (isinstance(event, Key) and await self._acts(event)):
             await super().on_event(event)
         if isinstance(event, Key) and self.message_queue_size:
             await self._waits_for((self.focused or self.screen).call_later)
@@ -296,13 +309,19 @@ class FramedApp(App[int]):
             self.screen.check_idle()
         self._holds = on
 
-    async def _edits(self, key: Key) -> bool:
-        """In a line that is typed, backspace and enter wait for the letters before them, and the next letter for them.
-        Textual by itself does what such a key is bound to only behind all that is waiting."""
+    async def _acts(self, key: Key) -> bool:
+        """Whether the key did what it is bound to, before the next key is taken. Textual by itself sends a key through
+        the widgets around the focus first: the next key may follow it to a screen that the first one closes, and is
+        lost there. In a line that is typed, letters go that way, and backspace and enter wait for those before them."""
         field = self.focused
-        if key.is_forwarded or key.is_printable or not isinstance(field, Input):
+        if key.is_forwarded or not self.app_focus:
             return False
-        await self._waits_for(field.call_later)
+        if isinstance(field, Input):
+            if key.is_printable:
+                return False
+            await self._waits_for(field.call_later)
+        elif isinstance(self.screen, PaintedScreen) and self.screen.takes(key.key):
+            return True
         return await self._check_bindings(key.key, priority=True) or await self._check_bindings(key.key)
 
     async def _waits_for(self, call: Callable[[Callable[[], None]], object]) -> None:

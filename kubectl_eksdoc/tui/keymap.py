@@ -67,6 +67,12 @@ class KeyBinding:
     foot: int = 0
     given: Any = None
 
+    def elsewhere(self, page: ScreenPage) -> str:
+        """Where it does something if it does nothing on `page`, in a clause; "" if it does."""
+        if not self.pages or page in self.pages:
+            return ""
+        return f"on {joined([f'[{each.value}]' for each in self.pages])} only ({self.words.split(' (')[0]})"
+
     @property
     def is_at_foot(self) -> bool:
         """Alone, or together with others."""

@@ -204,9 +204,7 @@ def why_not(key: KeyBinding, page: ScreenPage) -> str:
     """One clause, "" where the key does what it says."""
     if key not in REPLAY_KEYS:
         return _OVER.get(key.action, _NOTHING)
-    if key.pages and page not in key.pages:
-        return f"{key.words} is a key of [{key.pages[0].value}]"
-    return ""
+    return key.elsewhere(page)
 
 
 def replay_foot(state: ReplayState, page: ScreenPage) -> tuple[Hint, ...]:

@@ -121,9 +121,8 @@ def why_not(key: KeyBinding, model: Model, page: ScreenPage) -> str:
     """One clause, "" where the key does what it says."""
     if key.action == "nothing":
         return "k9s kills with it, so here it does nothing, and nothing here deletes a pod"
-    if key.pages and page not in key.pages:
-        there = " and ".join(f"[{each.value}]" for each in key.pages)
-        return f"{key.words} is a key of {there}"
+    if elsewhere := key.elsewhere(page):
+        return elsewhere
     if model.facts is None and (
         key.part in (HelpPart.MARK, HelpPart.PLAN) or key.action in (*_NEED_PLAN, *_NEED_FACTS)
     ):

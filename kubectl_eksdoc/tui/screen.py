@@ -7,15 +7,14 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from textual import events, on
-from textual.widgets import Input
+from textual import on
 
 from kubectl_eksdoc.render.drain.plan import again
 from kubectl_eksdoc.render.text import Look, shown
 from kubectl_eksdoc.tui import edits, framed, keymap
 from kubectl_eksdoc.tui.framed import SCREENS_CSS
 from kubectl_eksdoc.tui.help import HelpScreen
-from kubectl_eksdoc.tui.keymap import TYPED_AFTER, Hint, KeyBinding, ScreenPage
+from kubectl_eksdoc.tui.keymap import Hint, KeyBinding, ScreenPage
 from kubectl_eksdoc.tui.knobs_screen import KnobsScreen
 from kubectl_eksdoc.tui.model import EditHistory, InspectPod, OtherContexts, ReadAnew, ShowRights, TableView
 from kubectl_eksdoc.tui.opening import Opening
@@ -39,6 +38,9 @@ OPENS: dict[str, tuple[ScreenPage, bool]] = {
 """Where enter leads, by the table; and whether the page is about the row."""
 
 
+_ROOMY_MENU = 75
+"""Columns in which all that can follow m has room in full words."""
+
 _OF_THE_ROW = frozenset({"mark", "allow"})
 """Actions that do something on some rows only."""
 
@@ -58,11 +60,6 @@ class PlanScreen(LearningScreen):
         self._range_from: str | None = None
 
     def action_do(self, name: str) -> None:
-        key = self.keymap.of(name)
-        if not (self._marking and key.action in TYPED_AFTER):  # those come at once: it is the key behind m
-            self._do(name)
-
-    def _do(self, name: str) -> None:
         """What the key of that id does; one that is not available says why."""
         key = self.keymap.of(name)
         if reason := self.refusal(key):
@@ -117,9 +114,9 @@ class PlanScreen(LearningScreen):
         """The key behind it says which."""
         self._marking = True
         key = self.keymap.of("mark-more")
-        groups = (Hint(each, does, (f"mark_by('{each}')",)) for each, does in edits.MENU)
-        hints = (Hint(key.shown, key.words), *groups)
-        self.app.call_later(self._foot_bar.show, hints)
+        in_brief = self.size.width < _ROOMY_MENU
+        groups = [Hint(each, brief if in_brief else does, (f"mark_by('{each}')",)) for each, does, brief in edits.MENU]
+        self._foot_bar.show(groups if in_brief else [Hint(key.shown, key.words), *groups])
 
     def action_mark_by(self, key: str) -> None:
         """A click on one of them."""
@@ -299,25 +296,22 @@ class PlanScreen(LearningScreen):
 
     # Which key follows m, and what is typed after /
 
-    def on_key(self, event: events.Key) -> None:
-        """m and the key behind it are told apart here, where keys come in the order in which they were pressed; what
-        they do waits for what the keys before them do."""
+    def takes(self, key: str) -> bool:
+        """m, and the key behind it: that does not do what it does alone."""
         if self._marking:
             self._marking = False
-            self.app.call_later(self._mark_by, event.key)
-        elif self._begins_to_mark(event.key):
+            self._mark_by(key)
+        elif self._begins_to_mark(key):
             self.do_mark_more()
         else:
-            return
-        event.stop()
-        event.prevent_default()
+            return False
+        return True
 
     def _begins_to_mark(self, pressed: str) -> bool:
         """On another page the key says why not, as any other. While nothing is read the key behind it does not do what
         it would do alone: it is told then."""
         key = self.keymap.of("mark-more")
-        typing = isinstance(self.focused, Input)
-        return pressed in key.keys.split(",") and not typing and self.page in key.pages
+        return pressed in key.keys.split(",") and self.page in key.pages
 
     def _mark_by(self, key: str) -> None:
         node = self._node
@@ -373,7 +367,7 @@ class PlanScreen(LearningScreen):
             self.app.theme = framed.BY_WORD[found.value]
             self.call_after_refresh(self.show)
         else:
-            self._do(found.command.key)
+            self.action_do(found.command.key)
 
     @on(LineTable.Moved)
     def _moved(self, event: LineTable.Moved) -> None:

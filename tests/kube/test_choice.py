@@ -156,7 +156,7 @@ def test_no_kubeconfig_at_all(tmp_path: Path) -> None:
     assert caught.value.message == f"no cluster to talk to: {missing} does not exist, so there are no contexts"
     assert "aws eks update-kubeconfig" in caught.value.hint
     # A whole command: the one that was typed need not have --demo (drain run, resume, status).
-    assert caught.value.hint.endswith(": kubectl eksdoc check --demo") and "--snapshot" not in caught.value.hint
+    assert caught.value.hint.endswith(": kubectl eksdoc --demo") and "--snapshot" not in caught.value.hint
 
 
 def test_no_current_context(tmp_path: Path, two: tuple[str, str]) -> None:

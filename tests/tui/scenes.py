@@ -181,6 +181,11 @@ async def _refused(shown: Show, live: ScriptedLive) -> None:
     await shown.looks()
 
 
+async def _stopping(show: Show, live: ScriptedLive) -> None:
+    await of_runs.running(show, live)
+    await show.chooses("a", "s")
+
+
 async def _held(shown: Show, live: ScriptedLive) -> None:
     await of_runs.running(shown, live)
     live.happens(Happened.HELD, why="the API server does not answer: connection refused")
@@ -197,7 +202,7 @@ RUNS: dict[str, Scene] = {
     **{name: of_run(happens) for name, happens in of_runs.SCENES.items()},
     "run-begins": of_run(_begins),
     "run-held": of_run(_held),
-    "run-stopping": of_run(of_runs.running, "a", "s"),
+    "run-stopping": of_run(_stopping),
     "run-pods": of_run(of_runs.running, "enter"),
     "run-alone": of_run(of_runs.running, "n"),
     "run-help": of_run(of_runs.running, "question_mark"),

@@ -49,6 +49,8 @@ def test_a_kubelet_behind_the_control_plane_and_an_ami_that_is_not_the_newest_of
         for at, of in ((1, "old"), (2, "new"), (3, "new"))
     ]
     assert older_images(made) == {"n-1"} and older_images(made[1:]) == frozenset()
+    old = nodes.facts_of(replace(DEMO, nodes=tuple(made)))
+    assert nodes.sheet(old, ("n-1",), None).cells("n-1")[5] == Cell("…mi-old!", Tone.WARN)
     twins = [
         a_node(f"n-{minor}", created_at=when, version=f"v1.{minor}.1", labels={image: f"ami-{minor}"})
         for minor in (32, 33)

@@ -195,7 +195,7 @@ def test_a_key_that_does_nothing_says_why() -> None:
     async def ask(pilot: Demo, screen: PlanScreen) -> None:
         keys = {key.id: key for key in KEYS}
         assert why_not(keys["undo"], screen.model, ScreenPage.PLAN) == "there is nothing to undo"
-        assert why_not(keys["copy"], screen.model, ScreenPage.PLAN) == "copy the fix is a key of [2] and [4]"
+        assert why_not(keys["copy"], screen.model, ScreenPage.PLAN) == "on [2] and [4] only (copy the fix)"
         await press(pilot, "m", "n")
         assert why_not(keys["pin"], screen.model, ScreenPage.PLAN) == "there is no plan yet: mark nodes first"
         await press(pilot, "ctrl+k")

@@ -19,7 +19,7 @@ class TypingPilot(Pilot[int]):
 
     async def press(self, *keys: str) -> None:
         for key in keys:
-            self.app.post_message(_event_of(key))
+            self.app.post_message(event_of(key))
             await self.pause()
 
     async def pause(self, delay: float | None = None) -> None:
@@ -65,7 +65,7 @@ def _waits(pump: MessagePump) -> bool:
     return bool(queue.ready_event._waiters) and queue.empty() and not pump._next_callbacks
 
 
-def _event_of(key: str) -> Key:
+def event_of(key: str) -> Key:
     """As Textual's own pilot makes it."""
     name = _character_to_key(key) if len(key) == 1 and not key.isalnum() else key
     try:

@@ -41,7 +41,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.model.journal import RunPhase, RunSummary, is_run_id
+from kubectl_eksdoc.model.journal import HeldLock, RunPhase, RunSummary, is_run_id
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.render.record import RecordView
 from kubectl_eksdoc.render.run.report import RunReport
@@ -93,6 +93,14 @@ def _not_begun(name: str) -> str:
     look = shell("kubectl", "get", "jobs,pods", "-A", "-l", f"app.kubernetes.io/instance={name}")
     said = "One of --in-cluster is there once its Job's pod has begun it; until then only deleting the Job ends it"
     return f"\n{said}: {look}"
+
+
+def held_lock(runs: RunStore) -> tuple[HeldLock | None, tuple[str, ...]]:
+    """The right to read the lock may be missing: then nobody can tell who leads, and a note says so."""
+    try:
+        return runs.lock(), ()
+    except Forbidden as error:
+        return None, (f"whether a process leads a run is unknown: {error.message} (missing right: {error.missing})",)
 
 
 def under_way(runs: Iterable[RunSummary]) -> list[RunSummary]:

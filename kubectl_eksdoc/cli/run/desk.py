@@ -22,7 +22,7 @@ from kubectl_eksdoc.cli.drain import PlanRequest
 from kubectl_eksdoc.cli.flags import GlobalOptions
 from kubectl_eksdoc.cli.run import new_run, rollback
 from kubectl_eksdoc.cli.run.allowed import check_allowed
-from kubectl_eksdoc.cli.run.carrying import RunAnnotations, RunInvocation, RunRequest, reached_by
+from kubectl_eksdoc.cli.run.carrying import RunAnnotations, RunInvocation, RunRequest, held_lock, reached_by
 from kubectl_eksdoc.cli.run.live import FaceOf, LiveRun, RunOutput
 from kubectl_eksdoc.cli.run.new_run import COMMAND as NEW_RUN_COMMAND
 from kubectl_eksdoc.cli.run.new_run import NewRun, PlannedRead, RecordedRunOptions, asked_again, check_others
@@ -49,7 +49,7 @@ from kubectl_eksdoc.flows.run.running import DryRunResult, ResumedIntent, go_on,
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity
-from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, TOLD_TO_END, RunPhase, RunSummary, is_run_id
+from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, TOLD_TO_END, RunPhase, RunSummary, is_run_id, phase_by
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.run.report import Outcome as Came
 from kubectl_eksdoc.render.run.report import RunReport, against_plan, verdict
@@ -294,8 +294,9 @@ class RunController:
 
     def runs(self) -> Sequence[RunSummary]:
 
-        listed = self._request().runs(self._there()).all()
-        return [run for run in listed if run.said != ROLLED_BACK]
+        store = self._request().runs(self._there())
+        held, _ = held_lock(store)
+        return [replace(run, phase=phase_by(run, held)) for run in store.all() if run.said != ROLLED_BACK]
 
     def prepare(self, targeting: Targeting, policy: DrainPolicy, shown: DrainView) -> PreparedRun:
 

@@ -11,7 +11,7 @@ from datetime import timedelta
 from kubectl_eksdoc.cli import exits, opening, replay
 from kubectl_eksdoc.cli.options import check_source_live
 from kubectl_eksdoc.cli.run import options as run_options
-from kubectl_eksdoc.cli.run.carrying import RunAnnotations, RunRequest, chosen, reached_by, under_way
+from kubectl_eksdoc.cli.run.carrying import RunAnnotations, RunRequest, chosen, held_lock, reached_by, under_way
 from kubectl_eksdoc.cli.streams import ProgressLine, is_left
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.drain.run.journal import replay as stands_by
@@ -23,7 +23,7 @@ from kubectl_eksdoc.flows.run.journal import ANSWERS_S, WishSource, ask_leader, 
 from kubectl_eksdoc.flows.run.running import attach
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.journal import HeldLock, RunPhase, RunSummary
+from kubectl_eksdoc.model.journal import RunPhase, RunSummary
 from kubectl_eksdoc.model.kinds import ReadState
 from kubectl_eksdoc.model.nodes import Node, RunNote
 from kubectl_eksdoc.render.run import events
@@ -147,7 +147,7 @@ def _view(runs: RunStore, request: RunRequest, one: bool, beside: _Beside, aroun
     listed = runs.all()
     active = under_way(listed)
     without = beside.of(listed)
-    held, notes = _held(runs)
+    held, notes = held_lock(runs)
     if beside.unread:
         notes = (*notes, f"runs whose journal is gone are not found: {beside.unread}")
     view = StatusReport(request.namespace, around.now(), listed, held, without=without, notes=notes)
@@ -163,7 +163,7 @@ def _history(runs: RunStore, request: RunRequest, around: CommandContext) -> Sta
     """Of all runs, or of the one that is named."""
     listed = runs.all()
     kept = [chosen(listed, request.run, (), "there")] if request.run else listed
-    held, notes = _held(runs)
+    held, notes = held_lock(runs)
     history = tuple(Past(run, stands_by(runs.entries(run.run))) for run in kept)
     return StatusReport(request.namespace, around.now(), listed, held, notes=notes, history=history)
 
@@ -195,14 +195,6 @@ def _events(told: RunReplay | None, request: RunRequest, around: CommandContext)
     if output == "json":
         return CommandAnswer("".join(events.event_line(moment, told.run, at) for at, moment in timed))
     return CommandAnswer("".join(f"{events.line(moment, at, look)}\n" for at, moment in timed))
-
-
-def _held(runs: RunStore) -> tuple[HeldLock | None, tuple[str, ...]]:
-    """The right to read the lock may be missing: then nobody can tell who leads, and a note says so."""
-    try:
-        return runs.lock(), ()
-    except Forbidden as error:
-        return None, (f"whether a process leads a run is unknown: {error.message} (missing right: {error.missing})",)
 
 
 # ``kubectl eksdoc drain pause`` and ``abort``: ask whoever leads a run, from any machine.

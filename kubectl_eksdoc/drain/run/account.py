@@ -15,6 +15,7 @@ from kubectl_eksdoc.drain.run.moments import ASKED, THE_DRAIN, Happened, RunMome
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.journal import (
     DONE,
+    INTERRUPTED,
     TOLD_TO_END,
     Cause,
     Entries,
@@ -134,7 +135,7 @@ def phase_words(journaled: Journaled, led: bool) -> str:
     """Where it stands: a run that nobody leads does not go on by itself, whatever its journal says last."""
     if journaled.phase is RunPhase.ENDED:
         return journaled.ended or RunPhase.ENDED.value
-    return journaled.phase.value if led else f"{journaled.phase.value}, and no process leads it"
+    return journaled.phase.value if led else f"{INTERRUPTED}, no process leads it"
 
 
 # Runs by what they noted on nodes: it is all that a cluster has of a run whose journal somebody removed.

@@ -159,9 +159,11 @@ def skipped_briefly(view: DrainView) -> str:
 
 
 def how_skipped(view: DrainView) -> str:
-    """``cordoned``, ``not cordoned``, ``2 of 3 cordoned``: what a run does with the targets that it does not drain."""
+    """``cordon only``, ``not cordoned``, ``cordon only for 2 of 3``: what a run does with the targets that it does not
+    drain, said before it does."""
     cordoned, total = sum(target.cordon_only for target in view.undrained), len(view.undrained)
-    return f"{cordoned} of {total} cordoned" if 0 < cordoned < total else "cordoned" if cordoned else "not cordoned"
+    some = f" for {cordoned} of {total}" if cordoned < total else ""
+    return f"cordon only{some}" if cordoned else "not cordoned"
 
 
 def not_drained(view: DrainView) -> str:

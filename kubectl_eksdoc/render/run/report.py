@@ -165,7 +165,8 @@ def verdict(view: RunReport) -> str:
     """``Drained: 12 of 12 nodes emptied by 175 evictions in 1m04s; planned: about 1m08s (p95 1m50s).``"""
     record = view.record
     total, undone = len(record.nodes), len(record.not_emptied)
-    counts = f"{total - undone} of {counted(total, 'node')} emptied by {asked(record) or 'no eviction'}"
+    by = "," if undone else " by"  # evictions from a node that is not empty have emptied nothing
+    counts = f"{total - undone} of {counted(total, 'node')} emptied{by} {asked(record) or 'no eviction'}"
     paused_s = record.record.paused_s
     drain_s, ready_s = record.record.drain_s, record.record.ready_s
     took = f"in {duration(drain_s)}" + (f" ({duration(paused_s)} of it paused)" if paused_s else "")

@@ -14,7 +14,7 @@ from kubectl_eksdoc.drain.run.account import nodes_of, phase_words
 from kubectl_eksdoc.drain.run.journal import Journaled
 from kubectl_eksdoc.drain.run.others import OthersNode
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, HeldLock, RunPhase, RunSummary, Timed
+from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, HeldLock, RunPhase, RunSummary, Timed, phase_by
 from kubectl_eksdoc.model.nodes import RunNote
 from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render.drain.findings import to_do
@@ -172,26 +172,17 @@ def _accuracy(history: Sequence[Past]) -> str:
 
 
 def _list(view: StatusReport) -> Table:
-    def phase(run: RunSummary) -> str:
-        unled = run.phase != RunPhase.ENDED.value and not _is_led(run, view.held)
-        return f"{run.phase}, unled" if unled else run.phase
-
     columns = columns_of("RUN", "PHASE", number_column("AGE"), number_column("UPDATED", 1))
     columns += [text_column("LEADER", 16, drop=2), text_column("SAID", 30, 2)]
     rows = [
-        [run.run, phase(run), view.ago(run.begun), view.ago(run.updated), run.leader, run.said or NONE]
+        [run.run, phase_by(run, view.held), view.ago(run.begun), view.ago(run.updated), run.leader, run.said or NONE]
         for run in view.runs
     ]
     return Table("", (columns, rows))
 
 
-def _is_led(run: RunSummary, held: HeldLock | None) -> bool:
-    """The lock is of one run at a time: who leads another one than its holder leads nothing."""
-    return held is None or (held.led and held.holder == run.leader)
-
-
 def _one(view: StatusReport, run: RunSummary, journaled: Journaled) -> Iterator[Section]:
-    led, begun = _is_led(run, view.held), journaled.begun
+    led, begun = view.held is None or view.held.leads(run), journaled.begun
     below = []
     if begun is not None:
         began = f"begun by {begun.who} on {begun.host} at {rfc3339(begun.at)}"

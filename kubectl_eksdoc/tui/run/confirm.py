@@ -172,7 +172,7 @@ def _drain(prepared: PreparedRun, notes: list[Line]) -> list[Line]:
         *lines,
         "",
         *([f"Placed    {places}"] if (places := room_elsewhere(view.evictions)) else []),
-        "Stops     by a, and when the terminal is closed; then drain resume continues",
+        "Stops     by key a, and when the terminal is closed; drain resume then continues",
         *_guards(prepared.limits),
     ]
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Sequence
 from datetime import datetime
 from enum import Enum
+from typing import TYPE_CHECKING, cast
 
 from textual import on
+from textual._time import get_time
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
@@ -24,6 +27,9 @@ from kubectl_eksdoc.tui.sheets.pods import Cells, Line, Sheet, of_rows, text_she
 from kubectl_eksdoc.tui.widgets.foot import look_of
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import Answered, FramedLineView, Prose, ask
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.tui.framed import FramedApp
 
 # [5] The runs of this cluster, where none is under way here: to go on with, to give back, or to watch.
 
@@ -100,7 +106,7 @@ def sheet(runs: Sequence[RunSummary], now: datetime) -> Sheet:
         Column("BEGUN", right=True, drop=2),
         Column("PHASE"),
         Column("UPDATED", right=True),
-        Column("LED BY", drop=1, middle=True),
+        Column("LEADER", drop=1, middle=True),
         Column("SAID", floor=20),
     )
     return of_rows(columns, [(run.run, _cells(run, now)) for run in runs], NONE, fill=5)
@@ -110,7 +116,7 @@ def _cells(run: RunSummary, now: datetime) -> Cells:
     begun = f"{age(between(run.begun, now))} ago" if run.begun is not None else "?"
     phase = Cell(run.phase, Tone.WARN if run.unfinished else Tone.GOOD)
     updated = f"{age(between(run.updated, now))} ago" if run.updated is not None else "?"
-    return [run.run, begun, phase, updated, run.leader.split("/")[0] or "nobody", run.said]
+    return [run.run, begun, phase, updated, run.leader.split("/")[0] or "none", run.said]
 
 
 # [a] What can be done with a run that is under way: nothing of it happens by Enter.
@@ -126,6 +132,11 @@ class StopChoice(Enum):
 
 
 _LOOK_S = 0.5
+
+ALONE_S = 0.4
+"""Keys that choose stand alone for this long on both sides, and behind the first paint of the menu: a text that was
+meant for another window is faster than that."""
+_NOT_ALONE = "nothing was done: other keys were pressed with this one, or the menu was not shown yet; press it again"
 
 _GOES_ON = "The run continues. What next?"
 _TITLES = {
@@ -153,6 +164,7 @@ class StopScreen(ModalScreen[StopChoice | None]):
         super().__init__()
         self._state = state
         self._node = node
+        self._shown_s = math.inf
 
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog"):
@@ -161,6 +173,7 @@ class StopScreen(ModalScreen[StopChoice | None]):
     def on_mount(self) -> None:
         self.query_one(Prose).focus()
         self._show()
+        self.call_after_refresh(self._is_shown)
         self.set_interval(_LOOK_S, self._show)
 
     def _show(self) -> None:
@@ -175,7 +188,31 @@ class StopScreen(ModalScreen[StopChoice | None]):
             return  # a key of the other menu
         if choice is StopChoice.FINISH_WAVE and not _has_waves(self._state):
             return
-        self.dismiss(None if self._state.over else choice)
+        if choice is StopChoice.PAUSE or self._state.over:
+            self.dismiss(None if self._state.over else choice)
+        else:
+            self._choose_alone(choice)
+
+    def _is_shown(self) -> None:
+        self._shown_s = get_time()
+
+    def _choose_alone(self, choice: StopChoice) -> None:
+        app = cast("FramedApp", self.app)
+        pressed = app.last_key
+
+        def choose() -> None:
+            if app.last_key != pressed:
+                self._refuse()
+            elif self.is_current:
+                self.dismiss(None if self._state.over else choice)
+
+        if min(pressed.after_s, pressed.at_s - self._shown_s) < ALONE_S:
+            self._refuse()
+        else:
+            self.set_timer(ALONE_S, choose)
+
+    def _refuse(self) -> None:
+        self.notify(_NOT_ALONE, timeout=6)
 
 
 def lines(state: RunState) -> list[Line]:

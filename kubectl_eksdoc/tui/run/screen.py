@@ -44,8 +44,8 @@ RUN_KEYS = (*_OWN[:-2], *_OF_PLANS, *_OWN[-2:])
 
 def why_not(key: KeyBinding, state: RunState, page: ScreenPage) -> str:
     """One clause, "" where the key does what it says."""
-    if key.pages and page not in key.pages:
-        return f"{key.words} is a key of [{key.pages[0].value}]"
+    if elsewhere := key.elsewhere(page):
+        return elsewhere
     if key.action in ("pause", "hold"):
         return _why_no_pause(state) or ("it is paused already" if key.action == "hold" and state.is_paused else "")
     if key.action == "stop" and (state.over or state.wished is RunWish.LEAVE):
@@ -59,7 +59,9 @@ def why_not(key: KeyBinding, state: RunState, page: ScreenPage) -> str:
     if key.action == "go_on":
         if not state.over:
             return "it is not over"
-        return "" if state.outcome is not None and state.outcome.bad and state.drains else "nothing is left of it"
+        return (
+            "" if state.outcome is not None and state.outcome.bad and state.drains else "it has nothing left to resume"
+        )
     if key.action == "others" and not state.over:
         return "this run is under way"
     if key.action in ("ticket", "save", "html") and not state.over:

@@ -86,16 +86,15 @@ def line(state: RunState) -> tuple[FittingText, ...]:
     if not state.drains:
         return (run, FittingText("nodes are given back…"))
     pods, gone = chronicle.pods, chronicle.gone
-    done = gone / pods if pods else 0.0
     standing = state.standing if not chronicle.held else None
     left = f"about {events.left(standing)} left" if standing is not None and standing.left_s is not None else ""
-    percent = f"{done:.0%}"
+    percent = f"{gone / pods:.0%}" if pods else ""
     return (
         run,
         dropped(_wave(state), 1),
         FittingText(state.pods_gone),
         FittingText(left, tone=Tone.TITLE),
-        FittingText(f"{bar(gone, pods, _BAR)} {percent}", ((3, percent),), Tone.GOOD),
+        FittingText(f"{bar(gone, pods, _BAR)} {percent}" if pods else "", ((3, percent),), Tone.GOOD),
     )
 
 
@@ -414,11 +413,10 @@ def why(state: RunState, node: str | None, pod: str | None) -> list[str | tuple[
 def budgets(state: RunState) -> Sheet:
     """The tightest first."""
     columns = (
-        Column("BUDGET", middle=True, floor=14),
+        Column("BUDGET", middle=True, floor=21),
         Column("HEADROOM", drop=1),
         Column("HEALTHY/NEEDED/EXPECTED", short="H/N/E", right=True, drop=2),
-        Column("ALLOWED", right=True, short="ALLOW"),
-        Column("NOW", floor=10),
+        Column("NOW", floor=11),
     )
     if state.unknown:
         return text_sheet(UNKNOWN_BUDGETS)
@@ -434,12 +432,11 @@ def budgets(state: RunState) -> Sheet:
 
 def _budget(budget: Budget, waiting: int) -> Cells:
     status = budget.status
-    now = (
-        Cell(f"! {waiting} waiting", Tone.WARN) if waiting else Cell("✓ room" if status.allowed else "· used up", None)
-    )
+    free = f"✓ room for {status.allowed}" if status.allowed else "· used up"
+    now = Cell(f"! {waiting} waiting", Tone.WARN) if waiting else Cell(free)
     tone = Tone.WARN if waiting or not status.allowed else Tone.GOOD
     numbers = f"{status.current}/{status.desired}/{status.expected}"
-    return [budget.key, Cell(headroom_bar(budget), tone), numbers, str(status.allowed), now]
+    return [budget.key, Cell(headroom_bar(budget), tone), numbers, now]
 
 
 _LOUD: dict[Happened, Tone] = {

@@ -286,8 +286,9 @@ class RunState:
 
     @property
     def pods_gone(self) -> str:
-        """``51 of 116 pods gone``."""
-        return f"{self.chronicle.gone} of {counted(self.chronicle.pods, 'pod')} gone"
+        """``51 of 116 pods gone``; of a plan that evicts none, that."""
+        pods = self.chronicle.pods
+        return f"{self.chronicle.gone} of {counted(pods, 'pod')} gone" if pods else "no pod to evict"
 
     def details(self, at: int) -> Sequence[tuple[str, str]]:
         """What else is known of the moment at this place, by name."""

@@ -154,7 +154,7 @@ def _said(value: float | None, time: bool) -> str:
 def _change(before: float | None, now: float | None, more_is_better: bool, time: bool) -> Cell:
     if before is None or now is None:
         return Cell(_NOT_KNOWN, Tone.UNKNOWN)
-    by = round(now - before) if time else now - before
+    by = round(now) - round(before) if time else now - before  # as both are shown
     if not by:
         return Cell("=", Tone.FAINT)
     said = f"{'+' if by > 0 else '-'}{duration(abs(by)) if time else f'{abs(by):g}'}"

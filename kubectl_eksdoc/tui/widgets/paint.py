@@ -55,6 +55,10 @@ class PaintedScreen(Screen[None]):
         super().__init__()
         self._compositor = Painter()
 
+    def takes(self, key: str) -> bool:
+        """Whether it has done what is wanted of the key, whatever that is bound to."""
+        return False
+
 
 class FramedLines(StylesCache):
     """Of a widget whose lines stay the same objects while they read the same, and are not blended with anything.

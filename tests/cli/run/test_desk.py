@@ -31,7 +31,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.journal import RunEvents
+from kubectl_eksdoc.model.journal import HeldLock, RunEvents, RunSummary, phase_by
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.simulator import mishaps
@@ -113,6 +113,14 @@ def test_a_lock_that_another_process_holds_is_said_before_anything_is_typed(api:
     with pytest.raises(Locked, match="ben@desk leads a run of this cluster") as refused:
         prepared(one, desk_of(one))
     assert "5 shows the runs" in refused.value.hint and cordoned(api) == set()
+
+
+def test_a_run_whose_leader_is_gone_is_interrupted_whatever_it_told_last() -> None:
+    run = RunSummary("r1", None, "running", "ann@laptop/1", None)
+    assert phase_by(run, HeldLock("ann@laptop/1")) == phase_by(run, None) == "running"
+    for held in (HeldLock(), HeldLock("ann@laptop/1", over=True), HeldLock("ben@desk/2")):
+        assert phase_by(run, held) == "interrupted"
+        assert phase_by(replace(run, phase="ended"), held) == "ended"
 
 
 @pytest.mark.parametrize("what", ["prepare", "go on", "give back"])

@@ -187,7 +187,7 @@ def test_nothing_can_be_done_to_it() -> None:
         assert "a: this shows a run again: nothing can be begun, stopped or given back from here" in told
         assert told[-2].startswith("4: a replay has no plan")
         await shown.press("v", "C")
-        assert shown.told[-2] == "v: all, or only what went wrong is a key of [6]"
+        assert shown.told[-2] == "v: on [6] only (all, or only what went wrong)"
         assert shown.pilot.app.clipboard == "kubectl eksdoc drain status --replay run.jsonl"
 
     show(press)

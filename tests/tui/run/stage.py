@@ -14,6 +14,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.tui.app import EksdocApp
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.opening import Progress
+from kubectl_eksdoc.tui.run.pages import ALONE_S
 from kubectl_eksdoc.tui.run.screen import RunScreen
 from kubectl_eksdoc.tui.run.state import RunState
 from tests.builders import a_cluster, a_node
@@ -61,6 +62,13 @@ class Show:
         for key in keys:
             await self.pilot.press(key)
         await self.pilot.pause()
+
+    async def chooses(self, *keys: str) -> None:
+        """In a menu of a run: each key alone, with nothing pressed shortly before or behind it."""
+        for key in keys:
+            await self.pilot.pause(ALONE_S)
+            await self.press(key)
+            await self.pilot.pause(1.5 * ALONE_S)
 
     async def types(self, text: str) -> None:
         """Into the field that has the focus; all but the last sign is pasted, for keys are slow under a pilot."""

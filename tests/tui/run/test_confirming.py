@@ -204,7 +204,7 @@ def test_it_names_what_is_left_out_and_why_where_pods_go_and_what_stops_it() -> 
         screen = show.app.screen
         assert isinstance(screen, ConfirmScreen) and screen.prepared is not None
         told = " ".join(line[0] if isinstance(line, tuple) else line for line in lines(screen.prepared))
-        assert "Skipped   3 nodes: cordoned" in told and "blue-7: bare pod, several PDBs, PDB never allows" in told
+        assert "Skipped   3 nodes: cordon only" in told and "blue-7: bare pod, several PDBs, PDB never allows" in told
         assert "pod-unmanaged" not in told
         assert "Placed    9 on spot-1" in told
         assert "no budget counts 6 pods" in told and "shop/mailer-" in told

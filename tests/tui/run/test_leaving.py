@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from kubectl_eksdoc.drain.run.moments import Happened
+from kubectl_eksdoc.tui.run.pages import ALONE_S
+from tests.tui.pilots import main_screen
 from tests.tui.run.scripted import ScriptedLive
 from tests.tui.run.stage import Show, play_run
+from tests.tui.typing_pilot import event_of
 
 LEAVING = ("q", "escape", "ctrl+c", "ctrl+q")
 
@@ -46,7 +51,7 @@ def test_the_menu_says_how_the_run_stands() -> None:
         await show.looks()
         await show.press("a")
         assert "The run is held. What next?" in show.text and "Held: 2 nodes are NotReady" in show.text
-        await show.press("s", "a")
+        await show.chooses("s", "a")
         assert "It is stopping already. What next?" in show.text
 
     play_run(held, live)
@@ -100,3 +105,52 @@ def test_when_it_is_over_q_leads_to_the_plan_and_then_out() -> None:
         await show.press("escape", "q")
 
     assert play_run(leave, live).return_value == 0
+
+
+@pytest.mark.parametrize("text", ["as", "qs", "assh", "RR", "nyes", "aX"])
+def test_a_text_that_is_typed_blindly_opens_the_menu_and_chooses_nothing(text: str) -> None:
+    live = ScriptedLive()
+
+    async def blind(show: Show) -> None:
+        live.to(20)
+        await show.looks()
+        await show.press(*text)
+        await show.pilot.pause(1.5 * ALONE_S)
+        assert show.top == "StopScreen" and (live.wishes, live.alone) == ([], [])
+        assert "nothing was done: other keys" in show.told[-1]
+
+    play_run(blind, live)
+
+
+def test_nor_does_a_text_that_is_typed_while_the_menu_is_seen() -> None:
+    live = ScriptedLive()
+
+    async def blind(show: Show) -> None:
+        live.to(20)
+        await show.looks()
+        await show.press("a")
+        await show.pilot.pause(ALONE_S)
+        await show.press(*"ssh")
+        await show.pilot.pause(1.5 * ALONE_S)
+        assert show.top == "StopScreen" and live.wishes == []
+
+    play_run(blind, live)
+
+
+def test_no_key_is_lost_that_comes_while_the_one_before_closes_the_screen() -> None:
+    """It may be anywhere on its way through the widgets of the screen when that goes."""
+    live = ScriptedLive()
+
+    async def leave(show: Show) -> None:
+        live.ends()
+        await show.looks()
+        for turns in range(12):
+            show.app.post_message(event_of("q"))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            show.app.post_message(event_of("2"))
+            await show.pilot.pause()
+            assert show.stack == ["PlanScreen"] and main_screen(show.app).page.value == "2", turns
+            await show.press("1", "5")
+
+    play_run(leave, live)

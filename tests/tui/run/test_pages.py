@@ -216,7 +216,7 @@ def test_a_run_that_is_over_is_not_paused_stopped_or_left_alone() -> None:
     keys = {key.id: key for key in RUN_KEYS}
     for name in ("run-pause", "run-stop", "run-alone"):
         assert why_not(keys[name], ended(), ScreenPage.RUN) == "it is over"
-    assert why_not(keys["run-go-on"], ended(), ScreenPage.RUN) == "nothing is left of it"
+    assert why_not(keys["run-go-on"], ended(), ScreenPage.RUN) == "it has nothing left to resume"
     assert why_not(keys["run-go-on"], ended(bad=True, stopped=True), ScreenPage.RUN) == ""
     back = RunState(ScriptedLive(kind=RunKind.GIVE_BACK))
     assert why_not(keys["run-give-back"], back, ScreenPage.RUN) == "this gives nodes back already"
@@ -305,15 +305,22 @@ def test_replacements_without_a_node_are_named() -> None:
     assert "shop/web-new has no node yet: 0/6 nodes are available" in told and "the scheduler has not said why" in told
 
 
+def test_a_run_that_evicts_no_pod_counts_none() -> None:
+    live = ScriptedLive()
+    live.aims = tuple(replace(aim, pods=()) for aim in live.aims)
+    parts = [part.text for part in sheets.line(RunState(live))]
+    assert "no pod to evict" in parts and not any("%" in part or "0 of 0" in part for part in parts)
+
+
 def test_the_tightest_budget_comes_first_and_before_it_the_one_that_is_waited_for() -> None:
     state = at(20)
     assert state.standing is not None
-    allowed = [int(row[3]) for row in rows(sheets.budgets(state)).values()]
-    assert allowed == sorted(allowed)
+    free = [row[3] for row in rows(sheets.budgets(state)).values()]
+    assert free == sorted(free, key=["! 1 waiting", "· used up", "✓ room for 1"].index)
     last = list(rows(sheets.budgets(state)))[-1]
     waits = (PodWaits("shop/web-1", "blue-2", "no room", last),)
     table = rows(sheets.budgets(at(20, waits=waits)))
-    assert next(iter(table)) == last and table[last][4] == "! 1 waiting"
+    assert next(iter(table)) == last and table[last][3] == "! 1 waiting"
     assert sheets.budgets(RunState(ScriptedLive())).keys == ()
 
 

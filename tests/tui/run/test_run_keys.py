@@ -96,7 +96,7 @@ def test_the_menu_does_what_it_says(key: str, wish: RunWish) -> None:
         await show.looks()
         await show.press("a", "enter", "x", "y", "S")
         assert show.top == "StopScreen" and live.wishes == [], "only its own keys do something"
-        await show.press(key)
+        await show.chooses(key)
         assert live.wishes == [wish] and show.stack == ["PlanScreen", "RunScreen"]
 
     play_run(choose, live)
@@ -108,15 +108,15 @@ def test_what_stops_is_not_paused_and_does_not_begin_to_finish_its_wave() -> Non
     async def change(show: Show) -> None:
         live.to(20)
         await show.looks()
-        await show.press("a", "s")
+        await show.chooses("a", "s")
         for keys in (("space",), ("p",), ("a", "space"), ("a", "w")):
-            await show.press(*keys)
+            await show.chooses(*keys)
             assert live.wishes == [RunWish.STOP] and show.state.stage is ScreenStage.STOPPING
-        await show.press("a", "X")
+        await show.chooses("a", "X")
         assert live.wishes == [RunWish.STOP, RunWish.LEAVE]
         await show.press("a")
         assert "a: it leaves at once already" in show.told and show.top == "RunScreen"
-        await show.press("R", "s")
+        await show.chooses("R", "s")
         assert live.wishes == [RunWish.STOP, RunWish.LEAVE], "what leaves at once does not wait again"
 
     play_run(change, live)
@@ -128,7 +128,7 @@ def test_stopping_to_give_back_asks_when_it_is_over_wherever_one_is() -> None:
     async def back(show: Show) -> None:
         live.to(20)
         await show.looks()
-        await show.press("R", "R")
+        await show.chooses("R", "R")
         assert live.wishes == [RunWish.STOP] and show.top == "RunScreen"
         await show.press("1")
         live.stops()
@@ -157,7 +157,7 @@ def test_a_node_is_left_alone_when_that_was_said() -> None:
         assert show.top == "StopScreen" and (live.alone, live.wishes) == ([], [])
         await show.press("escape")
         assert live.alone == []
-        await show.press("n", "y")
+        await show.chooses("n", "y")
         assert live.alone == [node] and show.top == "RunScreen"
         live.happens(Happened.LEFT_ALONE, node, why="the user wanted it left alone")
         await show.looks()
@@ -198,7 +198,7 @@ def test_the_log_is_filtered_followed_and_left_again() -> None:
         await show.press("5")
         assert screen(show).page is ScreenPage.RUN
         await show.press("f", "slash")
-        assert "f: follow what is new is a key of [6]" in show.told
+        assert "f: on [6] only (follow what is new)" in show.told
         await show.press("6", "escape")
         assert screen(show).page is ScreenPage.RUN and live.wishes == []
 
