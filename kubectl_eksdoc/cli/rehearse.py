@@ -50,7 +50,10 @@ def add_to(commands: Commands, level: int = LEVELS - 1) -> None:
     )
     drain.add_targeting(parser)
     add_source(parser)
-    _add_serving(parser)
+    group = parser.add_argument_group("Serve the simulated cluster")
+    add_switch(group, "--serve", "serve the simulated cluster until Ctrl-C and print the path of its kubeconfig")
+    add_flag(group, "--speed", "N", f"virtual seconds per second while serving (default: {SPEED:g})", values.speed)
+    add_flag(group, "--kubeconfig-out", "FILE", "write the kubeconfig to this path")
     fault_options.add_to(parser)
     drain.add_policy(parser)
     parser.set_defaults(baseline=None)
@@ -58,13 +61,6 @@ def add_to(commands: Commands, level: int = LEVELS - 1) -> None:
 
 def add_at_top(commands: Commands) -> None:
     add_to(commands, level=1)
-
-
-def _add_serving(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("Serve the simulated cluster")
-    add_switch(group, "--serve", "serve the simulated cluster until Ctrl-C and print the path of its kubeconfig")
-    add_flag(group, "--speed", "N", f"virtual seconds per second while serving (default: {SPEED:g})", values.speed)
-    add_flag(group, "--kubeconfig-out", "FILE", "write the kubeconfig to this path")
 
 
 def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:

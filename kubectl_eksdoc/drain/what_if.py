@@ -76,7 +76,15 @@ class WhatIf:
         """
         changed = self._change(policy)
         if changed is None:
-            return _preview_of(self._anew(policy))
+            plan = self._anew(policy)
+            drained = [target for target in plan.targets if target.order]
+            return Preview(
+                rounds=plan.rounds,
+                waves=_waves((target.wave, target.finish_round) for target in drained),
+                drained=tuple(target.node.name for target in drained),
+                skipped=tuple(target.node.name for target in plan.skipped),
+                blockers=plan.blockers,
+            )
         same = changed.work.tasks.keys() == self._chosen.work.tasks.keys()
         plain = self._plain if same else None
         rounds = assign(changed.work.tasks, changed.work.per_round, changed.activation, changed.waves, plain)
@@ -239,14 +247,3 @@ def _waves(nodes: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
         found.append((count[wave], end - before))
         before = end
     return tuple(found)
-
-
-def _preview_of(plan: DrainPlan) -> Preview:
-    drained = [target for target in plan.targets if target.order]
-    return Preview(
-        rounds=plan.rounds,
-        waves=_waves((target.wave, target.finish_round) for target in drained),
-        drained=tuple(target.node.name for target in drained),
-        skipped=tuple(target.node.name for target in plan.skipped),
-        blockers=plan.blockers,
-    )

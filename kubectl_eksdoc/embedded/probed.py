@@ -338,7 +338,7 @@ class Resolvers:
             return found
         if _reloads(runs):
             found.lines.append((start_s, _running(runs)))
-        later_s = _later_s(name)
+        later_s = float(_SYNC_S + sum(name.encode()) % _SPREAD_S)
         for when, text in self._texts:
             if start_s < when and when + later_s <= now and _reloads(runs):
                 runs = self._taken(name, runs, text, when + later_s, found)
@@ -378,7 +378,3 @@ def _running(corefile: Corefile) -> str:
 def _reloads(corefile: Corefile) -> bool:
     held = (each for block in corefile.servers for each in corefile.whole(block))
     return any(isinstance(each, Directive) and each.name == "reload" for each in held)
-
-
-def _later_s(name: str) -> float:
-    return float(_SYNC_S + sum(name.encode()) % _SPREAD_S)

@@ -86,7 +86,24 @@ def _failures(facts: CheckFacts) -> Iterator[Finding]:
     for name, history in () if isinstance(told, Unknown) else sorted(told.items()):
         failed = None if isinstance(history, Unknown) else standing(history).failed
         if failed is not None:
-            yield from _failed(facts, name, failed)
+            evictions = [error for error in failed.errors if error.code == EVICTION_FAILURE]
+            seen: tuple[str, ...] = ()
+            if evictions:
+                yield from unread(facts, "nodegroup-update/pods")
+                seen = tuple(
+                    _in_the_way(facts, name, [one for error in evictions for one in (*error.resources, error.message)])
+                )
+            yield Finding.of(
+                "nodegroup-update/failed",
+                subject(name),
+                (*seen, *map(issue, failed.errors), *_parameters(failed), f"update {failed.id}"),
+                evictions=evictions,
+                drain=shell("kubectl", "eksdoc", "drain", "plan", f"--nodegroup={name}"),
+                command=describe(facts, failed, "--nodegroup-name", name),
+                type=failed.type,
+                begun=begun(facts, failed),
+                codes=_codes(failed),
+            )
 
 
 def _under_way(facts: CheckFacts, name: str, each: EksAddonUpdate) -> Finding:
@@ -97,27 +114,6 @@ def _under_way(facts: CheckFacts, name: str, each: EksAddonUpdate) -> Finding:
         type=each.type,
         begun=begun(facts, each),
         command=describe(facts, each, "--nodegroup-name", name),
-    )
-
-
-def _failed(facts: CheckFacts, name: str, each: EksAddonUpdate) -> Iterator[Finding]:
-    evictions = [error for error in each.errors if error.code == EVICTION_FAILURE]
-    seen: tuple[str, ...] = ()
-    if evictions:
-        yield from unread(facts, "nodegroup-update/pods")
-        seen = tuple(
-            _in_the_way(facts, name, [one for error in evictions for one in (*error.resources, error.message)])
-        )
-    yield Finding.of(
-        "nodegroup-update/failed",
-        subject(name),
-        (*seen, *map(issue, each.errors), *_parameters(each), f"update {each.id}"),
-        evictions=evictions,
-        drain=shell("kubectl", "eksdoc", "drain", "plan", f"--nodegroup={name}"),
-        command=describe(facts, each, "--nodegroup-name", name),
-        type=each.type,
-        begun=begun(facts, each),
-        codes=_codes(each),
     )
 
 

@@ -49,19 +49,7 @@ class DnsApply:
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
-    _add_wishes(parser.add_argument_group("Changes (preview; applied only with --apply)"))
-    _add_applying(parser.add_argument_group("Apply"))
-
-
-def add_confirming_to(parser: argparse.ArgumentParser) -> None:
-    """Of every face that changes something: how it is confirmed, or only shown."""
-    group = parser.add_argument_group("Confirmation and dry run")
-    unless = "exactly N values become others; with --measure: unless exactly N pods are made, replaced or evicted"
-    options.add_confirmation(group, CHANGES, unless)
-    options.add_dry_run(group, "show what would be done", "ask the API server whether it would accept it")
-
-
-def _add_wishes(group: argparse._ArgumentGroup) -> None:
+    group = parser.add_argument_group("Changes (preview; applied only with --apply)")
     add_text(
         group,
         "--set",
@@ -76,6 +64,15 @@ def _add_wishes(group: argparse._ArgumentGroup) -> None:
         values.one_of(("on-demand", "any"), "place"),
     )
     add_text(group, "--autoscale", "MIN:MAX", "replicas for the add-on's own autoscaler, MIN:MAX, such as 3:10")
+    _add_applying(parser.add_argument_group("Apply"))
+
+
+def add_confirming_to(parser: argparse.ArgumentParser) -> None:
+    """Of every face that changes something: how it is confirmed, or only shown."""
+    group = parser.add_argument_group("Confirmation and dry run")
+    unless = "exactly N values become others; with --measure: unless exactly N pods are made, replaced or evicted"
+    options.add_confirmation(group, CHANGES, unless)
+    options.add_dry_run(group, "show what would be done", "ask the API server whether it would accept it")
 
 
 def _add_applying(group: argparse._ArgumentGroup) -> None:

@@ -94,7 +94,14 @@ def fixing(request: ImdsProbeRequest, fix: FixRequest, active: Active | None, ar
         if fix.undo:
             return _undone(asking, session)
         reading.tell_open(session, around)
-        return _fixed(asking, session)
+        shown = _shown(asking, session)
+        report, act = _report(asking, shown, session), shown.chosen.act
+        if asking.fix.dry:
+            return _dry(asking, act, report, session, bool(shown.forbidden))
+        refused = (f"nothing is done: {shown.forbidden}", exits.FAILS) if shown.forbidden else None
+        proposal = Proposal(report, shown.same, partial(_confirm, asking, session, act), refused)
+        found = applying.confirmed(proposal, lambda now: _shown(asking, now).same, session, _DRIFTED, asking.around)
+        return found if isinstance(found, CommandAnswer) else _carried_out(asking, found, report)
 
 
 def again(change: Again, around: CommandContext) -> CommandAnswer:
@@ -117,17 +124,6 @@ class _Shown:
     @property
     def same(self) -> object:
         return self.chosen.act, self.forbidden
-
-
-def _fixed(asking: _Fixing, session: ClusterSession) -> CommandAnswer:
-    shown = _shown(asking, session)
-    report, act = _report(asking, shown, session), shown.chosen.act
-    if asking.fix.dry:
-        return _dry(asking, act, report, session, bool(shown.forbidden))
-    refused = (f"nothing is done: {shown.forbidden}", exits.FAILS) if shown.forbidden else None
-    proposal = Proposal(report, shown.same, partial(_confirm, asking, session, act), refused)
-    found = applying.confirmed(proposal, lambda now: _shown(asking, now).same, session, _DRIFTED, asking.around)
-    return found if isinstance(found, CommandAnswer) else _carried_out(asking, found, report)
 
 
 def _shown(asking: _Fixing, session: ClusterSession) -> _Shown:

@@ -76,7 +76,15 @@ class PermissionsRequest:
             args.part,
             args.check,
         )
-        _fits(request, options.output)
+        if request.part and not request.iam:
+            raise UsageError("--part is of a policy", "Say --iam, too.")
+        for flag, given in (("--check", request.check), ("--bind", bool(request.subjects))):
+            if request.iam and given:
+                raise UsageError(f"--iam prints a policy, and {flag} is about the cluster", "Leave one of them out.")
+        if request.check and request.subjects:
+            raise UsageError("--check asks, and --bind prints", "Leave one of them out.")
+        if request.iam and options.output not in ("table", "json"):
+            raise UsageError(f"a policy has no output format {options.output!r}: IAM takes JSON alone")
         return request
 
     @property
@@ -104,18 +112,6 @@ class PermissionsRequest:
         namespaces = zip((JOURNAL, PROBE, KARPENTER), astuple(self.places), usual, strict=True)
         words = [word for flag, name, default in namespaces if name != default for word in (flag, name)]
         return (*(("--with", ",".join(self.opted)) if self.opted else ()), *words)
-
-
-def _fits(request: PermissionsRequest, output: str) -> None:
-    if request.part and not request.iam:
-        raise UsageError("--part is of a policy", "Say --iam, too.")
-    for flag, given in (("--check", request.check), ("--bind", bool(request.subjects))):
-        if request.iam and given:
-            raise UsageError(f"--iam prints a policy, and {flag} is about the cluster", "Leave one of them out.")
-    if request.check and request.subjects:
-        raise UsageError("--check asks, and --bind prints", "Leave one of them out.")
-    if request.iam and output not in ("table", "json"):
-        raise UsageError(f"a policy has no output format {output!r}: IAM takes JSON alone")
 
 
 def _places(options: GlobalOptions, args: argparse.Namespace) -> Places:

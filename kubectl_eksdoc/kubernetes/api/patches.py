@@ -256,7 +256,10 @@ def apply_strategic(doc: Doc, patch: Any, root: SchemaPlace) -> Doc:
 
 def _merged(held: Doc, patch: Doc, place: SchemaPlace) -> Doc:
     if MARK in patch:
-        return _replacement(patch)
+        # The object instead of one that `patch`, which is marked, was to be merged into.
+        if patch[MARK] not in ("delete", "replace"):
+            raise ValueError(f"unknown patch type: {patch[MARK]}")
+        return {} if patch[MARK] == "delete" else _whole(patch)
     result = _retained(held, patch)
     ordered = _ordered_lists(result, patch, place)
     result.update(ordered)
@@ -264,13 +267,6 @@ def _merged(held: Doc, patch: Doc, place: SchemaPlace) -> Doc:
         if name != RETAIN and not name.startswith(ORDER) and name not in ordered:
             _set_member(result, name, value, place)
     return result
-
-
-def _replacement(patch: Doc) -> Doc:
-    """The object instead of one that `patch`, which is marked, was to be merged into."""
-    if patch[MARK] not in ("delete", "replace"):
-        raise ValueError(f"unknown patch type: {patch[MARK]}")
-    return {} if patch[MARK] == "delete" else _whole(patch)
 
 
 def _retained(held: Doc, patch: Doc) -> Doc:

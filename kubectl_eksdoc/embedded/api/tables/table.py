@@ -128,11 +128,6 @@ _CREATED_AT = (NAME, Column("Created At", lambda document, _: text(document, "me
 """The default of apiserver (registry/rest/table.go); all other kinds have it here."""
 
 
-def _columns_of(served: Served) -> Columns:
-    """What a definition asks for is not evaluated: custom resources have their age."""
-    return (NAME, AGE) if served.custom else _COLUMNS.get(served.full_name, _CREATED_AT)
-
-
 # Objects without spec and status: PartialObjectMetadata, which tables hold and metadata informers ask for.
 
 
@@ -165,7 +160,8 @@ def table(
     object, whose own version the table then has. Without `headers` the columns are null: the second and later events
     of a watch have none (apiserver, endpoints/handlers/response.go).
     """
-    columns = _columns_of(served)
+    # What a definition asks for is not evaluated: custom resources have their age.
+    columns = (NAME, AGE) if served.custom else _COLUMNS.get(served.full_name, _CREATED_AT)
     return {
         "kind": TABLE.kind,
         "apiVersion": TABLE.api_version,
