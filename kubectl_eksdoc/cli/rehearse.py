@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 
 from kubectl_eksdoc.cli import drain, exits, opening, values
 from kubectl_eksdoc.cli import options as fault_options
@@ -63,7 +62,7 @@ def add_at_top(commands: Commands) -> None:
     add_to(commands, level=1)
 
 
-def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
+def run_rehearse(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """What came of the drain, in the format asked for; with ``--serve`` nothing, once it is over.
 
     Raises:
@@ -73,11 +72,11 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Command
         look = opening.decide(around)
         return CommandAnswer(fault_options.listed(look))
     if args.serve:
-        return _serve(args, words, around)
+        return _serve(args, around)
     if args.speed is not None or args.kubeconfig_out is not None:
         flag = "--speed" if args.speed is not None else "--kubeconfig-out"
         raise UsageError(f"{flag} is for --serve: without it virtual time takes no time")
-    request = PlanRequest.from_args(args, words, around)
+    request = PlanRequest.from_args(args, around)
     faults = fault_options.faults_from(args)
     from kubectl_eksdoc.flows.rehearse import rehearse
     from kubectl_eksdoc.render.rehearsal import RehearsalReport
@@ -96,9 +95,9 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Command
     return opening.answer(report, around, exits.FAILS if rehearsal.undone else exit_code(rehearsal.plan))
 
 
-def _serve(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
-    if words:
-        raise UsageError(f"--serve serves the whole cluster: it takes no node, as {words[0]!r}")
+def _serve(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
+    if args.words:
+        raise UsageError(f"--serve serves the whole cluster: it takes no node, as {args.words[0]!r}")
     speed = SPEED if args.speed is None else args.speed
     faults = fault_options.faults_from(args)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -228,14 +227,14 @@ class LameduckRequest:
     without: tuple[str, ...] = ()
 
     @staticmethod
-    def from_args(args: argparse.Namespace, words: Sequence[str]) -> LameduckRequest:
+    def from_args(args: argparse.Namespace) -> LameduckRequest:
         """
         Raises:
             UsageError: a word is given, or what was given does not fit together.
         """
-        if words:
+        if args.words:
             raise UsageError(
-                f"coredns-lameduck takes no name, and {words[0]!r} is one",
+                f"coredns-lameduck takes no name, and {args.words[0]!r} is one",
                 "It is about CoreDNS in kube-system. To change it: --set lameduck=20s.",
             )
         return LameduckRequest(args.accept_unknown, without_from(args))

@@ -56,9 +56,7 @@ class PermissionsRequest:
     check: bool = False
 
     @staticmethod
-    def from_args(
-        args: argparse.Namespace, words: Sequence[str], grown: Grown, around: CommandContext
-    ) -> PermissionsRequest:
+    def from_args(args: argparse.Namespace, grown: Grown, around: CommandContext) -> PermissionsRequest:
         """
         Raises:
             UsageError: something is no command, or what was given does not fit together.
@@ -67,7 +65,7 @@ class PermissionsRequest:
             raise UsageError("rights are of the tool, whatever it reads: leave --demo and --snapshot out")
         options = around.options
         request = PermissionsRequest(
-            rights.named(words, grown),
+            rights.named(args.words, grown),
             _places(options, args),
             opted_from(args),
             tuple(args.bind),
@@ -209,7 +207,7 @@ def add_to(commands: Commands) -> None:
     add_flag(group, "--part", "N", "part N of a policy that is too long for one document", values.count, 0)
 
 
-def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
+def run(grown: Grown, args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """
     Raises:
         EksdocError: the command line or, with --check, the cluster is at fault; the error says which.
@@ -217,7 +215,7 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Co
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.render.permissions import PermissionsReport
 
-    request = PermissionsRequest.from_args(args, words, grown, around)
+    request = PermissionsRequest.from_args(args, grown, around)
     commands = request.commands or reading()
     found = wanted(commands, request.places, request.opted)
     look = opening.decide(around)

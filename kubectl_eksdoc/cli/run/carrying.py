@@ -60,15 +60,15 @@ class RunRequest:
     run: str = ""
 
     @staticmethod
-    def from_args(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> RunRequest:
+    def from_args(args: argparse.Namespace, around: CommandContext) -> RunRequest:
         """
         Raises:
             UsageError: more than one run is named, or another source than the live cluster.
         """
         check_source_live(around)
-        if len(words) > 1:
-            raise UsageError(f"one run at a time, and {words[1]!r} is a second one", LIST)
-        run = words[0] if words else ""
+        if len(args.words) > 1:
+            raise UsageError(f"one run at a time, and {args.words[1]!r} is a second one", LIST)
+        run = args.words[0] if args.words else ""
         return RunRequest(run_options.namespace_from(args), run)
 
     def keeping(self, around: CommandContext, run: str = "") -> JournalLocation:

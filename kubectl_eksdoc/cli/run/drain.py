@@ -71,13 +71,13 @@ class _Request:
     inside: InClusterOptions | None = None
 
 
-def run_drain(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
+def run_drain(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """What came of it, in the format asked for; its events are told before.
 
     Raises:
         EksdocError: the command line, the cluster or the run is at fault; the error says which.
     """
-    request = _request(args, words, around)
+    request = _request(args, around)
     wanted = request.wanted
     if request.inside is None:
         RunReport.check(around.options.output)
@@ -108,7 +108,7 @@ def run_drain(args: argparse.Namespace, words: Sequence[str], around: CommandCon
     return _carried_out(wanted, read, request.carried, around)
 
 
-def _request(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> _Request:
+def _request(args: argparse.Namespace, around: CommandContext) -> _Request:
     """
     Raises:
         UsageError: no nodes are named or selected, or what was given does not fit together.
@@ -118,7 +118,7 @@ def _request(args: argparse.Namespace, words: Sequence[str], around: CommandCont
     if args.plan is not None:
         if not args.plan:
             raise UsageError("--plan needs the path of a plan that was saved with -o json")
-        if not drain.targeting_from(args, words).empty:
+        if not drain.targeting_from(args).empty:
             raise UsageError("--plan says which nodes: no others can be named or selected with it")
         if drain.policy_from(args) != DrainPolicy():
             raise UsageError("--plan says what may be done: flags of the plan do not go with it")
@@ -126,7 +126,7 @@ def _request(args: argparse.Namespace, words: Sequence[str], around: CommandCont
         saved = around.read_baseline(args.plan)
         plan = PlanRequest(*of_saved(saved.options, saved.file))
     else:
-        plan = PlanRequest.from_args(args, words, around)
+        plan = PlanRequest.from_args(args, around)
     dry = shared_options.dry_from(args)
     given, namespace = run_options.given_from(args), run_options.namespace_from(args)
     limits, hooks = run_options.limits_from(args), run_options.hooks_from(args)

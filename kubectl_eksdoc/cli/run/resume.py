@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 
 from kubectl_eksdoc.cli import confirming, exits, opening
 from kubectl_eksdoc.cli.confirming import check_writable
@@ -24,13 +23,13 @@ from kubectl_eksdoc.render.run.report import RunReport
 from kubectl_eksdoc.wiring.runs import Hooks
 
 
-def run_resume(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
+def run_resume(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """What came of the rest of it.
 
     Raises:
         EksdocError: the command line, the cluster or the run is at fault; the error says which.
     """
-    request, given = RunRequest.from_args(args, words, around), run_options.given_from(args)
+    request, given = RunRequest.from_args(args, around), run_options.given_from(args)
     limits_given = run_options.limits_given(args)
     RunReport.check(around.options.output)
     check_writable(around.environ, COMMAND)

@@ -162,13 +162,13 @@ def would_be(which: ToGiveBack, nodes: Sequence[Node]) -> list[str]:
 DO_NOT_MOVE_BACK = "pods that were evicted do not move back by themselves"
 
 
-def run_rollback(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
+def run_rollback(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """Which nodes are as they were.
 
     Raises:
         EksdocError: the command line, the cluster or the run is at fault; the error says which.
     """
-    request, given = RunRequest.from_args(args, words, around), run_options.given_from(args)
+    request, given = RunRequest.from_args(args, around), run_options.given_from(args)
     dry = bool(dry_from(args))
     if not dry:
         check_writable(around.environ, COMMAND)
