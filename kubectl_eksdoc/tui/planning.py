@@ -13,9 +13,9 @@ from dataclasses import replace
 from functools import partial
 
 from kubectl_eksdoc.drain.nodes import natural, select
+from kubectl_eksdoc.drain.plan import Preview, WhatIf
 from kubectl_eksdoc.drain.policy import Targeting
 from kubectl_eksdoc.drain.verdicts.said import with_assumed_budgets
-from kubectl_eksdoc.drain.what_if import Preview, WhatIf
 from kubectl_eksdoc.errors import EksdocError, as_bug
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster, Source

@@ -21,8 +21,7 @@ from kubectl_eksdoc.cli.confirming import check_writable
 from kubectl_eksdoc.cli.drain import PlanRequest
 from kubectl_eksdoc.cli.flags import GlobalOptions
 from kubectl_eksdoc.cli.run import new_run, rollback
-from kubectl_eksdoc.cli.run.allowed import check_allowed
-from kubectl_eksdoc.cli.run.carrying import RunAnnotations, RunInvocation, RunRequest, reached_by
+from kubectl_eksdoc.cli.run.carrying import RunAnnotations, RunInvocation, RunRequest, check_allowed, reached_by
 from kubectl_eksdoc.cli.run.live import FaceOf, LiveRun, RunOutput
 from kubectl_eksdoc.cli.run.new_run import COMMAND as NEW_RUN_COMMAND
 from kubectl_eksdoc.cli.run.new_run import NewRun, PlannedRead, RecordedRunOptions, asked_again, check_others

@@ -15,8 +15,7 @@ from kubectl_eksdoc.cli.in_cluster import InClusterOptions
 from kubectl_eksdoc.cli.options import check_source_live
 from kubectl_eksdoc.cli.run import desk, inside
 from kubectl_eksdoc.cli.run import options as run_options
-from kubectl_eksdoc.cli.run.allowed import check_allowed
-from kubectl_eksdoc.cli.run.carrying import RunAnnotations, RunInvocation, RunRequest, chosen, reached_by
+from kubectl_eksdoc.cli.run.carrying import RunAnnotations, RunInvocation, RunRequest, check_allowed, chosen, reached_by
 from kubectl_eksdoc.cli.run.desk import RemainingPlan, gone_on
 from kubectl_eksdoc.cli.run.new_run import (
     COMMAND,

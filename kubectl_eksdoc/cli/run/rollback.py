@@ -9,8 +9,7 @@ from kubectl_eksdoc.cli import confirming, exits, opening
 from kubectl_eksdoc.cli.confirming import check_writable
 from kubectl_eksdoc.cli.options import dry_from
 from kubectl_eksdoc.cli.run import options as run_options
-from kubectl_eksdoc.cli.run.allowed import check_allowed
-from kubectl_eksdoc.cli.run.carrying import NOT_KNOWN, RunAnnotations, RunInvocation, RunRequest, chosen
+from kubectl_eksdoc.cli.run.carrying import NOT_KNOWN, RunAnnotations, RunInvocation, RunRequest, check_allowed, chosen
 from kubectl_eksdoc.cli.run.status import asked
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.drain.run.account import noted_of, to_give_back

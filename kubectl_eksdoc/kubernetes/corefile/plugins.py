@@ -12,15 +12,18 @@ from datetime import timedelta
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.corefile.grammar import (
+    NEWEST,
+    OLDEST,
     ONCE,
     CorefileDoubted,
+    KnownPlugin,
     judge,
     no_address,
     no_listener,
+    plugins,
     server_refusals,
     zone_refusals,
 )
-from kubectl_eksdoc.kubernetes.corefile.known import NEWEST, OLDEST, KnownPlugin, plugins
 from kubectl_eksdoc.kubernetes.corefile.parser import CorefileSyntaxError, TokenReader
 from kubectl_eksdoc.model.coredns import Corefile, CorefileRefusal, Directive, Import, Token
 from kubectl_eksdoc.model.quantities import Version, go_duration
