@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from kubectl_eksdoc.cli import exits
@@ -217,13 +218,18 @@ def install(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
 def uninstall(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """Raises: as `install`."""
     found, dry = _found(args.words, around), is_dry(args)
-    there = [each for each in found.completers if each.state in (CompleterState.LINK, CompleterState.DANGLING)]
+    there = (each for each in found.completers if each.state in (CompleterState.LINK, CompleterState.DANGLING))
+    return unlinked({each.path: partial(unlink, each) for each in there}, found.folder, dry)
+
+
+def unlinked(there: Mapping[Path, Callable[[], None]], folder: Path, dry: bool) -> CommandAnswer:
+    """The links of this tool that are `there` are removed, each by its own. Raises: as `done`."""
     said = []
-    for each in there:
+    for path, remove in there.items():
         if not dry:
-            done(lambda: unlink(each), f"remove {each.path}")  # noqa: B023 (it is done at once)
-        said.append(f"{would(dry, 'remove', 'removed')} {each.path}")
-    return answer(said or [f"nothing to remove: there is no link of this tool in {found.folder}"], False)
+            done(remove, f"remove {path}")
+        said.append(f"{would(dry, 'remove', 'removed')} {path}")
+    return answer(said or [f"nothing to remove: there is no link of this tool in {folder}"], False)
 
 
 def status(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
-from kubectl_eksdoc.cli.completion import add_under, answer, done, is_dry, located, would
+from kubectl_eksdoc.cli.completion import add_under, answer, done, is_dry, located, unlinked, would
 from kubectl_eksdoc.cli.flags import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.parser import Commands
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
@@ -58,13 +59,8 @@ def make(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
 def remove(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """Raises: as `make`."""
     (folder, _), dry = located(args.words, around), is_dry(args)
-    lines = []
-    for each in entry_points(folder):
-        if each.state in (EntryPointState.LINK, EntryPointState.DANGLING):
-            if not dry:
-                done(lambda: unlink(each), f"remove {each.path}")  # noqa: B023 (it is called at once)
-            lines.append(f"{would(dry, 'remove', 'removed')} {each.path}")
-    return answer(lines or [f"nothing to remove: there is no link of this tool in {folder}"], False)
+    there = (each for each in entry_points(folder) if each.state in (EntryPointState.LINK, EntryPointState.DANGLING))
+    return unlinked({each.path: partial(unlink, each) for each in there}, folder, dry)
 
 
 def status(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
