@@ -17,10 +17,9 @@ from typing import Any, TypeVar
 
 from bench.world import Shape, make
 from kubectl_eksdoc.cli.main import collect_seldom
-from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.plan import WhatIf, make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.what_if import WhatIf
 from kubectl_eksdoc.model.cluster import Cluster
 
 Answer = TypeVar("Answer")

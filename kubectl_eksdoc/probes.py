@@ -127,22 +127,18 @@ def stand_of(stand: PodStand | None) -> ProbeStage | Unknown:
     if stand.ended is not None and stand.phase != "Failed":
         return ProbeStage.READ
     if stand.phase == "Failed":
-        return _failed(stand)
+        if stand.reason.startswith("OutOf"):
+            return Unknown(_with("the node has no room for it", stand.reason, stand.message))
+        if stand.reason:
+            return Unknown(_with("the kubelet refused or ended it", stand.reason, stand.message))
+        if stand.ended_by in _NO_START:
+            return Unknown(_with("its container cannot be started", stand.ended_by, stand.message))
+        return ProbeStage.READ if stand.ended is not None else Unknown(_with("it failed", stand.reason, stand.message))
     if stand.waiting in _NO_IMAGE:
         return Unknown(_with("its image cannot be pulled", stand.waiting, stand.waiting_message))
     if stand.waiting in _NO_START:
         return Unknown(_with("its container cannot be started", stand.waiting, stand.waiting_message))
     return ProbeStage.WAIT
-
-
-def _failed(stand: PodStand) -> ProbeStage | Unknown:
-    if stand.reason.startswith("OutOf"):
-        return Unknown(_with("the node has no room for it", stand.reason, stand.message))
-    if stand.reason:
-        return Unknown(_with("the kubelet refused or ended it", stand.reason, stand.message))
-    if stand.ended_by in _NO_START:
-        return Unknown(_with("its container cannot be started", stand.ended_by, stand.message))
-    return ProbeStage.READ if stand.ended is not None else Unknown(_with("it failed", stand.reason, stand.message))
 
 
 def too_late(stand: PodStand | None, waited_s: float) -> Unknown:

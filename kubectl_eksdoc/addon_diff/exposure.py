@@ -69,15 +69,18 @@ def exposed(
         return _of_nodes(facts.usage, effect, change, told)
     if effect.strict_only and _enforcing(facts, changes, mode) == _STANDARD:
         return Severity.LOW, (f"{_ENFORCING} is {_STANDARD}; in {_STRICT} mode {told}",)
-    return _of_pods(facts.usage, effect, told)
-
-
-def _of_pods(usage: Usage, effect: FieldEffect, told: str) -> tuple[Severity, tuple[str, ...]]:
-    pods = usage.branched
+    pods = facts.usage.branched
     if isinstance(pods, Unknown):
         return effect.worst, (told, f"which pods have security groups of their own is not known: {pods.why}")
     if not pods:
-        return _of_nobody_yet(usage, told)
+        # Pods get theirs as they start.
+        policies = facts.usage.policies
+        if isinstance(policies, Unknown):
+            return Severity.LOW, (f"no pod has security groups of its own; else {told}", policies.why)
+        if policies:
+            yet = f"no pod has security groups of its own yet, but SecurityGroupPolicies give them: {some_of(policies)}"
+            return Severity.MEDIUM, (yet, told)
+        return Severity.LOW, (f"no pod has security groups of its own; else {told}",)
     have = "1 pod has" if len(pods) == 1 else f"{len(pods)} pods have"
     some = f"{have} security groups of their own: {some_of([pod.key for pod in pods])}"
     if not effect.probed:
@@ -85,18 +88,7 @@ def _of_pods(usage: Usage, effect: FieldEffect, told: str) -> tuple[Severity, tu
     if not any(pod.branch is not None and pod.branch.probes for pod in pods):
         # Whatever runs on the node itself, and connects to them, is cut off all the same.
         return Severity.HIGH, (told, f"{some}; none of them is probed over the network")
-    return effect.worst, (told, some, *_probed(pods), *_balanced(usage))
-
-
-def _of_nobody_yet(usage: Usage, told: str) -> tuple[Severity, tuple[str, ...]]:
-    """Pods get theirs as they start."""
-    policies = usage.policies
-    if isinstance(policies, Unknown):
-        return Severity.LOW, (f"no pod has security groups of its own; else {told}", policies.why)
-    if policies:
-        yet = f"no pod has security groups of its own yet, but SecurityGroupPolicies give them: {some_of(policies)}"
-        return Severity.MEDIUM, (yet, told)
-    return Severity.LOW, (f"no pod has security groups of its own; else {told}",)
+    return effect.worst, (told, some, *_probed(pods), *_balanced(facts.usage))
 
 
 def _probed(pods: Sequence[Pod]) -> Iterator[str]:

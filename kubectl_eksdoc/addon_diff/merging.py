@@ -6,12 +6,12 @@ there, null is a value here, as EKS's schemas allow it for some keys.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.addons import Path
-from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.api_objects import Doc, same_json
 
 
 @frozen
@@ -56,31 +56,11 @@ def _over(below: Doc, above: Doc) -> Doc:
 def differences(before: Doc, after: Doc) -> tuple[Path, ...]:
     """The leaves that one of them has and the other has not, or not so."""
     old, new = ({leaf.path: leaf.value for leaf in leaves(each)} for each in (before, after))
-    return tuple(sorted(path for path in old.keys() | new.keys() if not same(*_at(path, old, new))))
+    return tuple(sorted(path for path in old.keys() | new.keys() if not same_json(*_at(path, old, new))))
 
 
 def _at(path: Path, old: dict[Path, Any], new: dict[Path, Any]) -> tuple[Any, Any]:
     return old.get(path, MISSING), new.get(path, MISSING)
-
-
-def same(one: Any, other: Any) -> bool:
-    """Whether they are the same in JSON: true is not 1, and 1.0 is not 1, as a configuration is text in the end."""
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return bool(one == other)
-
-
-def with_value(values: Doc, path: Sequence[str], value: Any) -> Doc:
-    """`values` with another value at a path; what is no object on the way gives way to one."""
-    first, rest = path[0], path[1:]
-    if not rest:
-        return {**values, first: value}
-    inner = values.get(first)
-    return {**values, first: with_value(inner if isinstance(inner, dict) else {}, rest, value)}
 
 
 def leaves(values: Doc) -> tuple[Leaf, ...]:

@@ -14,7 +14,7 @@ from typing import Any, cast
 from kubectl_eksdoc.addon_diff.expected import EKS, owners_of
 from kubectl_eksdoc.addon_diff.fields import AddonField, value_at
 from kubectl_eksdoc.addon_diff.guards import RolloutState
-from kubectl_eksdoc.addon_diff.merging import MISSING, MissingValue, same, with_value
+from kubectl_eksdoc.addon_diff.merging import MISSING, MissingValue
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import Fate, FieldChange, Mode
 from kubectl_eksdoc.addon_diff.usage import BEHIND_BALANCERS
@@ -27,7 +27,7 @@ from kubectl_eksdoc.kubernetes.ownership.comparing import Path, compare, names_i
 from kubectl_eksdoc.kubernetes.ownership.entries import MalformedEntries, without_entries
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import EksAddonUpdate, Issue
-from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named, same_json, with_value
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.eks import TargetGroup
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
@@ -309,13 +309,13 @@ _NOT_ASKED = Unknown("it was not read again")
 
 
 def _verdict(each: Expectation, found: Any, stage: Stage) -> Verdict:
-    if stage is not Stage.SUCCESSFUL and same(found, each.live):
+    if stage is not Stage.SUCCESSFUL and same_json(found, each.live):
         return Verdict.AS_BEFORE
     if stage in _UNDONE:
         return Verdict.OTHER
     if each.fate is Fate.UNKNOWN:
         return Verdict.NOT_PREDICTED
-    return Verdict.AS_PREDICTED if same(found, each.value) else Verdict.OTHER
+    return Verdict.AS_PREDICTED if same_json(found, each.value) else Verdict.OTHER
 
 
 _UNDONE = (Stage.FAILED, Stage.CANCELLED)

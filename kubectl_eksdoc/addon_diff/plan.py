@@ -11,7 +11,7 @@ from kubectl_eksdoc.addon_diff.exposure import circumstances
 from kubectl_eksdoc.addon_diff.fields import AddonField
 from kubectl_eksdoc.addon_diff.judging import Unread, judged, may_return, refused, shared
 from kubectl_eksdoc.addon_diff.manifests import Rendered, addons_of, manifests, rendered, role_rendered
-from kubectl_eksdoc.addon_diff.merging import MissingValue, leaves, merged, with_value
+from kubectl_eksdoc.addon_diff.merging import MissingValue, leaves, merged
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, FieldChange, Prediction, predict
 from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths
 from kubectl_eksdoc.baseline.changes import ResultComparison, outline_of
@@ -22,7 +22,7 @@ from kubectl_eksdoc.kubernetes.keeping import has_digest
 from kubectl_eksdoc.kubernetes.ownership.entries import MalformedEntries
 from kubectl_eksdoc.model.addons import Path as ConfigPath
 from kubectl_eksdoc.model.addons import SchemaViolation
-from kubectl_eksdoc.model.api_objects import Doc, at, named
+from kubectl_eksdoc.model.api_objects import Doc, at, named, with_value
 from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Finding, Subject, in_order

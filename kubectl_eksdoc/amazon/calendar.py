@@ -115,7 +115,9 @@ def support(version: Version, today: date, live: Sequence[ClusterVersion] | Unkn
         return Unknown(_not_listed(version, instead), live.missing if isinstance(live, Unknown) else "")
     if day < row.released:
         return Unknown(f"EKS has {in_words(row.version)} only from {row.released.isoformat()} on")
-    return _by_table(row, day, instead)
+    phase = _phase(day, row.standard_ends, row.extended_ends)
+    source = replace(row.source, document=f"EKS calendar of {AS_OF.isoformat()}: {row.source.document}")
+    return Support(row.version, phase, day, row.standard_ends, row.extended_ends, source, AS_OF, instead)
 
 
 class SupportEnd(str, Enum):
@@ -174,12 +176,6 @@ _PHASES = {
     "EXTENDED_SUPPORT": SupportPhase.EXTENDED,
     "UNSUPPORTED": SupportPhase.ENDED,
 }
-
-
-def _by_table(row: CalendarRow, day: date, instead: str) -> Support:
-    phase = _phase(day, row.standard_ends, row.extended_ends)
-    source = replace(row.source, document=f"EKS calendar of {AS_OF.isoformat()}: {row.source.document}")
-    return Support(row.version, phase, day, row.standard_ends, row.extended_ends, source, AS_OF, instead)
 
 
 def _phase(day: date, standard: date | None, extended: date | None) -> SupportPhase:

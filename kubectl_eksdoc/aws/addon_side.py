@@ -287,21 +287,17 @@ def _more(
     if what == "now":
         return version_side(of, name, version)
     if not update:
-        return _latest(history)
+        # Of the add-on itself. One that could not be described may be the latest: then nobody knows.
+        if isinstance(history, Unknown):
+            return history
+        unknown = [each for each in history.updates if isinstance(each, Unknown)]
+        if unknown:
+            return unknown[0]
+        updates = (each for each in history.updates if isinstance(each, EksAddonUpdate) and each.type == _ADDON_UPDATE)
+        return next(updates, None) or Absent("EKS lists no update of it")
     known = history.updates if isinstance(history, UpdateHistory) else ()
     same = (each for each in known if isinstance(each, EksAddonUpdate) and each.id == update)
     return next(same, None) or eks.update_of_addon(of, name, update)
-
-
-def _latest(history: UpdateHistory | Unknown) -> EksAddonUpdate | Unknown | Absent:
-    """Of the add-on itself. One that could not be described may be the latest: then nobody knows."""
-    if isinstance(history, Unknown):
-        return history
-    unknown = [each for each in history.updates if isinstance(each, Unknown)]
-    if unknown:
-        return unknown[0]
-    updates = (each for each in history.updates if isinstance(each, EksAddonUpdate) and each.type == _ADDON_UPDATE)
-    return next(updates, None) or Absent("EKS lists no update of it")
 
 
 def _with_values(

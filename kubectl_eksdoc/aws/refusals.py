@@ -143,9 +143,14 @@ _SSO = tuple(
 def told(error: Exception, question: AwsOperation, access: AwsAccess) -> AwsError:
     """Of anything that botocore raises while a question is asked."""
     if isinstance(error, raised.ClientError):
-        if error.operation_name != question.operation:
-            return _no_credentials(error, access)
         said = error.response.get("Error", {})
+        if error.operation_name != question.operation:
+            # What was refused is not the question, but a call by which botocore gets credentials for it.
+            return AwsLogin(
+                f"the credentials of {named(access)} cannot be had: {error.operation_name} is refused: "
+                f"{said.get('Code', '')}: {shown(str(said.get('Message', '')))}",
+                f"May you assume the role (sts:AssumeRole, and its trust policy)? {log_in(access)}",
+            )
         code = str(said.get("Code", ""))
         return refused(code, str(said.get("Message", "")) or code, question, access)
     login = _login(error, access)
@@ -158,16 +163,6 @@ def told(error: Exception, question: AwsOperation, access: AwsAccess) -> AwsErro
             f"Is {access.region} the region, and does this machine reach it (HTTPS_PROXY, VPN)?",
         )
     return AwsError(f"cannot ask {where} for {question.operation}: {_brief(error)}")
-
-
-def _no_credentials(error: raised.ClientError, access: AwsAccess) -> AwsLogin:
-    """What was refused is not the question, but a call by which botocore gets credentials for it."""
-    said = error.response.get("Error", {})
-    return AwsLogin(
-        f"the credentials of {named(access)} cannot be had: {error.operation_name} is refused: "
-        f"{said.get('Code', '')}: {shown(str(said.get('Message', '')))}",
-        f"May you assume the role (sts:AssumeRole, and its trust policy)? {log_in(access)}",
-    )
 
 
 def not_had(error: Exception, access: AwsAccess) -> AwsLogin:
@@ -279,7 +274,7 @@ class LiveAws:
 
     def _in_time(self, question: AwsOperation, parameters: dict[str, Any]) -> Json:
         """In a thread of its own: botocore also waits between tries, and for programs that print credentials."""
-        left_s = self._left_s()
+        left_s = self._read_time.left_s(self._read_timeout) if self._read_timeout else inf
         if left_s <= 0:
             raise self._too_long()
         bounds = AnswerLimits(monotonic, SILENCE_S, monotonic() + left_s)
@@ -294,9 +289,6 @@ class LiveAws:
             if bounds.over or isinstance(error, DeadlineExceeded):
                 raise self._too_long() from error
             raise
-
-    def _left_s(self) -> float:
-        return self._read_time.left_s(self._read_timeout) if self._read_timeout else inf
 
     def _too_long(self) -> AwsError:
         return AwsError(

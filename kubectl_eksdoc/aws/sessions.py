@@ -101,14 +101,11 @@ class Clients:
         """
         with self._lock:
             if service not in self._made:
-                self._made[service] = self._client(service)
+                if self._session is None:
+                    self._session = self._new_session()
+                client = self._session.client(service, endpoint_url=self._endpoint, config=self._config)
+                self._made[service] = self._bounded(client, service)
             return self._made[service]
-
-    def _client(self, service: str) -> Any:
-        if self._session is None:
-            self._session = self._new_session()
-        client = self._session.client(service, endpoint_url=self._endpoint, config=self._config)
-        return self._bounded(client, service)
 
     def _bounded(self, client: Any, service: str) -> Any:
         """Answers are read within the bounds of the thread, and each request is counted.
@@ -145,19 +142,15 @@ class Clients:
         )
         return boto3.Session(botocore_session=assuming)
 
-    def _session_of(self, profile: str) -> Any:
-        session = botocore.session.Session(profile=profile or None)
-        session.register_component("data_loader", self._models)
-        session.set_config_variable("region", self._access.region)
-        hold_environment(os.environ)
-        session.register("before-sign", _hold_keys)
-        session.register("before-send", _hold_tokens)
-        return session
-
     def _source(self) -> Any:
         """Whose credentials are used, as the credential plugin of the context would."""
         access = self._access
-        source = self._session_of(access.profile)
+        source = botocore.session.Session(profile=access.profile or None)
+        source.register_component("data_loader", self._models)
+        source.set_config_variable("region", access.region)
+        hold_environment(os.environ)
+        source.register("before-sign", _hold_keys)
+        source.register("before-send", _hold_tokens)
         for variable, name in _FILES.items():
             if access.setting(name):
                 source.set_config_variable(variable, access.setting(name))
@@ -166,7 +159,13 @@ class Clients:
             source.set_config_variable("profile", None)  # not even the one of our own environment
             source.set_credentials(key, secret, token or None)
         else:
-            _as_awscli(source, self._ask_person)  # which reads the files: they are known by now
+            # As awscli, which kubectl has asked a moment ago: a code given there need not be given again. The providers
+            # read the files: they are known by now.
+            providers = source.get_component("credential_provider")
+            assuming = providers.get_provider("assume-role")
+            assuming.cache = _Kept()
+            assuming._prompter = self._ask_person
+            providers.get_provider("custom-process")._popen = _CredentialProcess
         return source
 
     def _creator(self, source: Any) -> Any:
@@ -224,15 +223,6 @@ class _Kept(dict[str, Any]):
 
     def __missing__(self, key: str) -> Any:
         return self._of_cli[key]
-
-
-def _as_awscli(session: Any, ask_person: Callable[[str], str]) -> None:
-    """kubectl has asked awscli a moment ago: who gave the code of a device there need not give it again."""
-    providers = session.get_component("credential_provider")
-    assuming = providers.get_provider("assume-role")
-    assuming.cache = _Kept()
-    assuming._prompter = ask_person
-    providers.get_provider("custom-process")._popen = _CredentialProcess
 
 
 _KILL_S = 0.3

@@ -116,7 +116,7 @@ def add_options(commands: Commands) -> None:
     parser.set_defaults(leaf=parser, command=_shown)
 
 
-def _shown(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
+def _shown(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     from kubectl_eksdoc.cli.surroundings import CommandAnswer
 
     return CommandAnswer(_text())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 
@@ -61,7 +61,7 @@ def add_to(commands: Commands) -> None:
     )
 
 
-def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
+def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """
     Raises:
         UsageError: the words name nothing that can be done.
@@ -71,18 +71,18 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     from kubectl_eksdoc.render.changes import ChangesReport
     from kubectl_eksdoc.wiring.changes import saved_change, saved_changes
 
-    if not words:
+    if not args.words:
         ChangesReport.check(around.options.output)
         keeping = around.edges.keeping("", "", around.environ)
         report = ChangesReport(saved_changes(keeping.environ, keeping.home, _MOST))
         unknown = any(each.state is State.UNKNOWN for each in report.changes)
         return opening.answer(report, around, exits.UNKNOWN if unknown else exits.CLEAN)
-    if len(words) != 2 or words[0] not in VERBS:
+    if len(args.words) != 2 or args.words[0] not in VERBS:
         raise UsageError(
-            f"{' '.join(words)!r} is neither resume ID nor undo ID",
+            f"{' '.join(args.words)!r} is neither resume ID nor undo ID",
             "List the changes and their IDs: kubectl eksdoc changes",
         )
-    verb, ident = words
+    verb, ident = args.words
     check_writable(around.environ, f"{NAME} {verb}", f"{NAME} alone lists only")
     saved = saved_change(around.edges.keeping(ident, "", around.environ))
     module = _BY_KIND.get(saved.text("kind"))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from kubectl_eksdoc.cli import exits
@@ -204,31 +205,36 @@ def add_under(
         add_dry_run(parser, "show what would be done")
 
 
-def install(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
+def install(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """
     Raises:
         UsageError: this program lies nowhere that could be told, or its folder cannot be written to.
     """
-    found, dry = _found(words, around), is_dry(args)
+    found, dry = _found(args.words, around), is_dry(args)
     said = [_made(each, dry) for each in found.completers if each.state is not CompleterState.DANGLING]
     return answer([*said, *_path(found)], any(each.state is CompleterState.OTHER for each in found.completers))
 
 
-def uninstall(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
+def uninstall(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """Raises: as `install`."""
-    found, dry = _found(words, around), is_dry(args)
-    there = [each for each in found.completers if each.state in (CompleterState.LINK, CompleterState.DANGLING)]
+    found, dry = _found(args.words, around), is_dry(args)
+    there = (each for each in found.completers if each.state in (CompleterState.LINK, CompleterState.DANGLING))
+    return unlinked({each.path: partial(unlink, each) for each in there}, found.folder, dry)
+
+
+def unlinked(there: Mapping[Path, Callable[[], None]], folder: Path, dry: bool) -> CommandAnswer:
+    """The links of this tool that are `there` are removed, each by its own. Raises: as `done`."""
     said = []
-    for each in there:
+    for path, remove in there.items():
         if not dry:
-            done(lambda: unlink(each), f"remove {each.path}")  # noqa: B023 (it is done at once)
-        said.append(f"{would(dry, 'remove', 'removed')} {each.path}")
-    return answer(said or [f"nothing to remove: there is no link of this tool in {found.folder}"], False)
+            done(remove, f"remove {path}")
+        said.append(f"{would(dry, 'remove', 'removed')} {path}")
+    return answer(said or [f"nothing to remove: there is no link of this tool in {folder}"], False)
 
 
-def status(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
+def status(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """Raises: as `install`."""
-    found = _found(words, around)
+    found = _found(args.words, around)
     lines = [_stands(each) for each in found.completers]
     missing = any(each.state not in (CompleterState.LINK, CompleterState.SCRIPT) for each in found.completers)
     if any(each.state is CompleterState.MISSING for each in found.completers):
@@ -236,9 +242,9 @@ def status(args: argparse.Namespace, words: Sequence[str], around: CommandContex
     return answer([*lines, *_path(found), _NO_VERSION], missing or not found.on_path)
 
 
-def _printing(script: str) -> Callable[[argparse.Namespace, Sequence[str], CommandContext], CommandAnswer]:
-    def show(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
-        _no_words(words)
+def _printing(script: str) -> Callable[[argparse.Namespace, CommandContext], CommandAnswer]:
+    def show(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
+        _no_words(args.words)
         return CommandAnswer(script)
 
     return show

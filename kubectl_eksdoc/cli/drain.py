@@ -47,24 +47,24 @@ if TYPE_CHECKING:
 # left alone without being asked, and nothing is ever deleted past its budget.
 
 
-def targeting_from(args: argparse.Namespace, names: Sequence[str]) -> Targeting:
-    """The nodes meant; `names` are the words of the command line that belong to no flag.
+def targeting_from(args: argparse.Namespace) -> Targeting:
+    """The nodes meant: by their names, which belong to no flag, or by filters.
 
     Raises:
         UsageError: a word is not a node's name, or names and filters are mixed.
     """
     flags = {"--selector": args.selector, "--nodegroup": args.nodegroup, "--older-than": args.older_than}
     filters = [flag for flag, given in flags.items() if given]
-    if names and filters:
+    if args.words and filters:
         raise UsageError(
             f"node names and {filters[0]} exclude each other",
             "Name the nodes, or select them; kubectl drain does the same.",
         )
-    flag = next((name for name in names if name.startswith("-") and name != "-"), "")
+    flag = next((name for name in args.words if name.startswith("-") and name != "-"), "")
     if flag:
         raise UsageError(f"words behind -- are names of nodes, and {flag!r} is none", "Flags stand before --.")
     try:
-        nodes = tuple(dict.fromkeys(values.node_name(name) for name in names))
+        nodes = tuple(dict.fromkeys(values.node_name(name) for name in args.words))
     except argparse.ArgumentTypeError as error:
         raise UsageError(str(error)) from error
     return Targeting(nodes, args.selector, tuple(dict.fromkeys(args.nodegroup)), args.older_than)
@@ -248,12 +248,12 @@ class PlanRequest:
         return as_given(self.targeting, self.policy, self.baseline, self.order_file)
 
     @staticmethod
-    def from_args(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> PlanRequest:
+    def from_args(args: argparse.Namespace, around: CommandContext) -> PlanRequest:
         """
         Raises:
             UsageError: no nodes are named or selected, or what was given does not fit together.
         """
-        targeting = targeting_from(args, words)
+        targeting = targeting_from(args)
         notes = [text for dest, text in _NOTES.items() if hasattr(args, dest)] + _idle(around)
         if targeting.empty and around.source.demo:
             from kubectl_eksdoc.embedded.demo.reader import DEFAULT_NODEGROUP
@@ -282,13 +282,13 @@ def _idle(around: CommandContext) -> list[str]:
     return notes
 
 
-def run_plan(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
+def run_plan(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """The plan in the format asked for.
 
     Raises:
         EksdocError: the command line, the dump or the cluster is at fault; the error says which.
     """
-    request = PlanRequest.from_args(args, words, around)
+    request = PlanRequest.from_args(args, around)
     # Imported late: help and errors of usage must not pay for what only a plan needs.
     from kubectl_eksdoc.drain.comparison.comparing import compare
     from kubectl_eksdoc.render.drain.report import DrainReport

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, opening, values
@@ -46,13 +45,13 @@ class _Request:
     without: tuple[str, ...] = ()
 
     @staticmethod
-    def from_args(args: argparse.Namespace, words: Sequence[str]) -> _Request:
+    def from_args(args: argparse.Namespace) -> _Request:
         """
         Raises:
             UsageError: something is named that nothing asks for, or what was given does not fit together.
         """
-        if words:
-            raise UsageError(f"{words[0]!r} is not understood: it is about the whole cluster", "Name nothing.")
+        if args.words:
+            raise UsageError(f"{args.words[0]!r} is not understood: it is about the whole cluster", "Name nothing.")
         request = _Request(
             args.print or "",
             args.queue or "",
@@ -173,7 +172,7 @@ def _codes() -> tuple[Code, ...]:
     return Code.of_area("interruption")
 
 
-def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
+def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
@@ -183,7 +182,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     from kubectl_eksdoc.interruption.read import NEEDS, look_at_interruption
     from kubectl_eksdoc.render.interruption.report import InterruptionReport
 
-    request = _Request.from_args(args, words)
+    request = _Request.from_args(args)
     InterruptionReport.check(around.options.output)
     with opening.explaining(NAME):
         session = opening.opened(around, NEEDS)

@@ -114,7 +114,7 @@ def _asked(argv: Sequence[str], prog: str, around: CommandContext) -> Callable[[
         flags, names = until_dashes(argv)
         args, extras = parser.parse_known_args(spelled_out(flags, parser.bare()))
         leaf: Parser = args.leaf
-        words = [*strays(extras, leaf), *names]
+        args.words = [*strays(extras, leaf), *names]
     except ShowText as asked:
         return partial(CommandAnswer, asked.text)
     except UsageError:
@@ -126,13 +126,13 @@ def _asked(argv: Sequence[str], prog: str, around: CommandContext) -> Callable[[
     if not hasattr(args, "command"):
         if names:
             raise UsageError(f"words behind -- are names, and {leaf.prog!r} needs a command before them")
-        if words:
-            leaf.error(f"COMMAND: invalid choice: {words[0]!r}")
+        if args.words:
+            leaf.error(f"COMMAND: invalid choice: {args.words[0]!r}")
         if not leaf.opens_screens:
             raise leaf.without_command()
         return partial(screen.open_screens, args, leaf, around)
     bare.check_no_replay(args, leaf)
-    return partial(args.command, args, words, options.asked(args, around))
+    return partial(args.command, args, options.asked(args, around))
 
 
 def _alone(argv: Sequence[str]) -> tuple[str, ...] | None:

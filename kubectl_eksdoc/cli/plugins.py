@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from functools import partial
 
-from kubectl_eksdoc.cli.completion import add_under, answer, done, is_dry, located, would
+from kubectl_eksdoc.cli.completion import add_under, answer, done, is_dry, located, unlinked, would
 from kubectl_eksdoc.cli.flags import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.parser import Commands
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
@@ -41,12 +41,12 @@ def add_to(commands: Commands) -> None:
     add_under(under, "status", "list the entry points", _STATUS, status)
 
 
-def make(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
+def make(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """
     Raises:
         UsageError: where this program is cannot be told, or its folder cannot be written to.
     """
-    (folder, on_path), dry = located(words, around), is_dry(args)
+    (folder, on_path), dry = located(args.words, around), is_dry(args)
     entries = entry_points(folder)
     lines = [_made(each, dry) for each in entries]
     if any(each.state is EntryPointState.MISSING for each in entries):
@@ -56,21 +56,16 @@ def make(args: argparse.Namespace, words: Sequence[str], around: CommandContext)
     )
 
 
-def remove(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
+def remove(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """Raises: as `make`."""
-    (folder, _), dry = located(words, around), is_dry(args)
-    lines = []
-    for each in entry_points(folder):
-        if each.state in (EntryPointState.LINK, EntryPointState.DANGLING):
-            if not dry:
-                done(lambda: unlink(each), f"remove {each.path}")  # noqa: B023 (it is called at once)
-            lines.append(f"{would(dry, 'remove', 'removed')} {each.path}")
-    return answer(lines or [f"nothing to remove: there is no link of this tool in {folder}"], False)
+    (folder, _), dry = located(args.words, around), is_dry(args)
+    there = (each for each in entry_points(folder) if each.state in (EntryPointState.LINK, EntryPointState.DANGLING))
+    return unlinked({each.path: partial(unlink, each) for each in there}, folder, dry)
 
 
-def status(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
+def status(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """Raises: as `make`."""
-    folder, on_path = located(words, around)
+    folder, on_path = located(args.words, around)
     entries = entry_points(folder)
     lines = [f"kubectl eksdoc-{each.command}: {_stands(each)}" for each in entries]
     if any(each.state is EntryPointState.MISSING for each in entries):

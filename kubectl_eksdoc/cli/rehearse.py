@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 
 from kubectl_eksdoc.cli import drain, exits, opening, values
 from kubectl_eksdoc.cli import options as fault_options
@@ -50,7 +49,10 @@ def add_to(commands: Commands, level: int = LEVELS - 1) -> None:
     )
     drain.add_targeting(parser)
     add_source(parser)
-    _add_serving(parser)
+    group = parser.add_argument_group("Serve the simulated cluster")
+    add_switch(group, "--serve", "serve the simulated cluster until Ctrl-C and print the path of its kubeconfig")
+    add_flag(group, "--speed", "N", f"virtual seconds per second while serving (default: {SPEED:g})", values.speed)
+    add_flag(group, "--kubeconfig-out", "FILE", "write the kubeconfig to this path")
     fault_options.add_to(parser)
     drain.add_policy(parser)
     parser.set_defaults(baseline=None)
@@ -60,14 +62,7 @@ def add_at_top(commands: Commands) -> None:
     add_to(commands, level=1)
 
 
-def _add_serving(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("Serve the simulated cluster")
-    add_switch(group, "--serve", "serve the simulated cluster until Ctrl-C and print the path of its kubeconfig")
-    add_flag(group, "--speed", "N", f"virtual seconds per second while serving (default: {SPEED:g})", values.speed)
-    add_flag(group, "--kubeconfig-out", "FILE", "write the kubeconfig to this path")
-
-
-def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
+def run_rehearse(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """What came of the drain, in the format asked for; with ``--serve`` nothing, once it is over.
 
     Raises:
@@ -77,11 +72,11 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Command
         look = opening.decide(around)
         return CommandAnswer(fault_options.listed(look))
     if args.serve:
-        return _serve(args, words, around)
+        return _serve(args, around)
     if args.speed is not None or args.kubeconfig_out is not None:
         flag = "--speed" if args.speed is not None else "--kubeconfig-out"
         raise UsageError(f"{flag} is for --serve: without it virtual time takes no time")
-    request = PlanRequest.from_args(args, words, around)
+    request = PlanRequest.from_args(args, around)
     faults = fault_options.faults_from(args)
     from kubectl_eksdoc.flows.rehearse import rehearse
     from kubectl_eksdoc.render.rehearsal import RehearsalReport
@@ -100,9 +95,9 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Command
     return opening.answer(report, around, exits.FAILS if rehearsal.undone else exit_code(rehearsal.plan))
 
 
-def _serve(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
-    if words:
-        raise UsageError(f"--serve serves the whole cluster: it takes no node, as {words[0]!r}")
+def _serve(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
+    if args.words:
+        raise UsageError(f"--serve serves the whole cluster: it takes no node, as {args.words[0]!r}")
     speed = SPEED if args.speed is None else args.speed
     faults = fault_options.faults_from(args)
 

@@ -33,7 +33,12 @@ def show_again(path: str, missing: str, light: bool, around: CommandContext) -> 
     Raises:
         UsageError: the file cannot be read or is none of a run, or what was given does not go with it.
     """
-    _check_alone(around)
+    source = around.source
+    given = [] if source.live else ["--demo" if source.demo else "--snapshot"]
+    options, usual = around.options, GlobalOptions()
+    given += [flag.long for flag in HONOURED if flag.dest not in _STILL_OF_USE and _is_given(options, usual, flag.dest)]
+    if given:
+        raise UsageError(f"{REPLAY} shows what is in a file: {', '.join(given)} cannot be used with it")
     path, recording = _fuller(path, read(path), around)
     if missing:
         streams.say(
@@ -87,15 +92,6 @@ def read(path: str) -> RunReplay:
     if recording is None:
         raise UsageError(f"{path} is no journal of a run: not one line of it is an entry, or an event of -o json")
     return recording
-
-
-def _check_alone(around: CommandContext) -> None:
-    source = around.source
-    given = [] if source.live else ["--demo" if source.demo else "--snapshot"]
-    options, usual = around.options, GlobalOptions()
-    given += [flag.long for flag in HONOURED if flag.dest not in _STILL_OF_USE and _is_given(options, usual, flag.dest)]
-    if given:
-        raise UsageError(f"{REPLAY} shows what is in a file: {', '.join(given)} cannot be used with it")
 
 
 def _is_given(options: GlobalOptions, usual: GlobalOptions, dest: str) -> bool:

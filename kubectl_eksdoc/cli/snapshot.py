@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
@@ -75,18 +74,18 @@ class _Request:
     without: tuple[str, ...] = ()
 
     @staticmethod
-    def from_args(args: argparse.Namespace, words: Sequence[str], source: SourceChoice) -> _Request:
+    def from_args(args: argparse.Namespace, source: SourceChoice) -> _Request:
         """
         Raises:
             UsageError: no file is named, or several, or one that is there, or a snapshot is to be read.
         """
-        if not words:
+        if not args.words:
             raise UsageError("the file is not named to which the snapshot is to be written", f"{NAME} FILE")
-        if len(words) > 1:
-            raise UsageError(f"one file is written, and {len(words)} are named: {', '.join(words)}")
+        if len(args.words) > 1:
+            raise UsageError(f"one file is written, and {len(args.words)} are named: {', '.join(args.words)}")
         if source.snapshot:
             raise UsageError("a snapshot is made of a cluster that lives, or of --demo, not of another one")
-        path = words[0]
+        path = args.words[0]
         if path == "-" or (os.path.exists(path) and not os.path.isfile(path)):  # /dev/null would be replaced
             raise UsageError(f"{path!r} is no file to write to: its parts are put together at its end", "Name a file.")
         if os.path.exists(path) and not args.overwrite:
@@ -94,7 +93,7 @@ class _Request:
         return _Request(path, opt_in_options.without_from(args))
 
 
-def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
+def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """
     Raises:
         EksdocError: the command line, the cluster, AWS or the file is at fault; the error says which.
@@ -102,7 +101,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.render.snapshot import SnapshotReport
 
-    request = _Request.from_args(args, words, around.source)
+    request = _Request.from_args(args, around.source)
     SnapshotReport.check(around.options.output)
     with opening.explaining(NAME), ProgressLine(around.stderr) as progress:
         taken = around.take_snapshot(

@@ -12,7 +12,7 @@ from enum import Enum
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
-from kubectl_eksdoc.model.coredns import CorefileRefusal, Directive
+from kubectl_eksdoc.model.coredns import CorefileRefusal
 from kubectl_eksdoc.model.findings import Finding, Subject, in_order
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.missing_rights import allow
@@ -73,8 +73,8 @@ def metrics_port(text: str) -> int | None:
     corefile = parse(text)
     if isinstance(corefile, CorefileRefusal):
         return None
-    for each in (each for block in corefile.servers for each in corefile.whole(block)):
-        if isinstance(each, Directive) and each.name == "prometheus" and len(each.tokens) > 1:
+    for each in corefile.directives:
+        if each.name == "prometheus" and len(each.tokens) > 1:
             host, _, port = each.tokens[1].text.rpartition(":")
             if host in _OWN_HOST and port.isdigit():
                 return int(port)

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
 
 from kubectl_eksdoc.drain import nodes
-from kubectl_eksdoc.drain.choice import OrderedPlan, choose, without_a_second
+from kubectl_eksdoc.drain.choice import GIVEN, OrderedPlan, choose, timed, waves_of, without_a_second, without_homeless
 from kubectl_eksdoc.drain.course import made
 from kubectl_eksdoc.drain.duration import slow_nodes
 from kubectl_eksdoc.drain.duration.estimate import Line, estimate, headrooms
 from kubectl_eksdoc.drain.handoff.handing import hand_offs
 from kubectl_eksdoc.drain.landing import places, preempting
+from kubectl_eksdoc.drain.landing.reserving import ReplacementPlaces
 from kubectl_eksdoc.drain.nodes import DrainContext, natural, survey
-from kubectl_eksdoc.drain.order.rounds import EvictionOrder
-from kubectl_eksdoc.drain.order.strategies import evictions, outages
+from kubectl_eksdoc.drain.order.rounds import EvictionOrder, NodeWaves, arrange, assign, coming_again, plain_limits
+from kubectl_eksdoc.drain.order.strategies import NodeTasks, evictions, outages, work_again
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, DrainTarget, Eviction, NotEvictedPod, PodVerdict, TargetVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan, Headroom
-from kubectl_eksdoc.drain.verdicts.judging import JudgedPod, Judgement, judge_pods
-from kubectl_eksdoc.drain.verdicts.said import merged
+from kubectl_eksdoc.drain.verdicts.judging import JudgedPod, Judgement, judge_again, judge_pods
+from kubectl_eksdoc.drain.verdicts.said import assumed, assumption_notes, check_assumed, merged, with_assumed_budgets
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Finding, Status, Subject, in_order
-from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.nodes import Node, Pod
 
 
 def make_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy, by_eks: bool = False) -> DrainPlan:
@@ -190,3 +192,231 @@ def _headroom(judgement: Judgement, order: EvictionOrder, lines: Mapping[str, Li
         )
         for key, b in judgement.budgets.items()
     )
+
+
+# What would be different: a plan is kept with all that led to it, and only what a change touches is decided again. Made
+# for asking again and again, as people do while they look at a plan: the cluster is not indexed again, places stay
+# reserved and the order stays as it is. So the answer is that of a new plan for the same order, and a new plan, which
+# looks for a better order, may do better.
+
+
+QUICK = frozenset(
+    {"assume_budgets", "assume_fixed", "max_unavailable", "pins", "evictions_per_second", "grace_seconds"}
+)
+"""The parts of a policy that may differ without everything being decided again."""
+
+
+@frozen
+class Preview:
+    """What a look at a change tells at once. `waves`: (nodes, rounds) of each wave, in order."""
+
+    rounds: int
+    waves: tuple[tuple[int, int], ...]
+    drained: tuple[str, ...]  # in the order in which they are begun
+    skipped: tuple[str, ...]
+    blockers: tuple[Finding, ...]
+
+
+@frozen
+class _Changed:
+    world: DrainContext
+    judgement: Judgement
+    work: NodeTasks
+    landing: ReplacementPlaces
+    activation: tuple[str, ...]
+    waves: NodeWaves
+
+
+class WhatIf:
+    """A plan, and the means to ask how it would be under another policy."""
+
+    def __init__(self, cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy) -> None:
+        """
+        Raises:
+            UsageError: a budget that is assumed does not exist.
+        """
+        self._cluster = cluster
+        world = survey(with_assumed_budgets(cluster, policy), tuple(targets), policy)
+        self._world, self._judged, self._chosen = settled(world)
+        self._plain = plain_limits(self._chosen.work.tasks)
+        self.plan = put_together(self._world, self._chosen)
+
+    def preview(self, policy: DrainPolicy) -> Preview:
+        """Rounds, waves and blockers under `policy`; no times.
+
+        Raises:
+            UsageError: a budget that is assumed does not exist.
+        """
+        changed = self._change(policy)
+        if changed is None:
+            plan = self._anew(policy)
+            drained = [target for target in plan.targets if target.order]
+            return Preview(
+                rounds=plan.rounds,
+                waves=_waves((target.wave, target.finish_round) for target in drained),
+                drained=tuple(target.node.name for target in drained),
+                skipped=tuple(target.node.name for target in plan.skipped),
+                blockers=plan.blockers,
+            )
+        same = changed.work.tasks.keys() == self._chosen.work.tasks.keys()
+        plain = self._plain if same else None
+        rounds = assign(changed.work.tasks, changed.work.per_round, changed.activation, changed.waves, plain)
+        return Preview(
+            rounds=max(rounds.finish.values(), default=0),
+            waves=_waves((changed.waves.of[node], rounds.finish[node]) for node in changed.activation),
+            drained=changed.activation,
+            skipped=tuple(n.name for n in self._world.targets if n.name not in changed.work.tasks),
+            blockers=_blockers(changed),
+        )
+
+    def plan_for(self, policy: DrainPolicy) -> DrainPlan:
+        """The whole plan under `policy`, for the same order as far as it can be kept.
+
+        Raises:
+            UsageError: a budget that is assumed does not exist.
+        """
+        changed = self._change(policy)
+        if changed is None:
+            return self._anew(policy)
+        work = changed.work
+        as_given = self._chosen.tried[0].name == GIVEN
+        order = arrange(work.tasks, work.per_round, changed.activation, changed.waves, as_given=as_given)
+        chosen = replace(
+            self._chosen,
+            judgement=changed.judgement,
+            work=work,
+            order=order,
+            activation=changed.activation,
+            landing=changed.landing,
+            clock=self._chosen.clock.seen_by(changed.world),
+            usual=None,
+        )
+        return put_together(changed.world, timed(chosen))
+
+    def _anew(self, policy: DrainPolicy) -> DrainPlan:
+        return make_plan(with_assumed_budgets(self._cluster, policy), self._world.targets, policy)
+
+    def _change(self, policy: DrainPolicy) -> _Changed | None:
+        """What is different under `policy`, None where everything may be."""
+        was = self._world.policy
+        differ = {
+            field.name for field in fields(DrainPolicy) if getattr(was, field.name) != getattr(policy, field.name)
+        }
+        if not differ <= QUICK or policy.partial or self._judged.used_up or self._chosen.judgement.used_up:
+            return None
+        if self._world.no_second:
+            return None  # under another policy there may be a place for a second one
+        if policy.surge is not None and differ & {"max_unavailable", "pins"}:
+            return None  # places on new nodes were found for the waves as they are
+        if any(task.for_good for tasks in self._chosen.work.tasks.values() for task in tasks):
+            return None
+        budgets = {key for key, _ in set(was.assume_budgets) ^ set(policy.assume_budgets)}
+        world = self._assuming(policy, budgets) if budgets else replace(self._world, policy=policy)
+        codes = was.assume_fixed ^ policy.assume_fixed
+        budgets |= {key for key, b in self._judged.budgets.items() if any(f.code.name in codes for f in b.findings)}
+        budgets &= set(self._judged.budgets)
+        pods = {pod.uid: pod for key in budgets for pod in self._judged.budgets[key].on_targets}
+        if codes:
+            every = (judged for on in self._judged.pods.values() for judged in on if judged.said)
+            pods |= {p.pod.uid: p.pod for p in every if any(s.code and s.code.name in codes for s in p.said)}
+        return self._decided(world, budgets, list(pods.values()))
+
+    def _assuming(self, policy: DrainPolicy, keys: Iterable[str]) -> DrainContext:
+        """The world in which the budgets of those keys are as `policy` assumes, or as they really are."""
+        check_assumed(self._cluster, policy)
+        wanted = dict(policy.assume_budgets)
+        was = self._world
+        real = {budget.key: budget for budget in self._cluster.budgets}
+        new = {
+            key: assumed(real[key], wanted[key], was.guards.pods(real[key]), was.scales, was.now)
+            if key in wanted
+            else real[key]
+            for key in keys
+        }
+        cluster = replace(
+            was.cluster,
+            budgets=tuple(new.get(budget.key, budget) for budget in was.cluster.budgets),
+            notes=(*self._cluster.notes, *assumption_notes(policy)),
+        )
+        return replace(was, cluster=cluster, policy=policy, guards=was.guards.with_others(new))
+
+    def _decided(self, world: DrainContext, budgets: Iterable[str], pods: Sequence[Pod]) -> _Changed | None:
+        """What is different where those budgets, and the verdicts on those pods, may be; None where more may be."""
+        base, was, budgets = self._chosen, self._judged, list(budgets)
+        judged = judge_again(world, was, budgets, pods)
+        nodes = {
+            name
+            for name in {pod.node for pod in pods}
+            if any(_differs(new, old) for new, old in zip(judged.pods[name], was.pods[name], strict=True))
+        }
+        # Besides those nodes the verdicts are those after landing.
+        judgement = replace(judged, pods={**base.judgement.pods, **{name: judged.pods[name] for name in nodes}})
+        work = work_again(world, judgement, base.work, nodes, budgets)
+        before = set(base.activation)
+        if not before <= work.tasks.keys():
+            return None  # what is drained no more makes no room, and others may have had theirs by its going
+        if any(task.for_good for name in nodes for task in work.tasks.get(name, ())):
+            return None
+        new = {name: coming_again(work.tasks[name]) for name in nodes if name in work.tasks and name not in before}
+        landing = base.landing
+        if new:
+            if base.order.gated and world.policy.surge is not None:
+                return None  # they would have to wait for the waves that are renewed for them
+            found = base.ground.extend(new)
+            landing = _both(landing, found)
+            if found.homeless:
+                judgement = without_homeless(world, judgement, found)
+                if without_a_second(judged, judgement):
+                    return None
+                work = work_again(world, judgement, work, set(new), budgets)
+        activation = (*base.activation, *sorted(name for name in new if name in work.tasks))
+        same = base.order.gated and _gates(world.policy) == _gates(self._world.policy)
+        waves = waves_of(world, activation, base.begun_s, landing.needs, base.order.wave if same else {})
+        return _Changed(world, judgement, work, landing, activation, waves)
+
+
+def _gates(policy: DrainPolicy) -> tuple[object, ...]:
+    return policy.max_unavailable, policy.pins
+
+
+def _differs(new: JudgedPod, old: JudgedPod) -> bool:
+    return new is not old and (new.verdict is not old.verdict or new.said != old.said)
+
+
+def _both(one: ReplacementPlaces, other: ReplacementPlaces) -> ReplacementPlaces:
+    return ReplacementPlaces(
+        homeless={**one.homeless, **other.homeless},
+        coming=Counter(one.coming) + Counter(other.coming),
+        missing=Counter(one.missing) + Counter(other.missing),
+        places={**one.places, **other.places},
+        needs={**one.needs, **other.needs},
+        unsure={**one.unsure, **other.unsure},
+        blind=one.blind,
+    )
+
+
+def _blockers(changed: _Changed) -> tuple[Finding, ...]:
+    world, landing = changed.world, changed.landing
+    evicted = (task.pod for given in changed.work.tasks.values() for task in given)
+    said = (
+        *world.refused.values(),
+        *changed.judgement.findings(),
+        *places.findings(world, landing),
+        *preempting.findings(world, landing.preemption, evicted),
+    )
+    return tuple(in_order(merged(finding for finding in said if finding.status is Status.FAIL)))
+
+
+def _waves(nodes: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """How many nodes each wave has, and the rounds it adds to those before it, of the wave and last round of each."""
+    count: Counter[int] = Counter()
+    last: Counter[int] = Counter()
+    for wave, finish in nodes:
+        count[wave] += 1
+        last[wave] = max(last[wave], finish)
+    found, before = [], 0
+    for wave in sorted(count):
+        end = max(last[wave], before)
+        found.append((count[wave], end - before))
+        before = end
+    return tuple(found)

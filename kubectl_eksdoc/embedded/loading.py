@@ -204,7 +204,12 @@ class _Loading:
         resource = served.full_name
         name = at(doc, "metadata", "name")
         if said := _against(resource, doc):
-            self._leave_out(kind, resource, doc, said)
+            read = next((each for each in kinds.ALL if each.full_name == resource), None)
+            if read is None:
+                self.misshapen[kind] += 1
+            else:
+                node = at(doc, "spec", "nodeName")
+                self.invalid.append(LeftOut(read, _said(doc, said), str(node or "") if read is kinds.PODS else None))
             return
         key = (str(at(doc, "metadata", "namespace") or "") if served.namespaced else "", str(name))
         if self.plane.store.get(resource, key) is not None:
@@ -212,14 +217,6 @@ class _Loading:
             return
         self.plane.registry.served.setdefault(resource, served)
         self.plane.store.add(resource, key, doc)
-
-    def _leave_out(self, kind: str, resource: str, doc: Doc, said: str) -> None:
-        read = next((each for each in kinds.ALL if each.full_name == resource), None)
-        if read is None:
-            self.misshapen[kind] += 1
-        else:
-            node = at(doc, "spec", "nodeName")
-            self.invalid.append(LeftOut(read, _said(doc, said), str(node or "") if read is kinds.PODS else None))
 
 
 def _said(doc: Doc, said: str) -> str:

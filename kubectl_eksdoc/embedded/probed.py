@@ -31,7 +31,6 @@ from kubectl_eksdoc.model.coredns import (
     SYSTEM,
     Corefile,
     CorefileRefusal,
-    Directive,
     is_coredns,
 )
 from kubectl_eksdoc.model.machines import MetadataOptions
@@ -336,11 +335,11 @@ class Resolvers:
         runs = parse(known[-1]) if known else None
         if not isinstance(runs, Corefile):
             return found
-        if _reloads(runs):
+        if runs.has("reload"):
             found.lines.append((start_s, _running(runs)))
-        later_s = _later_s(name)
+        later_s = float(_SYNC_S + sum(name.encode()) % _SPREAD_S)
         for when, text in self._texts:
-            if start_s < when and when + later_s <= now and _reloads(runs):
+            if start_s < when and when + later_s <= now and runs.has("reload"):
                 runs = self._taken(name, runs, text, when + later_s, found)
         return found
 
@@ -361,7 +360,7 @@ class Resolvers:
             found.failed += 1
             found.lines.append((when, f"[ERROR] plugin/reload: Corefile changed but reload failed: {why}\n"))
             return runs
-        if _reloads(new):
+        if new.has("reload"):
             found.lines.append((when, _running(new)))
         found.lines.append((when, "[INFO] Reloading complete\n"))
         return new
@@ -373,12 +372,3 @@ def _sum(corefile: Corefile) -> str:
 
 def _running(corefile: Corefile) -> str:
     return f"[INFO] plugin/reload: Running configuration SHA512 = {_sum(corefile)}\n"
-
-
-def _reloads(corefile: Corefile) -> bool:
-    held = (each for block in corefile.servers for each in corefile.whole(block))
-    return any(isinstance(each, Directive) and each.name == "reload" for each in held)
-
-
-def _later_s(name: str) -> float:
-    return float(_SYNC_S + sum(name.encode()) % _SPREAD_S)

@@ -101,7 +101,9 @@ class _Run:
         return self._stage.seconds - self._begun_s
 
     def to_the_end(self) -> Record:
-        self._surge()
+        drained = [target.node for target in self._plan.targets if target.order]
+        for i, (_, like) in enumerate(surged(drained, self._plan.policy.surge or 0), 1):
+            self._new_node(like.name, f"{like.name}-surge-{i}")
         last_s = self._now
         while True:
             self._step()
@@ -118,7 +120,11 @@ class _Run:
 
     def _step(self) -> None:
         """Everything that can be done now."""
-        self._join()
+        for when, node in list(self._joining):
+            if when <= self._now:
+                self._joining.remove((when, node))
+                if self._new_node(node, f"{node}-new"):
+                    self._engine.renewed(node)
         engine, now_s = self._engine, self._now
         self._hear()
         while acts := engine.acts(now_s):
@@ -145,18 +151,6 @@ class _Run:
     def _stays(self) -> Mapping[str, int]:
         """How many pods of each node the plan leaves there."""
         return {target.node.name: target.left for target in self._plan.targets}
-
-    def _surge(self) -> None:
-        drained = [target.node for target in self._plan.targets if target.order]
-        for i, (_, like) in enumerate(surged(drained, self._plan.policy.surge or 0), 1):
-            self._new_node(like.name, f"{like.name}-surge-{i}")
-
-    def _join(self) -> None:
-        for when, node in list(self._joining):
-            if when <= self._now:
-                self._joining.remove((when, node))
-                if self._new_node(node, f"{node}-new"):
-                    self._engine.renewed(node)
 
     def _new_node(self, like: str, name: str) -> bool:
         came = self._stage.join(like, name)

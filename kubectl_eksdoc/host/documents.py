@@ -11,7 +11,7 @@ import io
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timezone
 from enum import Enum
 from typing import TYPE_CHECKING, NoReturn, TypeAlias, TypeVar
@@ -363,7 +363,13 @@ class JsonFile:
     def _content(self, path: str, called: str) -> bytes:
         try:
             with standard_input() if path == "-" else opened(path) as file:
-                content = _all_of(file.read)
+                # Up to one byte more than is allowed; a pipe gives less at a time than it is asked for.
+                parts: list[bytes] = []
+                left = LARGEST + 1
+                while left > 0 and (part := file.read(left)):
+                    parts.append(part)
+                    left -= len(part)
+                content = b"".join(parts)
         except (OSError, ValueError) as error:  # ValueError: a path that no system takes
             raise self.error(
                 f"cannot read {called}: {cause_of(error)}", "Check the path and its permissions."
@@ -397,16 +403,6 @@ class JsonFile:
             what = f"{called} is not JSON, or not all of it: {short(str(error))}"
             raise self.error(what, self.make) from error
         return document
-
-
-def _all_of(read: Callable[[int], bytes | None]) -> bytes:
-    """Up to one byte more than is allowed; a pipe gives less at a time than it is asked for."""
-    parts: list[bytes] = []
-    left = LARGEST + 1
-    while left > 0 and (part := read(left)):
-        parts.append(part)
-        left -= len(part)
-    return b"".join(parts)
 
 
 def _no_number(word: str) -> NoReturn:

@@ -210,6 +210,12 @@ def class_name(node: Node, cluster: Cluster) -> str | Unknown:
     return pool.node_class
 
 
+def nodes_of_class(name: str, cluster: Cluster) -> tuple[Node, ...]:
+    """Every node of an EC2NodeClass, in whatever NodePool."""
+    karpenters = (node for node in cluster.nodes if node.owner is NodeOwner.KARPENTER)
+    return tuple(node for node in karpenters if class_name(node, cluster) == name)
+
+
 def _unread(cluster: Cluster, resource: Resource) -> Unknown | None:
     read = cluster.read_of(resource)
     name = resource.full_name

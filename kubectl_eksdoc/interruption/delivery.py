@@ -13,7 +13,7 @@ from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.findings import Code, Remedy, Subject, clause
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.quantities import Version
-from kubectl_eksdoc.model.queues import EventRule, KmsKey, Queue, RuleTarget
+from kubectl_eksdoc.model.queues import EventRule, Queue, RuleTarget
 
 EVENTS = "events.amazonaws.com"
 KEY_ACTIONS = ("kms:Decrypt", "kms:GenerateDataKey")
@@ -134,11 +134,7 @@ def key_link(facts: InterruptionFacts, remedy: tuple[Remedy, ...]) -> Link | Non
         return link.fails("interruption-queue-key/disabled", key=queue.key)
     if isinstance(key.policy, Unknown):
         return unknown(link, key.policy, "interruption-queue-key")
-    return _key_ruled(link, facts, key, key.policy)
-
-
-def _key_ruled(link: Link, facts: InterruptionFacts, key: KmsKey, policy: Doc) -> Link:
-    rulings = {action: _worst(facts, policy, action, key.arn) for action in KEY_ACTIONS}
+    rulings = {action: _worst(facts, key.policy, action, key.arn) for action in KEY_ACTIONS}
     bad = [
         (action, each)
         for action, each in rulings.items()

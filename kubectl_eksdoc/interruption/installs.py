@@ -138,7 +138,9 @@ def installed(
 ) -> KarpenterInstall:
     """What the documents say, whatever they look like. `settings`: the ConfigMap; `account`: the ServiceAccount."""
     container = _container(deployment)
-    tag = _tag(_text(container.get("image")))
+    # ``1.5.0`` of ``…/controller:1.5.0@sha256:…``.
+    last = _text(container.get("image")).partition("@")[0].rpartition("/")[2]
+    tag = last.partition(":")[2]
     running = tuple(pods)
     replicas = at(deployment, "spec", "replicas")
     return KarpenterInstall(
@@ -179,12 +181,6 @@ def _container(deployment: Doc) -> Mapping[str, Any]:
     by_image = [each for each in found if _IMAGE.search(_text(each.get("image")))]
     by_name = [each for each in found if each.get("name") == "controller"]
     return next(iter((*by_image, *by_name, *found)), {})
-
-
-def _tag(image: str) -> str:
-    """``1.5.0`` of ``…/controller:1.5.0@sha256:…``."""
-    last = image.partition("@")[0].rpartition("/")[2]
-    return last.partition(":")[2]
 
 
 def _version(tag: str, deployment: Doc) -> Version | None:

@@ -63,10 +63,6 @@ def rights_link(facts: InterruptionFacts, install: KarpenterInstall, remedy: tup
         return link.fails("interruption-rights/no-role", named, policies.said, role=subject.name)
     if not facts.queue_arn:
         return unknown(link, NOWHERE if facts.queue else NAMELESS, "/queue")
-    return _ruled(link, facts, policies, install)
-
-
-def _ruled(link: Link, facts: InterruptionFacts, policies: RolePolicies, install: KarpenterInstall) -> Link:
     rulings = dict(_rulings(facts, policies, install))
     lacking = lacking_of(facts, policies, install)
     denied = {action: each for action, each in rulings.items() if each.says is PolicyDecision.DENIED}

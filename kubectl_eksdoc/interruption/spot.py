@@ -280,7 +280,8 @@ def log_link(facts: InterruptionFacts, install: KarpenterInstall) -> Link:
         Subject("Deployment", install.name, install.namespace),
     )
     if not install.pods and not install.replicas:
-        return _asleep(link, install)
+        command = shell("kubectl", "scale", f"deployment/{install.name}", "-n", install.namespace, "--replicas=2")
+        return _of_all(link).fails("interruption-karpenter/asleep", command=command)
     read = {pod: text for pod, text in facts.logs.items() if isinstance(text, str)}
     for pod, text in read.items():
         signs = log_signs(text, install.version)
@@ -316,11 +317,6 @@ def _over(facts: InterruptionFacts, pod: str, line: str) -> bool:
     counted = facts.metrics.get(pod)
     reads = any(_fetches(facts)) or bool(isinstance(counted, str) and messages_counted(counted))
     return reads and facts.cluster.observed_at - at > _TRIES_EVERY
-
-
-def _asleep(link: Link, install: KarpenterInstall) -> Link:
-    command = shell("kubectl", "scale", f"deployment/{install.name}", "-n", install.namespace, "--replicas=2")
-    return _of_all(link).fails("interruption-karpenter/asleep", command=command)
 
 
 def _of_all(link: Link) -> Link:

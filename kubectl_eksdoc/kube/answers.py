@@ -321,7 +321,12 @@ def status_of(answer: HttpAnswer) -> ApiStatus | LostAnswer:
         found = ApiStatus(answer.status, message="" if answer.status < 300 else answer.said)
     else:
         found = _told(answer.status, document)
-    return _patient(found, answer)
+    # With the header's Retry-After where the document says nothing of it.
+    asked = None if found.ok else answer.retry_after(utc_now())
+    details = found.details or Details()
+    if not asked or details.retry_after_s:
+        return found
+    return replace(found, details=replace(details, retry_after_s=math.ceil(asked)))
 
 
 def _told(code: int, document: Mapping[str, Any]) -> ApiStatus:
@@ -352,15 +357,6 @@ def _details(given: Mapping[str, Any]) -> Details:
         ),
         retry_after_s=retry if isinstance(retry, int) and retry > 0 else 0,
     )
-
-
-def _patient(status: ApiStatus, answer: HttpAnswer) -> ApiStatus:
-    """With the header's Retry-After where the document says nothing of it."""
-    asked = None if status.ok else answer.retry_after(utc_now())
-    details = status.details or Details()
-    if not asked or details.retry_after_s:
-        return status
-    return replace(status, details=replace(details, retry_after_s=math.ceil(asked)))
 
 
 def _text(given: Mapping[str, Any], key: str) -> str:

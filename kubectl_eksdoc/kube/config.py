@@ -152,7 +152,14 @@ def connect(connection: Connection, around: CredentialContext) -> ApiAccess:
     """
     target = choose(connection, around)
     proxy = proxy_for(target.server.url, target.server.proxy_url, around.environ)
-    _hold(target, proxy, around)
+    # What is sent over plain http or to nobody is read all the same; credentials are held when they are had.
+    user, provider = target.user, (target.user.auth_provider or {}).get("config")
+    hold(user.token, user.password, user.key_data, token_in(target.server.url))
+    hold(*(str(value) for name, value in provider.items() if is_secret(name)) if isinstance(provider, dict) else ())
+    hold(*(value for name, value in user.plugin.env if is_secret(name)) if user.plugin else ())
+    for url in (target.server.url, proxy):
+        hold_login(url)
+    hold_environment(around.environ)
     headers = (
         ("Accept", "application/json"),
         ("Accept-Encoding", "identity" if target.server.disable_compression else "gzip"),
@@ -172,17 +179,6 @@ def connect(connection: Connection, around: CredentialContext) -> ApiAccess:
     )
 
 
-def _hold(target: KubeTarget, proxy: str, around: CredentialContext) -> None:
-    """What is sent over plain http or to nobody is read all the same; credentials are held when they are had."""
-    user, provider = target.user, (target.user.auth_provider or {}).get("config")
-    hold(user.token, user.password, user.key_data, token_in(target.server.url))
-    hold(*(str(value) for name, value in provider.items() if is_secret(name)) if isinstance(provider, dict) else ())
-    hold(*(value for name, value in user.plugin.env if is_secret(name)) if user.plugin else ())
-    for url in (target.server.url, proxy):
-        hold_login(url)
-    hold_environment(around.environ)
-
-
 def pinned(connection: Connection, around: CredentialContext) -> Connection:
     """The same cluster and user whenever it is connected to, whatever context is chosen in the kubeconfig by then.
 
@@ -195,19 +191,15 @@ def pinned(connection: Connection, around: CredentialContext) -> Connection:
 
 
 def _impersonating(who: Impersonation) -> tuple[tuple[str, str], ...]:
-    found = _as_headers(who)
-    if any(NO_HEADER.search(value) for _, value in found):
-        raise ConfigError("who is impersonated (--as) has a name that no HTTP header may have", "It is one line.")
-    return found
-
-
-def _as_headers(who: Impersonation) -> tuple[tuple[str, str], ...]:
-    return (
+    found = (
         *((("Impersonate-User", who.user),) if who.user else ()),
         *((("Impersonate-Uid", who.uid),) if who.uid else ()),
         *(("Impersonate-Group", group) for group in who.groups),
         *((f"Impersonate-Extra-{quote(key, safe='')}", value) for key, value in who.extra),
     )
+    if any(NO_HEADER.search(value) for _, value in found):
+        raise ConfigError("who is impersonated (--as) has a name that no HTTP header may have", "It is one line.")
+    return found
 
 
 def _credentials(target: KubeTarget, around: CredentialContext) -> Credentials:

@@ -105,7 +105,15 @@ class LiveReader:
         version, observed_at = self._greeting()
         collector = Collector(Source.LIVE, self._raw)
         for resource, first in zip(resources, in_order(self._first, resources, _AHEAD), strict=True):
-            self._read_one(collector, resource, first)
+            try:
+                self._list(collector, resource, first)
+            except _Failed as failure:
+                if resource in _NEEDED:
+                    raise failure.error from failure.__cause__
+                collector.forget(resource)
+                collector.mark(resource, failure.state, failure.detail)
+            else:
+                collector.mark(resource, ReadState.READ)
         return collector.cluster(self._identity(collector, version), observed_at)
 
     def _identity(self, collector: Collector, version: str) -> Identity:
@@ -133,17 +141,6 @@ class LiveReader:
                 "Is this the address of a Kubernetes API?",
             ) from error
         return shown(str(version)), answer.date or self._around.now()
-
-    def _read_one(self, collector: Collector, resource: Resource, first: Callable[[], _FirstPage]) -> None:
-        try:
-            self._list(collector, resource, first)
-        except _Failed as failure:
-            if resource in _NEEDED:
-                raise failure.error from failure.__cause__
-            collector.forget(resource)
-            collector.mark(resource, failure.state, failure.detail)
-        else:
-            collector.mark(resource, ReadState.READ)
 
     def _list(self, collector: Collector, resource: Resource, first: Callable[[], _FirstPage]) -> None:
         """One whole list. The server keeps the state a continue token stands for only for minutes.

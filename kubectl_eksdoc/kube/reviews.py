@@ -40,19 +40,15 @@ def reviewed(sender: RequestSender, asked: Iterable[Permission]) -> tuple[Review
             continue
         sent = sender.send("POST", PATH, {}, _review(each))
         if not found:
-            _check_answered(sent)
+            if not sent.code:
+                raise Unreachable(f"the API server gave no answer: {sent.said}")
+            if sent.code == 401:
+                raise Unauthorized(f"the credentials are not accepted: {sent.said}", "Sign in again, and retry.")
+            if sent.code == 403:
+                raise Forbidden(f"the cluster refuses {_RIGHT}: {sent.said}", _EVERYBODY, _RIGHT)
         silent = "" if sent.code else f"the server gave no answer: {sent.said}"
         found.append(Review(each, _decided(sent), _why(sent)))
     return tuple(found)
-
-
-def _check_answered(sent: SentRequest) -> None:
-    if not sent.code:
-        raise Unreachable(f"the API server gave no answer: {sent.said}")
-    if sent.code == 401:
-        raise Unauthorized(f"the credentials are not accepted: {sent.said}", "Sign in again, and retry.")
-    if sent.code == 403:
-        raise Forbidden(f"the cluster refuses {_RIGHT}: {sent.said}", _EVERYBODY, _RIGHT)
 
 
 def _decided(sent: SentRequest) -> bool | None:

@@ -37,6 +37,27 @@ def text_at(doc: Doc, *path: str) -> str:
     return found if isinstance(found, str) else ""
 
 
+def without_nulls(value: Any) -> Any:
+    """`value` without members that are null, those of objects in lists included; null entries of lists stay.
+
+    RFC 7386 leaves lists alone. The API server's library does not.
+    """
+    if isinstance(value, dict):
+        return {name: without_nulls(inner) for name, inner in value.items() if inner is not None}
+    return [without_nulls(inner) for inner in value] if isinstance(value, list) else value
+
+
+def same_json(one: Any, other: Any) -> bool:
+    """Whether they are the same in JSON: true is not 1, and 1.0 is not 1, as a configuration is text in the end."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same_json(value, other[key]) for key, value in one.items())
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(same_json, one, other))
+    return bool(one == other)
+
+
 def with_value(doc: Doc, path: Sequence[str], value: Any) -> Doc:
     """`doc` with `value` at `path`, the objects on the way made where they are missing."""
     first, rest = path[0], path[1:]

@@ -117,8 +117,23 @@ class Corefile:
     @property
     def files(self) -> tuple[str, ...]:
         """The files that its server blocks import, which may hold anything."""
-        found = [*self.imports, *(each for block in self.servers for each in self.whole(block))]
-        return tuple(each.target.text for each in found if isinstance(each, Import))
+        return tuple(each.target.text for each in (*self.imports, *self.held) if isinstance(each, Import))
+
+    @property
+    def held(self) -> tuple[Directive | Import, ...]:
+        """What CoreDNS sees of all its server blocks."""
+        return tuple(each for block in self.servers for each in self.whole(block))
+
+    @property
+    def directives(self) -> tuple[Directive, ...]:
+        return tuple(each for each in self.held if isinstance(each, Directive))
+
+    @property
+    def by_block(self) -> list[list[Directive]]:
+        return [[each for each in self.whole(block) if isinstance(each, Directive)] for block in self.servers]
+
+    def has(self, plugin: str) -> bool:
+        return any(each.name == plugin for each in self.directives)
 
     def whole(self, block: Block, within: tuple[str, ...] = ()) -> Iterator[Directive | Import]:
         """What of `block` CoreDNS sees: with what its snippets hold in the place of their imports. An `Import` that is

@@ -213,16 +213,13 @@ def _document(text: bytes) -> RunEvent | RunEnd | RunStanding:
         if kind == DRAIN_RUN_STANDING:
             standing = msgspec.convert(document, RunStanding)
             return replace(standing, at=_in_utc(standing.at))
-        return _event(msgspec.convert(document, _Event))
+        event = msgspec.convert(document, _Event)
+        at, at_s = _in_utc(event.at), _seconds(event.seconds)
+        return RunEvent(event.run, at, at_s, event.what, event.subject, event.node or "", event.why or "")
     except (msgspec.ValidationError, RecursionError, OverflowError) as error:
         raise _EventLinesStrange(
             f"its {kind} is not as this version writes it: {str(error)[:_LONGEST_SHOWN]}"
         ) from error
-
-
-def _event(event: _Event) -> RunEvent:
-    at, at_s = _in_utc(event.at), _seconds(event.seconds)
-    return RunEvent(event.run, at, at_s, event.what, event.subject, event.node or "", event.why or "")
 
 
 def _in_utc(given: datetime) -> datetime:

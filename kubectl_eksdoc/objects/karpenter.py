@@ -20,7 +20,7 @@ from kubectl_eksdoc.model.cluster import NodeClass, NodePool
 from kubectl_eksdoc.model.interruption import SpotEvent
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.machines import SaidOptions
-from kubectl_eksdoc.objects import budgets, network, nodes, pods, storage, workloads
+from kubectl_eksdoc.objects import network, nodes, pods, storage, workloads
 from kubectl_eksdoc.objects.sharing import SharedTexts
 from kubectl_eksdoc.objects.structs import Lean, Meta, Object
 
@@ -177,7 +177,7 @@ def _webhooks(resource: Resource) -> _Kind:
 _KINDS: tuple[_Kind, ...] = (
     _Kind(kinds.NODES, nodes.NodeObject, nodes.node, "nodes"),
     _Kind(kinds.PODS, pods.PodObject, pods.pod, "pods"),
-    _Kind(kinds.BUDGETS, budgets.BudgetObject, budgets.budget, "budgets"),
+    _Kind(kinds.BUDGETS, workloads.BudgetObject, workloads.budget, "budgets"),
     _workload(kinds.DEPLOYMENTS),
     _workload(kinds.REPLICA_SETS),
     _workload(kinds.STATEFUL_SETS),

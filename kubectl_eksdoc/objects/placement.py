@@ -327,14 +327,11 @@ class PlacementDecoder:
         try:
             return self._known[key]
         except KeyError:
-            return self._learn(key, spec)
-
-    def _learn(self, key: object, spec: PlacingSpec) -> Placement:
-        if len(self._known) >= MOST:
-            self._known.clear()
-            self._pool.clear()
-        placement = self._known[key] = self._build(spec)
-        return placement
+            if len(self._known) >= MOST:
+                self._known.clear()
+                self._pool.clear()
+            placement = self._known[key] = self._build(spec)
+            return placement
 
     def _build(self, spec: PlacingSpec) -> Placement:
         containers, inits = spec.containers or [], spec.init_containers or []

@@ -174,18 +174,15 @@ class RawCache(Generic[D, T]):
         try:
             return self._known[key]
         except KeyError:
-            return self._learn(key)
-
-    def _learn(self, key: bytes) -> T:
-        try:
-            decoded = self._decode(key)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise RawError(placed(error, self._path)) from error
-        value = self._build(decoded) if decoded else self._empty
-        if len(self._known) >= MOST:
-            self._known.clear()
-        self._known[key] = value
-        return value
+            try:
+                decoded = self._decode(key)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                raise RawError(placed(error, self._path)) from error
+            value = self._build(decoded) if decoded else self._empty
+            if len(self._known) >= MOST:
+                self._known.clear()
+            self._known[key] = value
+            return value
 
 
 class InternedTexts:

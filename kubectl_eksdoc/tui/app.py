@@ -102,17 +102,14 @@ class EksdocApp(FramedApp):
     def on_not_read(self, event: NotRead) -> None:
         if self._awaits(event.of):
             self._main.not_read(event.why, event.remedy)
-            self._show_failure(event)
+            # Where there is nothing else to look at, or nobody looks at it.
+            model, offline = self._main.model, self._offline
+            if offline is not None:
+                offline.show(event, model)
+            elif (model.facts is None or model.old) and not self._looks_away:
+                from kubectl_eksdoc.tui.offline import OfflineScreen
 
-    def _show_failure(self, told: NotRead) -> None:
-        """Where there is nothing else to look at, or nobody looks at it."""
-        model, offline = self._main.model, self._offline
-        if offline is not None:
-            offline.show(told, model)
-        elif (model.facts is None or model.old) and not self._looks_away:
-            from kubectl_eksdoc.tui.offline import OfflineScreen
-
-            self.push_screen(OfflineScreen(self.opening, told, model))
+                self.push_screen(OfflineScreen(self.opening, event, model))
 
     def on_read_anew(self) -> None:
         if self.runs_something:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from kubectl_eksdoc.drain.outcome import Eviction, NotEvictedPod, PodVerdict
+from kubectl_eksdoc.drain.outcome import Eviction, PodVerdict
 from kubectl_eksdoc.drain.result import Headroom
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.findings import Status, When
@@ -101,7 +101,7 @@ def of_node(name: str, view: DrainView) -> list[Line]:
         to = f" → {each.lands_on}" if each.lands_on else ""
         lines.append(f"{each.position:>5}  round {each.round:<3} {each.pod.key}{to}: {each.reason}")
     lines += _more(len(going))
-    left = _left_on(view).get(name, [])
+    left = view.left_on.get(name, [])
     shown = [row for row in left if row.verdict is not PodVerdict.STAY] or left
     if shown:
         lines += ["", (f"Left on it ({counted(len(left), 'pod')})", Tone.TITLE)]
@@ -162,14 +162,6 @@ def _evictions_by(view: DrainView, of: Literal["budget", "node"]) -> Mapping[str
     found: dict[str, list[Eviction]] = defaultdict(list)
     for each in view.evictions:
         found[each.budget if of == "budget" else each.node].append(each)
-    return found
-
-
-@once_a_view
-def _left_on(view: DrainView) -> Mapping[str, list[NotEvictedPod]]:
-    found: dict[str, list[NotEvictedPod]] = defaultdict(list)
-    for row in view.left:
-        found[row.node].append(row)
     return found
 
 

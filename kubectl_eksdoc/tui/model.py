@@ -18,8 +18,8 @@ from typing import Any
 from textual.app import App
 from textual.message import Message
 
+from kubectl_eksdoc.drain.plan import Preview
 from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.drain.what_if import Preview
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.permissions import Permission

@@ -13,9 +13,9 @@ from dataclasses import replace
 from functools import partial
 
 from kubectl_eksdoc.drain.nodes import natural, select
+from kubectl_eksdoc.drain.plan import Preview, WhatIf
 from kubectl_eksdoc.drain.policy import Targeting
 from kubectl_eksdoc.drain.verdicts.said import with_assumed_budgets
-from kubectl_eksdoc.drain.what_if import Preview, WhatIf
 from kubectl_eksdoc.errors import EksdocError, as_bug
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster, Source
@@ -230,7 +230,12 @@ class LearningScreen(Shell):
         if first:
             for note in facts.cluster.notes:
                 self.notify(note, severity="warning", markup=False)
-            self._mark_what_was_named(facts)
+            try:
+                marked = self._given.first_marks(facts.cluster)
+            except EksdocError as error:
+                marked = frozenset()
+                self.notify(sentences(error.message, error.hint), severity="warning", timeout=20, markup=False)
+            self._choose(replace(self.model.choice, ask=PlanInput(marked)), anew=True)
         else:
             there = self.model.choice.ask.marked & facts.nodes.nodes.keys()
             choice = self.model.choice.marked_are(there, "nodes that are gone are marked no more")
@@ -279,26 +284,15 @@ class LearningScreen(Shell):
 
     # Of plans
 
-    def _mark_what_was_named(self, facts: PlannedCluster) -> None:
-        try:
-            marked = self._given.first_marks(facts.cluster)
-        except EksdocError as error:
-            marked = frozenset()
-            self.notify(sentences(error.message, error.hint), severity="warning", timeout=20, markup=False)
-        self._choose(replace(self.model.choice, ask=PlanInput(marked)), anew=True)
-
     def _told(self, facts: PlannedCluster, news: News) -> None:
         """In the planner's thread; `facts`: what is planned from."""
         if self.is_attached and self.app.is_running:
             self.app.call_from_thread(self._learn, facts, news)
             if isinstance(news, QuickPlan):
-                self._until_seen()
-
-    def _until_seen(self) -> None:
-        """In the planner's thread: the plan that is made next would take the time in which what is known is drawn."""
-        seen = threading.Event()
-        self.app.call_from_thread(self.call_after_refresh, seen.set)
-        seen.wait(SOON_S)
+                # The plan that is made next would take the time in which what is known is drawn.
+                seen = threading.Event()
+                self.app.call_from_thread(self.call_after_refresh, seen.set)
+                seen.wait(SOON_S)
 
     def _learn(self, facts: PlannedCluster, news: News) -> None:
         if news.ask != self.model.choice.ask or facts is not self.model.facts:

@@ -144,7 +144,11 @@ class Reader:
         live = self._opening.live
         try:
             if live is not None and known is None:
-                self._recall(live)
+                from kubectl_eksdoc.tui.model import remembered
+
+                view = live.last_view()
+                if view is not None:
+                    self._post(Remembered(self._opening, remembered(view)))
             cluster = self._opening.read(self._progress)
             self._post(self._of(cluster, known))
             if live is not None:
@@ -159,13 +163,6 @@ class Reader:
 
     def _progress(self, kind: str, count: int) -> None:
         self._post(Progressed(self._opening, kind, count))
-
-    def _recall(self, live: LiveClusterAccess) -> None:
-        from kubectl_eksdoc.tui.model import remembered
-
-        view = live.last_view()
-        if view is not None:
-            self._post(Remembered(self._opening, remembered(view)))
 
     def _of(self, cluster: Cluster, known: PlannedCluster | None) -> HaveRead:
         from kubectl_eksdoc.drain.comparison.changes import unchanged

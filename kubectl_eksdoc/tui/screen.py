@@ -65,7 +65,13 @@ class PlanScreen(LearningScreen):
         if reason := self.refusal(key):
             self.notify(f"{key.shown}: {reason}", timeout=6, markup=False)
         elif key.action in edits.EDITS:
-            self._edit(key)
+            at, cause = self._cursor_place, self._cursor_place.cause
+            edited = edits.EDITS[key.action](self.model, at, key.given if isinstance(key.given, int) else 0)
+            self._take(key.shown, edited)
+            if key.action == "mark" and cause is None:
+                self._range_from = at.node
+                if self.page is ScreenPage.PLAN:
+                    self._of(self.page).table.action_move(1)
         else:
             method = getattr(self, f"do_{key.action}")
             method(*(() if key.given is None else (key.given,)))
@@ -83,15 +89,6 @@ class PlanScreen(LearningScreen):
     def _cursor_place(self) -> edits.CursorPlace:
         cause = self._of(self.page).cause if self.page is ScreenPage.BLOCKERS else None
         return edits.CursorPlace(self._node, self._range_from, cause)
-
-    def _edit(self, key: KeyBinding) -> None:
-        at, cause = self._cursor_place, self._cursor_place.cause
-        edited = edits.EDITS[key.action](self.model, at, key.given if isinstance(key.given, int) else 0)
-        self._take(key.shown, edited)
-        if key.action == "mark" and cause is None:
-            self._range_from = at.node
-            if self.page is ScreenPage.PLAN:
-                self._of(self.page).table.action_move(1)
 
     def _take(self, key: str, edited: edits.Edited) -> None:
         if isinstance(edited, str):

@@ -13,9 +13,8 @@ from kubectl_eksdoc.addon_diff.merging import (
     differences,
     leaves,
     merged,
-    same,
-    with_value,
 )
+from kubectl_eksdoc.model.api_objects import same_json, with_value
 
 Values = dict[str, Any]
 
@@ -62,20 +61,20 @@ def test_above_holds_and_the_rest_stays(below: Values, above: Values) -> None:
     made = merged(below, above)
     for leaf in leaves(above):
         found = value_at(made.values, leaf.path)
-        assert same(found, leaf.value) or (leaf.value == {} and isinstance(found, dict))
+        assert same_json(found, leaf.value) or (leaf.value == {} and isinstance(found, dict))
     said = {leaf.path for leaf in leaves(above)}
     for leaf in leaves(below):
         untouched = not any(leaf.path[: len(path)] == path or path[: len(leaf.path)] == leaf.path for path in said)
-        assert not untouched or same(value_at(made.values, leaf.path), leaf.value)
+        assert not untouched or same_json(value_at(made.values, leaf.path), leaf.value)
 
 
 @given(documents, documents)
 def test_what_changed_is_said_and_nothing_else(below: Values, above: Values) -> None:
     made = merged(below, above)
     assert made.changed == differences(below, made.values)
-    assert bool(made.changed) == (not same(below, made.values))
+    assert bool(made.changed) == (not same_json(below, made.values))
     for path in made.changed:
-        assert not same(value_at(below, path), value_at(made.values, path)) or value_at(below, path) == {}
+        assert not same_json(value_at(below, path), value_at(made.values, path)) or value_at(below, path) == {}
 
 
 @given(documents, documents, documents)
@@ -83,7 +82,7 @@ def test_merging_twice_or_with_nothing_or_in_another_grouping(a: Values, b: Valu
     once = merged(a, b).values
     assert merged(once, b).values == once and merged(once, b).changed == ()
     assert merged(a, {}).values == a and merged({}, a).values == a
-    assert same(merged(merged(a, b).values, c).values, merged(a, merged(b, c).values).values) or _replaced(a, b, c)
+    assert same_json(merged(merged(a, b).values, c).values, merged(a, merged(b, c).values).values) or _replaced(a, b, c)
 
 
 def _replaced(a: Values, b: Values, c: Values) -> bool:
@@ -98,18 +97,18 @@ def test_leaves_make_the_document_again(values: Values) -> None:
     made: Values = {}
     for leaf in leaves(values):
         made = with_value(made, leaf.path, leaf.value)
-    assert same(made, values)
+    assert same_json(made, values)
 
 
 @given(documents, paths, scalars)
 def test_a_value_that_was_put_is_there(values: Values, path: tuple[str, ...], value: Any) -> None:
     before = repr(values)
     put = with_value(values, path, value)
-    assert same(value_at(put, path), value)
+    assert same_json(value_at(put, path), value)
     assert repr(values) == before
     for leaf in leaves(values):
         apart = leaf.path[: len(path)] != path and path[: len(leaf.path)] != leaf.path
-        assert not apart or same(value_at(put, leaf.path), leaf.value)
+        assert not apart or same_json(value_at(put, leaf.path), leaf.value)
 
 
 def test_a_list_is_one_leaf_and_an_empty_object_too() -> None:
@@ -122,5 +121,5 @@ def test_a_list_is_one_leaf_and_an_empty_object_too() -> None:
 
 
 def test_true_is_not_1_and_null_is_not_nothing() -> None:
-    assert not same(True, 1) and not same(None, MISSING) and same(MISSING, MISSING)
+    assert not same_json(True, 1) and not same_json(None, MISSING) and same_json(MISSING, MISSING)
     assert differences({"a": 1}, {"a": True}) == differences({"a": None}, {}) == (("a",),)

@@ -36,7 +36,8 @@ def _parsed(line: str, *before: str) -> tuple[PlanRequest, CommandContext]:
     flags, names = until_dashes([*before, "drain", "plan", *line.split()])
     args, extras = parser.parse_known_args(spelled_out(flags, bare))
     around = asked(args, CommandContext(io.StringIO(), io.StringIO()))
-    return PlanRequest.from_args(args, [*strays(extras, args.leaf), *names], around), around
+    args.words = [*strays(extras, args.leaf), *names]
+    return PlanRequest.from_args(args, around), around
 
 
 @pytest.mark.parametrize(

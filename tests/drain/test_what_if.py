@@ -10,11 +10,10 @@ from random import Random
 
 import pytest
 
-from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.plan import Preview, WhatIf, make_plan
 from kubectl_eksdoc.drain.policy import ALL, DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.verdicts.said import with_assumed_budgets
-from kubectl_eksdoc.drain.what_if import Preview, WhatIf
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.cluster import Cluster

@@ -35,7 +35,7 @@ from kubectl_eksdoc.imds_probe.evidence import NodeRoleCalls
 from kubectl_eksdoc.imds_probe.fixes.fix import FixRemark
 from kubectl_eksdoc.imds_probe.programs import NOTHING, SDK_VARIABLES, ImdsNeed, LogLine, Program
 from kubectl_eksdoc.kubernetes.cordon import CordonMark
-from kubectl_eksdoc.kubernetes.corefile.known import PluginForm
+from kubectl_eksdoc.kubernetes.corefile.grammar import PluginForm
 from kubectl_eksdoc.model.kinds import Confidence
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, RuleBasis, file, made, records, sections, subjects
 from kubectl_eksdoc.model.quantities import Version

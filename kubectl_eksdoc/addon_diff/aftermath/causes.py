@@ -191,7 +191,13 @@ def _cause(path: Path, before: Any, after: Any, around: ChangeContext) -> Change
     if chart.cause is Cause.LOST and origin.writer is ValueWriter.SOMEBODY:
         return ChangeReason(Cause.LOST, f"{chart.why}, and {origin.told}", Confidence.HIGH)
     if chart.cause is Cause.LOST and origin.writer is ValueWriter.EKS and chart.sure is not Confidence.HIGH:
-        return _of_eks_otherwise(origin, around)
+        # EKS had written what the chart does not say: configuration values of before did, if they are not known.
+        if isinstance(around.values_before, Unknown):
+            return ChangeReason(
+                Cause.LOST, f"{origin.told}, by configuration values of that time, it seems", Confidence.LOW
+            )
+        why = f"{origin.told}, although neither the chart nor the configuration values set it"
+        return ChangeReason(Cause.UNKNOWN, why, Confidence.LOW)
     if chart.cause is Cause.VERSION and origin.writer is ValueWriter.SOMEBODY:
         return ChangeReason(Cause.LOST, f"{origin.told}, though it was what the chart sets", Confidence.LOW)
     return chart
@@ -213,16 +219,6 @@ def _added(path: Path, origin: ValueOrigin, chart: ChangeReason | None, around: 
             else ChangeReason(Cause.UNKNOWN, why, Confidence.LOW)
         )
     return ChangeReason(Cause.VERSION, "it is new", Confidence.HIGH)
-
-
-def _of_eks_otherwise(origin: ValueOrigin, around: ChangeContext) -> ChangeReason:
-    """EKS had written what the chart does not say: configuration values of before did, if they are not known."""
-    if isinstance(around.values_before, Unknown):
-        return ChangeReason(
-            Cause.LOST, f"{origin.told}, by configuration values of that time, it seems", Confidence.LOW
-        )
-    why = f"{origin.told}, although neither the chart nor the configuration values set it"
-    return ChangeReason(Cause.UNKNOWN, why, Confidence.LOW)
 
 
 def _by_origin(origin: ValueOrigin, around: ChangeContext) -> ChangeReason:

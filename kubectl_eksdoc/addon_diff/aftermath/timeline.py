@@ -15,7 +15,7 @@ from typing import Any
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.ownership.entries import MalformedEntries, read
 from kubectl_eksdoc.kubernetes.ownership.steps import field_step
-from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.api_objects import Doc, at, without_nulls
 from kubectl_eksdoc.model.kinds import Confidence
 from kubectl_eksdoc.simulator.store import moment
 
@@ -131,18 +131,12 @@ def _numeral(text: object) -> int:
 
 def _plain(template: Doc) -> Doc:
     """Without ``$patch``, hashes of controllers and nulls: a revision is kept as a patch, in which times are null."""
-    plain: Doc = _without_nulls({key: value for key, value in template.items() if key != "$patch"})
+    plain: Doc = without_nulls({key: value for key, value in template.items() if key != "$patch"})
     labels = at(plain, "metadata", "labels")
     if isinstance(labels, dict):
         own = {key: value for key, value in labels.items() if key not in _HASHES}
         plain["metadata"] = {**plain["metadata"], "labels": own}
     return plain
-
-
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
-    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
 def _numbered(doc: Doc) -> datetime | None:

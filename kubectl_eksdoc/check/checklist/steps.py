@@ -290,12 +290,6 @@ def verified(facts: CheckFacts) -> Iterator[UpgradeStep]:
 def preparing(facts: CheckFacts) -> Iterator[UpgradeStep]:
     """In this order: what takes longest first."""
     target = in_words(facts.way.target)
-    yield from _elsewhere(target)
-    yield from _read(facts, target)
-    yield from _rehearsed(facts, target)
-
-
-def _elsewhere(target: str) -> Iterator[UpgradeStep]:
     yield UpgradeStep(
         Phase.PREPARE,
         "Upgrade a cluster that is not production first",
@@ -310,6 +304,8 @@ def _elsewhere(target: str) -> Iterator[UpgradeStep]:
         done_when="their own tests pass on the new version, with nodes being replaced meanwhile",
         source=basis("before-upgrade").source,
     )
+    yield from _read(facts, target)
+    yield from _rehearsed(facts, target)
 
 
 def _read(facts: CheckFacts, target: str) -> Iterator[UpgradeStep]:

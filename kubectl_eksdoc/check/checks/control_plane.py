@@ -104,7 +104,9 @@ def _rollback(facts: CheckFacts) -> Iterator[Finding]:
     if isinstance(left, Unknown):
         yield unknown("rollback-window/how-long", cluster_of(facts), left, Severity.LOW)
     elif left:
-        newer = _newer(facts)
+        # Nodes with a kubelet newer than the version to go back to; EKS Auto Mode takes its own down by itself.
+        own = (each for each in facts.cluster.nodes if each.owner is not NodeOwner.AUTO_MODE)
+        newer = [each for each in own if each.kubelet is not None and minor_of(each.kubelet) > _before(facts)]
         against = tuple(_in_the_way_back(facts, newer))
         yield _open(facts, upgrade.begun, against)
         yield from _given_up(facts, newer, against)
@@ -186,12 +188,6 @@ def _given_up(facts: CheckFacts, newer: Sequence[Node], against: tuple[str, ...]
     yield Finding.of(
         "rollback-window/blocked" if against else "rollback-window/advice", cluster_of(facts), against, back=back
     )
-
-
-def _newer(facts: CheckFacts) -> list[Node]:
-    """Nodes with a kubelet newer than the version to go back to; EKS Auto Mode takes its own down by itself."""
-    own = (each for each in facts.cluster.nodes if each.owner is not NodeOwner.AUTO_MODE)
-    return [each for each in own if each.kubelet is not None and minor_of(each.kubelet) > _before(facts)]
 
 
 def _in_the_way_back(facts: CheckFacts, newer: Sequence[Node]) -> Iterator[str]:

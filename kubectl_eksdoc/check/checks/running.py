@@ -244,7 +244,9 @@ def _releases(facts: CheckFacts) -> Iterator[Finding]:
         if isinstance(told, (Absent, Unknown)):
             yield from _untold(group, told)
             continue
-        older = _older(group.release, told)
+        # By their numbers, ``1.33.1-20250610`` or ``1.42.0-7a3e5f1c``; None where these are of different kinds.
+        ours, theirs = _numbers(group.release), _numbers(told)
+        older = ours < theirs if len(ours) == len(theirs) > 1 else None
         if older is None:
             why = Unknown(f"{group.release or 'no release'} and {told} cannot be compared")
             yield unknown("nodegroup-release", subject(group.name), why, Severity.LOW)
@@ -268,12 +270,6 @@ def _untold(group: NodeGroup, told: Absent | Unknown) -> Iterator[Finding]:
     why = told if isinstance(told, Unknown) else Unknown(told.said)
     severity = Severity.LOW if why.missing else Severity.INFO
     yield unknown("nodegroup-release", subject(group.name), why, severity)
-
-
-def _older(release: str, recommended: str) -> bool | None:
-    """By their numbers, ``1.33.1-20250610`` or ``1.42.0-7a3e5f1c``; None where these are of different kinds."""
-    ours, theirs = _numbers(release), _numbers(recommended)
-    return ours < theirs if len(ours) == len(theirs) > 1 else None
 
 
 def _numbers(release: str) -> tuple[int, ...]:

@@ -159,19 +159,6 @@ def _applied(asking: _Asking, session: ClusterSession) -> CommandAnswer:
         around.note(ASKS_EKS_NOTHING)
         failing = exits.FAILS if ready.guards else code((ready.plan,), asking.apply.accepted)
         return opening.answer(report, around, failing)
-    proposal = _proposal(asking, session, ready, report)
-    found = shared.confirmed(proposal, lambda now: _prepared(asking, now).same, session, _DRIFTED, around)
-    return found if isinstance(found, CommandAnswer) else _carried_out(asking, found, ready, report, written)
-
-
-def _prepared(asking: _Asking, session: ClusterSession) -> PreparedAddonUpdate:
-    request = asking.request
-    values = None if request.values is None else read_values(request.values)
-    side = side_of(session, request.addon, request.to)
-    return prepared(session, side, AddonUpdateRequest(Mode(request.mode), values), asking.apply.as_asked)
-
-
-def _proposal(asking: _Asking, session: ClusterSession, ready: PreparedAddonUpdate, report: UpdateReport) -> Proposal:
     refused = None
     if is_nothing(ready.plan):
         refused = "nothing is sent: neither version nor values are others, and nothing would change", exits.CLEAN
@@ -187,7 +174,16 @@ def _proposal(asking: _Asking, session: ClusterSession, ready: PreparedAddonUpda
         asking.apply.given,
         asking.around.ask,
     )
-    return Proposal(report, ready.same, typed, refused)
+    proposal = Proposal(report, ready.same, typed, refused)
+    found = shared.confirmed(proposal, lambda now: _prepared(asking, now).same, session, _DRIFTED, around)
+    return found if isinstance(found, CommandAnswer) else _carried_out(asking, found, ready, report, written)
+
+
+def _prepared(asking: _Asking, session: ClusterSession) -> PreparedAddonUpdate:
+    request = asking.request
+    values = None if request.values is None else read_values(request.values)
+    side = side_of(session, request.addon, request.to)
+    return prepared(session, side, AddonUpdateRequest(Mode(request.mode), values), asking.apply.as_asked)
 
 
 def _report(

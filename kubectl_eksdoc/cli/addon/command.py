@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import fleet as fleet_options
@@ -144,14 +143,14 @@ def _add_past(parser: Parser) -> None:
     add_text(group, "--update", "ID", "ID of an earlier update from aws eks list-updates (with --after)")
 
 
-def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
+def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """
     Raises:
         EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
     """
     fleet = fleet_options.fleet_from(args, around, ("after", "update", "apply", "resume", "tf_plan", "since", *_OF_ONE))
     if args.after or args.update:
-        past = look_back(args, words)
+        past = look_back(args)
         from kubectl_eksdoc.cli.addon import forecast
 
         return forecast.look_back(past, around)
@@ -159,11 +158,11 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     if apply is not None:
         options.refused_beside("--apply", options.since_from(args))
     if args.tf_plan is not None:
-        of_plan = judge_plan(args, words, around.source)
+        of_plan = judge_plan(args, around.source)
         from kubectl_eksdoc.cli.addon import forecast
 
         return forecast.judge_plan(of_plan, around)
-    request = AddonDiffRequest.from_args(args, words)
+    request = AddonDiffRequest.from_args(args)
     if fleet is not None:
         passed = MemberFlags(NAME, ADDON_DIFF, request.given, named=("addon",), joined=("accept-unknown",))
         return over_fleet(fleet, passed, around)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TypeVar
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.addon_diff.explaining import explained
@@ -35,7 +36,7 @@ from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext, read_
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.host.terraform import read_terraform_plan
-from kubectl_eksdoc.model.addons import AddonPast, AddonSide
+from kubectl_eksdoc.model.addons import AddonSide
 from kubectl_eksdoc.model.baseline import SavedResult
 from kubectl_eksdoc.model.documents import ADDON_DIFF
 from kubectl_eksdoc.model.findings import reached
@@ -43,6 +44,8 @@ from kubectl_eksdoc.render.addon.after import AfterReport
 from kubectl_eksdoc.render.addon.report import AddonReport, TerraformReport
 from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.session.session import ClusterSession
+
+_Read = TypeVar("_Read")
 
 
 @frozen
@@ -91,7 +94,7 @@ def answered(
     named = asked.manifest.names if asked.manifest is not None else ()
     session = opening.opened(around, replace(NEEDS, objects=(*NEEDS.objects, *named)))
     names = (request.addon,) if request.addon else addon_names(session)
-    sides = tuple(_sides(session, names, request, note))
+    sides = tuple(_of_each(names, request.addon, lambda name: side_of(session, name, request.to), note))
     plans = tuple(plan_addon(session, side, asked) for side in sides)
     plans = tuple(explained(plan, request.conflict) for plan in plans) if request.conflict else plans
     reach = opening.reach(around, session)
@@ -99,15 +102,15 @@ def answered(
     return _Answered(session, sides, plans, len(sides) < len(names))
 
 
-def _sides(
-    session: ClusterSession, names: Sequence[str], request: AddonDiffRequest, note: Callable[[str], object]
-) -> Iterator[AddonSide]:
-    """Of one add-on, or of all: then what cannot be told of one is noted, and takes no other with it."""
+def _of_each(
+    names: Sequence[str], alone: str, read: Callable[[str], _Read], note: Callable[[str], object]
+) -> Iterator[_Read]:
+    """Of one add-on, `alone`, or of all: then what cannot be told of one is noted, and takes no other with it."""
     for name in names:
         try:
-            yield side_of(session, name, request.to)
+            yield read(name)
         except (AwsDenied, AwsMissing, UsageError) as error:
-            if request.addon:
+            if alone:
                 raise
             note(f"note: {name} is left out: {error.message}")
 
@@ -204,7 +207,7 @@ def look_back(request: OtherRequest, around: CommandContext) -> CommandAnswer:
     with opening.explaining(f"{NAME} --after"):
         session = opening.opened(around, replace(NEEDS, histories=HISTORIES))
         names = (request.addon,) if request.addon else addon_names(session)
-        pasts = tuple(_pasts(session, names, request, around))
+        pasts = tuple(_of_each(names, request.addon, lambda name: past_of(session, name, request.of), around.note))
         found = tuple(look_back_on(session, past) for past in pasts)
     opening.told(session, around)
     kubectl = opening.for_kubectl(around, session)
@@ -213,19 +216,6 @@ def look_back(request: OtherRequest, around: CommandContext) -> CommandAnswer:
     if len(found) < len(names) and code == exits.CLEAN:
         code = exits.UNKNOWN  # an add-on that was left out is not known
     return opening.answer(report, around, code)
-
-
-def _pasts(
-    session: ClusterSession, names: Sequence[str], request: OtherRequest, around: CommandContext
-) -> Iterator[AddonPast]:
-    """Of one add-on, or of all: then what cannot be told of one is said, and takes no other with it."""
-    for name in names:
-        try:
-            yield past_of(session, name, request.of)
-        except (AwsDenied, AwsMissing) as error:
-            if request.addon:
-                raise
-            around.note(f"note: {name} is left out: {error.message}")
 
 
 # What the add-on changes of a Terraform plan would do, for a pipeline that can refuse them.

@@ -50,12 +50,13 @@ class AddonDiffRequest:
     accepted: tuple[str, ...] = ()
 
     @staticmethod
-    def from_args(args: argparse.Namespace, words: Sequence[str]) -> AddonDiffRequest:
+    def from_args(args: argparse.Namespace) -> AddonDiffRequest:
         """
         Raises:
             UsageError: no add-on is named, or several, or what was given does not fit together.
         """
         conflict = () if args.explain_conflict is None else _conflict(args.explain_conflict)
+        words = args.words
         if conflict and not words and not args.all:
             from kubectl_eksdoc.addon_diff.explaining import addon_in
 
@@ -136,7 +137,7 @@ _OF_THE_NEXT = (
 """Flags by their names in the arguments that say what is yet to come."""
 
 
-def look_back(args: argparse.Namespace, words: Sequence[str]) -> OtherRequest:
+def look_back(args: argparse.Namespace) -> OtherRequest:
     """
     Raises:
         UsageError: no add-on is named, or several, or what was given does not fit together.
@@ -153,7 +154,7 @@ def look_back(args: argparse.Namespace, words: Sequence[str]) -> OtherRequest:
     from kubectl_eksdoc.cli.addon import apply_options
 
     apply_options.apply_from(args)  # what belongs to it alone is of no use here
-    addon = addon_named(args, words)
+    addon = addon_named(args, args.words)
     if args.all and args.update:
         raise UsageError("--update ID is of one add-on, and --all names every one")
     accepted = args.accept_unknown
@@ -176,13 +177,13 @@ _IN_THE_PLAN = (
 """Flags by their names in the arguments: what they say, the plan says."""
 
 
-def judge_plan(args: argparse.Namespace, words: Sequence[str], source: SourceChoice) -> OtherRequest:
+def judge_plan(args: argparse.Namespace, source: SourceChoice) -> OtherRequest:
     """
     Raises:
         UsageError: what was given does not fit together.
     """
-    if len(words) > 1:
-        raise UsageError(f"one add-on at a time, and {len(words)} are named", "For all of the plan: name none.")
+    if len(args.words) > 1:
+        raise UsageError(f"one add-on at a time, and {len(args.words)} are named", "For all of the plan: name none.")
     beside = [flag_of(name) for name in _IN_THE_PLAN if getattr(args, name)]
     if args.configuration_values == "":
         beside.append("--configuration-values")
@@ -194,7 +195,7 @@ def judge_plan(args: argparse.Namespace, words: Sequence[str], source: SourceCho
     refused_beside("--tf-plan", since_from(args))
     if args.tf_plan == "-" == source.snapshot:
         raise UsageError("--snapshot and --tf-plan both read standard input", "Give one of them as a file.")
-    addon = words[0] if words else ""
+    addon = args.words[0] if args.words else ""
     accepted = args.accept_unknown
     said = {"addon": addon, "strict": args.strict, "accept-unknown": list(accepted)}
     given = {"tf-plan": args.tf_plan} | non_empty(said)

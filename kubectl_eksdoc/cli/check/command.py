@@ -210,20 +210,20 @@ def _add_when_it_hurts(parser: Parser) -> None:
     )
 
 
-def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
+def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
     if args.tables == "":
-        return shown_tables(words, around)
+        return shown_tables(args.words, around)
     if args.from_version is None:
-        return _of_clusters(args, words, around)
+        return _of_clusters(args, around)
     several = fleet_options.fleet_from(args, around, ("since", "in_cluster")) is not None
-    return judged_files(CheckRequest.from_args(args, words, around.source, several), around)
+    return judged_files(CheckRequest.from_args(args, around.source, several), around)
 
 
-def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
+def _of_clusters(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """Of one, of a fleet, or by a CronJob in it."""
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.check.against import against
@@ -231,7 +231,7 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Command
     from kubectl_eksdoc.render.check.report import CheckReport
 
     fleet = fleet_options.fleet_from(args, around, ("since", "in_cluster"))
-    request = CheckRequest.from_args(args, words, around.source, several=fleet is not None)
+    request = CheckRequest.from_args(args, around.source, several=fleet is not None)
     wanted = inside.from_args(args, request, around)
     if fleet is None and wanted is None:
         CheckReport.check(around.options.output)

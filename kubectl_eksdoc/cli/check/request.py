@@ -114,16 +114,14 @@ class CheckRequest:
     areas: tuple[str, ...]
 
     @staticmethod
-    def from_args(
-        args: argparse.Namespace, words: Sequence[str], source: SourceChoice, several: bool = False
-    ) -> CheckRequest:
+    def from_args(args: argparse.Namespace, source: SourceChoice, several: bool = False) -> CheckRequest:
         """`several` clusters are asked.
 
         Raises:
             UsageError: something is named that nothing asks for, or what was given does not fit together.
         """
-        if words:
-            raise UsageError(f"{words[0]!r} is not understood: it is about the whole cluster", "Name nothing.")
+        if args.words:
+            raise UsageError(f"{args.words[0]!r} is not understood: it is about the whole cluster", "Name nothing.")
         if args.symptom and (args.gate or args.only or args.area):
             other = "--gate" if args.gate else "--only" if args.only else "--area"
             raise UsageError(f"--symptom selects what is checked, and {other} does so, too", "Give one of them.")

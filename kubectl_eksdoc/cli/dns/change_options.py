@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -49,19 +48,7 @@ class DnsApply:
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
-    _add_wishes(parser.add_argument_group("Changes (preview; applied only with --apply)"))
-    _add_applying(parser.add_argument_group("Apply"))
-
-
-def add_confirming_to(parser: argparse.ArgumentParser) -> None:
-    """Of every face that changes something: how it is confirmed, or only shown."""
-    group = parser.add_argument_group("Confirmation and dry run")
-    unless = "exactly N values become others; with --measure: unless exactly N pods are made, replaced or evicted"
-    options.add_confirmation(group, CHANGES, unless)
-    options.add_dry_run(group, "show what would be done", "ask the API server whether it would accept it")
-
-
-def _add_wishes(group: argparse._ArgumentGroup) -> None:
+    group = parser.add_argument_group("Changes (preview; applied only with --apply)")
     add_text(
         group,
         "--set",
@@ -76,6 +63,15 @@ def _add_wishes(group: argparse._ArgumentGroup) -> None:
         values.one_of(("on-demand", "any"), "place"),
     )
     add_text(group, "--autoscale", "MIN:MAX", "replicas for the add-on's own autoscaler, MIN:MAX, such as 3:10")
+    _add_applying(parser.add_argument_group("Apply"))
+
+
+def add_confirming_to(parser: argparse.ArgumentParser) -> None:
+    """Of every face that changes something: how it is confirmed, or only shown."""
+    group = parser.add_argument_group("Confirmation and dry run")
+    unless = "exactly N values become others; with --measure: unless exactly N pods are made, replaced or evicted"
+    options.add_confirmation(group, CHANGES, unless)
+    options.add_dry_run(group, "show what would be done", "ask the API server whether it would accept it")
 
 
 def _add_applying(group: argparse._ArgumentGroup) -> None:
@@ -231,14 +227,14 @@ class LameduckRequest:
     without: tuple[str, ...] = ()
 
     @staticmethod
-    def from_args(args: argparse.Namespace, words: Sequence[str]) -> LameduckRequest:
+    def from_args(args: argparse.Namespace) -> LameduckRequest:
         """
         Raises:
             UsageError: a word is given, or what was given does not fit together.
         """
-        if words:
+        if args.words:
             raise UsageError(
-                f"coredns-lameduck takes no name, and {words[0]!r} is one",
+                f"coredns-lameduck takes no name, and {args.words[0]!r} is one",
                 "It is about CoreDNS in kube-system. To change it: --set lameduck=20s.",
             )
         return LameduckRequest(args.accept_unknown, without_from(args))

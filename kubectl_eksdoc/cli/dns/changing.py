@@ -113,14 +113,6 @@ def _changed(asking: DnsChangeInvocation, session: ClusterSession) -> CommandAns
         return opening.answer(report, around, code(asking, report))
     if apply.dry:
         return _dry(asking, apply, ready, report)
-    proposal = _proposal(asking, apply, session, ready, report)
-    found = applying.confirmed(proposal, lambda now: prepared(asking, now).same, session, _DRIFTED, around)
-    return found if isinstance(found, CommandAnswer) else carried_out(asking, apply, found, ready, report)
-
-
-def _proposal(
-    asking: DnsChangeInvocation, apply: DnsApply, session: ClusterSession, ready: Ready, report: DnsChangeReport
-) -> Proposal:
     refused = None
     if ready.guards:
         refused = f"nothing is changed: {'; '.join(guard.why for guard in ready.guards)}", exits.FAILS
@@ -129,7 +121,9 @@ def _proposal(
     what = f"{ADDON} {ready.change.version}" if ready.change.managed else f"{ADDON} Corefile"
     name, changes = session.believed.cluster.name, report.changes
     typed = partial(confirm, name, what, changes, ready.weighty, apply.accepted, apply.given, asking.around.ask)
-    return Proposal(report, ready.same, typed, refused)
+    proposal = Proposal(report, ready.same, typed, refused)
+    found = applying.confirmed(proposal, lambda now: prepared(asking, now).same, session, _DRIFTED, around)
+    return found if isinstance(found, CommandAnswer) else carried_out(asking, apply, found, ready, report)
 
 
 def prepared(asking: DnsChangeInvocation, session: ClusterSession) -> Ready:

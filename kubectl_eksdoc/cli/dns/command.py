@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import opening
@@ -76,12 +75,12 @@ def _codes() -> tuple[Code, ...]:
     return (*Code.of_area("dns"), *Code.of_area("dns_change"), *Code.of_area("dns_measure"), *Code.of_area("addon"))
 
 
-def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
+def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
-    request = LameduckRequest.from_args(args, words)
+    request = LameduckRequest.from_args(args)
     given, dry = shared_options.given_from(args, CHANGES), shared_options.dry_from(args)
     measure = change_options.measure_from(args, given, dry, request.accepted)
     wishes, apply = change_options.wishes_from(args), change_options.apply_from(args, given, dry, bool(measure))

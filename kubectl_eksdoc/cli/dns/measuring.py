@@ -103,7 +103,11 @@ def _measured(asking: _Asking, plan: MeasurePlan) -> CommandAnswer:
         found = owned(manifest, MARKS, what, context, around, run)
     view = MeasureReport(asking.cluster, plan, found, options=given)
     text = opening.answered(view, around)
-    _keep(asking, plan, found)
+    # For the shutdown budget of later checks, where the Deployment is known.
+    of = propagation(plan, found, len(asking.cluster.nodes))
+    if of is not None and plan.workload is not None:
+        cache.keep(plan.workload.uid, asking.cluster.identity.context, of, asking.around.environ)
+        asking.around.note("this measurement is kept: coredns-lameduck and check judge lameduck by it")
     code = opening.code(view.findings, asking.measure.accepted)
     return CommandAnswer(text, exits.INTERRUPTED if found.interrupted else code)
 
@@ -111,14 +115,6 @@ def _measured(asking: _Asking, plan: MeasurePlan) -> CommandAnswer:
 def _made(plan: MeasurePlan) -> object:
     """What is made and what goes, which must not be another than was shown."""
     return plan.pods, [each.name for each in plan.affected], plan.workload and plan.workload.uid
-
-
-def _keep(asking: _Asking, plan: MeasurePlan, found: DnsMeasurement) -> None:
-    """For the shutdown budget of later checks, where the Deployment is known."""
-    of = propagation(plan, found, len(asking.cluster.nodes))
-    if of is not None and plan.workload is not None:
-        cache.keep(plan.workload.uid, asking.cluster.identity.context, of, asking.around.environ)
-        asking.around.note("this measurement is kept: coredns-lameduck and check judge lameduck by it")
 
 
 def _needed(plan: MeasurePlan) -> list[tuple[rights.Right, str]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
@@ -239,13 +238,13 @@ def _codes() -> tuple[Code, ...]:
     return (*Code.of_area("imds"), *Code.of_area("imds_probe"))
 
 
-def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
+def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
     fleet = fleet_options.fleet_from(args, around, ("active", "apply", "since"))
-    request = ImdsProbeRequest.from_args(args, words, around)
+    request = ImdsProbeRequest.from_args(args, around)
     if request.assumed is not None and (args.apply or args.active):
         raise UsageError("--assume is a what-if: it cannot be used with --apply or --active")
     if request.intent is not None and args.active and not args.apply:
@@ -253,7 +252,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     if request.evidence and (args.active or args.apply):
         raise UsageError("--evidence is of the answer without --active and --apply")
     fix = fix_options.fix_from(args, request)
-    active = fix_options.active_from(args, bool(words)) if fix is None or args.active else None
+    active = fix_options.active_from(args, bool(args.words)) if fix is None or args.active else None
     if fix is not None or active is not None:
         shared_options.refused_beside("--apply" if fix is not None else "--active", request.earlier)
     if fix is not None:
@@ -265,8 +264,10 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
 
         return probing(request, active, around)
     if fleet is not None:
-        if words:
-            raise UsageError(f"{words[0]} is of one cluster, and --fleet names many", "Name neither pods nor nodes.")
+        if args.words:
+            raise UsageError(
+                f"{args.words[0]} is of one cluster, and --fleet names many", "Name neither pods nor nodes."
+            )
         joined = ("accept-unknown",)
         return over_fleet(fleet, MemberFlags(NAME, IMDS_PROBE, request.given, joined=joined), around)
     return judging(request, around)

@@ -36,13 +36,12 @@ from kubectl_eksdoc.imds_probe.run import (
     reverting,
     to_doc,
 )
-from kubectl_eksdoc.imds_probe.sources import class_name, instance_of
+from kubectl_eksdoc.imds_probe.sources import instance_of, nodes_of_class
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.change_journal import METADATA_FIX, Became, Part, Past, SavedChange
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.machines import Instance
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
-from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.render.metadata_fix import FixReport, action, head
 from kubectl_eksdoc.session.session import ClusterSession
 from kubectl_eksdoc.wiring.changes import node_classes_of
@@ -94,7 +93,14 @@ def fixing(request: ImdsProbeRequest, fix: FixRequest, active: Active | None, ar
         if fix.undo:
             return _undone(asking, session)
         reading.tell_open(session, around)
-        return _fixed(asking, session)
+        shown = _shown(asking, session)
+        report, act = _report(asking, shown, session), shown.chosen.act
+        if asking.fix.dry:
+            return _dry(asking, act, report, session, bool(shown.forbidden))
+        refused = (f"nothing is done: {shown.forbidden}", exits.FAILS) if shown.forbidden else None
+        proposal = Proposal(report, shown.same, partial(_confirm, asking, session, act), refused)
+        found = applying.confirmed(proposal, lambda now: _shown(asking, now).same, session, _DRIFTED, asking.around)
+        return found if isinstance(found, CommandAnswer) else _carried_out(asking, found, report)
 
 
 def again(change: Again, around: CommandContext) -> CommandAnswer:
@@ -117,17 +123,6 @@ class _Shown:
     @property
     def same(self) -> object:
         return self.chosen.act, self.forbidden
-
-
-def _fixed(asking: _Fixing, session: ClusterSession) -> CommandAnswer:
-    shown = _shown(asking, session)
-    report, act = _report(asking, shown, session), shown.chosen.act
-    if asking.fix.dry:
-        return _dry(asking, act, report, session, bool(shown.forbidden))
-    refused = (f"nothing is done: {shown.forbidden}", exits.FAILS) if shown.forbidden else None
-    proposal = Proposal(report, shown.same, partial(_confirm, asking, session, act), refused)
-    found = applying.confirmed(proposal, lambda now: _shown(asking, now).same, session, _DRIFTED, asking.around)
-    return found if isinstance(found, CommandAnswer) else _carried_out(asking, found, report)
 
 
 def _shown(asking: _Fixing, session: ClusterSession) -> _Shown:
@@ -339,8 +334,8 @@ def _reverting(made: Act, past: Past, session: ClusterSession, around: CommandCo
         number = int(str(past.answer("version", "number") or 0))
         return group_reverting(made, number, _of_group(made, number, past, session, around))
     if isinstance(made, OnClass):
-        nodes = _of_class(made.name, session) if f"EC2NodeClass {made.name}" in past.tried else ()
-        return class_reverting(made, nodes)
+        drifting = nodes_of_class(made.name, session.cluster) if f"EC2NodeClass {made.name}" in past.tried else ()
+        return class_reverting(made, tuple(node.name for node in drifting))
     now = MetadataChanges(session.believed).instances([one.instance for one in made.each])
     act = reverting(made, past.tried, now)
     left = {one.instance for one in made.each} - {one.instance for one in act.each}
@@ -360,9 +355,3 @@ def _of_group(
         around.note(f"{part.what}: {part.why or part.became.value}: it is left as it is")
         return ()
     return tuple(node.name for node in session.cluster.nodes if node.group == made.group)
-
-
-def _of_class(name: str, session: ClusterSession) -> tuple[str, ...]:
-    """The nodes that drift with it now."""
-    karpenters = (node for node in session.cluster.nodes if node.owner is NodeOwner.KARPENTER)
-    return tuple(node.name for node in karpenters if class_name(node, session.cluster) == name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.amazon.metadata_service import POD
@@ -50,12 +49,12 @@ class ImdsProbeRequest:
     namespace: str = ""
 
     @staticmethod
-    def from_args(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> ImdsProbeRequest:
+    def from_args(args: argparse.Namespace, around: CommandContext) -> ImdsProbeRequest:
         """
         Raises:
             UsageError: something else than pods and nodes is named, or what was given does not fit together.
         """
-        named = [_named(word) for word in words]
+        named = [_named(word) for word in args.words]
         pods = [name for kind, name in named if kind in _PODS]
         nodes = tuple(name for kind, name in named if kind in _NODES)
         workloads = [(_WORKLOADS[kind], name) for kind, name in named if kind in _WORKLOADS]

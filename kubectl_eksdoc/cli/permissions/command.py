@@ -56,9 +56,7 @@ class PermissionsRequest:
     check: bool = False
 
     @staticmethod
-    def from_args(
-        args: argparse.Namespace, words: Sequence[str], grown: Grown, around: CommandContext
-    ) -> PermissionsRequest:
+    def from_args(args: argparse.Namespace, grown: Grown, around: CommandContext) -> PermissionsRequest:
         """
         Raises:
             UsageError: something is no command, or what was given does not fit together.
@@ -67,7 +65,7 @@ class PermissionsRequest:
             raise UsageError("rights are of the tool, whatever it reads: leave --demo and --snapshot out")
         options = around.options
         request = PermissionsRequest(
-            rights.named(words, grown),
+            rights.named(args.words, grown),
             _places(options, args),
             opted_from(args),
             tuple(args.bind),
@@ -76,7 +74,15 @@ class PermissionsRequest:
             args.part,
             args.check,
         )
-        _fits(request, options.output)
+        if request.part and not request.iam:
+            raise UsageError("--part is of a policy", "Say --iam, too.")
+        for flag, given in (("--check", request.check), ("--bind", bool(request.subjects))):
+            if request.iam and given:
+                raise UsageError(f"--iam prints a policy, and {flag} is about the cluster", "Leave one of them out.")
+        if request.check and request.subjects:
+            raise UsageError("--check asks, and --bind prints", "Leave one of them out.")
+        if request.iam and options.output not in ("table", "json"):
+            raise UsageError(f"a policy has no output format {options.output!r}: IAM takes JSON alone")
         return request
 
     @property
@@ -104,18 +110,6 @@ class PermissionsRequest:
         namespaces = zip((JOURNAL, PROBE, KARPENTER), astuple(self.places), usual, strict=True)
         words = [word for flag, name, default in namespaces if name != default for word in (flag, name)]
         return (*(("--with", ",".join(self.opted)) if self.opted else ()), *words)
-
-
-def _fits(request: PermissionsRequest, output: str) -> None:
-    if request.part and not request.iam:
-        raise UsageError("--part is of a policy", "Say --iam, too.")
-    for flag, given in (("--check", request.check), ("--bind", bool(request.subjects))):
-        if request.iam and given:
-            raise UsageError(f"--iam prints a policy, and {flag} is about the cluster", "Leave one of them out.")
-    if request.check and request.subjects:
-        raise UsageError("--check asks, and --bind prints", "Leave one of them out.")
-    if request.iam and output not in ("table", "json"):
-        raise UsageError(f"a policy has no output format {output!r}: IAM takes JSON alone")
 
 
 def _places(options: GlobalOptions, args: argparse.Namespace) -> Places:
@@ -213,7 +207,7 @@ def add_to(commands: Commands) -> None:
     add_flag(group, "--part", "N", "part N of a policy that is too long for one document", values.count, 0)
 
 
-def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
+def run(grown: Grown, args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """
     Raises:
         EksdocError: the command line or, with --check, the cluster is at fault; the error says which.
@@ -221,7 +215,7 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Co
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.render.permissions import PermissionsReport
 
-    request = PermissionsRequest.from_args(args, words, grown, around)
+    request = PermissionsRequest.from_args(args, grown, around)
     commands = request.commands or reading()
     found = wanted(commands, request.places, request.opted)
     look = opening.decide(around)

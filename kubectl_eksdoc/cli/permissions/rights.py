@@ -98,7 +98,9 @@ def _named(words: Sequence[str], grown: Grown) -> Iterator[Invocation]:
             raise UsageError(f"{flag} is a flag of a command, and stands before any", f"As in: {_with_flag(flag)}")
         base = _longest(words[at:])
         begin, at = at, at + len(base.split())
-        parser = _leaf(grown(tuple(base.split())), base)
+        parser = grown(tuple(base.split()))
+        for word in base.split():
+            parser = (parser.under() or {})[word]
         typed = _Typed(base, parser, parser.bare())
         at = typed.take(words, at)
         yield typed.invocation(words[begin:at])
@@ -182,13 +184,6 @@ class _Typed:
             return False
         given = getattr(args, action.dest, action.default)
         return str(given) == value if value else long in self._alone or given not in (None, action.default)
-
-
-def _leaf(root: Parser, base: str) -> Parser:
-    found = root
-    for word in base.split():
-        found = (found.under() or {})[word]
-    return found
 
 
 def _with_flag(flag: str) -> str:

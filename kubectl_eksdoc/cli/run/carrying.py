@@ -15,6 +15,7 @@ from functools import cache, partial
 from kubectl_eksdoc.cli import exits, opening, rights
 from kubectl_eksdoc.cli.drain import exit_code
 from kubectl_eksdoc.cli.options import check_source_live
+from kubectl_eksdoc.cli.rights import Right
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.live import FaceOf, RecordingFace, RunFace, RunOutput, Told, Wanted
 from kubectl_eksdoc.cli.run.options import NAMESPACE_FLAG
@@ -38,11 +39,12 @@ from kubectl_eksdoc.flows.run.draining import DrainRunEnd
 from kubectl_eksdoc.flows.run.journal import FoundRun, found_runs, in_the_way
 from kubectl_eksdoc.flows.run.running import RunEnvironment
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model import kinds, permissions
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.journal import HeldLock, RunPhase, RunSummary, is_run_id
 from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.render.record import RecordView
 from kubectl_eksdoc.render.run.report import RunReport
 from kubectl_eksdoc.session.ports import ClusterReader
@@ -60,15 +62,15 @@ class RunRequest:
     run: str = ""
 
     @staticmethod
-    def from_args(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> RunRequest:
+    def from_args(args: argparse.Namespace, around: CommandContext) -> RunRequest:
         """
         Raises:
             UsageError: more than one run is named, or another source than the live cluster.
         """
         check_source_live(around)
-        if len(words) > 1:
-            raise UsageError(f"one run at a time, and {words[1]!r} is a second one", LIST)
-        run = words[0] if words else ""
+        if len(args.words) > 1:
+            raise UsageError(f"one run at a time, and {args.words[1]!r} is a second one", LIST)
+        run = args.words[0] if args.words else ""
         return RunRequest(run_options.namespace_from(args), run)
 
     def keeping(self, around: CommandContext, run: str = "") -> JournalLocation:
@@ -353,3 +355,39 @@ class RunAnnotations:
             return f"Nothing was done. Take back what it did to nodes first: {self.command('rollback', found)}"
         lines = ["Nothing was done. One drain at a time: check it, resume it or roll it back."]
         return "\n".join([*lines, *(f"    {self.command(verb, found)}" for verb in ("status", "resume", "rollback"))])
+
+
+# Whether the user may do all that a command does: asked before anything is, for half a run is worse than none.
+
+
+def check_allowed(
+    command: str,
+    journal: str,
+    around: CommandContext,
+    plan: DrainPlan | None = None,
+) -> None:
+    """`journal`: the namespace of the runs' journal; `plan`: what is about to be done.
+
+    Raises:
+        Forbidden: rights are missing; it names all of them.
+    """
+    where: dict[str, list[str]] = {}  # the namespaces in which pods are asked to go, by the flag they would not without
+    if plan is not None:
+        by_flag = {"": plan.evictions, "--surge-singles": plan.restarts, "--delete-past-budget": plan.past_budgets}
+        where = {flag: sorted({each.pod.namespace for each in some}) for flag, some in by_flag.items()}
+    needed = [right for right in rights.BY_COMMAND[command] if right.required or (right.flag and where.get(right.flag))]
+    everywhere = {each.at(journal if each.journal else ""): each for each in needed}
+    missing: dict[Permission, Right] = {}
+    for each in around.edges.denied(around.connection, tuple(everywhere)):
+        right = everywhere[each]
+        if right.subresource or right.flag:  # it may be allowed where it is needed
+            within = tuple(each._replace(namespace=namespace) for namespace in where.get(right.flag, ()))
+            missing |= dict.fromkeys(around.edges.denied(around.connection, within), right)
+        else:
+            missing[each] = right
+    if missing:
+        said = "; ".join(each.said for each in missing)
+        hints = dict.fromkeys(permissions.how_to(str(right), command) for right in missing.values())
+        first = min(missing.values(), key=lambda right: right.opt_in is not None)
+        hint = "\n".join(("Nothing was done.", *filter(None, hints)))
+        raise rights.explained(Forbidden(f"the cluster does not let you: {said}", hint, str(first)), command)

@@ -21,8 +21,9 @@ from kubectl_eksdoc.cli.confirming import check_writable
 from kubectl_eksdoc.cli.drain import PlanRequest
 from kubectl_eksdoc.cli.flags import GlobalOptions
 from kubectl_eksdoc.cli.run import new_run, rollback
-from kubectl_eksdoc.cli.run.allowed import check_allowed
-from kubectl_eksdoc.cli.run.carrying import RunAnnotations, RunInvocation, RunRequest, held_lock, reached_by
+from kubectl_eksdoc.cli.run.carrying import (
+    RunAnnotations, RunInvocation, RunRequest, check_allowed, held_lock, reached_by,
+)
 from kubectl_eksdoc.cli.run.live import FaceOf, LiveRun, RunOutput
 from kubectl_eksdoc.cli.run.new_run import COMMAND as NEW_RUN_COMMAND
 from kubectl_eksdoc.cli.run.new_run import NewRun, PlannedRead, RecordedRunOptions, asked_again, check_others
@@ -184,30 +185,25 @@ def gone_on_with(wanted: NewRun, run: str, around: CommandContext) -> CommandAns
         as `drain resume`, but for what is typed, and as `started_again`.
     """
     with opening.explaining(NEW_RUN_COMMAND), started_again():
-        return _gone_on_with(wanted, run, around)
-
-
-def _gone_on_with(wanted: NewRun, run: str, around: CommandContext) -> CommandAnswer | None:
-
-    carrying = carrying_on(wanted, run, around, resumed=True)
-    runs = around.edges.open_runs(around.connection, carrying.keeping)
-    found = _found(runs, run)
-    if found is None:
-        return None
-    ahead, stands = found
-    if isinstance(ahead, RunOver):
-        return _over(run, ahead, around)
-    around.note(f"run {run} exists already: it is resumed")
-    asked = asked_of(run, stands)
-    with carrying.answering(), carrying.open(TAKES_S) as world:
-        ahead, _ = _found(runs, run) or (ahead, stands)  # somebody may have asked for something meanwhile
+        carrying = carrying_on(wanted, run, around, resumed=True)
+        runs = around.edges.open_runs(around.connection, carrying.keeping)
+        found = _found(runs, run)
+        if found is None:
+            return None
+        ahead, stands = found
         if isinstance(ahead, RunOver):
             return _over(run, ahead, around)
-        carrying.asked_before = (ahead.wanted, ahead.who)
-        reader = RunRequest(wanted.namespace).reader(around, wanted.limits)
-        running = carrying.running(world, check_others(wanted, around, run))
-        cluster, ended = go_on(run, reader, ResumedIntent(asked.policy), running)
-    return by_itself(carrying.answer(cluster, ended), ended)
+        around.note(f"run {run} exists already: it is resumed")
+        asked = asked_of(run, stands)
+        with carrying.answering(), carrying.open(TAKES_S) as world:
+            ahead, _ = _found(runs, run) or (ahead, stands)  # somebody may have asked for something meanwhile
+            if isinstance(ahead, RunOver):
+                return _over(run, ahead, around)
+            carrying.asked_before = (ahead.wanted, ahead.who)
+            reader = RunRequest(wanted.namespace).reader(around, wanted.limits)
+            running = carrying.running(world, check_others(wanted, around, run))
+            cluster, ended = go_on(run, reader, ResumedIntent(asked.policy), running)
+        return by_itself(carrying.answer(cluster, ended), ended)
 
 
 @contextmanager

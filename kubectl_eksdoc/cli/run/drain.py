@@ -1,4 +1,4 @@
-"""``kubectl eksdoc drain run``: the plan, what must be typed, and then the drain until its end."""
+"""``drain run`` and ``drain resume``: the plan, what must be typed, and then the drain until its end."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from kubectl_eksdoc.cli.in_cluster import InClusterOptions
 from kubectl_eksdoc.cli.options import check_source_live
 from kubectl_eksdoc.cli.run import desk, inside
 from kubectl_eksdoc.cli.run import options as run_options
-from kubectl_eksdoc.cli.run.allowed import check_allowed
-from kubectl_eksdoc.cli.run.carrying import RunInvocation, reached_by
+from kubectl_eksdoc.cli.run.carrying import RunAnnotations, RunInvocation, RunRequest, check_allowed, chosen, reached_by
+from kubectl_eksdoc.cli.run.desk import RemainingPlan, gone_on
 from kubectl_eksdoc.cli.run.new_run import (
     COMMAND,
     PLAN_AGAIN,
@@ -27,21 +27,24 @@ from kubectl_eksdoc.cli.run.new_run import (
     of_saved,
     read_and_plan,
 )
+from kubectl_eksdoc.cli.run.status import asked
 from kubectl_eksdoc.cli.streams import ProgressLine, say
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.drain.comparison.changes import check_drift
 from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.run.journal import replay
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.patience import soak_of
 from kubectl_eksdoc.errors import Drifted, UsageError
 from kubectl_eksdoc.flows.run.running import try_first
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.baseline import Baseline
+from kubectl_eksdoc.model.journal import RunPhase
 from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.drain.steps import confirmation
 from kubectl_eksdoc.render.result import plain
 from kubectl_eksdoc.render.run.report import RunReport
-from kubectl_eksdoc.wiring.runs import open_trial
+from kubectl_eksdoc.wiring.runs import Hooks, open_trial
 
 
 def show_in_short(view: DrainReport, limits: RunLimits, reached_by: Sequence[str], around: CommandContext) -> None:
@@ -71,13 +74,13 @@ class _Request:
     inside: InClusterOptions | None = None
 
 
-def run_drain(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
+def run_drain(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """What came of it, in the format asked for; its events are told before.
 
     Raises:
         EksdocError: the command line, the cluster or the run is at fault; the error says which.
     """
-    request = _request(args, words, around)
+    request = _request(args, around)
     wanted = request.wanted
     if request.inside is None:
         RunReport.check(around.options.output)
@@ -108,7 +111,7 @@ def run_drain(args: argparse.Namespace, words: Sequence[str], around: CommandCon
     return _carried_out(wanted, read, request.carried, around)
 
 
-def _request(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> _Request:
+def _request(args: argparse.Namespace, around: CommandContext) -> _Request:
     """
     Raises:
         UsageError: no nodes are named or selected, or what was given does not fit together.
@@ -118,7 +121,7 @@ def _request(args: argparse.Namespace, words: Sequence[str], around: CommandCont
     if args.plan is not None:
         if not args.plan:
             raise UsageError("--plan needs the path of a plan that was saved with -o json")
-        if not drain.targeting_from(args, words).empty:
+        if not drain.targeting_from(args).empty:
             raise UsageError("--plan says which nodes: no others can be named or selected with it")
         if drain.policy_from(args) != DrainPolicy():
             raise UsageError("--plan says what may be done: flags of the plan do not go with it")
@@ -126,7 +129,7 @@ def _request(args: argparse.Namespace, words: Sequence[str], around: CommandCont
         saved = around.read_baseline(args.plan)
         plan = PlanRequest(*of_saved(saved.options, saved.file))
     else:
-        plan = PlanRequest.from_args(args, words, around)
+        plan = PlanRequest.from_args(args, around)
     dry = shared_options.dry_from(args)
     given, namespace = run_options.given_from(args), run_options.namespace_from(args)
     limits, hooks = run_options.limits_from(args), run_options.hooks_from(args)
@@ -213,3 +216,87 @@ def _carried_out(wanted: NewRun, read: PlannedRead, carried: str, around: Comman
     with carrying.answering():
         fresh, ended = carried_out(wanted, read, carrying, around)
     return carrying.answer(fresh.cluster, ended)
+
+
+# ``drain resume``: go on with a run, wherever it was begun.
+
+
+def run_resume(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
+    """What came of the rest of it.
+
+    Raises:
+        EksdocError: the command line, the cluster or the run is at fault; the error says which.
+    """
+    request, given = RunRequest.from_args(args, around), run_options.given_from(args)
+    limits_given = run_options.limits_given(args)
+    RunReport.check(around.options.output)
+    check_writable(around.environ, desk.COMMAND)
+    with opening.explaining(desk.COMMAND):
+        runs = request.runs(around)
+        listed = runs.all()
+        unfinished = [each for each in listed if each.unfinished][:1]
+        if not any(each.run == request.run for each in listed) and (request.run or not unfinished):
+            _check_removed(request, around)
+        run = chosen(listed, request.run, unfinished, "unfinished")
+        if run.phase != RunPhase.ENDED.value and runs.lock().led:
+            answer = asked(runs, run, RunPhase.RUNNING, request, around)
+            if answer is not None:
+                return answer
+        with ProgressLine(around.stderr) as progress:
+            rest = RemainingPlan.of(run.run, replay(runs.entries(run.run)), request, around, limits_given, progress)
+    if not rest.plan.targets:
+        return _finished(run.run, rest, request, around)
+    limits = rest.limits(limits_given)
+    view = _show(rest, request, limits, around)
+    rest.check(run.run, request, around)
+    show_in_short(view, limits, view.reached_by or (), around)
+    confirming.confirm(rest.cluster.identity, rest.nodes, "go on draining", given, around.ask, rest.past_budgets)
+    here = request.keeping(around, run.run)
+    hooks = rest.hooks(run_options.hooks_from(args), args.without_hooks)
+    carrying = RunInvocation(desk.COMMAND, around, here, hooks, {"run": run.run}, limits, resumed=True)
+    with carrying.answering():
+        cluster, ended = gone_on(rest, request, carrying, around)
+    return carrying.answer(cluster, ended)
+
+
+def _finished(run: str, rest: RemainingPlan, request: RunRequest, around: CommandContext) -> CommandAnswer:
+    """Release what it protects, and write its end, where its leader did not come to that. Nothing is drained by it, so
+    that nothing is typed."""
+
+    if rest.finished:
+        return CommandAnswer(f"nothing is left of run {run}: every node of it is done or gone\n")
+    rest.check(run, request, around)
+    here = request.keeping(around, run)
+    carrying = RunInvocation(desk.COMMAND, around, here, Hooks(), {"run": run}, rest.limits({}), resumed=True)
+    with carrying.answering():
+        cluster, ended = gone_on(rest, request, carrying, around)
+    answer = carrying.answer(cluster, ended)
+    text = f"run {run} has ended: every node of it is done or gone\n" if ended.whole else answer.text
+    pages = around.options.output in ("table", "wide")
+    return CommandAnswer(text if pages else answer.text, exits.CLEAN if ended.whole else exits.STOPPED)
+
+
+def _check_removed(request: RunRequest, around: CommandContext) -> None:
+    """
+    Raises:
+        UsageError: nodes know the run that is meant, and its journal is gone, or in another namespace.
+    """
+    noted = RunAnnotations(request, around)
+    for found in noted.found(request.nodes(around).nodes, request.run):
+        if found.gone:
+            raise UsageError(
+                f"the journal of run {found.run} is gone: it is unknown what was requested, and what is left of it",
+                f"Take back what it did to nodes, and begin a new one: {noted.command('rollback', found)}",
+            )
+        if request.run and found.namespace != request.namespace:
+            raise noted.elsewhere(found, "resume")
+
+
+def _show(rest: RemainingPlan, request: RunRequest, limits: RunLimits, around: CommandContext) -> DrainReport:
+
+    opening.identify(rest.cluster, around)
+    words = reached_by(around, request.namespace, rest.cluster.identity.context)
+    soak = soak_of(rest.plan, limits.soak_s)
+    report = DrainReport(rest.plan, rest.cluster, {}, reached_by=words, soak=soak, preview=True)
+    opening.show(report, around)
+    return report

@@ -160,7 +160,8 @@ def asked_again(words: Sequence[str], whose: str) -> RecordedRunOptions:
     run_options.add_between_waves(parser)
     try:
         args, extras = parser.parse_known_args(spelled_out(words, parser.bare()))
-        targeting = drain.targeting_from(args, strays(extras, parser))
+        args.words = strays(extras, parser)
+        targeting = drain.targeting_from(args)
         policy = drain.policy_from(args)
         return RecordedRunOptions(targeting, policy, run_options.limits_from(args), run_options.hooks_from(args))
     except UsageError as error:

@@ -290,7 +290,7 @@ def add_resume(commands: Commands) -> None:
         "[RUN] [flags]",
         _RESUME,
         _RESUME_CODES,
-        late("cli.run.resume.run_resume"),
+        late("cli.run.drain.run_resume"),
     )
     add_confirmation(parser)
     add_limits(parser)

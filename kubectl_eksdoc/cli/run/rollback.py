@@ -9,8 +9,7 @@ from kubectl_eksdoc.cli import confirming, exits, opening
 from kubectl_eksdoc.cli.confirming import check_writable
 from kubectl_eksdoc.cli.options import dry_from
 from kubectl_eksdoc.cli.run import options as run_options
-from kubectl_eksdoc.cli.run.allowed import check_allowed
-from kubectl_eksdoc.cli.run.carrying import NOT_KNOWN, RunAnnotations, RunInvocation, RunRequest, chosen
+from kubectl_eksdoc.cli.run.carrying import NOT_KNOWN, RunAnnotations, RunInvocation, RunRequest, check_allowed, chosen
 from kubectl_eksdoc.cli.run.status import asked
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.drain.run.account import noted_of, to_give_back
@@ -162,13 +161,13 @@ def would_be(which: ToGiveBack, nodes: Sequence[Node]) -> list[str]:
 DO_NOT_MOVE_BACK = "pods that were evicted do not move back by themselves"
 
 
-def run_rollback(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
+def run_rollback(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """Which nodes are as they were.
 
     Raises:
         EksdocError: the command line, the cluster or the run is at fault; the error says which.
     """
-    request, given = RunRequest.from_args(args, words, around), run_options.given_from(args)
+    request, given = RunRequest.from_args(args, around), run_options.given_from(args)
     dry = bool(dry_from(args))
     if not dry:
         check_writable(around.environ, COMMAND)

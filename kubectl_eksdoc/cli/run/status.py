@@ -36,7 +36,7 @@ from kubectl_eksdoc.render.run.status import OthersReport, Past, StatusReport, W
 COMMAND = "drain status --attach"
 
 
-def run_attach(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
+def run_attach(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """Every change is told as it comes; at the end nothing is left to say. With ``-w=false``: as it stands now.
 
     Raises:
@@ -56,7 +56,7 @@ def run_attach(args: argparse.Namespace, words: Sequence[str], around: CommandCo
             if each.state is ReadState.FORBIDDEN and each.resource.full_name not in unread:
                 unread.add(each.resource.full_name)
                 around.note(f"how long it takes may be wrong: missing right list {each.resource.full_name}")
-        missing = sorted(set(words) - {node.name for node in cluster.nodes})
+        missing = sorted(set(args.words) - {node.name for node in cluster.nodes})
         if missing:
             raise UsageError(f"there is no node {missing[0]}", "kubectl get nodes lists them.")
         text = opening.answered(OthersReport(nodes, around.now(), command), around)
@@ -66,7 +66,7 @@ def run_attach(args: argparse.Namespace, words: Sequence[str], around: CommandCo
     with opening.explaining(COMMAND), edges.told_to_stop() as told, edges.open_watch(around.connection) as watched:
         with ProgressLine(around.stderr) as progress:
             reader = around.reader(progress)
-        attach(reader, watched, edges.clock, frozenset(words), show, lambda: told() > 0 or is_left(around.stdout))
+        attach(reader, watched, edges.clock, frozenset(args.words), show, lambda: told() > 0 or is_left(around.stdout))
     return CommandAnswer("", exits.CLEAN)
 
 
@@ -75,15 +75,15 @@ STATUS_COMMAND = "drain status"
 _LOOK_S = 2.0
 
 
-def run_status(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
+def run_status(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """How it stands; with ``--watch`` whenever that changes, until the run has ended.
 
     Raises:
         EksdocError: there is no such run, or the cluster is at fault.
     """
     if args.attach:
-        return run_attach(args, words, around)
-    request = RunRequest.from_args(args, words, around)
+        return run_attach(args, around)
+    request = RunRequest.from_args(args, around)
     if args.replay is not None:
         return _replayed(args.replay, request, around)
     before = ""
@@ -209,15 +209,13 @@ _WORDS = {
 }
 
 
-def ask(
-    command: str, wanted: RunPhase, args: argparse.Namespace, words: Sequence[str], around: CommandContext
-) -> CommandAnswer:
+def ask(command: str, wanted: RunPhase, args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """What the run does now.
 
     Raises:
         EksdocError: there is no such run, or the cluster is at fault.
     """
-    request = RunRequest.from_args(args, words, around)
+    request = RunRequest.from_args(args, around)
     with opening.explaining(command):
         runs = request.runs(around)
         listed = runs.all()

@@ -22,7 +22,7 @@ from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.kubernetes.corefile.plugins import lameduck_s
 from kubectl_eksdoc.kubernetes.keeping import is_digest
 from kubectl_eksdoc.model.addons import AddonSide
-from kubectl_eksdoc.model.coredns import NAME, SYSTEM, Corefile, CorefileRefusal, Directive
+from kubectl_eksdoc.model.coredns import NAME, SYSTEM, Corefile, CorefileRefusal
 from kubectl_eksdoc.model.findings import Finding, Subject
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 
@@ -86,7 +86,7 @@ def bad(text: str, facts: DnsFacts) -> Iterator[ChangeRefused]:
     for each in facts.judged(corefile).refusals:
         yield ChangeRefused(f"CoreDNS would refuse the Corefile: {each}", "It is not sent.")
     path = deployed.readiness.path if isinstance(deployed, Deployed) and deployed.readiness is not None else ""
-    if path == "/ready" and not _has(corefile, "ready"):
+    if path == "/ready" and not corefile.has("ready"):
         yield ChangeRefused(
             "the readiness probe asks /ready, and the Corefile has no plugin ready: a pod that starts with it never "
             "becomes Ready",
@@ -107,12 +107,7 @@ def not_starting(facts: DnsFacts) -> Iterator[ChangeRefused]:
 def has_reload(text: str) -> bool:
     """CoreDNS looks by itself whether its Corefile has changed; one that cannot be parsed is not taken up."""
     corefile = parse(text)
-    return isinstance(corefile, Corefile) and _has(corefile, "reload")
-
-
-def _has(corefile: Corefile, plugin: str) -> bool:
-    held = (each for block in corefile.servers for each in corefile.whole(block))
-    return any(isinstance(each, Directive) and each.name == plugin for each in held)
+    return isinstance(corefile, Corefile) and corefile.has("reload")
 
 
 def _refused(facts: DnsFacts, corefile: Corefile, seconds: int, now: float | None) -> Iterator[ChangeRefused]:

@@ -15,7 +15,6 @@ from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.coredns import LABEL, SYSTEM
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Node, Pod
@@ -148,7 +147,19 @@ def landing(facts: DnsFacts, affinity: Doc) -> CorednsPlacement | ChangeRefused:
             "a pod of CoreDNS",
         )
     model = min(running, key=lambda pod: (not pod.node, pod.name))
-    return _landing(cluster, {pod.uid for pod in facts.pods}, _like(model, affinity))
+    own = {pod.uid for pod in facts.pods}
+    demand = model.placement.nodes._replace(terms=node_terms(affinity))
+    like = replace(model, placement=replace(model.placement, nodes=demand), node="", volumes=())
+    spaces = None if cluster.unread(kinds.NAMESPACES) else {each.name: each.labels for each in cluster.namespaces}
+    others = [pod for pod in cluster.pods if pod.uid not in own]
+    occupancy = Occupancy.of(cluster.nodes, others, spaces)
+    kind = occupancy.class_of(like)
+    seats = [
+        CandidateNode(node.name, node.zone, node.capacity_type, tuple(_why(node, occupancy, like)))
+        for node in cluster.nodes
+    ]
+    order = sorted(seats, key=lambda seat: (not seat.fits, seat.zone, seat.node))
+    return CorednsPlacement(tuple(order), occupancy.unknown(kind))
 
 
 def too_few(found: CorednsPlacement) -> ChangeRefused | None:
@@ -170,24 +181,6 @@ def too_few(found: CorednsPlacement) -> ChangeRefused | None:
         f"in {LEAST_ZONES} zones are needed, or it would be Pending, or all in one place",
         "Have such nodes Ready first: on-demand, in two zones, without taints that CoreDNS does not tolerate.",
     )
-
-
-def _like(model: Pod, affinity: Doc) -> Pod:
-    demand = model.placement.nodes._replace(terms=node_terms(affinity))
-    return replace(model, placement=replace(model.placement, nodes=demand), node="", volumes=())
-
-
-def _landing(cluster: Cluster, own: set[str], like: Pod) -> CorednsPlacement:
-    spaces = None if cluster.unread(kinds.NAMESPACES) else {each.name: each.labels for each in cluster.namespaces}
-    others = [pod for pod in cluster.pods if pod.uid not in own]
-    occupancy = Occupancy.of(cluster.nodes, others, spaces)
-    kind = occupancy.class_of(like)
-    seats = [
-        CandidateNode(node.name, node.zone, node.capacity_type, tuple(_why(node, occupancy, like)))
-        for node in cluster.nodes
-    ]
-    order = sorted(seats, key=lambda seat: (not seat.fits, seat.zone, seat.node))
-    return CorednsPlacement(tuple(order), occupancy.unknown(kind))
 
 
 def _why(node: Node, occupancy: Occupancy, like: Pod) -> Iterator[str]:

@@ -12,7 +12,7 @@ from kubectl_eksdoc.kubernetes.corefile.grammar import split_host_port
 from kubectl_eksdoc.kubernetes.corefile.plugins import addresses
 from kubectl_eksdoc.model.addons import AddonSide
 from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.model.coredns import NAME, SERVICE, SYSTEM, Corefile, CorefileRefusal, Import
+from kubectl_eksdoc.model.coredns import NAME, SERVICE, SYSTEM, Corefile, CorefileRefusal
 from kubectl_eksdoc.model.findings import ClauseName, Code, Finding, Remedy, Subject, clause
 from kubectl_eksdoc.model.kinds import Absent, Unknown, known_or_unknown
 from kubectl_eksdoc.model.missing_rights import learned
@@ -101,7 +101,7 @@ def _doubted(facts: DnsFacts, doubts: tuple[str, ...]) -> Finding:
 
 
 def _plugins(facts: DnsFacts, corefile: Corefile, of: Deployed | Absent | Unknown) -> Iterator[Finding]:
-    used = {each.name for block in corefile.servers for each in corefile.whole(block) if not isinstance(each, Import)}
+    used = {each.name for each in corefile.directives}
     if corefile.files:
         return  # they may hold any plugin
     if "reload" not in used:

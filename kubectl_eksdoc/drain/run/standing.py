@@ -243,7 +243,14 @@ class Reason(NamedTuple):
 
 def reasons(engine: Engine, now_s: float) -> tuple[Reason, ...]:
     """What the run waits for now, what holds all of it first."""
-    usual = _usual(engine)
+    # From an eviction to the readiness of what replaces the pod, by its owner's UID, by the plan.
+    estimate = engine.plan.estimate
+    usual: dict[str, float] = {}
+    owners = {each.pod.uid: each.pod.owner.uid for each in engine.plan.evictions if each.pod.owner is not None}
+    for moved in estimate.moves if estimate is not None else ():
+        if moved.uid in owners and moved.ready_s is not None:
+            owner = owners[moved.uid]
+            usual[owner] = max(usual.get(owner, 0.0), moved.ready_s - moved.evicted_s)
     of_pods, of_ends = _of_pods(engine, usual, now_s), _of_ends(engine, usual, now_s)
     return (*_of_run(engine, now_s), *of_pods, *_of_nodes(engine, now_s), *of_ends)
 
@@ -355,18 +362,6 @@ def _state(engine: Engine, pod: Pod, now_s: float) -> str:
 
 SEEN_FOR = ", seen for "
 """What stands behind it is another text each time that it is looked at."""
-
-
-def _usual(engine: Engine) -> Mapping[str, float]:
-    """From an eviction to the readiness of what replaces the pod, by its owner's UID, by the plan."""
-    estimate = engine.plan.estimate
-    found: dict[str, float] = {}
-    owners = {each.pod.uid: each.pod.owner.uid for each in engine.plan.evictions if each.pod.owner is not None}
-    for moved in estimate.moves if estimate is not None else ():
-        if moved.uid in owners and moved.ready_s is not None:
-            owner = owners[moved.uid]
-            found[owner] = max(found.get(owner, 0.0), moved.ready_s - moved.evicted_s)
-    return found
 
 
 def _usually(pod: Pod, usual: Mapping[str, float]) -> str:

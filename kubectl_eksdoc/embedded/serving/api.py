@@ -156,7 +156,9 @@ class Api:
         if verb == "create" and target.resource in access.ROLES:
             access.check_granting(user, target.served.plural, target.key[0], self._objects.unstored(request, target))
         if verb == "watch":
-            return self._watch(request, target)
+            what = asked(request, target)
+            watch = ServedWatch(self._plane.store, what)
+            return Reply(200, stream=self._streaming.lines(watch, what, self._objects.told(request, target)))
         return self._objects.answer(verb, request, target)
 
     def _served(self) -> Catalogue:
@@ -202,11 +204,6 @@ class Api:
             case ["apis", group, version]:
                 return catalogue.resource_list(served, group, version)
         return None
-
-    def _watch(self, request: ServedRequest, target: ServedTarget) -> Reply:
-        what = asked(request, target)
-        watch = ServedWatch(self._plane.store, what)
-        return Reply(200, stream=self._streaming.lines(watch, what, self._objects.told(request, target)))
 
     def _advance(self) -> None:
         """Let time pass. What goes wrong in a controller is no client's fault."""

@@ -70,7 +70,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._reset()
             return
         except NoAnswer:
-            self._keep_waiting()
+            # Say nothing until the client goes away, or is silent for too long.
+            self.close_connection = True
+            with contextlib.suppress(OSError):
+                _peeked(self.connection)
             return
         if reply.stream is None:
             self._send(reply)
@@ -84,12 +87,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.connection.close()
-
-    def _keep_waiting(self) -> None:
-        """Say nothing until the client goes away, or is silent for too long."""
-        self.close_connection = True
-        with contextlib.suppress(OSError):
-            _peeked(self.connection)
 
     def _request(self) -> ServedRequest:
         """

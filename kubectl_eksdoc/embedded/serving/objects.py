@@ -8,7 +8,6 @@ Source: pkg/registry/core/pod/storage/eviction.go; the details as a 1.36 server 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from kubectl_eksdoc.embedded.api.catalogue import PLAIN
 from kubectl_eksdoc.embedded.serving import bodies, validation
@@ -47,7 +46,6 @@ from kubectl_eksdoc.model.kinds import NAMESPACES, Resource
 from kubectl_eksdoc.objects.single import encode
 from kubectl_eksdoc.simulator.disruptions import admitted, first_status
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.simulator.registry import Deleted
 from kubectl_eksdoc.simulator.store import PODS, StoredItem
 
 
@@ -179,14 +177,11 @@ class ObjectEndpoints:
     def _patch(self, request: ServedRequest, target: ServedTarget) -> Reply:
         if bodies.content_type(request) in bodies.APPLY:
             return self._apply(request, target)
-        patch = self._patch_in(request)
+        plain = ServedRequest(request.method, request.path, request.query, {}, request.body)
+        patch = body_of(plain)
         live = self._registry.get(target.resource, target.key)
         doc = bodies.patched(request, target, live.doc, self._schemas.of(target.served), patch)
         return self.reply(request, target, self._write(request, target, live, doc))
-
-    def _patch_in(self, request: ServedRequest) -> Any:
-        plain = ServedRequest(request.method, request.path, request.query, {}, request.body)
-        return body_of(plain)
 
     def _apply(self, request: ServedRequest, target: ServedTarget) -> Reply:
         config = body_of(request)
@@ -227,9 +222,6 @@ class ObjectEndpoints:
             said = f'namespaces "{target.name}" is forbidden: this namespace may not be deleted'
             raise ApiRefusal(ApiStatus(403, "Forbidden", said, Details(target.name, "", "namespaces")))
         deleted = self._registry.delete(item, options)
-        return self._deleted(request, target, deleted)
-
-    def _deleted(self, request: ServedRequest, target: ServedTarget, deleted: Deleted) -> Reply:
         if target.served.returned or not deleted.gone:
             return self.reply(request, target, deleted.item)
         return Reply(200, encode(deletion_status(deleted, target.served)))
@@ -285,10 +277,6 @@ def _evict(plane: ControlPlane, objects: ObjectEndpoints, request: ServedRequest
     )
     grace_s = options.get("gracePeriodSeconds")
     given = plane.evictions.evict(asked, None if grace_s is None else min(grace_s, LONGEST_GRACE_S))
-    return _of_eviction(given, target)
-
-
-def _of_eviction(given: EvictionAnswer, target: ServedTarget) -> Reply:
     headers = {"Retry-After": str(given.retry_after)} if given.retry_after else {}
     return Reply(given.code, encode(status_of(given, target.name).doc()), headers=headers)
 

@@ -379,13 +379,6 @@ class Draining:
             return
         self._entries += [self.scribe.stopped(template, new, now) for template, new in measured.unwritten()]
 
-    def _note_times(self, record: Record) -> None:
-        """Plan and result, for `drain status --history`."""
-        estimate = record.plan.estimate
-        if record.causes and estimate is not None and self.teaches:
-            took_s = estimate.p50_s + sum(record.causes.values())
-            self._entries.append(self.scribe.timed(self.clock.now(), took_s, estimate, record.causes))
-
     def _listen_now(self) -> None:
         untold, self._untold = self._untold, []
         self.listen(untold)
@@ -413,7 +406,11 @@ class Draining:
         if self._ended is None:
             self._ended = DrainRunEnd(self.engine.stopped, self._record())
             self._note_stops()
-            self._note_times(self._ended.record)
+            # Plan and result, for `drain status --history`.
+            estimate = self._ended.record.plan.estimate
+            if self._ended.record.causes and estimate is not None and self.teaches:
+                took_s = estimate.p50_s + sum(self._ended.record.causes.values())
+                self._entries.append(self.scribe.timed(self.clock.now(), took_s, estimate, self._ended.record.causes))
             self._entries.append(self.scribe.note(JournalNote.ENDED, self.clock.now(), why=self._ended.said))
         self._keep()
         self.journal.tell(RunPhase.ENDED, self._ended.said)

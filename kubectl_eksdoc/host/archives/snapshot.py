@@ -373,7 +373,14 @@ class SnapshotReader:
         if not lists:
             why = f": {skipped[0]}" if skipped else ", and no file called *.json or *.json.gz"
             raise _error(f"the snapshot {self._path} holds no List{why}", _DUMP_HINT)
-        self._demand(intake, resources)
+        for resource in (kinds.NODES, kinds.PODS):
+            if resource not in resources:
+                continue
+            if resource not in intake.held:
+                message = f"the snapshot {self._path} has no list of {resource.plural}"
+                raise _error(message, "Nothing can be planned without nodes and pods. " + _DUMP_HINT)
+            if detail := intake.incomplete(resource):
+                raise _error(f"the snapshot {self._path} is incomplete: {detail}", _DUMP_HINT)
         cluster = intake.cluster()
         return replace(cluster, notes=cluster.notes + tuple(map(_printable, skipped)))
 
@@ -397,16 +404,6 @@ class SnapshotReader:
     def _may_be_skipped(self, part: ArchivePart, error: BadStream, intake: DumpIntake) -> bool:
         """Other JSON may lie in a folder, but not an object of a kind whose list is asked for."""
         return part.name not in (self._path, "standard input") and bool(error.kind) and not intake.asks_for(error.kind)
-
-    def _demand(self, intake: DumpIntake, resources: Sequence[Resource]) -> None:
-        for resource in (kinds.NODES, kinds.PODS):
-            if resource not in resources:
-                continue
-            if resource not in intake.held:
-                message = f"the snapshot {self._path} has no list of {resource.plural}"
-                raise _error(message, "Nothing can be planned without nodes and pods. " + _DUMP_HINT)
-            if detail := intake.incomplete(resource):
-                raise _error(f"the snapshot {self._path} is incomplete: {detail}", _DUMP_HINT)
 
 
 def _take(part: ArchivePart, intake: DumpIntake) -> int:

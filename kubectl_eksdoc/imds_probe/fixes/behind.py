@@ -17,7 +17,7 @@ from kubectl_eksdoc.imds_probe.fixes.fix import (
     RuleScope,
     complaints,
 )
-from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike, class_name, instance_of
+from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike, class_name, instance_of, nodes_of_class
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.connection import UNNAMED, CommandTarget, patch, shell
 from kubectl_eksdoc.model.findings import When
@@ -32,7 +32,7 @@ from kubectl_eksdoc.model.machines import (
     TemplateVersion,
 )
 from kubectl_eksdoc.model.metadata import OnClass, OnInstances, OnTemplate, SetOptions
-from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, Node, NodeOwner, Pod
+from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, Node, Pod
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -114,13 +114,6 @@ class GroupNodes:
     @property
     def class_said(self) -> SaidOptions | None:
         return next((each.metadata for each in self.whole.node_classes if each.name == self.node_class), None)
-
-    @property
-    def of_class(self) -> tuple[Node, ...]:
-        """Every node of it, in whatever NodePool."""
-        name = self.node_class
-        karpenters = (node for node in self.whole.nodes if node.owner is NodeOwner.KARPENTER)
-        return tuple(node for node in karpenters if class_name(node, self.whole) == name)
 
     @property
     def eksctl(self) -> str:
@@ -240,7 +233,7 @@ def on_class(of: GroupNodes) -> Fix | None:
     said, name = of.class_said, of.node_class
     if said is None or not name:
         return None
-    nodes = of.of_class
+    nodes = nodes_of_class(name, of.whole)
     switch = said.endpoint is False
     act = OnClass(name, said.hop_limit, max(of.hops, said.hop_limit or 0), tuple(node.name for node in nodes), switch)
     pools = sorted({node.group for node in nodes})

@@ -70,20 +70,17 @@ class Lister:
         until_s = monotonic() + (self._transport.access.read_timeout or inf)
         while True:
             try:
-                return self._pages(size, fields, until_s)
+                paging = Paging(self._resource.full_name, until_s)
+                first = page = self._page(size, fields, "", paging)
+                items = first.items
+                while page.continue_token:
+                    page = self._page(size, fields, page.continue_token, paging)
+                    items += page.items
+                return _Listed(tuple(items), first.version)
             except ContinueTokenExpired:
                 if size > self._page_size * _LARGER**8:
                     raise
                 size *= _LARGER
-
-    def _pages(self, size: int, fields: str, until_s: float) -> _Listed:
-        paging = Paging(self._resource.full_name, until_s)
-        first = page = self._page(size, fields, "", paging)
-        items = first.items
-        while page.continue_token:
-            page = self._page(size, fields, page.continue_token, paging)
-            items += page.items
-        return _Listed(tuple(items), first.version)
 
     def _page(self, size: int, fields: str, token: str, paging: Paging) -> ListPage:
         # Never resourceVersion=0 with it: servers then ignore the limit and send everything, and it may be old.

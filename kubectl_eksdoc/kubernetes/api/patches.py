@@ -24,7 +24,7 @@ from typing import Any
 
 from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus, Details, bad_request
 from kubectl_eksdoc.kubernetes.api.types import SchemaPlace
-from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.api_objects import Doc, same_json, without_nulls
 
 # Why a patch is not applied, as the API server answers it.
 #
@@ -116,20 +116,9 @@ def _after(root: Any, operation: Doc) -> Any:
             return _after(_changed(root, _steps(operation["from"]), _removed), moved)
         case "copy":
             return _after(root, {"op": "add", "path": path, "value": _found(root, operation["from"])})
-        case "test" if _same(_found(root, path) if path else root, value):
+        case "test" if same_json(_found(root, path) if path else root, value):
             return root
     raise ValueError(operation["op"])
-
-
-def _same(left: Any, right: Any) -> bool:
-    """Whether two values are the same JSON, members in any order; 1, 1.0 and true are different."""
-    if type(left) is not type(right):
-        return False
-    if isinstance(left, dict):
-        return left.keys() == right.keys() and all(_same(value, right[name]) for name, value in left.items())
-    if isinstance(left, list):
-        return len(left) == len(right) and all(map(_same, left, right))
-    return bool(left == right)
 
 
 def _steps(pointer: str) -> list[str]:
@@ -215,19 +204,9 @@ def _members_merged(doc: Doc, patch: Doc) -> Doc:
 def _merged_member(held: Any, value: Any) -> Any:
     """The value of one member; `held` is None where it was missing or null."""
     if not isinstance(held, dict):
-        return _without_nulls(value)
+        return without_nulls(value)
     # A list that replaces an object keeps its nulls: the library looks into a list only where none was an object.
     return _members_merged(held, value) if isinstance(value, dict) else value
-
-
-def _without_nulls(value: Any) -> Any:
-    """`value` without members that are null, those of objects in lists included; null entries of lists stay.
-
-    RFC 7386 leaves lists alone. The library does not.
-    """
-    if isinstance(value, dict):
-        return {name: _without_nulls(inner) for name, inner in value.items() if inner is not None}
-    return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value
 
 
 MARK = "$patch"
@@ -256,7 +235,10 @@ def apply_strategic(doc: Doc, patch: Any, root: SchemaPlace) -> Doc:
 
 def _merged(held: Doc, patch: Doc, place: SchemaPlace) -> Doc:
     if MARK in patch:
-        return _replacement(patch)
+        # The object instead of one that `patch`, which is marked, was to be merged into.
+        if patch[MARK] not in ("delete", "replace"):
+            raise ValueError(f"unknown patch type: {patch[MARK]}")
+        return {} if patch[MARK] == "delete" else _whole(patch)
     result = _retained(held, patch)
     ordered = _ordered_lists(result, patch, place)
     result.update(ordered)
@@ -264,13 +246,6 @@ def _merged(held: Doc, patch: Doc, place: SchemaPlace) -> Doc:
         if name != RETAIN and not name.startswith(ORDER) and name not in ordered:
             _set_member(result, name, value, place)
     return result
-
-
-def _replacement(patch: Doc) -> Doc:
-    """The object instead of one that `patch`, which is marked, was to be merged into."""
-    if patch[MARK] not in ("delete", "replace"):
-        raise ValueError(f"unknown patch type: {patch[MARK]}")
-    return {} if patch[MARK] == "delete" else _whole(patch)
 
 
 def _retained(held: Doc, patch: Doc) -> Doc:

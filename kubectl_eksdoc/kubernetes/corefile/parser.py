@@ -236,11 +236,7 @@ class _Parser:
             self._block()
             if self._ended:
                 break
-        self._defined_first()
-        return Corefile(self._text, tuple(self._blocks), tuple(self._imports))
-
-    def _defined_first(self) -> None:
-        """A snippet is there from its definition on: before it, its name is that of a file."""
+        # A snippet is there from its definition on: before it, its name is that of a file.
         defined: set[str] = set()
         later = {block.snippet for block in self._blocks if block.snippet}
         for block in self._blocks:
@@ -250,6 +246,7 @@ class _Parser:
                 if isinstance(each, Import) and each.target.text in later - defined:
                     said = f"Error during parsing: File to import not found: {each.target.text}"
                     raise CorefileSyntaxError(CorefileRefusal(said, each.target.line))
+        return Corefile(self._text, tuple(self._blocks), tuple(self._imports))
 
     def _block(self) -> None:
         keys = self._keys()

@@ -12,15 +12,18 @@ from datetime import timedelta
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.corefile.grammar import (
+    NEWEST,
+    OLDEST,
     ONCE,
     CorefileDoubted,
+    KnownPlugin,
     judge,
     no_address,
     no_listener,
+    plugins,
     server_refusals,
     zone_refusals,
 )
-from kubectl_eksdoc.kubernetes.corefile.known import NEWEST, OLDEST, KnownPlugin, plugins
 from kubectl_eksdoc.kubernetes.corefile.parser import CorefileSyntaxError, TokenReader
 from kubectl_eksdoc.model.coredns import Corefile, CorefileRefusal, Directive, Import, Token
 from kubectl_eksdoc.model.quantities import Version, go_duration
@@ -86,8 +89,7 @@ def _beside(target: str) -> bool:
 
 def _not_found(corefile: Corefile) -> Iterator[CorefileRefusal]:
     """A pattern may match nothing, a name may not."""
-    held = [*corefile.imports, *(each for block in corefile.servers for each in corefile.whole(block))]
-    for each in held:
+    for each in (*corefile.imports, *corefile.held):
         name = each.target.text if isinstance(each, Import) else ""
         if name and name not in corefile.snippets and _beside(name) and not set(name) & set(_WILD):
             assert isinstance(each, Import), "it has a target"
@@ -103,7 +105,7 @@ def _by_all(corefile: Corefile, alone: bool, own_build: bool) -> JudgedCorefile:
 
 def _unknown(corefile: Corefile, version: Version, own_build: bool, doubts: list[str]) -> Iterator[CorefileRefusal]:
     """Plugins that this version does not have."""
-    for each in _directives(corefile):
+    for each in corefile.directives:
         plugin = plugins().get(each.name)
         if each.tokens[0].environment:
             doubts.append(f"the plugin of line {each.line} is named by the environment")
@@ -115,14 +117,9 @@ def _unknown(corefile: Corefile, version: Version, own_build: bool, doubts: list
             yield CorefileRefusal(f"Error during parsing: Unknown directive '{each.name}'", each.line)
 
 
-def _directives(corefile: Corefile) -> Iterator[Directive]:
-    for block in corefile.servers:
-        yield from (each for each in corefile.whole(block) if isinstance(each, Directive))
-
-
 def _of_plugins(corefile: Corefile, version: Version, doubts: list[str]) -> Iterator[CorefileRefusal]:
     """A plugin is set up for every block before the next one is."""
-    blocks = [[each for each in corefile.whole(block) if isinstance(each, Directive)] for block in corefile.servers]
+    blocks = corefile.by_block
     used = {each.name for held in blocks for each in held}
     for plugin in plugins().values():
         for held in blocks if plugin.name in used else ():
@@ -148,7 +145,7 @@ def _judge(over: TokenReader, plugin: KnownPlugin, version: Version) -> None:
 def _of_listeners(corefile: Corefile, doubts: list[str]) -> Iterator[CorefileRefusal]:
     """What a plugin cannot listen on it says when all are set up."""
     for name in ("health", "ready", "prometheus"):
-        for each in _directives(corefile):
+        for each in corefile.directives:
             given = _address_of(each) if each.name == name else None
             why = "" if given is None or given.environment else no_listener(given.text)
             if why is None and name == "health":
@@ -169,8 +166,8 @@ def _address_of(directive: Directive) -> Token | None:
 def addresses(corefile: Corefile, plugin: str, default: str) -> tuple[str, ...]:
     """Where `plugin` listens, one address for each block that has it, of several uses the last that names one."""
     found = []
-    for block in corefile.servers:
-        held = [each for each in corefile.whole(block) if isinstance(each, Directive) and each.name == plugin]
+    for block in corefile.by_block:
+        held = [each for each in block if each.name == plugin]
         if held:
             given = [token.text for each in held if (token := _address_of(each)) is not None]
             found.append(given[-1] if given else default)
@@ -198,21 +195,16 @@ def health_plugins(corefile: Corefile) -> tuple[tuple[Token, ...], ...]:
     """Of each server block with `health` its values of ``lameduck``, of which the last one counts. It is set up once
     for a block, however many zones that has: caddy runs a directive's setup for the first key only (since 1.8.5). What
     is imported from files is not in here."""
-    found = []
-    for block in corefile.servers:
-        held = [each for each in corefile.whole(block) if isinstance(each, Directive) and each.name == "health"]
-        if held:
-            found.append(tuple(lameducks(held)))
-    return tuple(found)
+    blocks = ([each for each in block if each.name == "health"] for block in corefile.by_block)
+    return tuple(tuple(lameducks(held)) for held in blocks if held)
 
 
 def unread(corefile: Corefile) -> bool:
     """What CoreDNS makes of it may have more of `health` than is seen here: a variable names a plugin, or a snippet is
     imported within the plugin's own block."""
-    held = [each for block in corefile.servers for each in corefile.whole(block) if isinstance(each, Directive)]
     return any(
         each.tokens[0].environment or (each.name == "health" and any(token.text == "import" for token in each.tokens))
-        for each in held
+        for each in corefile.directives
     )
 
 

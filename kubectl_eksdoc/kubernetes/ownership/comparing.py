@@ -331,7 +331,11 @@ def _compared(old: Any, new: Any, place: SchemaPlace) -> _Found:
     if old is new:
         return _SAME
     if not _has_parts(old, new, place):
-        return _as_one(old, new)
+        if old is _ABSENT:
+            return _ADDED
+        if new is _ABSENT:
+            return _REMOVED
+        return _SAME if old == new else _CHANGED
     if isinstance(old, dict) or isinstance(new, dict):
         added, changed, removed = _children(_parts(old, {}), _parts(new, {}), place)
     else:
@@ -358,14 +362,6 @@ def _has_parts(old: Any, new: Any, place: SchemaPlace) -> bool:
         if isinstance(value, list) and value:
             return place.list_type != "atomic"
     return False
-
-
-def _as_one(old: Any, new: Any) -> _Found:
-    if old is _ABSENT:
-        return _ADDED
-    if new is _ABSENT:
-        return _REMOVED
-    return _SAME if old == new else _CHANGED
 
 
 def _parts(value: Any, empty: Any) -> Any:

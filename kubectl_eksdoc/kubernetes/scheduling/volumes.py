@@ -305,15 +305,11 @@ def _of_claim(claim: Claim, storage: Storage) -> Attachable | None:
     """The volume of a claim; a claim without one counts for what its class will provision."""
     volume = storage.volumes.get(claim.volume)
     if volume is not None:
-        return _of_volume(volume)
+        migrated = _MIGRATED.get(volume.driver)
+        handle = ebs_volume_id(volume.handle) if migrated else volume.handle
+        return Attachable(migrated or volume.driver, handle) if volume.driver and handle else None
     driver = _provisioner(claim, storage)
     return Attachable(driver, claim.key, waits=True) if driver else None
-
-
-def _of_volume(volume: PersistentVolume) -> Attachable | None:
-    migrated = _MIGRATED.get(volume.driver)
-    handle = ebs_volume_id(volume.handle) if migrated else volume.handle
-    return Attachable(migrated or volume.driver, handle) if volume.driver and handle else None
 
 
 def _provisioner(claim: Claim, storage: Storage) -> str:

@@ -29,8 +29,7 @@ class SnapshotCleaner:
         self._keep = keep
         self._cleaners = cleaners(keep)
         self._of_json = {"told": told(keep)}
-        self._lists: dict[Resource, tuple[KeptShape, Callable[[bytes], Any]]] = {}
-        self._singles: dict[Resource, tuple[KeptShape, Callable[[bytes], Any]]] = {}
+        self._decoders: dict[tuple[Resource, bool], tuple[KeptShape, Callable[[bytes], Any]]] = {}
 
     def page(self, resource: Resource, body: bytes) -> bytes:
         """A List of `resource` with its items cleaned, and without a word on pages that follow.
@@ -38,7 +37,7 @@ class SnapshotCleaner:
         Raises:
             BadObject: it is none.
         """
-        form, decode = self._of_list(resource)
+        form, decode = self._decoder(resource)
         try:
             items = decode(body).items or ()
         except MALFORMED as error:
@@ -54,7 +53,7 @@ class SnapshotCleaner:
         Raises:
             BadObject: it is none.
         """
-        form, decode = self._of_single(resource)
+        form, decode = self._decoder(resource, single=True)
         try:
             kept: Doc = msgspec.json.decode(
                 self._scrubbed(msgspec.json.encode(form.cleaned(decode(msgspec.json.encode(doc)))))
@@ -89,17 +88,14 @@ class SnapshotCleaner:
         """Of a log or a message."""
         return self._keep.text(text)
 
-    def _of_list(self, resource: Resource) -> tuple[KeptShape, Callable[[bytes], Any]]:
-        if resource not in self._lists:
-            form = KeptShape(resource.kind, SHAPES[resource], self._cleaners, self._of_json)
-            self._lists[resource] = form, msgspec.json.Decoder(ListOf[form.type]).decode  # type: ignore[name-defined]
-        return self._lists[resource]
-
-    def _of_single(self, resource: Resource) -> tuple[KeptShape, Callable[[bytes], Any]]:
-        if resource not in self._singles:
-            form = KeptShape(resource.kind, SHAPES[resource].but(metadata=OWNED), self._cleaners, self._of_json)
-            self._singles[resource] = form, msgspec.json.Decoder(form.type).decode
-        return self._singles[resource]
+    def _decoder(self, resource: Resource, single: bool = False) -> tuple[KeptShape, Callable[[bytes], Any]]:
+        """Of its lists, or of a `single` object with who owns its fields."""
+        if (resource, single) not in self._decoders:
+            shape = SHAPES[resource].but(metadata=OWNED) if single else SHAPES[resource]
+            form = KeptShape(resource.kind, shape, self._cleaners, self._of_json)
+            of = form.type if single else ListOf[form.type]  # type: ignore[name-defined]
+            self._decoders[resource, single] = form, msgspec.json.Decoder(of).decode
+        return self._decoders[resource, single]
 
     def _scrubbed(self, body: bytes) -> bytes:
         """What is left may hold what is a secret by its form all the same, as an address or a name: seldom."""

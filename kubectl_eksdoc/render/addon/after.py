@@ -176,7 +176,24 @@ class AfterReport(CommandReport):
 
     def sections(self, full: bool) -> Iterator[Section]:
         for found in self.found:
-            yield from _sections(found, self.kubectl, full)
+            yield Head(verdict(found), tuple(_about(found)))
+            changed = (change for each in found.templated for change in each.changes)
+            seen = (change for change in changed if full or change.because.cause in _CAUSES)
+            yield Table(
+                Title("What the update changed" if full else "What the update took"), _changed(seen, full), "fields"
+            )
+            yield Findings(found.findings, named=False)
+            for each in found.templated:
+                command = commands.patch_command(each, self.kubectl)
+                if command:
+                    said = (flush(text) for text in (_rolls(each), _OWNER) if text)
+                    title = Title("Now", ": the patch that gives it back, and changes nothing else")
+                    yield Lines(title, [as_it_is(command), BLANK, *said])
+            yield Lines(Title("Later", ": configuration values that keep it"), list(_kept(found, full)))
+            behind = (text for each in found.templated if (text := _behind(each)))
+            yield Lines("Pods to recreate", [*map(_to_recreate, found.recreating), *behind])
+            if full:
+                yield from _sent(found)
         yield Foot("With evidence, and what the version itself changed: -o wide; for a program: -o json")
 
     def result(self) -> object:
@@ -193,25 +210,6 @@ _STATES = {
     State.BACK: Cell("back", Tone.GOOD),
     State.OTHER: Cell("otherwise", Tone.WARN),
 }
-
-
-def _sections(found: UpdateReview, kubectl: tuple[str, ...], full: bool) -> Iterator[Section]:
-    yield Head(verdict(found), tuple(_about(found)))
-    changed = (change for each in found.templated for change in each.changes)
-    seen = (change for change in changed if full or change.because.cause in _CAUSES)
-    yield Table(Title("What the update changed" if full else "What the update took"), _changed(seen, full), "fields")
-    yield Findings(found.findings, named=False)
-    for each in found.templated:
-        command = commands.patch_command(each, kubectl)
-        if command:
-            said = (flush(text) for text in (_rolls(each), _OWNER) if text)
-            title = Title("Now", ": the patch that gives it back, and changes nothing else")
-            yield Lines(title, [as_it_is(command), BLANK, *said])
-    yield Lines(Title("Later", ": configuration values that keep it"), list(_kept(found, full)))
-    behind = (text for each in found.templated if (text := _behind(each)))
-    yield Lines("Pods to recreate", [*map(_to_recreate, found.recreating), *behind])
-    if full:
-        yield from _sent(found)
 
 
 def _changed(changed: Iterable[ChangedField], full: bool) -> Drawn:

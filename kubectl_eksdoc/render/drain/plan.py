@@ -131,7 +131,7 @@ class DrainView(CachedProperties):
 
     def blocking(self, target: DrainTarget) -> tuple[NotEvictedPod, ...]:
         """The pods that keep `target` from being drained."""
-        return tuple(row for row in self._left_on.get(target.node.name, ()) if row.verdict in HOLDS)
+        return tuple(row for row in self.left_on.get(target.node.name, ()) if row.verdict in HOLDS)
 
     def codes_on(self, target: DrainTarget) -> list[str]:
         """Each code that keeps it from being drained, once."""
@@ -196,7 +196,7 @@ class DrainView(CachedProperties):
         return {} if self.plan.estimate is None else {move.uid: move.evicted_s for move in self.plan.estimate.moves}
 
     @cached_property
-    def _left_on(self) -> dict[str, list[NotEvictedPod]]:
+    def left_on(self) -> dict[str, list[NotEvictedPod]]:
         rows: dict[str, list[NotEvictedPod]] = defaultdict(list)
         for row in self.left:
             rows[row.node].append(row)

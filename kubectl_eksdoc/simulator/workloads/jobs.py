@@ -293,7 +293,9 @@ class Jobs(ObjectController):
     def reconcile(self, key: Key) -> float | None:
         item = self._registry.find(JOBS, key)
         if item is None:
-            self._free_orphans(key)
+            # Pods of a job that is gone have nobody left who would count them.
+            for pod in self._index.labelled(key[0], {JOB_NAME: key[1]}):
+                self._free(pod)
             return None
         if not item.spec.get("selector"):
             item = self._registry.update(item, completed(item))
@@ -456,11 +458,6 @@ class Jobs(ObjectController):
         if suspended:
             return {key: value for key, value in status.items() if key != "startTime"}
         return {**status, "startTime": now}
-
-    def _free_orphans(self, key: Key) -> None:
-        """Pods of a job that is gone have nobody left who would count them."""
-        for pod in self._index.labelled(key[0], {JOB_NAME: key[1]}):
-            self._free(pod)
 
     def _free(self, pod: StoredItem) -> StoredItem:
         """Take the finalizer off."""

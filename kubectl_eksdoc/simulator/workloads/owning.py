@@ -76,7 +76,8 @@ class Index:
 
     def _note(self, change: StoreChange) -> None:
         if change.gone:
-            self._drop(change.item)
+            ref = (change.item.resource, change.item.key)
+            self._leave(ref, iter(self._places.pop(ref, ())))
         else:
             self._put(change.item)
 
@@ -89,10 +90,6 @@ class Index:
             self._places[ref] = places
         for place in places:
             self._at[place][ref] = item
-
-    def _drop(self, item: StoredItem) -> None:
-        ref = (item.resource, item.key)
-        self._leave(ref, iter(self._places.pop(ref, ())))
 
     def _leave(self, ref: _Ref, places: Iterator[_Place]) -> None:
         for place in places:

@@ -7,8 +7,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
-from textual.screen import Screen
-
 from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.run import sheets
 from kubectl_eksdoc.tui.run.confirm import ConfirmScreen, TrialScreen
@@ -200,22 +198,15 @@ class FollowedRun:
         if not (new or state.is_silent):
             return
         for screen in self._app.screen_stack:
-            _show(screen, state)
+            if isinstance(screen, RunScreen) and screen.state is state and screen.is_mounted:
+                screen.show()
         self._seen()
         if new and state.over:
-            self._ended(state)
-
-    def _ended(self, state: RunState) -> None:
-        if self._timer is not None:
-            self._timer.stop()
-        self._changed()
-        if not isinstance(self._app.screen, RunScreen) and state.outcome is not None:
-            self._app.notify(f"{state.outcome.sign[0]} 5: run {state.live.run}: {state.outcome.said}", markup=False)
-        if self._then_give_back and state.drains:
-            self._then_give_back = False
-            self.give_back(state.live.run)
-
-
-def _show(screen: Screen[object], state: RunState) -> None:
-    if isinstance(screen, RunScreen) and screen.state is state and screen.is_mounted:
-        screen.show()
+            if self._timer is not None:
+                self._timer.stop()
+            self._changed()
+            if not isinstance(self._app.screen, RunScreen) and state.outcome is not None:
+                self._app.notify(f"{state.outcome.sign[0]} 5: run {state.live.run}: {state.outcome.said}", markup=False)
+            if self._then_give_back and state.drains:
+                self._then_give_back = False
+                self.give_back(state.live.run)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -221,7 +221,8 @@ NOT_YET = "What budgets allow is not known yet."
 
 
 def nodes(state: RunState) -> Sheet:
-    spans = _spans(state)
+    # As planned, by the p50; none of a run whose plan is not known.
+    spans = state.live.view.spans if state.live.view is not None else {}
     columns = (
         Column("W", right=True, drop=2),
         Column("NODE", middle=True, floor=14),
@@ -248,11 +249,6 @@ def nodes(state: RunState) -> Sheet:
         return Cell(share, _said(node, state)[1])
 
     return replace(sheet, filled=filled)
-
-
-def _spans(state: RunState) -> Mapping[str, Span]:
-    """As planned, by the p50; none of a run whose plan is not known."""
-    return state.live.view.spans if state.live.view is not None else {}
 
 
 def _timeline(node: NodeCourse, planned: Span, now_s: float, most_s: float, room: int) -> str:

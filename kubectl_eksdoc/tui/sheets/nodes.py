@@ -13,7 +13,7 @@ from kubectl_eksdoc.drain.outcome import DrainTarget, TargetVerdict
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.selectors import InvalidSelector, Requirement, Selector, parse
+from kubectl_eksdoc.model.selectors import InvalidSelector, Selector, parse
 from kubectl_eksdoc.model.snapshots import LastView
 from kubectl_eksdoc.model.spelling import matches
 from kubectl_eksdoc.render.drain.plan import BAD, GOOD, OPEN, TARGET_SIGN, WARN, DrainView, in_brief
@@ -268,16 +268,13 @@ def _near_labels(facts: NodeFacts, selector: Selector) -> str:
     everyone = [node.labels for node in facts.nodes.values()]
     for wanted in selector.requirements:
         if not any(wanted.matches(labels) for labels in everyone):
-            return _near_requirement(wanted, {key: {labels.get(key, "") for labels in everyone} for key in _all(facts)})
+            known = {key: {labels.get(key, "") for labels in everyone} for key in _all(facts)}
+            if wanted.key not in known:
+                return f": no node has a label {wanted.key}{_nearest(wanted.key, known)}"
+            values = known[wanted.key] - {""}
+            near = next(filter(None, (_nearest(value, values) for value in wanted.values)), "")
+            return f": no node has that {wanted.key}{near}"
     return ": each of these has some, but none has all"
-
-
-def _near_requirement(wanted: Requirement, known: dict[str, set[str]]) -> str:
-    if wanted.key not in known:
-        return f": no node has a label {wanted.key}{_nearest(wanted.key, known)}"
-    values = known[wanted.key] - {""}
-    near = next(filter(None, (_nearest(value, values) for value in wanted.values)), "")
-    return f": no node has that {wanted.key}{near}"
 
 
 def _all(facts: NodeFacts) -> set[str]:
