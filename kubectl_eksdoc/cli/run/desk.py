@@ -22,7 +22,12 @@ from kubectl_eksdoc.cli.drain import PlanRequest
 from kubectl_eksdoc.cli.flags import GlobalOptions
 from kubectl_eksdoc.cli.run import new_run, rollback
 from kubectl_eksdoc.cli.run.carrying import (
-    RunAnnotations, RunInvocation, RunRequest, check_allowed, held_lock, reached_by,
+    RunAnnotations,
+    RunInvocation,
+    RunRequest,
+    check_allowed,
+    held_lock,
+    reached_by,
 )
 from kubectl_eksdoc.cli.run.live import FaceOf, LiveRun, RunOutput
 from kubectl_eksdoc.cli.run.new_run import COMMAND as NEW_RUN_COMMAND
