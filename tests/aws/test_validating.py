@@ -87,28 +87,28 @@ CASES = (
         values(env={"ENABLE_POD_ENI": True, "DISABLE_TCP_EARLY_DEMUX": "true"}),
         [
             ("env.DISABLE_TCP_EARLY_DEMUX: the schema knows no such key here",
-             "remove env.DISABLE_TCP_EARLY_DEMUX: X knows no such key there"),
+             "Remove env.DISABLE_TCP_EARLY_DEMUX: X knows no such key there."),
             ("env.ENABLE_POD_ENI: is true or false, must be a text",
-             'quote env.ENABLE_POD_ENI: X wants it as text, such as "true" or "1"'),
+             'Quote env.ENABLE_POD_ENI: X wants it as text, such as "true" or "1".'),
         ],
     ),
     (
         OLD_CNI,
         values(init={"env": {"DISABLE_TCP_EARLY_DEMUX": "true"}}),
-        [("init: the schema knows no such key here", "remove init: X knows no such key there")],
+        [("init: the schema knows no such key here", "Remove init: X knows no such key there.")],
     ),
     (
         CNI,
         values(init={"env": {"DISABLE_TCP_EARLY_DEMUX": "yes"}}, eniConfig={"create": "true", "region": None}),
         [
             ("eniConfig.create: is a text, must be true or false",
-             "write eniConfig.create without quotes: X wants true or false"),
+             "Write eniConfig.create without quotes: X wants true or false."),
             ("eniConfig.region: is null, must be a text",
-             "give eniConfig.region a value or leave it out: X wants a text"),
+             "Give eniConfig.region a value or leave it out: X wants a text."),
             ("eniConfig.subnets: has to be given",
-             "give eniConfig.subnets, or leave out what it belongs to: X wants it there"),
+             "Give eniConfig.subnets, or leave out what it belongs to: X wants it there."),
             ('init.env.DISABLE_TCP_EARLY_DEMUX: is "yes", must be of the format boolean',
-             'set init.env.DISABLE_TCP_EARLY_DEMUX to "true" or "false": X means that by it'),
+             'Set init.env.DISABLE_TCP_EARLY_DEMUX to "true" or "false": X means that by it.'),
         ],
     ),
     (
@@ -116,8 +116,8 @@ CASES = (
         values(mode="userspace", podLabels=[]),
         [
             ('mode: is "userspace", must be one of iptables, ipvs',
-             "set mode to iptables or ipvs: X takes nothing else"),
-            ("podLabels: is a list, must be an object", "make podLabels an object, as X wants"),
+             "Set mode to iptables or ipvs: X takes nothing else."),
+            ("podLabels: is a list, must be an object", "Make podLabels an object, as X wants."),
         ],
     ),
     (
@@ -125,12 +125,12 @@ CASES = (
         values(autoScaling={"enabled": True, "minReplicas": 1}, podDisruptionBudget={"maxUnavailable": "1"}),
         [
             ("autoScaling.minReplicas: is 1, which breaks minimum 2",
-             "change autoScaling.minReplicas to what X allows: it is 1, which breaks minimum 2"),
+             "Change autoScaling.minReplicas to what X allows: it is 1, which breaks minimum 2."),
             ('podDisruptionBudget.maxUnavailable: fits no alternative: podDisruptionBudget.maxUnavailable is "1", must '
              "match .*%$; podDisruptionBudget.maxUnavailable is a text, must be a whole number",
-             'change podDisruptionBudget.maxUnavailable to what X allows: it fits no alternative: '
+             'Change podDisruptionBudget.maxUnavailable to what X allows: it fits no alternative: '
              'podDisruptionBudget.maxUnavailable is "1", must match .*%$; podDisruptionBudget.maxUnavailable is a '
-             "text, must be a whole number"),
+             "text, must be a whole number."),
         ],
     ),
     (PUBLISHED["coredns_v1.11.1-eksbuild.8"], values(podDisruptionBudget={"maxUnavailable": {"never": "read"}}), []),

@@ -298,7 +298,7 @@ def test_an_update_that_the_server_refuses_fails_in_its_first_line(tmp_path: Pat
 def test_a_look_back_asks_for_no_manifest_of_the_next_version() -> None:
     ran = run_cli("addon-diff", "aws-ebs-csi-driver", "--demo", "--after")
     assert ran.code == 5 and "--manifest" not in ran.out
-    assert "compare the add-on's objects with what you keep of them yourself" in ran.out
+    assert "Compare the add-on's objects with what you keep of them yourself" in ran.out
 
 
 def test_what_another_addon_lacks_is_no_reason(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_the_text_beside_a_row_is_painted_with_the_row_and_nothing_is_laid_out()
 
     async def work(pilot: Pilot[int]) -> None:
         await planned(pilot)
-        await pilot.press("3")
+        await pilot.press("3", "j")  # to texts that need a scroll bar
         await planned(pilot)
         screen = app.screen
         screen.screen_layout_refresh_signal.subscribe(screen, layouts.append)
