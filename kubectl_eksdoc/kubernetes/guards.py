@@ -174,7 +174,8 @@ IPVS = "ipvs"
 DELETING = ("iptables", "nftables")
 """The modes in which it deletes the flows of an endpoint that it takes out."""
 
-_MODE = re.compile(r"(?:(?:^|[{,])[ \t]*[\"']?mode[\"']?[ \t]*:[ \t]*|--proxy-mode[= ])[\"']?([\w:-]*)", re.MULTILINE)
+_MODE = re.compile(r"(?:(?:^|[{,])[ \t]*[\"']?mode[\"']?[ \t]*:[ \t]*|--proxy-mode[= ])[\"']?([\w:$(-]*)", re.MULTILINE)
+_FILE = re.compile(r"--config(?=[= ]|\Z)")
 
 
 def configuration(daemon_set: Doc | Absent | Unknown, config: Doc | Absent | Unknown) -> str | Absent | Unknown:
@@ -182,7 +183,7 @@ def configuration(daemon_set: Doc | Absent | Unknown, config: Doc | Absent | Unk
     if isinstance(daemon_set, Unknown):
         return daemon_set
     flags = None if isinstance(daemon_set, Absent) else _flags(daemon_set)
-    if flags is not None and "--config" not in flags:
+    if flags is not None and not _FILE.search(flags):
         return flags if "--" in flags else ""
     if isinstance(config, Absent) and flags is not None:
         return Unknown(f"{CONFIG} is not there, and its flag --config names a file of another one")

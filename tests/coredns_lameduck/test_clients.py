@@ -81,7 +81,14 @@ def test_in_ipvs_mode_node_local_dns_cache_is_asked_only_where_the_kubelets_name
         assert finding.status is Status.UNKNOWN and finding.missing == "clusterDNS of the kubelets"
 
 
-@pytest.mark.parametrize("words", [["--proxy-mode=ipvs"], ["--proxy-mode", "ipvs", "--ipvs-udp-timeout=10s"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--proxy-mode=ipvs"],
+        ["--proxy-mode", "ipvs", "--ipvs-udp-timeout=10s"],
+        ["--proxy-mode=ipvs", "--config-sync-period=15m"],
+    ],
+)
 @pytest.mark.parametrize("of", [config(""), Absent("none"), Unknown("forbidden", "get configmaps")])
 def test_a_flag_is_the_mode_where_no_file_is_named(words: list[str], of: Doc | Absent | Unknown) -> None:
     """With the ConfigMap that EKS left behind, it passed."""
@@ -105,6 +112,7 @@ def test_a_file_wins_over_the_flag() -> None:
     [
         (Unknown("forbidden", "get daemonsets"), config("")),
         (AS_EKS_HAS_IT, Absent("none")),
+        (daemon_set("--proxy-mode=$(MODE)"), Absent("none")),
         ({"spec": {"template": {"spec": {"containers": [{"command": ["eksdoc-digest:12"]}]}}}}, config("")),
     ],
 )
