@@ -261,11 +261,10 @@ def _held(facts: CheckFacts, group: NodeGroupNodes) -> Iterator[str]:
 
 @frozen
 class _Here:
-    """What is on the nodes of a group. `nodes`: their names; `pods` by namespace; `makers`: namespace and name of
-    whatever may have made one of these pods, by the pod's name; `budgets` of the cluster by namespace and name."""
+    """What is on the nodes of a group: `pods` by namespace; `makers`: namespace and name of whatever may have made one
+    of these pods, by the pod's name; `budgets` of the cluster by namespace and name."""
 
     group: str
-    nodes: frozenset[str]
     pods: Mapping[str, Sequence[Pod]]
     makers: frozenset[tuple[str, str]]
     budgets: Mapping[tuple[str, str], Budget]
@@ -289,7 +288,7 @@ def here(cluster: Cluster, group: NodeGroupNodes) -> _Here:
             pods[pod.namespace].append(pod)
     makers = {(pod.namespace, name) for each in pods.values() for pod in each for name in _makers(pod.name)}
     budgets = {(each.namespace, each.name): each for each in cluster.budgets}
-    return _Here(group.name, nodes, pods, frozenset(makers), budgets)
+    return _Here(group.name, pods, frozenset(makers), budgets)
 
 
 def _makers(pod: str) -> Iterator[str]:
