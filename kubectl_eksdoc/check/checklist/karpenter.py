@@ -201,7 +201,7 @@ MINUTES = 15
 
 @frozen
 class _Chosen:
-    """`held`: names of what would hold up an update in place."""
+    """`held`: what would hold up an update in place."""
 
     way: GroupUpdateKind
     why: str
@@ -256,7 +256,8 @@ def _held(facts: CheckFacts, group: NodeGroupNodes) -> Iterator[str]:
     where = here(facts.cluster, group)
     for each in found:
         if each.code.update == "stops" and each.status is Status.FAIL and where.has(each.subject):
-            yield f"{each.subject.kind} {each.subject}"
+            slow = each.subject.kind == "NodeGroup"
+            yield "pods that take longer" if slow else f"{each.subject.kind} {each.subject}"
 
 
 @frozen
