@@ -192,7 +192,8 @@ def configuration(daemon_set: Doc | Absent | Unknown, config: Doc | Absent | Unk
 
 def _flags(daemon_set: Doc) -> str:
     found = at(daemon_set, "spec", "template", "spec", "containers") or ()
-    return " ".join(word for each in found for key in ("command", "args") for word in each.get(key) or ())
+    own = [each for each in found if each.get("name") == DAEMON_SET.name] or found
+    return " ".join(word for each in own for key in ("command", "args") for word in each.get(key) or ())
 
 
 def _file(config: Doc) -> str:

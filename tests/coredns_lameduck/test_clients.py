@@ -102,6 +102,16 @@ def test_without_a_mode_in_its_flags_it_is_in_iptables_mode() -> None:
     assert finding.status is Status.PASS
 
 
+def test_the_flags_of_a_container_beside_it_are_not_its_own() -> None:
+    """A sidecar with a file of its own made it pass."""
+    beside = [
+        {"name": "reloader", "args": ["--config=/etc/reload", "--proxy-mode=iptables"]},
+        {"name": "kube-proxy", "command": ["kube-proxy", "--proxy-mode=ipvs"]},
+    ]
+    (finding,) = found(config(""), by={"spec": {"template": {"spec": {"containers": beside}}}})
+    assert finding.status is Status.FAIL
+
+
 def test_a_file_wins_over_the_flag() -> None:
     (finding,) = found(config(""), by=daemon_set("--config=/etc/config", "--proxy-mode=ipvs"))
     assert finding.status is Status.PASS
