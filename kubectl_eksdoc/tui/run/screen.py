@@ -400,7 +400,7 @@ class RunScreen(PaintedScreen):
         self.page = ScreenPage(page)
         self.query_one("#pages", ContentSwitcher).current = _IDS[self.page]
         self.show()
-        self._page.table.focus()
+        self.set_focus(self._page.table)  # at once: the next key may open the line that is typed
 
     def do_plan(self, page: ScreenPage) -> None:
         self._next_step.show_plan(page)

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.tui.run.pages import ALONE_S
+from kubectl_eksdoc.tui.run.pages import ALONE_S, LogPage
 from tests.tui.pilots import main_screen
 from tests.tui.run.scripted import ScriptedLive
 from tests.tui.run.stage import Show, play_run
@@ -154,3 +154,20 @@ def test_no_key_is_lost_that_comes_while_the_one_before_closes_the_screen() -> N
             await show.press("1", "5")
 
     play_run(leave, live)
+
+
+def test_what_is_typed_at_once_after_a_page_was_turned_is_looked_for_and_stops_nothing() -> None:
+    live = ScriptedLive()
+
+    async def looking(show: Show) -> None:
+        live.to(20)
+        await show.looks()
+        for key in ("6", "slash", *"span", "space", *"aR"):
+            while show.app.message_queue_size > 2:  # as few wait as of a terminal
+                await asyncio.sleep(0)
+            show.app.post_message(event_of(key))
+        await show.pilot.pause(0.2)
+        log = show.app.screen.query_one(LogPage)
+        assert show.top == "RunScreen" and log.wanted == "span aR" and live.wishes == []
+
+    play_run(looking, live)
