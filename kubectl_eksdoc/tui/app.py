@@ -166,7 +166,8 @@ class EksdocApp(FramedApp):
         self.notify(f"context {context}: marks and plans are reset", timeout=5, markup=False)
         self.call_after_refresh(self.read)
 
-    def on_show_rights(self) -> None:
+    def show_rights(self) -> None:
+        """What is hidden, and what may not be done. At once: the next key is for that screen."""
         from kubectl_eksdoc.model.permissions import PlanPermissions
         from kubectl_eksdoc.tui.rights import RightsScreen
 

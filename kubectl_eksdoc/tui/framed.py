@@ -314,8 +314,9 @@ class FramedApp(App[int]):
         the widgets around the focus first: the next key may follow it to a screen that the first one closes, and is
         lost there. In a line that is typed, letters go that way, and backspace and enter wait for those before them."""
         field = self.focused
-        if key.is_forwarded or not self.app_focus:
+        if key.is_forwarded:
             return False
+        self.app_focus = True
         if isinstance(field, Input):
             if key.is_printable:
                 return False
@@ -323,6 +324,11 @@ class FramedApp(App[int]):
         elif isinstance(self.screen, PaintedScreen) and self.screen.takes(key.key):
             return True
         return await self._check_bindings(key.key, priority=True) or await self._check_bindings(key.key)
+
+    async def _on_key(self, event: Key) -> None:
+        """What a key is bound to was done when it was pressed (`_acts`): by now the next key may have opened another
+        screen, for which this one was not meant."""
+        event.prevent_default()
 
     async def _waits_for(self, call: Callable[[Callable[[], None]], object]) -> None:
         done = asyncio.Event()

@@ -356,10 +356,6 @@ class LookAway(Message):
     """From what went wrong, at what is remembered."""
 
 
-class ShowRights(Message):
-    """What is hidden, and what may not be done."""
-
-
 class InspectPod(Message):
     """What the cluster says of a pod (``namespace/name``) is to be seen."""
 

@@ -112,6 +112,7 @@ class RightsScreen(Screen[None]):
 
 _NEED_PLAN = ("move_node", "pin", "pin_last", "compare", "run", "dry_run")
 _NEED_FACTS = ("command", "run", "by_hand")
+_BEING_MADE = "the plan is still being made"
 _NOTHING_READ = "nothing is read yet"
 
 NO_CONTEXTS = "x: a dump and the demo have no other contexts"
@@ -136,9 +137,9 @@ def why_not(key: KeyBinding, model: Model, page: ScreenPage) -> str:
     if key.action == "redo" and not model.choice.future:
         return "there is nothing to redo"
     if key.action in _NEED_PLAN and model.view is None:
-        return "there is no plan yet: mark nodes first"
+        return _BEING_MADE if model.stale and model.choice.ask.marked else "there is no plan yet: mark nodes first"
     if key.action in ("run", "dry_run") and model.stale:
-        return "the plan is still being made"
+        return _BEING_MADE
     policy = model.choice.ask.policy
     if key.action in ("run", "dry_run") and (policy.assume_fixed or policy.assume_budgets):
         return "this plan assumes a cause fixed that is not: space on [4] undoes that, then it can be run"

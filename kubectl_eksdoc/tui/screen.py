@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from textual import on
 
@@ -16,7 +16,7 @@ from kubectl_eksdoc.tui.framed import SCREENS_CSS
 from kubectl_eksdoc.tui.help import HelpScreen
 from kubectl_eksdoc.tui.keymap import Hint, KeyBinding, ScreenPage
 from kubectl_eksdoc.tui.knobs_screen import KnobsScreen
-from kubectl_eksdoc.tui.model import EditHistory, InspectPod, OtherContexts, ReadAnew, ShowRights, TableView
+from kubectl_eksdoc.tui.model import EditHistory, InspectPod, OtherContexts, ReadAnew, TableView
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.pages import FIX
 from kubectl_eksdoc.tui.planning import LearningScreen
@@ -26,6 +26,7 @@ from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import AskLine
 
 if TYPE_CHECKING:
+    from kubectl_eksdoc.tui.app import EksdocApp
     from kubectl_eksdoc.tui.run.following import FollowedRun
 OPENS: dict[str, tuple[ScreenPage, bool]] = {
     "nodes": (ScreenPage.PODS, True),
@@ -191,7 +192,7 @@ class PlanScreen(LearningScreen):
     def do_inspect(self) -> None:
         pod = self._of(self.page).pod
         if pod:
-            self.post_message(InspectPod(pod))
+            cast("EksdocApp", self.app).on_inspect_pod(InspectPod(pod))  # at once: the next key is for that panel
         else:
             self.notify("d: no pod is under the cursor", timeout=4)
 
@@ -224,7 +225,7 @@ class PlanScreen(LearningScreen):
         self.post_message(ReadAnew())
 
     def do_rights(self) -> None:
-        self.post_message(ShowRights())
+        cast("EksdocApp", self.app).show_rights()
 
     def do_context(self) -> None:
         self.post_message(OtherContexts())
@@ -272,7 +273,7 @@ class PlanScreen(LearningScreen):
             self.notify("L: a run is under way: 5 shows it", timeout=6)
         else:
             reached_by = self._opening.reached_by(facts.cluster) if facts is not None else ()
-            self._following().choose_a_run(self._opening.now(), reached_by)
+            self._following().choose_a_run(self._opening.now, reached_by)
 
     def do_help(self) -> None:
         self.app.push_screen(HelpScreen(self.page, self.keymap))

@@ -14,6 +14,7 @@ from textual.pilot import Pilot
 from kubectl_eksdoc.tui.framed import MOST_WAITING, TerminalDriver
 from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.pages import PageOf
+from kubectl_eksdoc.tui.rights import RightsScreen
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.examples import one_in
 from tests.tui.lives import LiveCluster
@@ -21,6 +22,7 @@ from tests.tui.pilots import WIDE, drive, planned, press
 from tests.tui.run.scripted import ScriptedDesk
 from tests.tui.shared import with_own
 from tests.tui.test_paint import Terminal, by_textual
+from tests.tui.typing_pilot import event_of
 
 
 def burst(pilot: Pilot[int], keys: str) -> None:
@@ -194,3 +196,46 @@ def test_turning_pages_back_makes_no_page_anew() -> None:
         assert screen._of(ScreenPage.PLAN).table.sheet is not sheets[0]
 
     drive(there_and_back)
+
+
+async def at_once(pilot: Pilot[int], *keys: str) -> None:
+    for key in keys:
+        pilot.app.post_message(event_of(key))
+    await pilot.pause(0.2)
+
+
+def test_the_key_behind_the_one_that_opens_a_screen_is_for_that_screen() -> None:
+    """q left the screens, which ended in a traceback, and 2 turned the page below."""
+
+    async def rights(pilot: Pilot[int], screen: PlanScreen) -> None:
+        await at_once(pilot, "exclamation_mark", "q")
+        assert pilot.app.screen is screen and pilot.app.is_running
+        await at_once(pilot, "exclamation_mark", "2")
+        assert isinstance(pilot.app.screen, RightsScreen) and screen.page is ScreenPage.PLAN
+        await at_once(pilot, "q")
+
+    drive(rights)
+
+
+def test_a_key_that_is_bound_to_nothing_does_nothing_on_the_screen_that_the_next_one_opens() -> None:
+    """The arrows turned a knob of the dialog that opened behind them."""
+
+    async def knobs(pilot: Pilot[int], screen: PlanScreen) -> None:
+        before = screen.model.choice
+        await at_once(pilot, "4", "tab", "left", "left", "o")
+        assert screen.model.choice == before
+        await press(pilot, "escape")
+
+    drive(knobs)
+
+
+def test_a_page_down_behind_the_key_that_shows_the_table_goes_as_far_as_alone() -> None:
+    async def down(pilot: Pilot[int], screen: PlanScreen) -> None:
+        await press(pilot, "g", "ctrl+f")
+        alone = screen._node
+        await press(pilot, "g")
+        assert screen._node != alone
+        await at_once(pilot, "3", "1", "ctrl+f")
+        assert screen._node == alone
+
+    drive(down)

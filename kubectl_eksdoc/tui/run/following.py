@@ -88,7 +88,7 @@ class FollowedRun:
         """What the server says of the first round, with nothing done."""
         self._app.push_screen(TrialScreen(lambda: self.desk.try_first(shown)))
 
-    def choose_a_run(self, now: datetime, reached_by: Sequence[str]) -> None:
+    def choose_a_run(self, now: Callable[[], datetime], reached_by: Sequence[str]) -> None:
         """Of those of this cluster that are not over."""
 
         def chosen(what: tuple[RunKind | None, str] | None) -> None:

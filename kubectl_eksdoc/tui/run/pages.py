@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from enum import Enum
 from typing import TYPE_CHECKING, cast
@@ -47,6 +47,10 @@ _ABOUT: list[Line] = [
 ]
 
 
+RUNS_S = 5.0
+"""So often the journals are read again while their list is open: a run may end, or its process be killed."""
+
+
 class RunsScreen(ModalScreen[Chosen | None]):
     """Mutable: what was found. It gives what is to be done, and with which run."""
 
@@ -58,7 +62,7 @@ class RunsScreen(ModalScreen[Chosen | None]):
         ("escape,q", "dismiss"),
     ]
 
-    def __init__(self, desk: ScreenRunController, now: datetime, reached_by: Sequence[str]) -> None:
+    def __init__(self, desk: ScreenRunController, now: Callable[[], datetime], reached_by: Sequence[str]) -> None:
         """`reached_by`: the words that lead to the same cluster on a command line."""
         super().__init__()
         self._desk = desk
@@ -77,7 +81,11 @@ class RunsScreen(ModalScreen[Chosen | None]):
         table.show(text_sheet(("reading the journals of runs…",)))
         table.focus()
         self.query_one(Prose).show(_ABOUT)
-        ask(self, "runs", lambda: sheet(self._desk.runs(), self._now))
+        self._read()
+        self.set_interval(RUNS_S, self._read)
+
+    def _read(self) -> None:
+        ask(self, "runs", lambda: sheet(self._desk.runs(), self._now()))
 
     @on(Answered)
     def _answered(self, event: Answered) -> None:

@@ -157,6 +157,8 @@ class LineTable(FramedLineView, can_focus=True):
         self._to(place if place >= 0 else len(self.sheet.keys) - 1)
 
     def action_page(self, pages: float) -> None:
+        if not self._seen.height:  # shown by the key before, which waits to be laid out
+            self.screen._refresh_layout()
         self._to(self._cursor + int((self._seen.height - 1) * pages))
 
     def action_sideways(self, by: int) -> None:
