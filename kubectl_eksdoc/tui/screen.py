@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from textual import on
 
@@ -26,7 +26,6 @@ from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import AskLine
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.tui.app import EksdocApp
     from kubectl_eksdoc.tui.run.following import FollowedRun
 OPENS: dict[str, tuple[ScreenPage, bool]] = {
     "nodes": (ScreenPage.PODS, True),
@@ -192,7 +191,7 @@ class PlanScreen(LearningScreen):
     def do_inspect(self) -> None:
         pod = self._of(self.page).pod
         if pod:
-            cast("EksdocApp", self.app).on_inspect_pod(InspectPod(pod))  # at once: the next key is for that panel
+            cast("Any", self.app).on_inspect_pod(InspectPod(pod))  # at once: the next key is for that panel
         else:
             self.notify("d: no pod is under the cursor", timeout=4)
 
@@ -225,7 +224,7 @@ class PlanScreen(LearningScreen):
         self.post_message(ReadAnew())
 
     def do_rights(self) -> None:
-        cast("EksdocApp", self.app).show_rights()
+        cast("Any", self.app).show_rights()
 
     def do_context(self) -> None:
         self.post_message(OtherContexts())
