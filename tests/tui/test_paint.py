@@ -14,6 +14,8 @@ from textual.screen import Screen
 from textual.strip import Strip
 
 from kubectl_eksdoc.tui.app import EksdocApp
+from kubectl_eksdoc.tui.sheets.pods import text_sheet
+from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from tests.examples import one_in
 from tests.tui.pilots import NARROW, WIDE, a_demo, planned
 from tests.tui.shared import with_own
@@ -138,3 +140,23 @@ def test_the_text_beside_a_row_is_painted_with_the_row_and_nothing_is_laid_out()
 
     with_own(app, WIDE, work)
     assert not layouts
+
+
+def test_the_scroll_bar_is_where_the_rows_are_when_it_is_shown_again() -> None:
+    """Its thumb stayed at the end while few rows took the place of many, and many theirs."""
+    app = Terminal(WIDE)
+
+    async def work(pilot: Pilot[int]) -> None:
+        await planned(pilot)
+        table = app.screen.query_one("#page-plan #budgets", LineTable)
+        many, few = table.sheet, text_sheet(("none",))
+        table.to_end()
+        await pilot.pause()
+        assert table.scroll_y > 0
+        for sheet in (few, many):
+            table.show(sheet)
+            await pilot.pause()
+        assert table.show_vertical_scrollbar
+        assert table.vertical_scrollbar.position == table.scroll_y
+
+    with_own(app, WIDE, work)

@@ -195,7 +195,7 @@ class LineTable(FramedLineView, can_focus=True):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Textual draws the bar anew for each row, though among thousands its thumb stays where it is."""
         bar = self.vertical_scrollbar
-        if bar.window_size and thumb(bar, old_value) == thumb(bar, new_value):
+        if thumb(bar, old_value) == thumb(bar, new_value):
             bar.set_reactive(ScrollBar.position, new_value)
         super().watch_scroll_y(old_value, new_value)
 

@@ -69,6 +69,12 @@ class FramedLineView(ScrollView):
         if width != before.width:
             self.refresh()
 
+    def _scroll_update(self, virtual_size: Size) -> None:
+        """Textual moves the thumb only while the bar is shown: when it is shown again it stood where it was."""
+        super()._scroll_update(virtual_size)
+        if self.show_vertical_scrollbar:
+            self.vertical_scrollbar.position = self.scroll_y
+
     def _drawn_at(self, place: int, width: int) -> Strip:
         """The line of that place, made once."""
         raise NotImplementedError
