@@ -316,7 +316,7 @@ def large(plan: Plan) -> Iterator[Line]:
         )
     yield Line(f"{what}, another page: own CPU, median", 1000 * median(switches), "ms", 30, machine=machine)
     yield Line(f"{what}, {count} keys at once: longest without a byte", 1000 * burst_s, "ms", 100, machine=machine)
-    yield Line(f"{what}, a plan of {nodes * 3 // 5} nodes on the screen", planned_s, "s", 4, machine=machine)
+    yield Line(f"{what}, a plan of {nodes * 3 // 5} nodes on the screen", planned_s, "s", 4)
     yield Line(f"{what}, a plan of {nodes * 3 // 5} nodes on the screen: CPU", planning_s, "s")
 
 

@@ -288,7 +288,6 @@ class FramedApp(App[int]):
         if not (isinstance(event, Key) and await self._acts(event)):
             await super().on_event(event)
         if isinstance(event, Key) and self.message_queue_size:
-            await self._waits_for((self.focused or self.screen).call_later)
             if monotonic() - self._painted > PAINT_S:
                 self._hold(False)
                 await self._waits_for(self.screen.call_after_refresh)
