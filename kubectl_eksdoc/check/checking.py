@@ -48,8 +48,8 @@ class Gate(str, Enum):
     AFTER = "after"
 
 
-AS_ONE = frozenset({CheckNeed.PLAN_DNS, CheckNeed.PLAN_INTERRUPTION})
-"""Commands that judge one thing in many parts: whatever they do not know of it may be why they do not find another."""
+AS_ONE = frozenset({CheckNeed.PLAN_DNS, CheckNeed.PLAN_INTERRUPTION, CheckNeed.INSIGHTS})
+"""What judges one thing in many parts: whatever is not known of it may be why another part is not found."""
 
 _WHOLES = frozenset(("check-drain", "check-addons", "check-imds", "check-dns", "check-interruption"))
 """Codes that stand for all that another command says."""
@@ -80,7 +80,7 @@ def kin_of(check: UpgradeCheck, code: str) -> frozenset[str]:
 
 
 def _siblings(check: UpgradeCheck) -> frozenset[str]:
-    """DNS and interruption have codes that say for others that something was not read."""
+    """DNS, interruption and insights have codes that say for others that something was not read."""
     every = frozenset(code.name for code in check.codes)
     return every if AS_ONE & set(check.needs) else every & _WHOLES
 

@@ -16,7 +16,16 @@ from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion
 from kubectl_eksdoc.model.cluster import Source
-from kubectl_eksdoc.model.eks import ERROR, MISCONFIGURATION, WARNING, Client, Deprecation, InsightDetail, UnfitAddon
+from kubectl_eksdoc.model.eks import (
+    ERROR,
+    MISCONFIGURATION,
+    WARNING,
+    Client,
+    Deprecation,
+    Insight,
+    InsightDetail,
+    UnfitAddon,
+)
 from kubectl_eksdoc.model.findings import Code, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import Unknown
 from tests.builders import a_node
@@ -92,6 +101,14 @@ def test_what_eks_does_not_know_is_unknown() -> None:
     found = one(facts(told(insights=(unsure,))), Code.of("insight-error"))
     assert found.status is Status.UNKNOWN and "cannot look" in found.message
     assert one(facts(told(insights=(an_insight(status=""),))), Code.of("insight-error")).status is Status.UNKNOWN
+
+
+@pytest.mark.parametrize("unsure", [(an_insight(status="UNKNOWN"),), ()])
+def test_asked_for_warnings_alone_what_may_be_one_is_unknown(unsure: tuple[Insight, ...]) -> None:
+    """It passed: what EKS does not say was told of errors alone."""
+    only = frozenset({"insight-warning"})
+    plan = plan_check(facts(told(insights=unsure)), chosen(only), CheckWish(only=only))
+    assert {each.status for each in plan.findings} == {Status.UNKNOWN}
 
 
 def test_a_misconfiguration_that_eks_could_not_look_for_is_unknown() -> None:

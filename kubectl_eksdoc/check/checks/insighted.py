@@ -19,7 +19,7 @@ from kubectl_eksdoc.model import eks, kinds
 from kubectl_eksdoc.model.cluster import Source as ReadFrom
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.eks import Client, Deprecation, Insight, InsightDetail, UnfitAddon
-from kubectl_eksdoc.model.findings import CodeName, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import basis
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP
@@ -240,16 +240,20 @@ def _stale(facts: CheckFacts) -> Iterator[Finding]:
         )
 
 
-_ERROR = partial(_readiness, code="insight-error", status=eks.ERROR, severity=Severity.HIGH)
-_WARNING = partial(_readiness, code="insight-warning", status=eks.WARNING, severity=Severity.MEDIUM)
-_ERRORS = UpgradeCheck.of("insight-error", partial(_ERROR, later=False))
-_WARNINGS = UpgradeCheck.of("insight-warning", partial(_WARNING, later=False))
+def _ready(facts: CheckFacts, later: bool) -> Iterator[Finding]:
+    yield from _readiness(facts, "insight-error", eks.ERROR, Severity.HIGH, later)
+    yield from _readiness(facts, "insight-warning", eks.WARNING, Severity.MEDIUM, later)
+
+
+# One check, for what EKS does not say may be an error as well as a warning.
+_READY = replace(
+    UpgradeCheck.of("insight-error", partial(_ready, later=False)),
+    codes=(Code.of("insight-error"), Code.of("insight-warning")),
+)
 
 CHECKS = (
-    _ERRORS,
-    _ERRORS.also(partial(_ERROR, later=True), None),
-    _WARNINGS,
-    _WARNINGS.also(partial(_WARNING, later=True), None),
+    _READY,
+    _READY.also(partial(_ready, later=True), None),
     UpgradeCheck.of("insight-stale", _stale),
     UpgradeCheck.of("insight-misconfiguration", _misconfigured),
 )
