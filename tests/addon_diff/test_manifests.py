@@ -19,7 +19,7 @@ from kubectl_eksdoc.kubernetes.ownership.comparing import Path
 from kubectl_eksdoc.kubernetes.ownership.entries import updated
 from kubectl_eksdoc.model.addons import Addon
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.findings import Code, Status
+from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.render.addon.update import verdict
 from tests.addon_diff.incident import NOW, SCHEMA, applied, version
@@ -89,7 +89,7 @@ def test_a_label_that_eks_may_not_set_is_unknown(more: dict[str, str], code: str
         facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,)), AddonUpdateRequest(Mode.NONE)
     )
     (finding,) = [each for each in plan.findings if "instance" in each.message]
-    assert (finding.code, finding.status) == (Code.of(code), status)
+    assert (finding.code.name, finding.status) == (code, status)
 
 
 _AGENT = "602401143452.dkr.ecr.us-west-2.amazonaws.com/amazon/aws-network-policy-agent"
@@ -138,7 +138,7 @@ def test_an_update_that_makes_no_valid_object_fails_in_every_mode(mode: Mode) ->
 
     live = hand(applied("vpc-cni", "v1.18.6-eksbuild.1"), renumber)
     plan = planned(facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,)), AddonUpdateRequest(mode))
-    assert [(each.code, each.status) for each in plan.findings] == [(Code.of("addon-update-refused"), Status.FAIL)]
+    assert [(each.code.name, each.status) for each in plan.findings] == [("addon-update-refused", Status.FAIL)]
     assert 'ports[1].name: Duplicate value: "metrics"' in plan.findings[0].message
 
 
@@ -204,7 +204,7 @@ def test_an_object_of_which_eks_owns_nothing_any_more_does_not_pass() -> None:
     known = facts(addon=Addon("coredns", now.version, "ACTIVE"), now=now, target=target, objects=(live,))
     for mode in Mode:
         (finding,) = planned(known, AddonUpdateRequest(mode)).findings
-        assert (finding.code, finding.status) == (Code.of("addon-field-unknown"), Status.UNKNOWN)
+        assert (finding.code.name, finding.status) == ("addon-field-unknown", Status.UNKNOWN)
 
 
 def test_of_kube_proxy_a_far_version_is_predicted_and_does_not_pass() -> None:
@@ -223,7 +223,7 @@ def test_of_kube_proxy_a_far_version_is_predicted_and_does_not_pass() -> None:
     assert change.confidence(Mode.OVERWRITE) is Confidence.LOW
     (finding,) = [each for each in plan.findings if "command" in each.message]
     assert finding.message.endswith("is reset to a document, if the version applies what the nearest known one does")
-    assert (finding.code, finding.status) == (Code.of("addon-field-unknown"), Status.UNKNOWN)
+    assert (finding.code.name, finding.status) == ("addon-field-unknown", Status.UNKNOWN)
     assert ": by the nearest known manifest, 1 field that another client has set is lost" in verdict(plan)
     assert "by the nearest known manifest, it fails" in verdict(planned(known, AddonUpdateRequest(Mode.NONE)))
     (nearest,) = [each for each in plan.findings if "is predicted from" in each.message]
@@ -241,7 +241,7 @@ def test_an_image_that_no_manifest_has_is_not_taken_to_be_kept() -> None:
     known = facts(addon=Addon("kube-proxy", now.version, "ACTIVE"), now=now, target=target, objects=(live,))
     for mode in Mode:
         (finding,) = planned(known, AddonUpdateRequest(mode)).findings
-        assert (finding.code, finding.status) == (Code.of("addon-field-unknown"), Status.UNKNOWN)
+        assert (finding.code.name, finding.status) == ("addon-field-unknown", Status.UNKNOWN)
         assert "image" in finding.message
 
 

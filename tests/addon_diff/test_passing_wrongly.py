@@ -21,7 +21,7 @@ from kubectl_eksdoc.kubernetes.ownership.comparing import FieldSet, tree_of
 from kubectl_eksdoc.kubernetes.ownership.entries import read, updated, without_entries
 from kubectl_eksdoc.model.addons import Addon
 from kubectl_eksdoc.model.api_objects import Doc, at, named
-from kubectl_eksdoc.model.findings import Code, Finding, Status
+from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.model.kinds import Unknown
 from tests import raw_facts
 from tests.addon_diff.incident import NOW, SCHEMA, a_persons, chart, rich, version
@@ -61,9 +61,7 @@ def test_an_emptied_variable_comes_back_in_every_mode(mode: Mode) -> None:
                 del entry["value"]
 
     plan = planned(facts(objects=(hand(a_persons(), empty),)), AddonUpdateRequest(mode))
-    (finding,) = [
-        each for each in found(plan, Code.of("addon-field-changed-in-every-mode")) if ENI_TAGS in each.message
-    ]
+    (finding,) = [each for each in found(plan, "addon-field-changed-in-every-mode") if ENI_TAGS in each.message]
     assert finding.status is Status.FAIL and 'is set to "{}" again' in finding.message
     assert plan.way_out is not None and plan.way_out.values["env"][ENI_TAGS] == ""
     kept = planned(plan.facts, AddonUpdateRequest(Mode.OVERWRITE, plan.way_out.values))
@@ -159,7 +157,7 @@ def test_of_a_variable_that_is_there_twice_the_last_counts(first: str) -> None:
     plan = planned(facts(objects=(hand(rich(), append),)), AddonUpdateRequest(Mode.OVERWRITE))
     (change,) = [each for each in plan.changes if each.field.variable == "ENABLE_POD_ENI"]
     assert change.live == "true" and change.by_mode[Mode.OVERWRITE].value == "false"
-    assert [each.status for each in found(plan, Code.of("addon-field-reset")) if "ENABLE_POD_ENI" in each.message] == [
+    assert [each.status for each in found(plan, "addon-field-reset") if "ENABLE_POD_ENI" in each.message] == [
         Status.FAIL
     ]
 
@@ -171,13 +169,13 @@ def test_what_is_there_twice_and_cannot_be_applied_is_unknown() -> None:
     nothing = Unknown("no chart of it is known")
     side = OfVersion("v9.0.0-eksbuild.1", nothing, nothing)
     plan = planned(facts(objects=(live,), target=side, now=side), AddonUpdateRequest(Mode.OVERWRITE))
-    assert [each.status for each in found(plan, Code.of("addon-object-unread"))] == [Status.UNKNOWN]
+    assert [each.status for each in found(plan, "addon-object-unread")] == [Status.UNKNOWN]
 
 
 _TOLD = {
-    Mode.NONE: (Code.of("addon-field-conflict"), Code.of("addon-field-unknown")),
-    Mode.OVERWRITE: (Code.of("addon-field-reset"), Code.of("addon-field-unknown")),
-    Mode.PRESERVE: (Code.of("addon-field-kept"), Code.of("addon-field-unknown")),
+    Mode.NONE: ("addon-field-conflict", "addon-field-unknown"),
+    Mode.OVERWRITE: ("addon-field-reset", "addon-field-unknown"),
+    Mode.PRESERVE: ("addon-field-kept", "addon-field-unknown"),
 }
 
 
@@ -194,7 +192,7 @@ _TOLD = {
 def test_a_label_of_eks_that_a_user_changed_never_passes(path: tuple[str, ...], mode: Mode) -> None:
     live = edited(COREFILE, path, "mine")
     plan = planned(without_charts("coredns", objects=(live,)), AddonUpdateRequest(mode))
-    assert [each.code for each in plan.findings if path[-1] in each.message and each.code in _TOLD[mode]]
+    assert [each.code.name for each in plan.findings if path[-1] in each.message and each.code.name in _TOLD[mode]]
 
 
 @pytest.mark.parametrize("mode", [Mode.OVERWRITE, Mode.NONE])
@@ -258,15 +256,13 @@ def test_every_object_of_the_add_on_is_read_and_judged(addon: str, doc: Doc, pat
     plan = planned(
         without_charts(addon, objects=(edited(doc, tuple(path.split(".")), "mine"),)), AddonUpdateRequest(mode)
     )
-    assert [each.code for each in plan.findings if f".{path}" in each.message and each.code in _TOLD[mode]]
+    assert [each.code.name for each in plan.findings if f".{path}" in each.message and each.code.name in _TOLD[mode]]
 
 
 @pytest.mark.parametrize("addon", ["aws-ebs-csi-driver", "metrics-server", "eks-pod-identity-agent"])
 def test_an_add_on_with_more_objects_than_are_known_never_passes(addon: str) -> None:
     live = edited({**COREFILE, "metadata": {"name": "x", "namespace": "kube-system"}}, ("data", "a"), "b", "eks")
-    (finding,) = found(
-        planned(without_charts(addon, objects=(live,)), AddonUpdateRequest()), Code.of("addon-object-unread")
-    )
+    (finding,) = found(planned(without_charts(addon, objects=(live,)), AddonUpdateRequest()), "addon-object-unread")
     assert finding.status is Status.UNKNOWN
 
 
@@ -368,7 +364,7 @@ def test_a_write_in_the_name_of_eks_is_a_users() -> None:
     lost = [
         each.message
         for each in statuses(hand(rich(), quieter, "eks"), Mode.OVERWRITE)
-        if each.code is Code.of("addon-field-reset") and "LOGLEVEL" in each.message
+        if each.code.name == "addon-field-reset" and "LOGLEVEL" in each.message
     ]
     assert lost == [
         'AWS_VPC_K8S_CNI_LOGLEVEL of container aws-node, set to "ERROR" by eks (Update), is reset to "DEBUG"'

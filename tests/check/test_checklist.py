@@ -437,22 +437,20 @@ def test_the_control_plane_runs_for_some_days_before_anything_follows_it() -> No
 
 
 def test_a_step_of_nodes_does_not_wait_for_what_it_mends() -> None:
-    behind = found_at(Gate.AFTER, Code.of("nodes-behind"), Subject("Nodegroup", "blue"))
-    held = found_at(Gate.BEFORE_NODES, Code.of("node-slow"), Subject("NodeGroup", "blue"))
+    behind = found_at(Gate.AFTER, "nodes-behind", Subject("Nodegroup", "blue"))
+    held = found_at(Gate.BEFORE_NODES, "node-slow", Subject("NodeGroup", "blue"))
     plan = plan_check(with_nodes(a_node("a", version=NEW, os_image=AL2023)), [behind, held], CheckWish())
     (step,) = (each for each in plan.checklist if each.title.startswith("Update group blue"))
     assert [each.code.name for each in plan.waiting(step)] == ["node-slow"]
 
 
-def found_at(gate: Gate | None, code: Any, subject: Subject) -> UpgradeCheck:
-    finding = Finding(code, Severity.HIGH, Status.FAIL, subject, "bad")
-    return UpgradeCheck((code,), Area.ADDONS, gate, lambda _: [finding])
+def found_at(gate: Gate | None, code: str, subject: Subject) -> UpgradeCheck:
+    finding = Finding(Code.of(code), Severity.HIGH, Status.FAIL, subject, "bad")
+    return UpgradeCheck((finding.code,), Area.ADDONS, gate, lambda _: [finding])
 
 
 def test_the_first_step_waits_for_what_is_found_before_the_control_plane() -> None:
-    check = found_at(
-        Gate.BEFORE_CONTROL_PLANE, Code.of("program-before-control-plane"), Subject("Deployment", "x", "y")
-    )
+    check = found_at(Gate.BEFORE_CONTROL_PLANE, "program-before-control-plane", Subject("Deployment", "x", "y"))
     plan = plan_check(healthy("1.35"), [check], CheckWish())
     waiting = {each.title: len(plan.waiting(each)) for each in plan.checklist}
     assert waiting["Check that nothing blocks 1.34"] == 1
@@ -462,8 +460,8 @@ def test_the_first_step_waits_for_what_is_found_before_the_control_plane() -> No
 def test_the_update_of_an_addon_waits_for_what_is_wrong_with_it_alone() -> None:
     facts = with_addon("1.34", "coredns", "v1", ("v2", "1.33 1.34"), ("v1", "1.33*"))
     checks = [
-        found_at(Gate.BEFORE_CONTROL_PLANE, Code.of("check-addon-health"), Subject("Addon", "coredns")),
-        found_at(Gate.BEFORE_CONTROL_PLANE, Code.of("check-addon-health"), Subject("Addon", "vpc-cni")),
+        found_at(Gate.BEFORE_CONTROL_PLANE, "check-addon-health", Subject("Addon", "coredns")),
+        found_at(Gate.BEFORE_CONTROL_PLANE, "check-addon-health", Subject("Addon", "vpc-cni")),
     ]
     plan = plan_check(facts, checks, CheckWish())
     (step,) = (each for each in plan.checklist if each.title.startswith("Update add-on coredns"))

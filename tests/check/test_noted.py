@@ -14,7 +14,7 @@ from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
+from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.network import Service
 from kubectl_eksdoc.model.storage import PersistentVolume
@@ -26,7 +26,7 @@ CRON = CronJob("shop", "report", "2")
 
 
 def notes(facts: CheckFacts) -> dict[str, Finding]:
-    return {each.subject.name: each for each in found(facts, Code.of("release-note"))}
+    return {each.subject.name: each for each in found(facts, "release-note")}
 
 
 def test_nothing_is_on_the_way_to_where_one_is() -> None:
@@ -179,4 +179,4 @@ def test_what_is_judged_elsewhere_is_there() -> None:
 
 def test_what_is_not_read_is_not_known() -> None:
     facts = replace(healthy(), cluster=a_healthy_cluster(unread=[kinds.PODS], pods=()))
-    assert found(facts, Code.of("release-note"))[0].missing == "list pods"
+    assert found(facts, "release-note")[0].missing == "list pods"

@@ -108,9 +108,9 @@ def _finds(check: UpgradeCheck, *found: Finding) -> UpgradeCheck:
     return replace(check, judge=lambda facts: found)
 
 
-def _found(code: Code, status: Status) -> Finding:
+def _found(code: str, status: Status) -> Finding:
     missing = "list pods" if status is Status.UNKNOWN else ""
-    return Finding(code, Severity.HIGH, status, Subject("Pod", "web", "shop"), "because", missing=missing)
+    return Finding(Code.of(code), Severity.HIGH, status, Subject("Pod", "web", "shop"), "because", missing=missing)
 
 
 @pytest.mark.parametrize(
@@ -122,14 +122,14 @@ def _found(code: Code, status: Status) -> Finding:
     ],
 )
 def test_the_name_of_a_command_asks_for_all_that_it_finds(only: str, told: set[str]) -> None:
-    found = (_found(code, Status.FAIL) for code in (Code.of("budget-never-allows"), Code.of("pod-unmanaged")))
+    found = (_found(code, Status.FAIL) for code in ("budget-never-allows", "pod-unmanaged"))
     check = _finds(WHOLE["check-drain"], *found)
     plan = plan_check(healthy(), (check,), CheckWish(frozenset({only})))
     assert {each.code.name for each in plan.findings} == told
 
 
 def test_what_is_not_known_and_may_hide_what_was_asked_for_is_told() -> None:
-    unknown = _finds(WHOLE["check-imds"], _found(Code.of("imds-nodes-unknown"), Status.UNKNOWN))
+    unknown = _finds(WHOLE["check-imds"], _found("imds-nodes-unknown", Status.UNKNOWN))
     assert plan_check(healthy(), (unknown,), CheckWish(frozenset({"imds-pods-broken"}))).findings != ()
-    failed = _finds(WHOLE["check-imds"], _found(Code.of("imds-nodes-unknown"), Status.FAIL))
+    failed = _finds(WHOLE["check-imds"], _found("imds-nodes-unknown", Status.FAIL))
     assert plan_check(healthy(), (failed,), CheckWish(frozenset({"imds-pods-broken"}))).findings == ()

@@ -8,7 +8,7 @@ import pytest
 
 from kubectl_eksdoc.coredns_lameduck.deployed import InterruptionNotices, inside, logs_of, notices_of
 from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
-from kubectl_eksdoc.model.findings import Code, Status
+from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Absent
 from kubectl_eksdoc.model.nodes import Container
 from kubectl_eksdoc.model.queues import Figures
@@ -33,7 +33,7 @@ from tests.interruption.test_signs import FAILED
 def test_auto_mode_without_a_node_needs_no_core_dns() -> None:
     bare = replace(facts(nodes=(), pods=()), auto_mode=True)
     found = plan_dns(without(bare, deployment=Absent("none"))).findings
-    assert [(each.code, each.status) for each in found] == [(Code.of("dns-elsewhere"), Status.PASS)]
+    assert [(each.code.name, each.status) for each in found] == [("dns-elsewhere", Status.PASS)]
 
 
 @pytest.mark.parametrize("text", [lameduck("30"), COREFILE.replace("    ready\n", "")])
@@ -136,6 +136,6 @@ def test_what_is_proposed_against_unheard_notices_says_what_its_command_does() -
     told = notices_of(only_logged)
     assert isinstance(told, InterruptionNotices) and told.mend == link.remedy[0]
     plan = plan_dns(on_spot(notices=told))
-    (finding,) = (each for each in plan.findings if each.code is Code.of("dns-notices-unheard"))
+    (finding,) = (each for each in plan.findings if each.code.name == "dns-notices-unheard")
     assert finding.remedy[0] == link.remedy[0] and "To see it:" in finding.remedy[0].text
     assert plan.steps[-1].what.endswith("To see it:") and plan.steps[-1].command == link.remedy[0].command

@@ -20,7 +20,7 @@ from kubectl_eksdoc.flows.dns_measure import MeasurementEdges, measured, prepare
 from kubectl_eksdoc.host.asker_archive import packed
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.coredns import DnsPod, DnsService, DnsStand, DnsWorkload
-from kubectl_eksdoc.model.findings import Code, Status
+from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner
 from tests.dns.left import LONGEST_S, Leaving, several, until
@@ -126,7 +126,7 @@ def test_one_of_two_is_evicted(tmp_path: Path, corefile: str, scale: float, stat
         plan = prepared(NODES, street, street, "cafe", manner)
         done = measured(plan, street.program, MeasurementEdges(street, street, street, lambda: 0, str))
     found = findings_of(plan, done)
-    assert {each.status for each in found if each.code is Code.of("dns-answers-lost")} == {status}, [
+    assert {each.status for each in found if each.code.name == "dns-answers-lost"} == {status}, [
         each.message for each in found
     ]
     assert done.deed.done_at is not None and street.askers == {}

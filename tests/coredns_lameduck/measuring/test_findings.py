@@ -16,7 +16,7 @@ from kubectl_eksdoc.coredns_lameduck.measuring.findings import (
     until,
 )
 from kubectl_eksdoc.model.coredns import Counts, LoadReport, MeasuredSecond, MeasuredStream
-from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
+from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import Unknown
 from tests.coredns_lameduck.measuring.test_planning import planned
 from tests.flows.dns_worlds import START
@@ -57,8 +57,8 @@ def left(at_s: int) -> MeasurementEvent:
 
 def test_all_answered_is_a_pass_that_says_what_it_is_worth() -> None:
     (alone,) = judged(report())
-    assert (alone.code, alone.status) == (
-        Code.of("dns-answers-lost"),
+    assert (alone.code.name, alone.status) == (
+        "dns-answers-lost",
         Status.PASS,
     ) and "no CoreDNS pod ended meanwhile" in alone.evidence[0]
     (gone,) = judged(report(gone=dict.fromkeys(range(12, 20), Counts(10, 0, lost=10))), left(5))
@@ -75,7 +75,7 @@ def test_it_says_what_it_learned_about_the_budget() -> None:
     """Told at second 5, it answers until second 9; the service loses answers until second 12."""
     gone = dict.fromkeys(range(10, 20), Counts(10, 0, lost=10))
     found = judged(report(service={11: Counts(10, 9, lost=1), 12: Counts(10, 8, lost=2)}, gone=gone), left(5))
-    (lost,) = (each for each in found if each.code is Code.of("dns-answers-lost"))
+    (lost,) = (each for each in found if each.code.name == "dns-answers-lost")
     assert "coredns-1 answered for 5 s after it began to terminate" in lost.evidence
     assert "the service lost answers until 8 s after a pod began to terminate" in lost.evidence
 
@@ -83,14 +83,14 @@ def test_it_says_what_it_learned_about_the_budget() -> None:
 @pytest.mark.parametrize("counts", [Counts(10, 9, lost=1), Counts(10, 9, refused=1), Counts(10, 9, failed=1)])
 def test_one_answer_that_clients_did_not_get_fails(counts: Counts) -> None:
     (found,) = judged(report(service={7: counts}), left(5))
-    assert (found.code, found.status, found.severity) == (Code.of("dns-answers-lost"), Status.FAIL, Severity.HIGH)
+    assert (found.code.name, found.status, found.severity) == ("dns-answers-lost", Status.FAIL, Severity.HIGH)
     assert found.message.startswith("1 of 600 questions") and "(1 over UDP)" in found.message
     assert found.evidence[:2] == ("in the seconds +7", "coredns-1: told to end at +5 s")
 
 
 def test_late_answers_fail_less() -> None:
     (found,) = judged(report(service={7: Counts(10, 8, late=2)}))
-    assert (found.code, found.status, found.severity) == (Code.of("dns-answers-late"), Status.FAIL, Severity.MEDIUM)
+    assert (found.code.name, found.status, found.severity) == ("dns-answers-late", Status.FAIL, Severity.MEDIUM)
 
 
 @pytest.mark.parametrize("counts", [Counts(10, 9, unsure=1), Counts(4, 4, unsent=6)])
@@ -141,7 +141,7 @@ def test_nothing_measured_is_unknown(what: LoadReport | Unknown) -> None:
 
 def test_without_nodes_nothing_is_measured_and_that_is_no_pass() -> None:
     (found,) = findings_of(replace(PLAN, zones=(), pods=()), DnsMeasurement(()))
-    assert (found.code, found.status) == (Code.of("dns-not-measured"), Status.UNKNOWN) and found.missing
+    assert (found.code.name, found.status) == ("dns-not-measured", Status.UNKNOWN) and found.missing
 
 
 def test_a_clock_that_is_ahead_is_unknown_and_no_second_is_dropped_for_it() -> None:
