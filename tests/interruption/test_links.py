@@ -188,15 +188,15 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "role gone": ({"policies": NOTHING}, {"role's rights": "fail"}),
     "policies not known": ({"policies": DENIED}, {"role's rights": "unknown"}),
     "a policy unread": (
-        {"policies": RolePolicies(ROLE, (("own", rights_policy(ARN, an_install())),), (DENIED,))},
+        {"policies": RolePolicies(ROLE, (("own", rights_policy(ARN)),), (DENIED,))},
         {"role's rights": "unknown"},
     ),
     "bounded": (
-        {"policies": RolePolicies(ROLE, (("own", rights_policy(ARN, an_install())),), boundary={"Statement": []})},
+        {"policies": RolePolicies(ROLE, (("own", rights_policy(ARN)),), boundary={"Statement": []})},
         {"role's rights": "fail"},
     ),
     "boundary unread": (
-        {"policies": RolePolicies(ROLE, (("own", rights_policy(ARN, an_install())),), boundary=DENIED)},
+        {"policies": RolePolicies(ROLE, (("own", rights_policy(ARN)),), boundary=DENIED)},
         {"role's rights": "unknown"},
     ),
     "queue allows the role": ({"policies": RolePolicies(ROLE), "queue": OPEN}, {}),
@@ -227,7 +227,7 @@ DELEGATES = {
     "Action": "kms:*",
     "Resource": "*",
 }
-WITH_KEY = RolePolicies(ROLE, (("own", rights_policy(ARN, an_install(), KEY)),))
+WITH_KEY = RolePolicies(ROLE, (("own", rights_policy(ARN, KEY)),))
 
 
 @pytest.mark.parametrize(

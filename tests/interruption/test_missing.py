@@ -39,12 +39,12 @@ GONE: Any = Absent("there is none")
 
 
 def resources(plan: Any) -> set[str]:
-    return set(template(plan.missing, plan.install)["Resources"])
+    return set(template(plan.missing)["Resources"])
 
 
 def test_nothing_lacks_and_nothing_is_made() -> None:
     plan = planned()
-    assert resources(plan) == set() and list(steps(plan.missing, an_install())) == []
+    assert resources(plan) == set() and list(steps(plan.missing)) == []
     assert printed("stack", plan.stack, plan.missing, an_install()) == ""
     assert printed("commands", plan.stack, plan.missing, an_install()) == ""
 
@@ -98,7 +98,7 @@ def test_what_is_not_known_is_not_made_but_said() -> None:
 def test_a_rule_that_is_disabled_is_enabled_by_a_command_and_made_anew_by_a_stack() -> None:
     plan = planned(rules=with_rule("spot interruption", the_rules(), state="DISABLED"))
     assert resources(plan) == {"SpotInterruptionRule"}
-    assert [step.words for step in steps(plan.missing, an_install())] == [  # type: ignore[arg-type]
+    assert [step.words for step in steps(plan.missing)] == [  # type: ignore[arg-type]
         ("aws", "events", "enable-rule", "--name", "spot interruption")
     ]
 
@@ -106,7 +106,7 @@ def test_a_rule_that_is_disabled_is_enabled_by_a_command_and_made_anew_by_a_stac
 def test_a_rule_of_somebody_else_is_left_alone() -> None:
     targets = {**told().targets, "spot interruption": (RuleTarget("1", f"{ARN}-other"),)}
     plan = planned(targets=targets)
-    words = [step.words[:5] for step in steps(plan.missing, an_install())]  # type: ignore[arg-type]
+    words = [step.words[:5] for step in steps(plan.missing)]  # type: ignore[arg-type]
     assert words[0] == ("aws", "events", "put-rule", "--name", "prod-SpotInterruptionRule")
 
 
@@ -131,7 +131,7 @@ def test_a_key_policy_that_names_the_rules_is_judged_by_them() -> None:
         "Resource": "*",
     }
     policy = {"Statement": [own, {**key_statement(), "Condition": named}]}
-    rights = RolePolicies(ROLE, (("own", rights_policy(ARN, an_install(), key)),))
+    rights = RolePolicies(ROLE, (("own", rights_policy(ARN, key)),))
     plan = planned(queue=a_queue(key=key), key=KmsKey(key, "CUSTOMER", policy=policy), policies=rights)
     assert statuses(plan) == {}
 
