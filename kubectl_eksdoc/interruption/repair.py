@@ -109,12 +109,8 @@ def missing(facts: InterruptionFacts, install: KarpenterInstall, links: Sequence
         rights if "interruption-rights" in failed else (),
         role.arn.rpartition("/")[2] if isinstance(role, Role) else "",
         "interruption-setting" in failed,
-        tuple(
-            f"{each.name}: {each.what}" for each in links if each.status is Status.UNKNOWN and each.code.name in _MADE
-        ),
-        tuple(
-            f"{each.name}: {each.what}" for each in links if each.failed and not each.made and each.code.name in _MADE
-        ),
+        tuple(f"{each.name}: {each.what}" for each in of_it if each.status is Status.UNKNOWN),
+        tuple(f"{each.name}: {each.what}" for each in of_it if each.failed and not each.made),
     )
 
 
