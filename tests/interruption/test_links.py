@@ -353,5 +353,5 @@ def test_what_fails_of_the_chain_has_one_root_cause(code: str) -> None:
 
 def test_a_karpenter_that_does_not_run_is_its_own_cause() -> None:
     where = Subject("Deployment", "karpenter", "kube-system")
-    found = Link("interruption-karpenter", where, Status.FAIL, "it is off").finding(Severity.HIGH)
+    found = Link(Code.of("interruption-karpenter"), where, Status.FAIL, "it is off").finding(Severity.HIGH)
     assert found is not None and found.root_cause is None
