@@ -275,7 +275,7 @@ def test_what_was_so_from_the_beginning_with_an_image_of_ones_own_is_not_passed(
 
 
 @pytest.mark.long
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(history=HISTORIES, update=UPDATES)
 def test_what_was_foretold_as_reset_is_found_as_lost(history: list[Hand], update: Updates) -> None:
     check(history, update)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
+from collections.abc import Iterator
 
 import pytest
 
 from kubectl_eksdoc.model.api_objects import Doc, with_value, without
 from tests import raw_facts
 from tests.addon.stand_in import hands
-from tests.addon.stand_in.documents import Documents
+from tests.addon.stand_in.documents import Documents, Objects
 from tests.addon.stand_in.pod_template import INIT, MAIN
-from tests.addon.stand_in.service import AddonService
+from tests.addon.stand_in.served import Served
+from tests.addon.stand_in.service import AddonService, Outcome
+from tests.embedded.clients import worlds
 from tests.kubernetes.api.replays import answer, config, query
 
 AWS_NODE = ("DaemonSet", "aws-node")
@@ -66,46 +68,52 @@ def test_hands_send_what_was_recorded() -> None:
         assert hands.env_of(held(objects), container) == hands.env_of(answer(86), container)
 
 
-def test_hands_leave_the_entries_that_a_live_aws_node_has() -> None:
-    """The add-on of the same version, then kubectl patch and kubectl set env: whose fields are whose."""
-    recorded = next(d for d in raw_facts.recorded("rich", "daemonsets") if d["metadata"]["name"] == "aws-node")
-    objects = Documents()
-    AddonService.install(objects, "v1.19.5-eksbuild.1")
-    hands.patches_init_env(objects, "DISABLE_TCP_EARLY_DEMUX", "true")
-    hands.sets_env(objects, "ENABLE_POD_ENI", "true")
-    ours, theirs = fields(held(objects)), fields(recorded)
-    for manager in ("kubectl-patch", "kubectl-set"):
-        assert ours[manager] == theirs[manager]
-    for where, container, name in (
-        ("f:containers", MAIN, "ENABLE_POD_ENI"),
-        ("f:initContainers", INIT, "DISABLE_TCP_EARLY_DEMUX"),
-        ("f:containers", MAIN, "WARM_ENI_TARGET"),
-    ):
-        assert env_entry(ours["eks"], where, container, name) == env_entry(theirs["eks"], where, container, name)
-
-
 def fields(doc: Doc) -> dict[str, Doc]:
     return {entry["manager"]: entry["fieldsV1"] for entry in doc["metadata"]["managedFields"]}
 
 
-def env_entry(tree: Doc, where: str, container: str, name: str) -> Doc:
-    spec = tree["f:spec"]["f:template"]["f:spec"]
-    entry: Doc = spec[where][f'k:{{"name":"{container}"}}']["f:env"][f'k:{{"name":"{name}"}}']
-    return entry
+@pytest.fixture
+def served() -> Iterator[Served]:
+    with worlds.served("rich", pace=None) as (server, _):
+        yield Served(server.url().rstrip("/"), worlds.ADMIN_TOKEN)
 
 
-def test_a_document_is_changed_by_itself_and_the_given_one_stays() -> None:
-    doc = answer(80)
-    before = deepcopy(doc)
-    changed = hands.person_sets_env(doc, MAIN, "ENABLE_POD_ENI", "true")
-    assert (hands.env_of(changed)["ENABLE_POD_ENI"], doc) == ("true", before)
-
-
-def test_an_entry_is_added_removed_and_edited() -> None:
-    objects = Documents(answer(80))
-    hands.sets_env(objects, "MY_OWN", "1")
+def lived(objects: Objects) -> list[Outcome]:
+    """The incident and what came after it."""
+    service = AddonService(objects, "v1.19.5-eksbuild.1")
+    outcomes = [service.update("v1.12.6-eksbuild.1", resolve_conflicts="NONE")]
+    outcomes.append(service.update("v1.12.6-eksbuild.1", resolve_conflicts="PRESERVE"))
     hands.removes_env(objects, "ENABLE_POD_ENI")
-    env = hands.env_of(held(objects))
-    assert (list(env)[-1], "ENABLE_POD_ENI" in env) == ("MY_OWN", False)
-    objects.update(*AWS_NODE, lambda doc: with_value(doc, ("metadata", "labels", "team"), "net"), hands.KUBECTL_EDIT)
-    assert fields(held(objects))["kubectl-edit"] == {"f:metadata": {"f:labels": {"f:team": {}}}}
+    hands.applies_env(objects, "WARM_ENI_TARGET", "2")
+    outcomes.append(service.update("v1.15.1-eksbuild.1", resolve_conflicts="OVERWRITE"))
+    objects.update("DaemonSet", "aws-node", _labelled, hands.KUBECTL_EDIT)
+    hands.sets_data(objects, "enable-windows-ipam", "true")
+    outcomes.append(service.update("v1.16.0-eksbuild.1", resolve_conflicts="NONE"))
+    hands.patches_init_env(objects, "DISABLE_TCP_EARLY_DEMUX", "true")
+    return outcomes
+
+
+def _labelled(doc: Doc) -> Doc:
+    return with_value(doc, ("metadata", "labels", "team"), "network")
+
+
+def comparable(doc: Doc | None) -> Doc:
+    """Without what storage makes up, and without times."""
+    assert doc is not None
+    meta = doc["metadata"]
+    kept = {key: meta.get(key) for key in ("name", "namespace", "labels", "annotations")}
+    timeless = ({k: v for k, v in entry.items() if k != "time"} for entry in meta["managedFields"])
+    entries = sorted(timeless, key=lambda entry: str((entry["manager"], entry["operation"])))
+    return {**without(doc, ("status",)), "metadata": {**kept, "managedFields": entries}}
+
+
+def test_a_server_and_plain_documents_end_alike(served: Served) -> None:
+    kinds = ("daemonsets", "configmaps", "serviceaccounts")
+    docs = (doc for kind in kinds for doc in raw_facts.recorded("rich", kind))
+    memory = Documents(*(doc for doc in docs if doc["metadata"]["namespace"] == "kube-system"))
+    assert lived(served) == lived(memory)
+    for name in (("DaemonSet", "aws-node"), ("ConfigMap", "amazon-vpc-cni"), ("ServiceAccount", "aws-node")):
+        assert comparable(served.get(*name)) == comparable(memory.get(*name))
+    doc = served.get("DaemonSet", "aws-node")
+    assert doc is not None
+    assert hands.env_of(doc, INIT)["DISABLE_TCP_EARLY_DEMUX"] == "true"

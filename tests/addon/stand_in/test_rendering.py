@@ -58,23 +58,6 @@ def test_a_version_renders_what_its_manifest_has(chart: str) -> None:
     assert said == tuple(expected["meta"][key] for key in ("updateStrategy", "labels", "tgps"))
 
 
-def test_env_is_in_the_order_of_a_ranged_map_and_the_pods_own_come_last() -> None:
-    found = list(hands.env_of(daemon_set("v1.12.6", site=Site())))
-    assert found[:-2] == sorted(found[:-2])
-    assert found[-2:] == ["MY_NODE_NAME", "MY_POD_NAME"]
-    assert {"CLUSTER_NAME", "VPC_ID"} < set(found)
-
-
-def test_labels_and_images_are_by_version() -> None:
-    doc = daemon_set("v1.12.5", site=Site())
-    assert doc["metadata"]["labels"]["helm.sh/chart"] == "aws-vpc-cni-1.12.5"
-    assert doc["metadata"]["labels"]["k8s-app"] == "aws-node"
-    registry = "602401143452.dkr.ecr.ap-northeast-2.amazonaws.com"
-    assert container(doc, MAIN)["image"] == f"{registry}/amazon-k8s-cni:v1.12.5-eksbuild.1"
-    agent = container(daemon_set("v1.19.5"), AGENT)["image"]
-    assert agent.endswith("/amazon/aws-network-policy-agent:v1.2.1-eksbuild.1")
-
-
 def test_the_users_values_go_over_the_charts_and_where_they_belong() -> None:
     user: Doc = {
         "env": {"ENABLE_POD_ENI": "true", "MY_OWN": 7},
@@ -93,30 +76,3 @@ def test_the_users_values_go_over_the_charts_and_where_they_belong() -> None:
     assert [container(doc, name)["resources"]["requests"] for name in (MAIN, INIT, AGENT)] == [{"cpu": "50m"}] * 3
     (config_map,) = (each for each in rendered("v1.15.1-eksbuild.1", user, NOWHERE) if each["kind"] == "ConfigMap")
     assert config_map["data"] == {"enable-windows-ipam": "false", "enable-network-policy-controller": "true"}
-
-
-def test_the_config_map_is_there_since_1_14_and_has_more_since_1_16() -> None:
-    kinds = {chart: [d["kind"] for d in rendered(chart, {}, NOWHERE)] for chart in ("v1.13.4", "v1.14.0")}
-    assert kinds == {
-        "v1.13.4": ["ServiceAccount", "DaemonSet"],
-        "v1.14.0": ["ServiceAccount", "ConfigMap", "DaemonSet"],
-    }
-    data = rendered("v1.16.0", {}, NOWHERE)[1]["data"]
-    assert (len(data), data["branch-eni-cooldown"], data["warm-prefix-target"]) == (7, "60", "0")
-
-
-def test_a_node_agent_that_is_not_wanted_is_not_there() -> None:
-    doc = daemon_set("v1.19.5", {"nodeAgent": {"enabled": False}})
-    assert names(doc) == [MAIN]
-    assert "NETWORK_POLICY_ENFORCING_MODE" not in hands.env_of(doc)
-
-
-def test_values_are_merged_as_helm_does_it() -> None:
-    held: Doc = {"env": {"A": "1", "B": "2"}, "list": [1, 2]}
-    assert charts.over(held, {"env": {"B": None, "C": "3"}, "list": [3]}) == {"env": {"A": "1", "C": "3"}, "list": [3]}
-    assert held == {"env": {"A": "1", "B": "2"}, "list": [1, 2]}
-
-
-def test_a_version_without_known_defaults_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"v1\.7\.0"):
-        rendered("v1.7.0-eksbuild.1", {}, NOWHERE)
