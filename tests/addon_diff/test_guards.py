@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.guards import acknowledgement, changing, is_nothing, refusals, sending, to_acknowledge
+from kubectl_eksdoc.addon_diff.guards import acknowledgement, refusals, sending, to_acknowledge
 from kubectl_eksdoc.addon_diff.outcome import AddonRollback, way_back
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Mode
@@ -64,12 +64,6 @@ def test_what_forbids_it(facts: dict[str, Any], said: str) -> None:
     assert said in whys(plan)
 
 
-def test_several_minors_at_once_are_not_forbidden() -> None:
-    """AWS recommends one at a time."""
-    assert "minor" not in whys(planned(OVERWRITE, steps=("v1.13.0", "v1.14.0")))
-    assert "minor" not in whys(planned(OVERWRITE, now=version("v1.15.1"), to="v1.12.0"))
-
-
 def test_nothing_forbids_a_step_of_a_minor_and_a_failed_one_may_be_mended() -> None:
     for status in ("", "ACTIVE", "UPDATE_FAILED", "DEGRADED"):
         plan = planned(OVERWRITE, status, to="v1.12.6")
@@ -116,20 +110,6 @@ def test_what_is_sent() -> None:
     assert sending(planned(given), as_asked=False).asked == given
     nothing = planned(AddonUpdateRequest(Mode.NONE), values=Unknown("not JSON"))
     assert sending(nothing, as_asked=False).asked.values is None, "what is not known is not replaced"
-
-
-def test_the_count_is_of_fields_that_become_other() -> None:
-    assert (
-        len(changing(planned(OVERWRITE, to="v1.12.6")))
-        > len(changing(planned(AddonUpdateRequest(Mode.NONE), to="v1.12.6")))
-        == 0
-    )
-
-
-def test_nothing_to_do() -> None:
-    same = planned(to="v1.12.0", objects=())
-    assert not is_nothing(same), "no object was looked at, which is a finding"
-    assert not is_nothing(planned(OVERWRITE, to="v1.12.6"))
 
 
 def test_the_way_back_sets_what_the_old_version_lets_be_set() -> None:

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.addon_diff.merging import (
     MISSING,
-    Leaf,
     differences,
     leaves,
     merged,
@@ -39,23 +38,6 @@ documents: st.SearchStrategy[Values] = st.recursive(
 paths = st.lists(KEYS, min_size=1, max_size=4).map(tuple)
 
 
-def test_the_incident_is_kept_by_what_is_configured() -> None:
-    chart = {
-        "env": {"ENABLE_POD_ENI": "false"},
-        "init": {"env": {"DISABLE_TCP_EARLY_DEMUX": "false"}},
-        "tolerations": [],
-    }
-    found = merged(
-        chart, {"init": {"env": {"DISABLE_TCP_EARLY_DEMUX": "true"}}, "tolerations": [{"operator": "Exists"}]}
-    )
-    assert found.values == {
-        "env": {"ENABLE_POD_ENI": "false"},
-        "init": {"env": {"DISABLE_TCP_EARLY_DEMUX": "true"}},
-        "tolerations": [{"operator": "Exists"}],
-    }
-    assert found.changed == (("init", "env", "DISABLE_TCP_EARLY_DEMUX"), ("tolerations",))
-
-
 @given(documents, documents)
 def test_above_holds_and_the_rest_stays(below: Values, above: Values) -> None:
     made = merged(below, above)
@@ -77,21 +59,6 @@ def test_what_changed_is_said_and_nothing_else(below: Values, above: Values) -> 
         assert not same_json(value_at(below, path), value_at(made.values, path)) or value_at(below, path) == {}
 
 
-@given(documents, documents, documents)
-def test_merging_twice_or_with_nothing_or_in_another_grouping(a: Values, b: Values, c: Values) -> None:
-    once = merged(a, b).values
-    assert merged(once, b).values == once and merged(once, b).changed == ()
-    assert merged(a, {}).values == a and merged({}, a).values == a
-    assert same_json(merged(merged(a, b).values, c).values, merged(a, merged(b, c).values).values) or _replaced(a, b, c)
-
-
-def _replaced(a: Values, b: Values, c: Values) -> bool:
-    """Whether something that is no object stands between two objects: only then does the grouping matter."""
-    return any(
-        isinstance(value_at(c, leaf.path), dict) and isinstance(value_at(a, leaf.path), dict) for leaf in leaves(b)
-    )
-
-
 @given(documents)
 def test_leaves_make_the_document_again(values: Values) -> None:
     made: Values = {}
@@ -109,15 +76,6 @@ def test_a_value_that_was_put_is_there(values: Values, path: tuple[str, ...], va
     for leaf in leaves(values):
         apart = leaf.path[: len(path)] != path and path[: len(leaf.path)] != leaf.path
         assert not apart or same_json(value_at(put, leaf.path), leaf.value)
-
-
-def test_a_list_is_one_leaf_and_an_empty_object_too() -> None:
-    assert leaves({"b": [{"x": 1}], "a": {}, "c": {"d": None}}) == (
-        Leaf(("a",), {}),
-        Leaf(("b",), [{"x": 1}]),
-        Leaf(("c", "d"), None),
-    )
-    assert leaves({}) == ()
 
 
 def test_true_is_not_1_and_null_is_not_nothing() -> None:

@@ -99,17 +99,6 @@ def test_preserve_keeps_with_its_caveat() -> None:
     assert all("confidence: low" in each.evidence and each.missing for each in kept)
 
 
-def test_none_conflicts() -> None:
-    plan = planned(facts(), AddonUpdateRequest())
-    assert len(found(plan, "addon-field-conflict")) == 2 and "DISABLE_TCP_EARLY_DEMUX" in plan.conflict
-
-
-def test_ownership_that_grows_is_told() -> None:
-    plan = planned(facts(objects=(a_persons(),)), AddonUpdateRequest(Mode.OVERWRITE))
-    (grows,) = found(plan, "addon-ownership-grows")
-    assert "takes it over with v1.15.1-eksbuild.1" in grows.message
-
-
 def test_what_is_not_known_is_never_pass() -> None:
     unknown = Unknown("no chart of it is known")
     plan = planned(
@@ -191,19 +180,6 @@ def test_other_writers_are_named() -> None:
     meta = {**live["metadata"], "managedFields": [*live["metadata"]["managedFields"], entry]}
     (writer,) = found(planned(facts(objects=({**live, "metadata": meta},)), AddonUpdateRequest()), "addon-other-writer")
     assert writer.message.startswith("Terraform (field manager Terraform) has fields of it")
-
-
-def test_entries_that_no_server_wrote_make_the_object_unread() -> None:
-    live = rich()
-    broken = {**live, "metadata": {**live["metadata"], "managedFields": [{"manager": "eks"}]}}
-    plan = planned(facts(objects=(broken,)), AddonUpdateRequest(Mode.OVERWRITE))
-    assert [each.code.name for each in plan.findings] == ["addon-object-unread"]
-
-
-def test_fates_are_told_for_every_mode() -> None:
-    plan = planned(facts(), AddonUpdateRequest())
-    assert {mode for change in plan.changes for mode in change.by_mode} == set(Mode)
-    assert {change.fate(Mode.OVERWRITE) for change in plan.changes if change.at_risk} == {Fate.RESET}
 
 
 COREFILE: Doc = {

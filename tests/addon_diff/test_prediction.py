@@ -8,16 +8,14 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.addon_diff.expected import ExpectedApply, Witness
-from kubectl_eksdoc.addon_diff.fields import AddonField
 from kubectl_eksdoc.addon_diff.manifests import rendered
 from kubectl_eksdoc.addon_diff.merging import MISSING, merged
 from kubectl_eksdoc.addon_diff.prediction import Fate, FieldChange, Mode, predict
 from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths
-from kubectl_eksdoc.kubernetes.ownership.comparing import names_item
 from kubectl_eksdoc.model.addons import Path as ConfigPath
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.kinds import Confidence
-from tests.addon_diff.incident import AWS_NODE, CHART, EARLY_DEMUX, POD_ENI, a_persons, chart, rich, schema
+from tests.addon_diff.incident import CHART, EARLY_DEMUX, POD_ENI, a_persons, chart, rich, schema
 
 LIVES = {"names are EKS's": rich, "all is a person's": a_persons}
 
@@ -49,16 +47,6 @@ def test_the_incident(live: Any, old: str, new: str) -> None:
             Mode.NONE: (Fate.CONFLICT, "true"),
         }
         assert change.confidence(Mode.PRESERVE) is Confidence.LOW, "no document says how"
-
-
-def test_the_conflict_is_worded_as_eks_words_it() -> None:
-    told = predict(rich(), an_update()).conflict.splitlines()
-    assert told[0].startswith("Conflicts found when trying to apply. Will not continue due to resolve conflicts mode.")
-    assert told[1:] == [
-        'DaemonSet.apps aws-node - .spec.template.spec.initContainers[name="aws-vpc-cni-init"]'
-        '.env[name="DISABLE_TCP_EARLY_DEMUX"].value',
-        'DaemonSet.apps aws-node - .spec.template.spec.containers[name="aws-node"].env[name="ENABLE_POD_ENI"].value',
-    ]
 
 
 def test_ownership_that_expands_is_seen() -> None:
@@ -114,23 +102,6 @@ def test_an_object_that_eks_has_never_applied() -> None:
     live = {**a_persons(), "metadata": {"name": "aws-node", "namespace": "kube-system"}}
     found = changes(live, an_update())
     assert found[POD_ENI].fate(Mode.OVERWRITE) is Fate.RESET and found[POD_ENI].fate(Mode.NONE) is Fate.CONFLICT
-
-
-def test_a_field_says_where_it_is() -> None:
-    container = 'k:{"name":"aws-vpc-cni-init"}'
-    path = ("f:spec", "f:template", "f:spec", "f:initContainers", container, "f:env", 'k:{"name":"A"}', "f:value")
-    field = AddonField(AWS_NODE, path)
-    assert (field.variable, field.container, field.starts_first) == ("A", "aws-vpc-cni-init", True)
-    image = AddonField(AWS_NODE, (*path[:5], "f:image"))
-    assert (image.variable, image.container) == ("", "aws-vpc-cni-init")
-    assert str(image).endswith('.initContainers[name="aws-vpc-cni-init"].image')
-
-
-def test_a_name_below_an_entry_with_other_keys_is_a_value() -> None:
-    """A volume of one's own at the mount of the add-on is a change that EKS takes back."""
-    item = 'k:{"mountPath":"/host/opt/cni/bin"}'
-    at = ("f:spec", "f:template", "f:spec", "f:containers", 'k:{"name":"aws-node"}', "f:volumeMounts", item)
-    assert names_item((*at, "f:mountPath")) and not names_item((*at, "f:name"))
 
 
 @pytest.mark.parametrize("live", LIVES.values(), ids=LIVES)

@@ -33,12 +33,6 @@ def converted(*definitions: Definition, slices: tuple[EndpointSlice, ...] = (), 
     return facts(**(given | more))
 
 
-def test_groups_that_are_available() -> None:
-    assert (
-        found("apiservice-down", facts(api_services=[an_api("True"), ApiService("v1.", "", "v1", None, "True")])) == ()
-    )
-
-
 def test_a_group_that_is_not() -> None:
     down = an_api("False", reason="MissingEndpoints", message="no addresses")
     finding = only("apiservice-down", facts(api_services=[down]))
@@ -53,11 +47,6 @@ def test_a_group_that_is_not() -> None:
         "kubectl get apiservice v1beta1.metrics.k8s.io -o yaml > v1beta1.metrics.k8s.io.yaml"
         " && kubectl delete apiservice v1beta1.metrics.k8s.io",
     ]
-
-
-def test_a_group_that_nobody_here_knows() -> None:
-    finding = only("apiservice-down", facts(api_services=[an_api("False", "store.example.com")]))
-    assert finding.message == "there is no backend for store.example.com/v1beta1"
 
 
 @pytest.mark.parametrize("said", ["", "Unknown"])
@@ -129,8 +118,3 @@ def test_a_stored_version_that_ends(old: DefinedVersion, why: str) -> None:
     finding = only("crd-stored-version", facts(definitions=[a_definition(old, V1, stored=("v1alpha1", "v1"))]))
     assert (finding.status, finding.severity) == (Status.FAIL, Severity.LOW)
     assert finding.message == f"some of its objects may lie in v1alpha1, which is {why}"
-
-
-def test_versions_that_live() -> None:
-    old = DefinedVersion("v1alpha1", True, deprecated=True)
-    assert found("crd-stored-version", facts(definitions=[a_definition(old, V1, BETA, stored=("v1beta1", "v1"))])) == ()

@@ -146,14 +146,6 @@ def test_the_objects_of_each_row_are_listed_on_the_way_where_there_are_any(row: 
 # The metric ----------------------------------------------------------------------------------
 
 
-def test_requests_name_nobody_and_tell_who_does() -> None:
-    (finding,) = found("api-requested", a_way(33, 34), ApiUsage((metric(VAP),)))
-    assert str(finding.subject) == "validatingadmissionpolicies.v1beta1.admissionregistration.k8s.io"
-    commands = [each.command for each in finding.remedy]
-    assert "--filter kubernetesVersions=1.34" in commands[0] and "--cluster-name prod" in commands[0]
-    assert "/aws/eks/prod/cluster" in commands[1] and "k8s.io/deprecated" in commands[1]
-
-
 def test_no_requests_pass_and_prove_nothing() -> None:
     (finding,) = found("api-requested", a_way(33, 34), ApiUsage(()))
     assert finding.status is Status.PASS and "does not prove" in finding.evidence[0]
@@ -180,14 +172,6 @@ def test_a_release_that_only_the_server_knows_is_believed() -> None:
 
 
 # Objects -------------------------------------------------------------------------------------
-
-
-def test_a_manifest_is_shown_and_converted_by_commands() -> None:
-    (finding,) = failing(found("api-written", a_way(25, 26), objects(HPA, applied(HPA))))
-    assert finding.remedy[0].command == (
-        "kubectl apply view-last-applied horizontalpodautoscalers.autoscaling web -n shop -o yaml > web.yaml"
-        " && kubectl convert -f web.yaml --output-version autoscaling/v2"
-    )
 
 
 def test_what_follows_may_go_itself() -> None:
@@ -237,10 +221,6 @@ def test_what_kubectl_wrote_before_it_applied_a_newer_version_passes() -> None:
     assert failing(found("api-written", a_way(33, 34), objects(VAP, old)))
 
 
-def test_what_is_written_in_a_version_that_stays_is_silent() -> None:
-    assert found("api-written", a_way(33, 34), objects(VAP, managed(VAP, "kubectl", VAP.replacement))) == ()
-
-
 def test_objects_that_cannot_be_listed_are_unknown_one_by_one() -> None:
     told = ApiUsage(written=(KindUsage(resource_of(VAP), Unknown("forbidden", "list vap")),))
     policies, bindings = found("api-written", a_way(33, 34), told)
@@ -271,14 +251,6 @@ def test_which_manifests_are_refused_today_is_unknown_at_once() -> None:
 
 
 # Helm and files ------------------------------------------------------------------------------
-
-
-def test_a_release_tells_how_to_see_and_to_mend_it() -> None:
-    (finding,) = found("api-in-helm", a_way(24, 25), a_release(a_manifest(PDB, "")))
-    assert str(finding.subject) == "shop/web" and "PodDisruptionBudget shop/web" in finding.evidence
-    assert finding.remedy[0].command == "helm get manifest web -n shop"
-    assert not any("mapkubeapis" in each.command for each in finding.remedy)
-    assert finding.remedy[-1].text.endswith("helm mapkubeapis web -n shop")
 
 
 @for_each("row", [each for each in ROWS if each.resource], ids=lambda row: f"{row.api_version}/{row.kind}")
@@ -312,14 +284,6 @@ def test_releases_that_cannot_be_read_are_unknown() -> None:
     ):
         (finding,) = found("api-in-helm", a_way(33, 34), told)
         assert finding.status is Status.UNKNOWN and finding.missing
-
-
-def test_releases_without_such_a_version_are_silent() -> None:
-    assert found("api-in-helm", a_way(33, 34), ApiUsage(releases=())) == ()
-    fine = ManifestText("", (Document(ObjectName("policy/v1", "PodDisruptionBudget", "", "web"), 1),))
-    assert found("api-in-helm", a_way(33, 34), a_release(fine)) == ()
-    assert found("api-in-manifest", a_way(33, 34), ApiUsage(manifests=(fine,))) == ()
-    assert found("api-in-manifest", a_way(33, 34), ApiUsage()) == ()
 
 
 def test_a_file_is_named_with_its_line_and_converted() -> None:

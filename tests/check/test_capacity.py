@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.amazon.addon_needs import is_standard
-from kubectl_eksdoc.amazon.group_updates import surge, unavailable
+from kubectl_eksdoc.amazon.group_updates import unavailable
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
@@ -22,12 +22,6 @@ _QUOTAS = (
     "quota-gp3-storage",
     "quota-nodes-per-group",
 )
-ALL = ("subnet-addresses", "subnet-addresses-nodes", *_QUOTAS)
-
-
-@pytest.mark.parametrize("code", ALL)
-def test_nothing_is_found_where_there_is_room(code: str) -> None:
-    assert not find(facts(), code)
 
 
 def of_subnets(*free: int | None, zones: str = "abc") -> dict[str, Subnet]:
@@ -153,10 +147,6 @@ def test_nodes_of_one_group() -> None:
 )
 def test_how_many_go_at_once(at_once: str, size: int, number: int | None) -> None:
     assert unavailable(at_once, size) == number
-
-
-def test_how_many_come_first() -> None:
-    assert (surge(3, 1), surge(3, 9), surge(0, None)) == (6, 9, 1)
 
 
 def test_what_eks_does_not_tell_of_a_group_does_not_pass() -> None:

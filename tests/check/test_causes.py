@@ -9,8 +9,7 @@ import pytest
 from kubectl_eksdoc.check.causes import AWS, RootCause, among, root_causes
 from kubectl_eksdoc.check.checking import Area, Gate
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
-from kubectl_eksdoc.model.connection import CommandTarget
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import NoAws
 from tests.check.healthy import healthy
 from tests.render.check.checked import SKEW, STUCK, UNFIT, check
@@ -57,13 +56,6 @@ def test_what_is_of_several_things_is_several_causes(first: tuple[str, ...], sec
     assert len(of(a_finding(*first), a_finding(*second))) == 2
 
 
-def test_one_right_that_is_missing_is_one_cause() -> None:
-    lacking = [replace(UNFIT, subject=Subject("Addon", name)) for name in ("coredns", "vpc-cni")]
-    (cause,) = of(*lacking)
-    assert cause.subject == Subject("Right", "eks:DescribeAddonVersions")
-    assert len(of(*(replace(each, missing="its configuration") for each in lacking))) == 2, "a fact is of its subject"
-
-
 def test_nothing_of_aws_is_one_cause() -> None:
     why = NoAws("no credentials were found")
     blind = [
@@ -88,16 +80,6 @@ def test_a_cause_stands_before_the_first_step_that_waits_for_one_of_its_findings
     (cause,) = root_causes([(later, NODES), (replace(sooner, root_cause=later.subject), CONTROL)])
     assert cause.gate is CONTROL
     assert among([cause], [later]) == (cause,) and among([cause], [STUCK]) == ()
-
-
-def test_each_cause_has_one_command() -> None:
-    with_command = replace(SKEW, remedy=(Remedy("Upgrade them.", "kubectl get nodes"), Remedy("Wait.", "sleep 1")))
-    (cause,) = of(with_command)
-    assert cause.do == Remedy("Upgrade them.", "kubectl get nodes")
-    words = replace(SKEW, remedy=(Remedy("Make a new group."), Remedy("Until then look at it.", "kubectl get nodes")))
-    (cause,) = root_causes([(words, NODES)], reach=CommandTarget(ours=("--demo",)))
-    assert cause.do.text == "Make a new group. Details:"
-    assert cause.do.command == "kubectl eksdoc check --only kubelet-skew -o wide --demo"
 
 
 def test_causes_are_of_what_counts_and_may_not_be_unknown() -> None:

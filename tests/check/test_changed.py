@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from kubectl_eksdoc.check.changed import RecentChanges, changed
-from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.model.addons import EksAddonUpdate, Issue, UpdateHistory
 from kubectl_eksdoc.model.findings import Subject
 from kubectl_eksdoc.model.interruption import OtherChange, ReportedChanges, ReportedEvent, Revision
@@ -31,11 +30,6 @@ def said(of: RecentChanges) -> list[tuple[str, str]]:
     return [(f"{each.subject.kind} {each.subject}", each.what) for each in of.changes]
 
 
-def test_a_quiet_cluster_has_no_changes() -> None:
-    old = ago(9000)
-    assert found(nodes=[a_node()], pods=[a_pod(created_at=old)], since=ago(3000)) == RecentChanges(ago(3000), (), ())
-
-
 def test_nodes_that_came_are_told_by_group_and_those_that_go_each() -> None:
     nodes = [a_node("a", created_at=ago(60)), a_node("b", created_at=ago(30)), a_node("c", deletion_at=ago(10))]
     assert said(found(nodes=nodes)) == [
@@ -49,11 +43,6 @@ def test_pods_are_told_in_masses() -> None:
     single = a_pod("api-1", owner="ReplicaSet/api-1f", created_at=ago(60))
     others = [a_pod(f"api-{i}", owner="ReplicaSet/api-1f", created_at=ago(90000)) for i in (2, 3)]
     assert said(found(pods=[*many, single, *others])) == [("Deployment default/web", "3 of its 3 pods are new")]
-
-
-def test_restarts_are_told() -> None:
-    again = a_pod("a", owner="ReplicaSet/web-1f", restarted=True, created_at=ago(90000), ready_at=ago(60))
-    assert said(found(pods=[again])) == [("Deployment default/web", "1 pod of 1 restarted and became Ready again")]
 
 
 def test_templates_are_told_by_their_revisions() -> None:
@@ -103,12 +92,6 @@ def test_whoever_tells_more_is_listed_with_the_rest() -> None:
     assert said(found(past)) == [("Nodegroup blue", "an update was asked for")]
 
 
-def test_the_newest_is_first() -> None:
-    past = replace(QUIET, revisions={"Deployment": tuple(Revision(WEB, ago(s)) for s in (50, 10, 30))})
-    moments = [each.at for each in found(past).changes]
-    assert moments == sorted(moments, reverse=True)
-
-
 def test_what_was_not_read_is_named_with_the_right_for_it() -> None:
     denied = Unknown("it is forbidden", "list events")
     past = ReportedChanges(
@@ -137,11 +120,6 @@ def test_updates_beyond_the_latest_are_not_forgotten() -> None:
     assert found(replace(QUIET, addons={"vpc-cni": history}), since=ago(1800)).unread == (
         "4 earlier updates of add-on vpc-cni: only the latest are described",
     )
-
-
-def test_it_is_listed_only_where_somebody_asks() -> None:
-    assert plan_check(healthy(), [], CheckWish()).changes is None
-    assert plan_check(healthy(), [], CheckWish(since=ago(60))).changes is not None
 
 
 def test_updates_of_the_cluster_and_of_node_groups_are_told() -> None:

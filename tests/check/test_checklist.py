@@ -60,12 +60,6 @@ def with_addon(target: str, name: str, have: str, *versions: tuple[str, str]) ->
     return with_aws(healthy(target), **told)
 
 
-def test_steps_are_numbered_each_has_a_reason_and_says_when_it_is_done() -> None:
-    steps = checklist(healthy("1.35"))
-    assert [each.number for each in steps] == list(range(1, len(steps) + 1))
-    assert all(each.title and each.why and each.done_when for each in steps)
-
-
 def test_every_minor_is_a_step_of_its_own_looked_at_before_and_left_to_run_after() -> None:
     found = titles(healthy("1.35"))
     marks = [
@@ -83,14 +77,6 @@ def test_every_minor_is_a_step_of_its_own_looked_at_before_and_left_to_run_after
     ]
 
 
-def test_the_control_planes_commands_can_be_pasted() -> None:
-    step = the_step(healthy("1.34"), "Upgrade the control plane")
-    assert step.commands == (
-        "aws eks update-cluster-version --name prod --region eu-west-1 --kubernetes-version 1.34",
-        "aws eks wait cluster-active --name prod --region eu-west-1",
-    )
-
-
 def test_a_version_that_eks_does_not_offer_has_no_command() -> None:
     listed = tuple(ClusterVersion(each, "STANDARD_SUPPORT", False) for each in ("1.33", "1.34"))
     told = with_aws(healthy("1.35"), versions=listed)
@@ -99,13 +85,6 @@ def test_a_version_that_eks_does_not_offer_has_no_command() -> None:
     assert later.why.startswith("EKS does not offer 1.35") and later.commands == () == later.forms
     not_listed = with_aws(healthy("1.35"), versions=Unknown("denied"))
     assert the_step(not_listed, "Upgrade the control plane to 1.35").commands
-
-
-def test_the_way_back_is_named_with_its_seven_days() -> None:
-    step = the_step(healthy("1.34"), "Let it run")
-    assert "for 7 days" in step.why
-    assert "--kubernetes-version 1.33" in step.why
-    assert step.verify == "kubectl get --raw '/readyz?verbose'"  # zsh would look for files
 
 
 def test_an_addon_that_fits_both_sides_only_in_another_version_goes_before_the_control_plane() -> None:
@@ -182,14 +161,6 @@ def test_a_program_that_is_not_made_for_the_next_minor_goes_before_it() -> None:
     assert step.source is not None
 
 
-def test_the_cluster_autoscaler_follows_the_control_plane() -> None:
-    image = "registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0"
-    cluster = a_healthy_cluster()
-    cluster = replace(cluster, pods=(*cluster.pods, a_program("cluster-autoscaler-0", image)))
-    step = the_step(healthy(cluster=cluster), "Update cluster-autoscaler")
-    assert step.phase is Phase.AFTER_CONTROL_PLANE
-
-
 def test_a_cluster_autoscaler_that_a_step_scales_to_nothing_gets_its_replicas_back() -> None:
     image = "registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0"
     owner, replicated = "Deployment/cluster-autoscaler", "ReplicaSet/cluster-autoscaler-1"
@@ -221,13 +192,6 @@ def test_nodes_that_are_too_old_for_a_step_go_before_it_to_the_version_before() 
     (step,) = (each for each in checklist(facts) if each.phase is Phase.BEFORE_CONTROL_PLANE and "group" in each.title)
     assert step.title == "Update group blue in place to 1.34"
     assert step.why.startswith("once the control plane has 1.35")
-
-
-def test_a_group_of_amazon_linux_2_gets_a_new_group_beside_it() -> None:
-    facts = with_nodes(a_node("a", version="v1.32.1-eks-1", os_image=AL2), target="1.34")
-    step = the_step(facts, "Make a new group beside blue")
-    assert "kubectl eksdoc drain run --nodegroup blue" in step.commands
-    assert "uncordon" in step.why
 
 
 def test_a_group_with_some_nodes_of_amazon_linux_2_is_not_updated_in_place() -> None:
@@ -279,17 +243,6 @@ def test_what_eks_tells_of_a_group_goes_before_what_its_nodes_look_like() -> Non
     assert the_step(old, "Make a new group beside blue")
 
 
-def test_an_ami_of_ones_own_goes_by_the_launch_template() -> None:
-    facts = with_nodes(a_node("a", version=NEW, os_image="Ubuntu 24.04"))
-    assert the_step(facts, "Give the launch template of group blue").commands
-
-
-def test_an_update_in_place_says_when_not_to() -> None:
-    step = the_step(with_nodes(a_node("a", version=NEW, os_image=AL2023)), "Update group blue in place")
-    assert "quick rollback" in step.why
-    assert any("launchTemplate" in each for each in step.commands)
-
-
 def test_karpenter_is_held_back_before_the_control_plane_and_let_go_at_the_end() -> None:
     facts = with_nodes(karpenters())
     held = the_step(facts, "Hold Karpenter back")
@@ -327,13 +280,6 @@ def test_a_release_that_karpenter_is_told_by_name_may_have_no_ami_of_the_target(
     assert ("no new node comes once the control plane has it" in step.why) is said
 
 
-def test_what_a_provisioner_made_has_no_budgets_to_hold() -> None:
-    old = a_node("k", group="", version=NEW, labels={"karpenter.sh/provisioner-name": "default"})
-    found = titles(with_nodes(old))
-    assert not [each for each in found if each.startswith("Hold")]
-    assert [each for each in found if each.startswith("Let Karpenter replace the nodes of NodePool default")]
-
-
 def test_amis_that_karpenter_is_told_by_id_are_changed_and_need_no_holding() -> None:
     facts = with_nodes(
         karpenters(),
@@ -355,22 +301,6 @@ def test_amis_that_karpenter_is_told_by_id_are_changed_and_need_no_holding() -> 
 )
 def test_whoever_makes_nodes_has_a_step(labels: dict[str, str], begins: str) -> None:
     assert the_step(with_nodes(a_node("n", group="", version=NEW, labels=labels)), begins).phase is Phase.NODES
-
-
-def test_what_reports_of_incidents_advised_wrongly_is_not_repeated() -> None:
-    """An ASG lowered to 1 before draining, CRI-O, AL2023 by an update of a group."""
-    nodes = (a_node("n", group="", version=NEW), a_node("m", version="v1.32.0"))
-    text = " ".join(f"{each.why} {' '.join(each.commands)}" for each in checklist(with_nodes(*nodes)))
-    assert "set-desired-capacity" not in text
-    assert "CRI-O" not in text
-    assert "first" in the_step(with_nodes(*nodes), "Replace 1 self-managed").why
-
-
-def test_owners_of_pods_on_fargate_are_restarted() -> None:
-    node = a_node("f", group="", version=NEW, labels={"eks.amazonaws.com/compute-type": "fargate"})
-    facts = with_nodes(node, pods=[a_pod("web-1", node="f", owner="ReplicaSet/web-5d8f")])
-    step = the_step(facts, "Restart the owners of 1 pod on Fargate")
-    assert step.commands == ("kubectl rollout restart deployment web -n default",)
 
 
 def test_pods_on_fargate_go_before_a_step_that_their_kubelets_are_too_old_for() -> None:
@@ -395,11 +325,6 @@ def test_a_control_plane_at_its_target_leaves_what_is_to_follow() -> None:
     assert titles(facts, Phase.NODES)
 
 
-def test_without_aws_the_cluster_is_named_as_the_kubeconfig_has_it() -> None:
-    facts = replace(healthy(), eks=Unknown("nobody asked"))
-    assert "--name" in the_step(facts, "Upgrade the control plane").commands[0]
-
-
 def test_what_nobody_tells_of_the_cluster_is_to_be_filled_in() -> None:
     facts = with_nodes(a_node("n", group="", labels={"alpha.eksctl.io/nodegroup-name": "old"}), a_node("m", group=""))
     cluster = replace(facts.cluster, identity=Identity())
@@ -415,13 +340,6 @@ def test_every_command_of_awscli_is_of_the_region() -> None:
     assert [line for line in lines if "--region eu-west-1" not in line] == []
 
 
-def test_commands_lead_to_the_cluster_that_was_read() -> None:
-    steps = checklist(healthy(), CommandTarget(("--demo",), ("--context", "prod")))
-    assert all(
-        "--demo" in command for each in steps for command in each.commands if command.startswith("kubectl eksdoc")
-    )
-
-
 def test_what_drains_is_told_as_it_is_done_on_a_live_cluster() -> None:
     facts = with_nodes(a_node("a", version="v1.32.1-eks-1", os_image=AL2), target="1.34")
     commands = [each for step in checklist(facts, CommandTarget(("--snapshot", "x"))) for each in step.commands]
@@ -429,11 +347,6 @@ def test_what_drains_is_told_as_it_is_done_on_a_live_cluster() -> None:
     assert "kubectl eksdoc drain run --nodegroup blue" in commands
     of_the_demo = [each for step in checklist(facts, CommandTarget(("--demo",))) for each in step.commands]
     assert "kubectl eksdoc rehearse --nodegroup blue --demo" in of_the_demo
-
-
-def test_the_control_plane_runs_for_some_days_before_anything_follows_it() -> None:
-    found = titles(with_addon("1.34", "kube-proxy", "v1.33", ("v1.34", "1.33 1.34*")), Phase.AFTER_CONTROL_PLANE)
-    assert [each.split()[0] for each in found][:2] == ["Let", "Update"]
 
 
 def test_a_step_of_nodes_does_not_wait_for_what_it_mends() -> None:

@@ -43,11 +43,6 @@ CALLS = InsightDetail(
 )
 
 
-@pytest.mark.parametrize("code", ALL)
-def test_nothing_is_found_where_all_pass(code: str) -> None:
-    assert not find(facts(), code)
-
-
 def test_an_error_tells_each_client_and_when_it_clears() -> None:
     found = one(facts(told(insights=(an_insight(status=ERROR, reason="used", detail=CALLS),))), "insight-error")
     assert (found.severity, found.status) == (Severity.HIGH, Status.FAIL)
@@ -69,11 +64,6 @@ def test_addons_that_do_not_fit_are_looked_at_with_the_newest_that_does() -> Non
         "kubectl eksdoc addon-diff coredns --to v1.13.2-eksbuild.19"
     )
     assert found.remedy[1].command == "kubectl eksdoc addon-diff other" and "a, b" in found.evidence
-
-
-def test_what_could_not_be_described_is_found_all_the_same() -> None:
-    found = one(facts(told(insights=(an_insight(status=ERROR, detail=DENIED),))), "insight-error")
-    assert found.status is Status.FAIL and "what exactly is not known: IAM" in text(found)
 
 
 @pytest.mark.parametrize("code", ALL)
@@ -127,14 +117,6 @@ def test_old_insights_say_how_to_have_newer_ones() -> None:
     assert not find(facts(told(insights=(an_insight(refreshed=before(hours=24)),))), "insight-stale")
     undated = one(facts(told(insights=(an_insight(refreshed=None),))), "insight-stale")
     assert undated.status is Status.UNKNOWN
-
-
-def test_a_misconfiguration_blocks_no_step() -> None:
-    seen = (an_insight(version="", category=MISCONFIGURATION, status=ERROR, name="No logs"),)
-    given = facts(told(other_insights=seen), target="1.33")
-    found = one(given, "insight-misconfiguration")
-    assert str(found.subject) == "No logs" and found.severity is Severity.MEDIUM
-    assert not find(given, "insight-error")
 
 
 @pytest.mark.parametrize(

@@ -36,12 +36,6 @@ ALL = (
 
 
 @pytest.mark.parametrize("code", ALL)
-def test_nothing_is_found_where_all_is_well(code: str) -> None:
-    assert not find(facts(), code)
-    assert not find(facts(told(node_groups={}, group_updates={})), code), "nor where there are none"
-
-
-@pytest.mark.parametrize("code", ALL)
 def test_groups_that_may_not_be_asked_for_are_unknown(code: str) -> None:
     for given in (told(node_groups=DENIED, group_updates=DENIED), told(DENIED, group_updates={"red": DENIED})):
         found = one(facts(given), code)
@@ -58,13 +52,6 @@ def test_issues_and_a_status() -> None:
     assert find(facts(told(a_group(status="CREATE_FAILED"))), "nodegroup-health")
     assert not find(facts(told(a_group(status="UPDATING"))), "nodegroup-health")
     assert one(facts(told(a_group(status=""))), "nodegroup-health").status is Status.UNKNOWN
-
-
-def test_an_update_that_is_under_way() -> None:
-    running = an_update("InProgress", begun=before(hours=1), parameters=(("Version", "1.34"),))
-    found = one(facts(told(group_updates={"blue": history(running)})), "nodegroup-update")
-    assert found.severity is Severity.MEDIUM and "begun 1 hour ago" in found.message
-    assert "asked for: Version 1.34" in found.evidence
 
 
 def failed(code: str = "PodEvictionFailure", *resources: str, **more: Any) -> Any:
@@ -113,13 +100,6 @@ def test_two_budgets_and_all_taints_hold_a_pod_too() -> None:
 def test_without_the_budgets_nobody_can_say_which_pod() -> None:
     found = find(facts(failed(), unread=[kinds.BUDGETS]), "nodegroup-update")
     assert [each.missing for each in found if each.status is Status.UNKNOWN] == ["list poddisruptionbudgets.policy"]
-
-
-def test_another_failure_names_no_pods() -> None:
-    found = why(failed("NodeCreationFailure", message="no capacity"))
-    assert "NodeCreationFailure: no capacity" in found.evidence and len(found.remedy) == 1
-    silent = told(group_updates={"blue": history(an_update("Failed"))})
-    assert "EKS does not say why" in one(facts(silent), "nodegroup-update").message
 
 
 REF = TemplateRef("lt-1", "own", "5")

@@ -22,14 +22,6 @@ OLD = a_group(ami_type="AL2_x86_64")
 
 
 @pytest.mark.parametrize("code", ALL)
-@pytest.mark.parametrize("target", ["1.33", "1.34", "1.35"])
-def test_nothing_is_found_of_newer_families(code: str, target: str) -> None:
-    bottlerocket = nodes(1, "green", os_image="Bottlerocket OS 1.42.0 (aws-k8s-1.33)")
-    windows = nodes(1, "win", os_image="Windows Server 2022 Datacenter")
-    assert not find(facts(target=target, nodes=[*nodes(), *bottlerocket, *windows]), code)
-
-
-@pytest.mark.parametrize("code", ALL)
 def test_what_was_not_read_is_unknown(code: str) -> None:
     unread = find(facts(target="1.35", unread=[kinds.NODES], nodes=[]), code)
     assert "list nodes" in {each.missing for each in unread if each.status is Status.UNKNOWN}
@@ -89,12 +81,6 @@ def test_ubuntu_and_others_are_unknown_with_whom_to_ask() -> None:
     assert {each.status for each in found} == {Status.UNKNOWN}
     said = {str(each.subject): text(each) for each in found}
     assert "Ask Canonical" in said["ubuntu"] and "Ask its builder" in said["self-managed"]
-
-
-def test_a_system_that_nobody_knows_goes_by_the_type_of_its_group() -> None:
-    odd = nodes(1, os_image="")
-    assert not find(facts(nodes=odd), "ami-unknown")
-    assert find(facts(told(a_group(ami_type="CUSTOM")), nodes=odd), "ami-unknown")
 
 
 def test_cgroup_v1_is_refused_from_135_on() -> None:

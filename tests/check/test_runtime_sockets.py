@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
 from kubectl_eksdoc.model.nodes import Volume
 from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.model.workloads import CronJob, HostFiles
@@ -41,11 +41,6 @@ def after(**of: Any) -> tuple[Finding, ...]:
     return found("runtime-socket", facts(nodes=[a_node()], **of))
 
 
-def test_other_paths_and_volumes_are_nobodys_business() -> None:
-    pods = [a_pod(volumes=(a_hostpath("/var/log"), Volume("cache", a_volume().kind.EMPTY_DIR, SOCK)))]
-    assert before(pods=pods, workloads=[a_workload("DaemonSet/web", host=host("/etc"))]) == ()
-
-
 KINDS = ["Deployment", "DaemonSet", "StatefulSet", "ReplicaSet", "ReplicationController"]
 
 
@@ -65,17 +60,6 @@ def test_jobs_and_what_makes_them() -> None:
     first, second = before(jobs=[job, alone], cron_jobs=[made], pods=[pod])
     assert [first.subject, second.subject] == [Subject("CronJob", "nightly", "ops"), Subject("Job", "once", "ops")]
     assert "pods: nightly-1-x" in first.evidence
-
-
-def test_a_bare_pod_and_a_static_one() -> None:
-    pods = [
-        a_pod("bare", owner=None, volumes=(a_volume(),)),
-        a_pod("static-old-0", "kube-system", owner="Node/old-0", volumes=(a_volume(),)),
-    ]
-    assert [each.subject for each in before(pods=pods)] == [
-        Subject("Pod", "bare", "default"),
-        Subject("Pod", "static-old-0", "kube-system"),
-    ]
 
 
 def test_a_deployment_is_told_once() -> None:
@@ -140,12 +124,6 @@ def test_nodes_lose_docker_on_the_way(path: str, kind: str, severity: Severity, 
     assert (finding.status, finding.severity) == (Status.FAIL, severity)
     assert then in finding.message
     assert finding.remedy
-
-
-def test_a_container_that_names_the_socket_means_it() -> None:
-    (finding,) = before(workloads=[a_workload("Deployment/x", host=host("/run", "", f"unix://{SOCK}"))])
-    assert finding.severity is Severity.HIGH
-    assert f'its containers name "unix://{SOCK}"' in finding.evidence
 
 
 @pytest.mark.parametrize(
@@ -223,12 +201,6 @@ def test_whatever_dds_reports_is_not_passed_over(path: list[str], kind: str) -> 
         assert told or not flagged_by_dds(mounted)
 
 
-@pytest.mark.parametrize("resource", Code.of("runtime-socket").needs)
-def test_what_may_not_be_listed_is_named(resource: kinds.Resource) -> None:
-    finding = only("runtime-socket", facts(unread=[resource]))
-    assert (finding.status, finding.missing) == (Status.UNKNOWN, f"list {resource.full_name}")
-
-
 def test_nodes_with_docker() -> None:
     nodes = [a_node("a", version="v1.23.17", runtime="docker://20.10.25"), a_node("b", version="v1.23.17")]
     finding = only("runtime-docker", facts(now=OLD, target=NEW, nodes=nodes))
@@ -237,11 +209,6 @@ def test_nodes_with_docker() -> None:
     assert found("runtime-docker", facts(now=Version(1, 22), target=OLD, nodes=nodes)) == ()
     assert found("runtime-docker", facts(nodes=[a_node(runtime="containerd://1.7.27")])) == ()
     assert only("runtime-docker", facts(unread=[kinds.NODES])).status is Status.UNKNOWN
-
-
-def test_docker_after_its_end_is_somebodys_own() -> None:
-    finding = only("runtime-docker", facts(nodes=[a_node(runtime="docker://26.1.0")]))
-    assert (finding.severity, "cri-dockerd" in finding.message) == (Severity.MEDIUM, True)
 
 
 @pytest.mark.parametrize(
@@ -256,13 +223,6 @@ def test_docker_after_its_end_is_somebodys_own() -> None:
 def test_containerd_too_old(group: str, runtime: str, target: int, status: Status) -> None:
     judged = facts(target=Version(1, target), nodes=[a_node(group=group, runtime=runtime)])
     assert only("runtime-version", judged).status is status
-
-
-def test_containerd_that_will_do() -> None:
-    nodes = [a_node("a", runtime="containerd://2.1.4"), a_node("b", runtime="docker://26")]
-    assert found("runtime-version", facts(target=Version(1, 36), nodes=nodes)) == ()
-    assert found("runtime-version", facts(nodes=[a_node(runtime="containerd://1.7.27")])) == ()
-    assert only("runtime-version", facts(unread=[kinds.NODES])).missing == "list nodes"
 
 
 def test_nodes_that_are_past_docker_are_believed_more_than_a_control_plane_before_it() -> None:

@@ -35,11 +35,6 @@ def nodes(*versions: str, **more: Any) -> list:
     return [a_node(f"node-{i}", version=version, **more) for i, version in enumerate(versions)]
 
 
-@pytest.mark.parametrize("code", [each for each in ALL if each != "nodes-behind"])
-def test_nothing_is_behind(code: str) -> None:
-    assert statuses(healthy(), code) == []
-
-
 @pytest.mark.parametrize("code", ALL)
 def test_what_is_not_read_is_not_known(code: str) -> None:
     (one,) = found(of(healthy(), **UNREAD), code)
@@ -59,23 +54,6 @@ def test_what_is_not_read_is_not_known(code: str) -> None:
 def test_before_which_step_nodes_are_upgraded(kubelet: str, now: str, target: str, severity: Severity | None) -> None:
     facts = of(healthy(now=now, target=target), nodes=nodes(kubelet, kubelet))
     assert [each.severity for each in found(facts, "kubelet-skew")] == ([] if severity is None else [severity])
-
-
-def test_each_group_is_told_once() -> None:
-    both = [
-        *nodes("v1.30.1", "v1.30.2"),
-        a_node("spot", version="v1.29.1", group="", labels={"karpenter.sh/nodepool": "general"}),
-    ]
-    found_ones = found(of(healthy(), nodes=both), "kubelet-skew")
-    assert [(each.subject.kind, each.subject.name) for each in found_ones] == [
-        ("NodePool", "general"),
-        ("Nodegroup", "blue"),
-    ]
-    assert "already now" in found_ones[0].message and "once the control plane has 1.34" in found_ones[1].message
-
-
-def test_a_kubelet_that_says_nothing_is_not_known() -> None:
-    assert statuses(of(healthy(), nodes=nodes("")), "kubelet-skew") == ["unknown"]
 
 
 def test_a_kubelet_must_not_be_newer() -> None:

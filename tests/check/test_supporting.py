@@ -13,8 +13,6 @@ from kubectl_eksdoc.model.findings import Severity, Status
 from tests.builders import NOW
 from tests.check.healthy import DENIED, EKS, found, healthy, statuses, with_aws
 
-ALL = ("support-ends", "support-extended", "support-over", "target-version")
-
 
 def told(
     standard_days: int, extended_days: int, status: str = "STANDARD_SUPPORT", policy: str = "EXTENDED"
@@ -23,11 +21,6 @@ def told(
     version = ClusterVersion("1.33", status, False, NOW - timedelta(days=400), *ends)
     facts = with_aws(healthy(), versions=(version, ClusterVersion("1.34", "STANDARD_SUPPORT", True)))
     return replace(facts, eks=replace(EKS, support=policy))
-
-
-@pytest.mark.parametrize("code", ALL)
-def test_much_time_is_left(code: str) -> None:
-    assert statuses(healthy(), code) == []
 
 
 _MEDIUM, _HIGH = Severity.MEDIUM, Severity.HIGH
@@ -54,10 +47,6 @@ def test_of_a_control_plane_that_may_be_newer_than_its_kubelets_it_is_not_known(
     (one,) = found(replace(facts, way=replace(facts.way, assumed=True)), code)
     assert one.status is Status.UNKNOWN and one.missing == "the version of the control plane"
     assert "if the control plane has 1.33, as the newest kubelet: nothing tells its version" in one.message
-
-
-def test_a_day_more_is_not_soon() -> None:
-    assert statuses(told(91, 400), "support-ends") == []
 
 
 def test_with_a_standard_policy_eks_upgrades() -> None:
@@ -103,16 +92,3 @@ def test_a_version_that_nobody_lists() -> None:
 def test_a_target_that_is_not_offered() -> None:
     (one,) = found(healthy(target="1.35"), "target-version")
     assert one.status.value == "fail" and "the newest that it lists is 1.34" in one.message
-
-
-def test_a_target_of_which_nobody_tells() -> None:
-    (one,) = found(with_aws(healthy(), versions=DENIED), "target-version")
-    assert (one.status.value, one.missing) == ("unknown", DENIED.missing)
-
-
-def test_beyond_the_tables_it_is_not_judged() -> None:
-    assert statuses(healthy(now="1.43", target="1.44"), "target-version")[1:] == ["unknown", "unknown"]
-
-
-def test_there_already_there_is_nothing_to_offer() -> None:
-    assert statuses(with_aws(healthy(target="1.33"), versions=DENIED), "target-version") == []

@@ -68,11 +68,6 @@ def test_the_unknown_is_suppressed_by_the_same_rule_and_never_without_one() -> N
     assert planned(RULE, found=(unknown,)).suppressed[0].finding == unknown
 
 
-def test_what_passes_needs_no_suppression() -> None:
-    passes = a_finding(status=Status.PASS)
-    assert planned(RULE, found=(passes,)).findings == (passes,)
-
-
 @pytest.mark.parametrize(
     ("rule", "hit"),
     [

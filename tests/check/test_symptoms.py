@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
-from kubectl_eksdoc.check.registry import CODES, chosen, needs_of
+from kubectl_eksdoc.check.registry import CODES, chosen
 from kubectl_eksdoc.check.symptoms import Symptom, codes_of, diagnosed
 from kubectl_eksdoc.check.undoing import LOOKS, way_back
 from kubectl_eksdoc.model.check_needs import CheckNeed
@@ -32,13 +32,6 @@ def whats(symptom: Symptom, *found: Finding) -> list[str]:
 @pytest.mark.parametrize("symptom", list(Symptom))
 def test_all_causes_are_codes_that_a_check_finds(symptom: Symptom) -> None:
     assert set(codes_of(symptom)) <= {code.name for code in CODES}
-
-
-@pytest.mark.parametrize("symptom", list(Symptom))
-def test_nothing_found_is_said_and_it_is_told_where_to_look_next(symptom: Symptom) -> None:
-    found = diagnosed(symptom, (), a_cluster())
-    assert found.suspects == ()
-    assert any(each.command for each in found.elsewhere)
 
 
 def test_what_is_seen_to_hurt_comes_before_what_may_however_severe() -> None:
@@ -106,13 +99,6 @@ def test_nodes_that_load_balancers_leave_out_are_seen_in_the_cluster(others: str
     assert suspect.undo == f"Undo: kubectl label node a {label}=true --context prod"
 
 
-def test_only_what_the_symptom_needs_is_read() -> None:
-    assert CheckNeed.PLAN_DRAIN in needs_of(chosen(codes_of(Symptom.DRAIN_STUCK)))
-    assert CheckNeed.PLAN_DNS not in needs_of(chosen(codes_of(Symptom.DRAIN_STUCK)))
-    assert CheckNeed.PLAN_DRAIN not in needs_of(chosen(codes_of(Symptom.DNS)))
-    assert CheckNeed.PLAN_IMDS in needs_of(chosen(codes_of(Symptom.CREDENTIALS)))
-
-
 def test_findings_about_something_else_are_left_out_of_the_plan() -> None:
     wish = CheckWish(only=frozenset(codes_of(Symptom.TARGETS)), symptom=Symptom.TARGETS)
     other = a_finding("imds-pods-broken", subject=Subject("Deployment", "app", "shop"))
@@ -123,11 +109,6 @@ def test_findings_about_something_else_are_left_out_of_the_plan() -> None:
     assert plan.checklist == ()
 
 
-def test_a_part_that_could_not_be_had_is_unknown() -> None:
-    part = a_finding("check-dns", status=Status.UNKNOWN, subject=Subject("Command", "coredns-lameduck"))
-    assert diagnosed(Symptom.DNS, [part], a_cluster()).unknown == (part,)
-
-
 def test_the_remedy_with_a_command_is_proposed_and_its_way_back() -> None:
     remedies = (Remedy("Think."), Remedy("Scale.", "kubectl scale deployment web -n shop --replicas=4"))
     cluster = a_cluster(workloads=[a_workload("Deployment/web", "shop", replicas=2)])
@@ -135,13 +116,6 @@ def test_the_remedy_with_a_command_is_proposed_and_its_way_back() -> None:
     (suspect,) = diagnosed(Symptom.DRAIN_STUCK, [found], cluster, CommandTarget(kubectl=("--context", "x"))).suspects
     assert suspect.do == remedies[1]
     assert suspect.undo == "Undo: kubectl scale deployment web -n shop --replicas=2 --context x"
-
-
-def test_the_tables_have_each_cause_that_the_plans_of_others_find() -> None:
-    assert {code.name for code in Code.of_area("dns")} <= set(codes_of(Symptom.DNS))
-    assert {code.name for code in Code.of_area("imds")} <= set(codes_of(Symptom.CREDENTIALS))
-    assert "interruption-queue" in codes_of(Symptom.DNS)
-    assert "check-addon-health" in codes_of(Symptom.DNS)
 
 
 @pytest.mark.parametrize(
@@ -178,10 +152,3 @@ def test_a_budget_gets_back_what_it_had() -> None:
     back = way_back(command, cluster)
     assert back.startswith("Undo: kubectl patch pdb web -n shop --type merge -p ")
     assert '"minAvailable": "75%", "maxUnavailable": null' in back
-
-
-def test_the_way_back_of_awscli_is_the_same_with_a_profile() -> None:
-    words = "cloudformation create-stack --stack-name a --region eu-west-1"
-    undo = "Undo: aws cloudformation delete-stack --stack-name a --region eu-west-1"
-    assert way_back(f"aws {words}", a_cluster()) == way_back(f"aws --profile prod {words}", a_cluster()) == undo
-    assert way_back("aws --profile prod eks describe-cluster --name x", a_cluster()) == LOOKS

@@ -11,7 +11,7 @@ from kubectl_eksdoc.model.findings import Code, Severity, Status, Subject
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.selectors import parse
 from kubectl_eksdoc.model.workloads import Workload
-from tests.builders import a_budget, a_job, a_pod, a_workload, ago, an_owner
+from tests.builders import a_budget, a_pod, a_workload, ago
 from tests.check.of_cluster import facts, found, only
 
 CRASH = "CrashLoopBackOff"
@@ -64,12 +64,6 @@ def test_none_ready_is_worse_and_restarting_alone_less_bad() -> None:
         Severity.LOW,
         "1 of 2 pods is restarting: restarted, Ready again for 3m00s",
     )
-
-
-def test_a_job_that_cannot_start() -> None:
-    jobs = [a_job("etl-1", owner=an_owner("CronJob/etl"))]
-    pods = [unready("etl-1-x", owner="Job/etl-1", not_ready_because="ImagePullBackOff")]
-    assert only("pods-bouncing", facts(jobs=jobs, pods=pods)).subject.kind == "CronJob"
 
 
 def test_a_workload_of_which_all_pods_are_young() -> None:

@@ -78,14 +78,6 @@ def test_no_namespace_asks_for_it() -> None:
     assert only("webhook-down", given).severity is Severity.CRITICAL
 
 
-def test_webhooks_of_one_service_are_told_together() -> None:
-    hooks = (a_webhook(), a_webhook(name="b.example.com"), a_webhook(name="c.example.com", fails=False))
-    assert [each.severity for each in found("webhook-down", world(*hooks, slices=()))] == [
-        Severity.CRITICAL,
-        Severity.LOW,
-    ]
-
-
 def test_who_is_called_by_url_or_elsewhere_cannot_be_told() -> None:
     finding = only("webhook-down", world(a_webhook(url="https://hook.example.com")))
     assert (finding.status, finding.severity) == (Status.UNKNOWN, Severity.INFO)
@@ -139,12 +131,6 @@ def test_what_selectors_are_held_against(resource: kinds.Resource) -> None:
     assert (finding.status, finding.missing) == (Status.UNKNOWN, f"list {resource.full_name}")
 
 
-def test_what_is_called_at_an_address_outside_has_no_backend_that_starts_again() -> None:
-    finding = only("webhook-catches-all", world(a_webhook(url="https://gate.example.com/validate")))
-    assert "while nothing answers at its address, such requests are refused" in finding.message
-    assert "start again" in only("webhook-catches-all", world(a_webhook())).message
-
-
 def test_a_single_backend_is_worse() -> None:
     one = EndpointSlice("sys", "gate", (Endpoint("1", "gate-0"),))
     assert only("webhook-catches-all", world(a_webhook(), slices=(one,))).severity is Severity.HIGH
@@ -171,25 +157,6 @@ def test_webhooks_of_eks_itself_are_no_question() -> None:
     assert found("webhook-down", world(a_webhook(ALL, url="https://127.0.0.1:23443/mutate"))) == ()
     for other in ("https://hooks.example.com/mutate", "https://localhost.example/mutate"):
         assert only("webhook-down", world(a_webhook(ALL, url=other))).status is Status.UNKNOWN
-
-
-@pytest.mark.parametrize(
-    ("operation", "harm"),
-    [
-        ("CREATE", "nodes cannot join"),
-        ("UPDATE", "nodes cannot be cordoned, labelled or tainted"),
-        ("*", "nodes cannot join; nodes cannot be cordoned, labelled or tainted"),
-    ],
-)
-def test_what_becomes_of_nodes(operation: str, harm: str) -> None:
-    hook = a_webhook(WebhookRule((operation,), ("",), ("nodes",)))
-    assert only("webhook-catches-all", world(hook)).evidence[0] == f"nodes: {harm}"
-
-
-def test_no_namespace_selector_leaves_out_nodes() -> None:
-    finding = only("webhook-catches-all", world(a_webhook(ALL, namespace_selector=NOT_SYSTEM)))
-    assert finding.evidence[0].startswith("nodes: ")
-    assert "leases" not in finding.message
 
 
 def test_conditions_may_leave_it_out() -> None:

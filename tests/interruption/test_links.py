@@ -37,16 +37,6 @@ DENIED = Unknown("IAM does not allow it", "sqs:GetQueueUrl")
 NOTHING: Any = Absent("there is none")
 
 
-def test_all_is_there() -> None:
-    plan = planned()
-    assert (
-        statuses(plan) == {}
-        and plan.outage.handled is True
-        and codes_of(plan, "fail") == codes_of(plan, "unknown") == []
-    )
-    assert plan.missing is not None and not plan.missing.anything
-
-
 MAP = Setting("prod", "ConfigMap karpenter-global-settings, aws.interruptionQueueName")
 NEW = Setting("prod", "variable INTERRUPTION_QUEUE")
 
@@ -73,16 +63,6 @@ def test_both_spellings_of_the_setting(version: str, variable: Any, config_map: 
     assert statuses(plan).get("setting", "") == status
 
 
-def test_an_ignored_key_is_named_with_the_one_that_counts() -> None:
-    plan = planned(an_install("0.33.0", variable=NOTHING, config_map=MAP))
-    (finding,) = (each for each in plan.findings if each.code.name == "interruption-setting")
-    assert "Karpenter v0.33.0 ignores that silently" in finding.message and MAP.where in finding.message
-    assert "settings.interruptionQueue" in finding.remedy[0].text and "--reuse-values" in finding.remedy[0].command
-    old = planned(an_install("0.31.0", variable=NOTHING))
-    (finding,) = (each for each in old.findings if each.code.name == "interruption-setting")
-    assert "settings.aws.interruptionQueueName" in finding.remedy[0].text
-
-
 @pytest.mark.parametrize(
     ("tag", "version", "chart"),
     [
@@ -96,11 +76,6 @@ def test_an_ignored_key_is_named_with_the_one_that_counts() -> None:
 def test_helm_is_never_left_to_take_the_newest_chart(tag: str, version: str, chart: str) -> None:
     install = replace(an_install(version), tag=tag)
     assert f" --version {chart} -n kube-system --reuse-values " in upgrade(install, "values.yaml")
-
-
-def test_an_argument_wins_over_the_variable() -> None:
-    said = effective(an_install(argument=Setting("other", "argument --interruption-queue")))
-    assert said.queue == "other"
 
 
 def test_an_argument_that_is_empty_switches_it_off_whatever_the_variable_says() -> None:
@@ -314,12 +289,6 @@ def test_only_what_the_controller_calls_is_asked_of_its_role(version: str) -> No
     assert statuses(plan) == {} and plan.outage.handled is True
 
 
-def test_a_queue_whose_name_is_not_known_has_a_subject_all_the_same() -> None:
-    install = an_install(variable=Unknown("it is taken from Secret x"))
-    plan = plan_interruption(replace(facts(install), queue=""))
-    assert all(each.subject.name for each in (*plan.links, *plan.findings))
-
-
 def test_a_rule_for_whatever_comes_delivers_too() -> None:
     whole = EventRule("all", PLACE.arn("events", "rule/all"), {"source": [{"prefix": "aws."}]})
     assert statuses(planned(rules=(whole,), targets={"all": (RuleTarget("1", ARN),)})) == {}
@@ -349,9 +318,3 @@ def test_what_fails_of_the_chain_has_one_root_cause(code: str) -> None:
     assert found is not None and found.root_cause == EVENTS
     unsure = replace(link, status=Status.UNKNOWN, missing="sqs:GetQueueUrl").finding(Severity.HIGH)
     assert unsure is not None and unsure.root_cause is None, "a right that is missing is its own cause"
-
-
-def test_a_karpenter_that_does_not_run_is_its_own_cause() -> None:
-    where = Subject("Deployment", "karpenter", "kube-system")
-    found = Link(Code.of("interruption-karpenter"), where, Status.FAIL, "it is off").finding(Severity.HIGH)
-    assert found is not None and found.root_cause is None

@@ -18,7 +18,7 @@ from kubectl_eksdoc.interruption.repair import (
     steps,
     template,
 )
-from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.kinds import Absent
 from kubectl_eksdoc.model.queues import KmsKey, RolePolicies, RuleTarget
 from kubectl_eksdoc.render.interruption.printed import printed
 from tests.interruption.healthy import (
@@ -40,13 +40,6 @@ GONE: Any = Absent("there is none")
 
 def resources(plan: Any) -> set[str]:
     return set(template(plan.missing)["Resources"])
-
-
-def test_nothing_lacks_and_nothing_is_made() -> None:
-    plan = planned()
-    assert resources(plan) == set() and list(steps(plan.missing)) == []
-    assert printed("stack", plan.stack, plan.missing, an_install()) == ""
-    assert printed("commands", plan.stack, plan.missing, an_install()) == ""
 
 
 def test_each_thing_that_lacks_is_made_alone() -> None:
@@ -86,13 +79,6 @@ def test_what_no_document_mends_is_named() -> None:
     assert denied is not None and not denied.anything and "queue policy: " in denied.for_a_person[0]
     asked = planned(queue=GONE).missing
     assert asked is not None and (asked.for_a_person, asked.beside_stack) == ((), ())
-
-
-def test_what_is_not_known_is_not_made_but_said() -> None:
-    plan = planned(queue=Unknown("denied", "sqs:GetQueueUrl"), policies=RolePolicies(ROLE))
-    assert resources(plan) == {"InterruptionRights"}
-    assert plan.missing is not None and plan.missing.not_known == ("queue: denied",)
-    assert "# Not known, and so not in it: queue: denied" in printed("stack", plan.stack, plan.missing, an_install())
 
 
 def test_a_rule_that_is_disabled_is_enabled_by_a_command_and_made_anew_by_a_stack() -> None:
@@ -157,15 +143,6 @@ def test_the_policy_of_a_key_is_kept_whole() -> None:
 )
 def test_both_spellings_of_helm(version: str, values: dict[str, Any]) -> None:
     assert helm_values("prod", an_install(version)) == values
-
-
-def test_a_setting_is_merged_into_what_the_release_has() -> None:
-    plan = planned(an_install(variable=GONE))
-    assert plan.missing is not None and plan.missing.setting and not plan.missing.in_stack
-    script = printed("commands", plan.stack, plan.missing, an_install())
-    assert "settings:\n  interruptionQueue: prod\nEOF\nhelm upgrade karpenter" in script
-    assert "--version 1.5.0 -n kube-system --reuse-values -f interruption-values.yaml" in script
-    assert "--set" not in script
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from kubectl_eksdoc.interruption.spot import ALIVE, log_signs, messages_counted
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.quantities import parse
 from kubectl_eksdoc.model.queues import Figures
-from tests.interruption.healthy import LEADER, an_install, facts, planned, statuses
+from tests.interruption.healthy import LEADER, facts, planned, statuses
 
 FAILED = (
     '{"level":"ERROR","time":"2026-11-20T08:50:36Z","message":"failed to create valid sqs provider","error":"no queue"}'
@@ -54,11 +54,6 @@ def test_from_v1_12_on_the_name_of_the_controller_proves_nothing() -> None:
     assert log_signs(STARTS, V1_5).reads and not log_signs(STARTS, V1_12).reads
 
 
-def test_a_line_in_json_is_told_in_short() -> None:
-    assert log_signs(FAILED, V1_5).failed == "2026-11-20T08:50:36Z failed to create valid sqs provider: no queue"
-    assert log_signs(DELETES, V1_5).alive.endswith(f"{ALIVE} (node ip-1)")
-
-
 def test_an_error_with_quotes_in_it_is_told_to_its_end() -> None:
     line = FAILED.replace("no queue", 'no \\"prod\\" there')
     assert log_signs(line, V1_5).failed.endswith(r"provider: no \"prod\" there")
@@ -84,11 +79,6 @@ def test_any_text_is_read(text: str, lines: list[str]) -> None:
 )
 def test_counters(text: str, count: int | None) -> None:
     assert messages_counted(text) == count
-
-
-@given(st.text() | st.text().map(lambda text: f"karpenter_interruption_received_messages_total {text}"))
-def test_any_counters_are_read(text: str) -> None:
-    assert messages_counted(text) is None or isinstance(messages_counted(text), int)
 
 
 def life(**more: Any) -> str:
@@ -131,10 +121,3 @@ def test_without_a_log_it_is_unknown(log: Any) -> None:
     assert statuses(plan) == {"Karpenter's log": "unknown"} and plan.outage.handled is True, "it is seen to fetch"
     blind = planned(logs={LEADER: log}, figures=Figures())
     assert blind.outage.handled is None
-
-
-def test_without_pods_nobody_hears() -> None:
-    plan = planned(an_install(pods=(), replicas=2), logs={})
-    assert statuses(plan)["Karpenter's log"] == "unknown"
-    asleep = planned(an_install(pods=(), replicas=0), logs={})
-    assert statuses(asleep)["Karpenter"] == "fail" and asleep.outage.handled is False
