@@ -221,6 +221,10 @@ def test_what_kubectl_wrote_before_it_applied_a_newer_version_passes() -> None:
     assert failing(found("api-written", a_way(33, 34), objects(VAP, old)))
 
 
+def test_what_is_written_in_a_version_that_stays_is_silent() -> None:
+    assert found("api-written", a_way(33, 34), objects(VAP, managed(VAP, "kubectl", VAP.replacement))) == ()
+
+
 def test_objects_that_cannot_be_listed_are_unknown_one_by_one() -> None:
     told = ApiUsage(written=(KindUsage(resource_of(VAP), Unknown("forbidden", "list vap")),))
     policies, bindings = found("api-written", a_way(33, 34), told)
@@ -284,6 +288,14 @@ def test_releases_that_cannot_be_read_are_unknown() -> None:
     ):
         (finding,) = found("api-in-helm", a_way(33, 34), told)
         assert finding.status is Status.UNKNOWN and finding.missing
+
+
+def test_releases_without_such_a_version_are_silent() -> None:
+    assert found("api-in-helm", a_way(33, 34), ApiUsage(releases=())) == ()
+    fine = ManifestText("", (Document(ObjectName("policy/v1", "PodDisruptionBudget", "", "web"), 1),))
+    assert found("api-in-helm", a_way(33, 34), a_release(fine)) == ()
+    assert found("api-in-manifest", a_way(33, 34), ApiUsage(manifests=(fine,))) == ()
+    assert found("api-in-manifest", a_way(33, 34), ApiUsage()) == ()
 
 
 def test_a_file_is_named_with_its_line_and_converted() -> None:

@@ -161,6 +161,14 @@ def test_a_program_that_is_not_made_for_the_next_minor_goes_before_it() -> None:
     assert step.source is not None
 
 
+def test_the_cluster_autoscaler_follows_the_control_plane() -> None:
+    image = "registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0"
+    cluster = a_healthy_cluster()
+    cluster = replace(cluster, pods=(*cluster.pods, a_program("cluster-autoscaler-0", image)))
+    step = the_step(healthy(cluster=cluster), "Update cluster-autoscaler")
+    assert step.phase is Phase.AFTER_CONTROL_PLANE
+
+
 def test_a_cluster_autoscaler_that_a_step_scales_to_nothing_gets_its_replicas_back() -> None:
     image = "registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0"
     owner, replicated = "Deployment/cluster-autoscaler", "ReplicaSet/cluster-autoscaler-1"
@@ -323,6 +331,11 @@ def test_a_control_plane_at_its_target_leaves_what_is_to_follow() -> None:
     facts = replace(healthy("1.33"), cluster=a_healthy_cluster(nodes=[a_node("a", version="v1.32.0")]))
     assert not [each for each in checklist(facts) if each.phase is Phase.CONTROL_PLANE]
     assert titles(facts, Phase.NODES)
+
+
+def test_without_aws_the_cluster_is_named_as_the_kubeconfig_has_it() -> None:
+    facts = replace(healthy(), eks=Unknown("nobody asked"))
+    assert "--name" in the_step(facts, "Upgrade the control plane").commands[0]
 
 
 def test_what_nobody_tells_of_the_cluster_is_to_be_filled_in() -> None:

@@ -76,6 +76,13 @@ def test_a_fresh_upgrade_can_be_taken_back() -> None:
     assert "1 node newer than 1.32 already: blue-0" in lost.evidence, "EKS Auto Mode takes its own down"
 
 
+def test_a_cluster_that_was_just_upgraded_and_gave_nothing_up_does_not_fail() -> None:
+    old = nodes(2, version="v1.32.3-eks-1")
+    found = find(facts(told(cluster_updates=FRESH), nodes=old), "rollback-window")
+    assert [each.status for each in found] == [Status.PASS, Status.PASS]
+    assert found[0].message.endswith("if all of the conditions hold") and "in its way" not in text(found[0])
+
+
 def test_who_is_in_the_way_back() -> None:
     fargate = a_node("fargate-1", group="", labels={COMPUTE_TYPE: "fargate"})
     old = nodes(1, version="v1.32.3-eks-1")

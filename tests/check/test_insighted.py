@@ -119,6 +119,14 @@ def test_old_insights_say_how_to_have_newer_ones() -> None:
     assert undated.status is Status.UNKNOWN
 
 
+def test_a_misconfiguration_blocks_no_step() -> None:
+    seen = (an_insight(version="", category=MISCONFIGURATION, status=ERROR, name="No logs"),)
+    given = facts(told(other_insights=seen), target="1.33")
+    found = one(given, "insight-misconfiguration")
+    assert str(found.subject) == "No logs" and found.severity is Severity.MEDIUM
+    assert not find(given, "insight-error")
+
+
 @pytest.mark.parametrize(
     ("detail", "cause"),
     [

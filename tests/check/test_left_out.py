@@ -47,3 +47,10 @@ def test_of_a_check_that_asks_aws_no_other_code_is_said_to_pass() -> None:
     assert judged.findings == (other,) and judged.check.codes == (other.code,)
     wish = CheckWish(no_aws=True, only=frozenset({"cgroup-v1"}))
     assert plan_check(healthy(eks=LEFT_OUT), [both], wish).judged == ()
+
+
+def test_what_fails_stays() -> None:
+    found = Finding(CODE, Severity.HIGH, Status.FAIL, Subject("Cluster", "prod"), f"it is old: {LEFT_OUT}")
+    check = UpgradeCheck((CODE,), Area.NODES, Gate.BEFORE_NODES, lambda _: (found,))
+    plan = plan_check(healthy(eks=LEFT_OUT), [check], CheckWish(no_aws=True))
+    assert [each for judged in plan.judged for each in judged.findings] == [found]

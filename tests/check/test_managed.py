@@ -102,6 +102,13 @@ def test_without_the_budgets_nobody_can_say_which_pod() -> None:
     assert [each.missing for each in found if each.status is Status.UNKNOWN] == ["list poddisruptionbudgets.policy"]
 
 
+def test_another_failure_names_no_pods() -> None:
+    found = why(failed("NodeCreationFailure", message="no capacity"))
+    assert "NodeCreationFailure: no capacity" in found.evidence and len(found.remedy) == 1
+    silent = told(group_updates={"blue": history(an_update("Failed"))})
+    assert "EKS does not say why" in one(facts(silent), "nodegroup-update").message
+
+
 REF = TemplateRef("lt-1", "own", "5")
 
 

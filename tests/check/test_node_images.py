@@ -83,6 +83,12 @@ def test_ubuntu_and_others_are_unknown_with_whom_to_ask() -> None:
     assert "Ask Canonical" in said["ubuntu"] and "Ask its builder" in said["self-managed"]
 
 
+def test_a_system_that_nobody_knows_goes_by_the_type_of_its_group() -> None:
+    odd = nodes(1, os_image="")
+    assert not find(facts(nodes=odd), "ami-unknown")
+    assert find(facts(told(a_group(ami_type="CUSTOM")), nodes=odd), "ami-unknown")
+
+
 def test_cgroup_v1_is_refused_from_135_on() -> None:
     al2, odd = nodes(1, **AL2), nodes(1, "", os_image="Flatcar")
     assert not find(facts(told(OLD), target="1.34", nodes=[*al2, *odd]), "cgroup-v1")

@@ -167,6 +167,11 @@ def test_before_the_control_plane(image: str, now: str, target: str, before: lis
     assert statuses(facts, "program-before-control-plane") == before
 
 
+def test_what_eks_manages_is_judged_by_eks() -> None:
+    facts = with_program(f"{IMAGES}/amazon-k8s-cni:v1.11.4-eksbuild.1", "1.25", "1.26")
+    assert statuses(facts, "program-before-control-plane") == []
+
+
 def test_al2023_needs_a_newer_vpc_cni() -> None:
     facts = with_program(f"{IMAGES}/amazon-k8s-cni:v1.15.1-eksbuild.1", "1.29", "1.30")
     (one,) = found(facts, "program-before-nodes")
@@ -219,6 +224,10 @@ def test_a_cluster_autoscaler_newer_than_the_control_plane_is_not_told_to_become
 )
 def test_what_is_not_known_of_a_program(image: str, status: list[str]) -> None:
     assert statuses(with_program(image), "program-unknown") == status
+
+
+def test_what_has_ended_does_not_count() -> None:
+    assert statuses(with_program(f"{KARPENTER}:1.5.0", phase="Succeeded"), "program-before-control-plane") == []
 
 
 def test_controller_and_agent_of_one_installation_are_one() -> None:

@@ -126,6 +126,12 @@ def test_nodes_lose_docker_on_the_way(path: str, kind: str, severity: Severity, 
     assert finding.remedy
 
 
+def test_a_container_that_names_the_socket_means_it() -> None:
+    (finding,) = before(workloads=[a_workload("Deployment/x", host=host("/run", "", f"unix://{SOCK}"))])
+    assert finding.severity is Severity.HIGH
+    assert f'its containers name "unix://{SOCK}"' in finding.evidence
+
+
 @pytest.mark.parametrize(
     ("mounts", "status", "severity"),
     [
@@ -211,6 +217,11 @@ def test_nodes_with_docker() -> None:
     assert only("runtime-docker", facts(unread=[kinds.NODES])).status is Status.UNKNOWN
 
 
+def test_docker_after_its_end_is_somebodys_own() -> None:
+    finding = only("runtime-docker", facts(nodes=[a_node(runtime="docker://26.1.0")]))
+    assert (finding.severity, "cri-dockerd" in finding.message) == (Severity.MEDIUM, True)
+
+
 @pytest.mark.parametrize(
     ("group", "runtime", "target", "status"),
     [
@@ -223,6 +234,13 @@ def test_nodes_with_docker() -> None:
 def test_containerd_too_old(group: str, runtime: str, target: int, status: Status) -> None:
     judged = facts(target=Version(1, target), nodes=[a_node(group=group, runtime=runtime)])
     assert only("runtime-version", judged).status is status
+
+
+def test_containerd_that_will_do() -> None:
+    nodes = [a_node("a", runtime="containerd://2.1.4"), a_node("b", runtime="docker://26")]
+    assert found("runtime-version", facts(target=Version(1, 36), nodes=nodes)) == ()
+    assert found("runtime-version", facts(nodes=[a_node(runtime="containerd://1.7.27")])) == ()
+    assert only("runtime-version", facts(unread=[kinds.NODES])).missing == "list nodes"
 
 
 def test_nodes_that_are_past_docker_are_believed_more_than_a_control_plane_before_it() -> None:

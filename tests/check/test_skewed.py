@@ -56,6 +56,10 @@ def test_before_which_step_nodes_are_upgraded(kubelet: str, now: str, target: st
     assert [each.severity for each in found(facts, "kubelet-skew")] == ([] if severity is None else [severity])
 
 
+def test_a_kubelet_that_says_nothing_is_not_known() -> None:
+    assert statuses(of(healthy(), nodes=nodes("")), "kubelet-skew") == ["unknown"]
+
+
 def test_a_kubelet_must_not_be_newer() -> None:
     (one,) = found(of(healthy(), nodes=nodes("v1.34.0", "v1.33.0")), "kubelet-newer")
     assert one.message.startswith("1 node newer")

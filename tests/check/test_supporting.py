@@ -49,6 +49,10 @@ def test_of_a_control_plane_that_may_be_newer_than_its_kubelets_it_is_not_known(
     assert "if the control plane has 1.33, as the newest kubelet: nothing tells its version" in one.message
 
 
+def test_a_day_more_is_not_soon() -> None:
+    assert statuses(told(91, 400), "support-ends") == []
+
+
 def test_with_a_standard_policy_eks_upgrades() -> None:
     (one,) = found(told(20, 400, policy="STANDARD"), "support-ends")
     assert "EKS upgrades the control plane by itself" in one.message
@@ -92,3 +96,8 @@ def test_a_version_that_nobody_lists() -> None:
 def test_a_target_that_is_not_offered() -> None:
     (one,) = found(healthy(target="1.35"), "target-version")
     assert one.status.value == "fail" and "the newest that it lists is 1.34" in one.message
+
+
+def test_a_target_of_which_nobody_tells() -> None:
+    (one,) = found(with_aws(healthy(), versions=DENIED), "target-version")
+    assert (one.status.value, one.missing) == ("unknown", DENIED.missing)

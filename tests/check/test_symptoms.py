@@ -118,6 +118,13 @@ def test_the_remedy_with_a_command_is_proposed_and_its_way_back() -> None:
     assert suspect.undo == "Undo: kubectl scale deployment web -n shop --replicas=2 --context x"
 
 
+def test_the_tables_have_each_cause_that_the_plans_of_others_find() -> None:
+    assert {code.name for code in Code.of_area("dns")} <= set(codes_of(Symptom.DNS))
+    assert {code.name for code in Code.of_area("imds")} <= set(codes_of(Symptom.CREDENTIALS))
+    assert "interruption-queue" in codes_of(Symptom.DNS)
+    assert "check-addon-health" in codes_of(Symptom.DNS)
+
+
 @pytest.mark.parametrize(
     ("command", "undo"),
     [
@@ -152,3 +159,10 @@ def test_a_budget_gets_back_what_it_had() -> None:
     back = way_back(command, cluster)
     assert back.startswith("Undo: kubectl patch pdb web -n shop --type merge -p ")
     assert '"minAvailable": "75%", "maxUnavailable": null' in back
+
+
+def test_the_way_back_of_awscli_is_the_same_with_a_profile() -> None:
+    words = "cloudformation create-stack --stack-name a --region eu-west-1"
+    undo = "Undo: aws cloudformation delete-stack --stack-name a --region eu-west-1"
+    assert way_back(f"aws {words}", a_cluster()) == way_back(f"aws --profile prod {words}", a_cluster()) == undo
+    assert way_back("aws --profile prod eks describe-cluster --name x", a_cluster()) == LOOKS

@@ -159,6 +159,25 @@ def test_webhooks_of_eks_itself_are_no_question() -> None:
         assert only("webhook-down", world(a_webhook(ALL, url=other))).status is Status.UNKNOWN
 
 
+@pytest.mark.parametrize(
+    ("operation", "harm"),
+    [
+        ("CREATE", "nodes cannot join"),
+        ("UPDATE", "nodes cannot be cordoned, labelled or tainted"),
+        ("*", "nodes cannot join; nodes cannot be cordoned, labelled or tainted"),
+    ],
+)
+def test_what_becomes_of_nodes(operation: str, harm: str) -> None:
+    hook = a_webhook(WebhookRule((operation,), ("",), ("nodes",)))
+    assert only("webhook-catches-all", world(hook)).evidence[0] == f"nodes: {harm}"
+
+
+def test_no_namespace_selector_leaves_out_nodes() -> None:
+    finding = only("webhook-catches-all", world(a_webhook(ALL, namespace_selector=NOT_SYSTEM)))
+    assert finding.evidence[0].startswith("nodes: ")
+    assert "leases" not in finding.message
+
+
 def test_conditions_may_leave_it_out() -> None:
     finding = only("webhook-catches-all", world(a_webhook(conditional=True)))
     assert (finding.status, finding.missing) == (Status.UNKNOWN, "what their matchConditions leave out")

@@ -51,6 +51,11 @@ def test_what_a_daemon_set_has_no_choice_about_is_not_judged() -> None:
     assert not [each for code in codes_of(["workloads"]) for each in found(with_these(bad), code)]
 
 
+def test_one_replica_has_nothing_to_spread() -> None:
+    alone = well(template=replace(GOOD, spread=False), replicas=1)
+    assert found(with_these(alone), "workload-spread-missing") == ()
+
+
 def test_only_a_stateful_set_has_pods_of_the_same_name_again() -> None:
     code = "workload-grace-zero"
     (twice,) = found(with_these(well("StatefulSet", replace(GOOD, grace_s=0))), code)
