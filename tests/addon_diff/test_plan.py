@@ -1,16 +1,20 @@
-"""The update as a whole: findings in the mode that was asked for, and values that change nothing."""
+"""The update as a whole: findings in the mode that was asked for; since which version a schema has a path."""
 
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 
 from kubectl_eksdoc.addon_diff.merging import merged
-from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update
+from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update, since
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, Mode, OfVersion
+from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths, paths
 from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.kubernetes.ownership.applying import AppliedDocument, apply
@@ -332,3 +336,46 @@ def test_whatever_stands_in_managed_fields_nothing_breaks(entries: Any) -> None:
     live = {**COREFILE, "metadata": {**COREFILE["metadata"], "managedFields": entries}}
     plan = planned(without_charts("coredns", objects=(live,)), AddonUpdateRequest())
     assert [each.code.name for each in plan.findings] == ["addon-object-unread"]
+
+
+CHANGES = [c for c in planned(facts(), AddonUpdateRequest(Mode.OVERWRITE)).changes if c.config == EARLY_DEMUX]
+HAS = paths({"properties": {"init": {"properties": {"env": {"properties": {EARLY_DEMUX[2]: {"type": "string"}}}}}}})
+LACKS = paths({"properties": {"env": {"type": "object"}}, "additionalProperties": False})
+
+
+@given(some.integers(1, 40), some.data())
+def test_it_is_the_first_one_and_few_are_asked(count: int, data: some.DataObject) -> None:
+    first = data.draw(some.integers(0, count - 1))
+    versions = [f"v1.{n}.0" for n in range(count)]
+    asked: list[str] = []
+
+    def schema_of(version: str) -> SchemaPaths:
+        asked.append(version)
+        return HAS if versions.index(version) >= first else LACKS
+
+    (found,) = since(CHANGES, versions, schema_of)
+    assert (found.has, found.exact) == (versions[first], True)
+    assert found.lacks == (versions[first - 1] if first else "")
+    assert len(asked) == len(set(asked)) <= 2 + math.ceil(math.log2(count + 1))
+
+
+@given(some.integers(2, 20), some.data())
+def test_what_is_not_known_is_never_guessed(count: int, data: some.DataObject) -> None:
+    first = data.draw(some.integers(0, count - 1))
+    unknown = data.draw(some.sets(some.integers(0, count - 2)))
+    versions = [f"v1.{n}.0" for n in range(count)]
+
+    def schema_of(version: str) -> SchemaPaths | Unknown:
+        at = versions.index(version)
+        return Unknown("none is published") if at in unknown else HAS if at >= first else LACKS
+
+    (found,) = since(CHANGES, versions, schema_of)
+    known = [at for at in range(count) if at not in unknown]
+    assert found.has == versions[min(at for at in known if at >= first)]
+    below = [at for at in known if at < first]
+    assert found.lacks == (versions[max(below)] if below else "")
+    assert found.exact == (versions.index(found.has) == (versions.index(found.lacks) if found.lacks else -1) + 1)
+
+
+def test_a_target_without_the_path_has_none() -> None:
+    assert since(CHANGES, ["v1", "v2"], lambda _: LACKS) == () == since(CHANGES, [], lambda _: HAS)

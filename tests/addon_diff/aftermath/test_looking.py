@@ -1,15 +1,16 @@
-"""An update looked back on: what is said where something is not known, and which pods keep what they got."""
+"""An update looked back on: how it is found again, what is said where something is not known, who keeps what."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 
 from kubectl_eksdoc.addon_diff.aftermath.facts import PastFacts, State, UpdateReview
 from kubectl_eksdoc.addon_diff.aftermath.looking import look_back
+from kubectl_eksdoc.addon_diff.outcome import asked_for
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, OfVersion
 from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.aws.addon_side import chart_defaults
@@ -170,3 +171,30 @@ def test_pods_that_wait_for_somebody_and_pods_that_are_behind() -> None:
     doc = {**doc, "spec": {**doc["spec"], "updateStrategy": {"type": "OnDelete"}}}
     (each,) = looked((doc,)).templated
     assert each.rollout is not None and each.rollout.waits and each.rollout.pods == 3
+
+
+AT = datetime(2026, 11, 22, 9, tzinfo=timezone.utc)
+
+
+def an_update(ident: str = "u-1", version: str = "v2", mode: str = "NONE", **more: Any) -> EksAddonUpdate:
+    given = {"type": "AddonUpdate", "begun": AT + timedelta(seconds=2), **more}
+    parameters = (("AddonVersion", version), ("ResolveConflicts", mode))
+    return EksAddonUpdate(ident, status="InProgress", parameters=parameters, **given)
+
+
+def test_the_one_that_was_asked_for() -> None:
+    before = an_update("u-0", begun=AT - timedelta(hours=1))
+    others = (
+        before,
+        an_update("u-2", "v3"),
+        an_update("u-3", mode="OVERWRITE"),
+        an_update("u-4", type="VersionUpdate"),
+    )
+    assert asked_for((*others, Unknown("denied"), an_update()), "v2", "NONE", AT) == an_update()
+
+
+@pytest.mark.parametrize(
+    "listed", [(), (an_update("u-1"), an_update("u-2")), (an_update(begun=None),), (Unknown("denied"),)]
+)
+def test_several_or_none_are_unknown(listed: tuple[Any, ...]) -> None:
+    assert isinstance(asked_for(listed, "v2", "NONE", AT), Unknown)
