@@ -118,3 +118,8 @@ def test_a_stored_version_that_ends(old: DefinedVersion, why: str) -> None:
     finding = only("crd-stored-version", facts(definitions=[a_definition(old, V1, stored=("v1alpha1", "v1"))]))
     assert (finding.status, finding.severity) == (Status.FAIL, Severity.LOW)
     assert finding.message == f"some of its objects may lie in v1alpha1, which is {why}"
+
+
+def test_versions_that_live() -> None:
+    old = DefinedVersion("v1alpha1", True, deprecated=True)
+    assert found("crd-stored-version", facts(definitions=[a_definition(old, V1, BETA, stored=("v1beta1", "v1"))])) == ()

@@ -181,6 +181,14 @@ def test_a_release_that_only_the_server_knows_is_believed() -> None:
     assert finding.status is Status.FAIL and "1.34" in finding.message
 
 
+def test_a_manifest_is_shown_and_converted_by_commands() -> None:
+    (finding,) = failing(found("api-written", a_way(25, 26), objects(HPA, applied(HPA))))
+    assert finding.remedy[0].command == (
+        "kubectl apply view-last-applied horizontalpodautoscalers.autoscaling web -n shop -o yaml > web.yaml"
+        " && kubectl convert -f web.yaml --output-version autoscaling/v2"
+    )
+
+
 # Objects -------------------------------------------------------------------------------------
 
 

@@ -56,6 +56,13 @@ def test_what_is_of_several_things_is_several_causes(first: tuple[str, ...], sec
     assert len(of(a_finding(*first), a_finding(*second))) == 2
 
 
+def test_one_right_that_is_missing_is_one_cause() -> None:
+    lacking = [replace(UNFIT, subject=Subject("Addon", name)) for name in ("coredns", "vpc-cni")]
+    (cause,) = of(*lacking)
+    assert cause.subject == Subject("Right", "eks:DescribeAddonVersions")
+    assert len(of(*(replace(each, missing="its configuration") for each in lacking))) == 2, "a fact is of its subject"
+
+
 def test_nothing_of_aws_is_one_cause() -> None:
     why = NoAws("no credentials were found")
     blind = [

@@ -45,6 +45,11 @@ def test_pods_are_told_in_masses() -> None:
     assert said(found(pods=[*many, single, *others])) == [("Deployment default/web", "3 of its 3 pods are new")]
 
 
+def test_restarts_are_told() -> None:
+    again = a_pod("a", owner="ReplicaSet/web-1f", restarted=True, created_at=ago(90000), ready_at=ago(60))
+    assert said(found(pods=[again])) == [("Deployment default/web", "1 pod of 1 restarted and became Ready again")]
+
+
 def test_templates_are_told_by_their_revisions() -> None:
     past = replace(QUIET, revisions={"Deployment": (Revision(WEB, ago(60), "7"), Revision(WEB, ago(90000), "6"))})
     assert said(found(past)) == [("Deployment shop/web", "it was given another pod template (revision 7)")]

@@ -96,3 +96,11 @@ def test_cgroup_v1_is_refused_from_135_on() -> None:
     assert (fails.status, fails.severity, str(fails.subject)) == (Status.FAIL, Severity.HIGH, "blue")
     assert "confidence: medium" in text(fails)
     assert unsure.status is Status.UNKNOWN and "stat -fc %T" in text(unsure)
+
+
+@pytest.mark.parametrize("code", ALL)
+@pytest.mark.parametrize("target", ["1.33", "1.34", "1.35"])
+def test_nothing_is_found_of_newer_families(code: str, target: str) -> None:
+    bottlerocket = nodes(1, "green", os_image="Bottlerocket OS 1.42.0 (aws-k8s-1.33)")
+    windows = nodes(1, "win", os_image="Windows Server 2022 Datacenter")
+    assert not find(facts(target=target, nodes=[*nodes(), *bottlerocket, *windows]), code)

@@ -61,6 +61,19 @@ def test_before_which_step_nodes_are_upgraded(kubelet: str, now: str, target: st
     assert [each.severity for each in found(facts, "kubelet-skew")] == ([] if severity is None else [severity])
 
 
+def test_each_group_is_told_once() -> None:
+    both = [
+        *nodes("v1.30.1", "v1.30.2"),
+        a_node("spot", version="v1.29.1", group="", labels={"karpenter.sh/nodepool": "general"}),
+    ]
+    found_ones = found(of(healthy(), nodes=both), "kubelet-skew")
+    assert [(each.subject.kind, each.subject.name) for each in found_ones] == [
+        ("NodePool", "general"),
+        ("Nodegroup", "blue"),
+    ]
+    assert "already now" in found_ones[0].message and "once the control plane has 1.34" in found_ones[1].message
+
+
 def test_a_kubelet_that_says_nothing_is_not_known() -> None:
     assert statuses(of(healthy(), nodes=nodes("")), "kubelet-skew") == ["unknown"]
 
