@@ -133,10 +133,12 @@ def of_object(kind: str, name: str) -> FindingOutline:
     return replace(FIELD, subject=Subject(kind, name, "kube-system"))
 
 
+def saved(*found: FindingOutline, addons: dict[str, str]) -> SavedResult:
+    return SavedResult("x", CLUSTER.identity, CLUSTER.source, NOW, "1", findings=found, addons=addons)
+
+
 def became(of: FindingOutline, names: set[str], plans: list[AddonPlan], whole: bool = False) -> str:
-    earlier = SavedResult(
-        "x", CLUSTER.identity, CLUSTER.source, NOW, "1", findings=(of,), addons=dict.fromkeys(names, TARGET)
-    )
+    earlier = saved(of, addons=dict.fromkeys(names, TARGET))
     told = against(earlier, CLUSTER, plans, {}, whole)
     return next(each.became.value for each in told.changes if each.before == of)
 
@@ -174,7 +176,7 @@ def test_an_addon_that_was_not_looked_at_is_not_judged(
 def test_an_update_to_another_version_is_another_question(of: FindingOutline, target: str, expected: str) -> None:
     """Though the same was asked: EKS's default version has moved."""
     addons = {"vpc-cni": target, "coredns": "v1"}
-    earlier = SavedResult("x", CLUSTER.identity, CLUSTER.source, NOW, "1", findings=(of,), addons=addons)
+    earlier = saved(of, addons=addons)
     (change,) = (each for each in against(earlier, CLUSTER, [QUIET], {}, True).changes if each.before == of)
     assert change.became.value == expected and ("v1.0.0" in change.why) == (expected != "fixed")
 
@@ -191,12 +193,11 @@ def test_what_is_unknown_of_one_addon_hides_nothing_of_another() -> None:
     of_two = replace(QUIET, findings=(unknown,))
     addons = {"vpc-cni": TARGET}
     for found, expected in ((FIELD, "fixed"), (of_object("ConfigMap", "coredns"), "not-known-any-more")):
-        earlier = SavedResult("x", CLUSTER.identity, CLUSTER.source, NOW, "1", findings=(found,), addons=addons)
+        earlier = saved(found, addons=addons)
         (change,) = (each for each in against(earlier, CLUSTER, [of_two], {}, True).changes if each.before == found)
         assert change.became.value == expected
 
 
 def test_beside_itself_nothing_has_changed() -> None:
-    found = tuple(map(outline_of, PLAN.findings))
-    earlier = SavedResult("x", CLUSTER.identity, CLUSTER.source, NOW, "1", findings=found, addons={"vpc-cni": TARGET})
+    earlier = saved(*map(outline_of, PLAN.findings), addons={"vpc-cni": TARGET})
     assert against(earlier, CLUSTER, [PLAN], {}, False).changes == ()

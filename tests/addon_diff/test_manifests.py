@@ -12,7 +12,15 @@ from kubectl_eksdoc.addon_diff.expected import leaves_of
 from kubectl_eksdoc.addon_diff.fields import value_at
 from kubectl_eksdoc.addon_diff.manifests import built, manifests
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
-from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Fate, FieldChange, Mode, OfVersion, _invalid
+from kubectl_eksdoc.addon_diff.prediction import (
+    AddonFacts,
+    AddonUpdateRequest,
+    Fate,
+    FieldChange,
+    Mode,
+    OfVersion,
+    _invalid,
+)
 from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.kubernetes.api.defaults import with_defaults
 from kubectl_eksdoc.kubernetes.api.types import schema_of
@@ -29,6 +37,16 @@ from tests.addon_diff.test_passing_wrongly import check_histories, env_of, hand,
 from tests.addon_diff.test_plan import facts, planned
 
 
+def bare_facts(addon: str, now: str, target: str, live: Doc) -> AddonFacts:
+    """With neither charts nor schemas."""
+    sides = (OfVersion(each, Unknown("x"), Unknown("x")) for each in (now, target))
+    return facts(addon=Addon(addon, now, "ACTIVE"), objects=(live,), **dict(zip(("now", "target"), sides, strict=True)))
+
+
+def of_cni(live: Doc) -> AddonFacts:
+    return facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,))
+
+
 def test_what_another_client_owns_as_empty_is_kept_by_preserve_and_reset_by_overwrite() -> None:
     """As a real server answers (``kubectl apply --server-side --force-conflicts`` with an empty list)."""
     api, kind, name = "rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "system:coredns"
@@ -37,8 +55,7 @@ def test_what_another_client_owns_as_empty_is_kept_by_preserve_and_reset_by_over
     made = apply(live, {**identity, "subjects": []}, "ops", True, NOW, schema_of(api, kind))
     assert isinstance(made, AppliedDocument)
     bare = {key: value for key, value in made.doc.items() if key != "subjects"}
-    sides = [OfVersion(each, Unknown("x"), Unknown("x")) for each in ("v1.11.4-eksbuild.33", "v1.11.4-eksbuild.46")]
-    known = facts(addon=Addon("coredns", sides[0].version, "ACTIVE"), now=sides[0], target=sides[1], objects=(bare,))
+    known = bare_facts("coredns", "v1.11.4-eksbuild.33", "v1.11.4-eksbuild.46", bare)
     (change,) = (each for each in planned(known, AddonUpdateRequest()).changes if each.field.path == ("f:subjects",))
     fates = {mode: change.by_mode[mode] for mode in Mode}
     assert [fates[mode].fate for mode in Mode] == [Fate.CONFLICT, Fate.RESET, Fate.KEPT]
@@ -54,9 +71,7 @@ def _lacks_probe(live: Doc, more: str = "") -> dict[str, Status]:
         assert isinstance(found, AppliedDocument)
         live = found.doc
     live = hand(live, lambda pod: pod["containers"][0].pop("livenessProbe"))
-    plan = planned(
-        facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,)), AddonUpdateRequest(Mode.NONE)
-    )
+    plan = planned(of_cni(live), AddonUpdateRequest(Mode.NONE))
     field = "livenessProbe.exec.command"
     return {each.code.name: each.status for each in plan.findings if field in each.message}
 
@@ -87,9 +102,7 @@ def test_a_label_that_eks_may_not_set_is_unknown(more: dict[str, str], code: str
     bare = json.loads(json.dumps(live))
     del bare["metadata"]["labels"]["app.kubernetes.io/instance"]
     live = updated(live, bare, "kubectl-label", NOW, SCHEMA)
-    plan = planned(
-        facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,)), AddonUpdateRequest(Mode.NONE)
-    )
+    plan = planned(of_cni(live), AddonUpdateRequest(Mode.NONE))
     (finding,) = [each for each in plan.findings if "instance" in each.message]
     assert (finding.code.name, finding.status) == (code, status)
 
@@ -108,7 +121,7 @@ def test_the_build_of_another_programs_image_is_not_known(image: str, said: Stat
         pod["containers"][1]["image"] = image
 
     live = hand(applied("vpc-cni", "v1.18.6-eksbuild.1"), pin)
-    known = facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,))
+    known = of_cni(live)
     plan = planned(known, AddonUpdateRequest(Mode.OVERWRITE))
     assert [each.status for each in plan.findings if 'aws-eks-nodeagent"].image' in each.message] == [said]
     (own,) = [each for each in plan.changes if 'aws-node"].image' in str(each.field)]
@@ -139,7 +152,7 @@ def test_an_update_that_makes_no_valid_object_fails_in_every_mode(mode: Mode) ->
             port["containerPort"] = 61679
 
     live = hand(applied("vpc-cni", "v1.18.6-eksbuild.1"), renumber)
-    plan = planned(facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,)), AddonUpdateRequest(mode))
+    plan = planned(of_cni(live), AddonUpdateRequest(mode))
     assert [(each.code.name, each.status) for each in plan.findings] == [("addon-update-refused", Status.FAIL)]
     assert 'ports[1].name: Duplicate value: "metrics"' in plan.findings[0].message
 
@@ -183,12 +196,12 @@ def test_the_answers_of_a_real_server_are_foretold(addon: str, every: int, right
 
 @pytest.mark.parametrize(("kind", "name", "lost"), [("Service", "kube-dns", True), ("ConfigMap", "coredns", False)])
 def test_annotations_for_prometheus_are_of_eks_where_its_manifest_has_them(kind: str, name: str, lost: bool) -> None:
-    now, target = (OfVersion(of, Unknown("x"), Unknown("x")) for of in ("v1.12.1-eksbuild.2", "v1.12.4-eksbuild.1"))
-    live = applied("coredns", now.version, kind, name)
+    now, target = ("v1.12.1-eksbuild.2", "v1.12.4-eksbuild.1")
+    live = applied("coredns", now, kind, name)
     schema = schema_of("v1", kind)
     mine = {"metadata": {"annotations": {"prometheus.io/port": "1"}}}
     live = updated(live, merged(live, mine, schema.root), "kubectl-annotate", NOW, schema)
-    known = facts(addon=Addon("coredns", now.version, "ACTIVE"), now=now, target=target, objects=(live,))
+    known = bare_facts("coredns", now, target, live)
     for mode in (Mode.NONE, Mode.OVERWRITE):
         said = [
             each.status for each in planned(known, AddonUpdateRequest(mode)).findings if each.status is not Status.PASS
@@ -198,12 +211,12 @@ def test_annotations_for_prometheus_are_of_eks_where_its_manifest_has_them(kind:
 
 def test_an_object_of_which_eks_owns_nothing_any_more_does_not_pass() -> None:
     """All labels of the service account, removed by a user: nobody has them, and the manifest does."""
-    now, target = (OfVersion(of, Unknown("x"), Unknown("x")) for of in ("v1.12.1-eksbuild.2", "v1.12.4-eksbuild.1"))
-    live = applied("coredns", now.version, "ServiceAccount", "coredns")
+    now, target = ("v1.12.1-eksbuild.2", "v1.12.4-eksbuild.1")
+    live = applied("coredns", now, "ServiceAccount", "coredns")
     schema = schema_of("v1", "ServiceAccount")
     bare = {**live, "metadata": {key: live["metadata"][key] for key in live["metadata"] if key != "labels"}}
     live = updated(live, bare, "kubectl-edit", NOW, schema)
-    known = facts(addon=Addon("coredns", now.version, "ACTIVE"), now=now, target=target, objects=(live,))
+    known = bare_facts("coredns", now, target, live)
     for mode in Mode:
         (finding,) = planned(known, AddonUpdateRequest(mode)).findings
         assert (finding.code.name, finding.status) == ("addon-field-unknown", Status.UNKNOWN)
@@ -217,8 +230,8 @@ def test_of_kube_proxy_a_far_version_is_predicted_and_does_not_pass() -> None:
         pod["containers"][0]["volumeMounts"].pop()
 
     live = hand(applied("kube-proxy", "v1.25.6-eksbuild.1"), other)
-    now, target = (OfVersion(of, Unknown("x"), Unknown("x")) for of in ("v1.32.3-eksbuild.7", "v1.33.10-eksbuild.29"))
-    known = facts(addon=Addon("kube-proxy", now.version, "ACTIVE"), now=now, target=target, objects=(live,))
+    now, target = ("v1.32.3-eksbuild.7", "v1.33.10-eksbuild.29")
+    known = bare_facts("kube-proxy", now, target, live)
     plan = planned(known, AddonUpdateRequest(Mode.OVERWRITE))
     (change,) = [each for each in plan.changes if each.at_risk]
     assert (change.fate(Mode.NONE), change.fate(Mode.OVERWRITE)) == (Fate.CONFLICT, Fate.RESET)
@@ -234,13 +247,13 @@ def test_of_kube_proxy_a_far_version_is_predicted_and_does_not_pass() -> None:
 
 def test_an_image_that_no_manifest_has_is_not_taken_to_be_kept() -> None:
     """Of kube-proxy the version does not tell the variant of the image: EKS applies one all the same."""
-    now, target = (OfVersion(of, Unknown("x"), Unknown("x")) for of in ("v1.25.6-eksbuild.1", "v1.25.6-eksbuild.1"))
+    now, target = ("v1.25.6-eksbuild.1", "v1.25.6-eksbuild.1")
 
     def pin(pod: Doc) -> None:
         pod["containers"][0]["image"] = "example.com/kube-proxy:mine"
 
-    live = hand(applied("kube-proxy", now.version), pin)
-    known = facts(addon=Addon("kube-proxy", now.version, "ACTIVE"), now=now, target=target, objects=(live,))
+    live = hand(applied("kube-proxy", now), pin)
+    known = bare_facts("kube-proxy", now, target, live)
     for mode in Mode:
         (finding,) = planned(known, AddonUpdateRequest(mode)).findings
         assert (finding.code.name, finding.status) == ("addon-field-unknown", Status.UNKNOWN)
@@ -249,12 +262,12 @@ def test_an_image_that_no_manifest_has_is_not_taken_to_be_kept() -> None:
 
 @pytest.mark.parametrize(("manager", "alone"), [("", True), ("kubectl-edit", False), ("eks", False)])
 def test_where_eks_alone_owns_the_fields_that_is_said(manager: str, alone: bool) -> None:
-    now, target = (OfVersion(of, Unknown("x"), Unknown("x")) for of in ("v1.32.3-eksbuild.7", "v1.33.10-eksbuild.29"))
+    now, target = ("v1.32.3-eksbuild.7", "v1.33.10-eksbuild.29")
     live = applied("kube-proxy", "v1.25.6-eksbuild.1")
     if manager:
         louder = {**live, "spec": {**live["spec"], "revisionHistoryLimit": 3}}
         live = updated(live, louder, manager, NOW, schema_of("apps/v1", "DaemonSet"))
-    known = facts(addon=Addon("kube-proxy", now.version, "ACTIVE"), now=now, target=target, objects=(live,))
+    known = bare_facts("kube-proxy", now, target, live)
     (nearest,) = [each for each in planned(known, AddonUpdateRequest()).findings if "is predicted from" in each.message]
     assert any("EKS alone owns" in each for each in nearest.evidence) is alone
 
@@ -268,7 +281,7 @@ def test_an_object_without_managed_fields_is_owned_before_the_first_apply() -> N
 
     live = hand(applied("vpc-cni", "v1.18.6-eksbuild.1"), quieter)
     live = {**live, "metadata": {**live["metadata"], "managedFields": []}}
-    known = facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,))
+    known = of_cni(live)
     for mode, status in ((Mode.NONE, Status.FAIL), (Mode.OVERWRITE, Status.FAIL), (Mode.PRESERVE, Status.UNKNOWN)):
         plan = planned(known, AddonUpdateRequest(mode))
         assert [each.status for each in plan.findings if 'aws-node"].image' in each.message] == [status]

@@ -43,6 +43,10 @@ def env_of(pod: Doc) -> list[Doc]:
     return env
 
 
+def without_tags(pod: Doc) -> None:
+    env_of(pod)[:] = [each for each in env_of(pod) if each["name"] != ENI_TAGS]
+
+
 def statuses(live: Doc, mode: Mode) -> list[Finding]:
     return [
         each
@@ -73,19 +77,13 @@ def test_an_emptied_variable_comes_back_in_every_mode(mode: Mode) -> None:
     ("now", "said"), [("v1.12.0", Status.FAIL), ("v1.12.6", Status.UNKNOWN)], ids=["schema known", "schema unknown"]
 )
 def test_a_removed_variable_comes_back_in_every_mode(mode: Mode, now: str, said: Status) -> None:
-    def remove(pod: Doc) -> None:
-        env_of(pod)[:] = [each for each in env_of(pod) if each["name"] != ENI_TAGS]
-
-    plan = planned(facts(objects=(hand(a_persons(), remove),), now=version(now)), AddonUpdateRequest(mode))
+    plan = planned(facts(objects=(hand(a_persons(), without_tags),), now=version(now)), AddonUpdateRequest(mode))
     assert [each.status for each in plan.findings if ENI_TAGS in each.message] == [said]
 
 
 def test_a_variable_that_the_call_sets_is_no_loss() -> None:
-    def remove(pod: Doc) -> None:
-        env_of(pod)[:] = [each for each in env_of(pod) if each["name"] != ENI_TAGS]
-
     asked = AddonUpdateRequest(Mode.OVERWRITE, {"env": {ENI_TAGS: '{"a":"b"}'}})
-    plan = planned(facts(objects=(hand(a_persons(), remove),)), asked)
+    plan = planned(facts(objects=(hand(a_persons(), without_tags),)), asked)
     assert not [each for each in plan.findings if ENI_TAGS in each.message]
 
 
@@ -386,8 +384,26 @@ _DEFAULTED = (
 """The API server gives these a value where they are removed, which is the user's then: another kind of change."""
 
 
-def _removing(addon: str, old: str, new: str, every: int) -> None:
-    """Each field of the manifest, removed by a user."""
+_OF_OBJECT = (
+    "f:apiVersion",
+    "f:kind",
+    ("f:metadata", "f:name"),
+    ("f:metadata", "f:namespace"),
+    ("f:spec", "f:selector"),
+)
+_PAIRS = [("vpc-cni", "v1.12.6", "v1.18.6"), ("vpc-cni", "v1.21.2", "v1.22.4"), ("coredns", "v1.35.0", "v1.36.0")]
+
+
+@pytest.mark.parametrize(
+    ("addon", "old", "new", "every"),
+    [
+        (*_PAIRS[0], 10),
+        (*_PAIRS[2], 8),
+        *(pytest.param(*pair, 1, marks=pytest.mark.long) for pair in (*_PAIRS, ("vpc-cni", "v1.15.1", "v1.18.6"))),
+    ],
+)
+def test_what_a_user_removes_of_a_manifest_never_passes(addon: str, old: str, new: str, every: int) -> None:
+    """Each field of it, by itself."""
     passed, tried, now, target = [], 0, side(addon, old), side(addon, new)
     world = next(each for each in raw_facts.lines(f"recordings/ssa-oracle-{addon}.jsonl.gz") if each["from"] == old)
     for case in (each for each in world["objects"] if each["before"]):
@@ -410,27 +426,6 @@ def _removing(addon: str, old: str, new: str, every: int) -> None:
             if all(each.status is Status.PASS for each in planned(known, AddonUpdateRequest(Mode.NONE)).findings):
                 passed.append(path)
     assert passed == [] and tried > 2
-
-
-_OF_OBJECT = (
-    "f:apiVersion",
-    "f:kind",
-    ("f:metadata", "f:name"),
-    ("f:metadata", "f:namespace"),
-    ("f:spec", "f:selector"),
-)
-_PAIRS = [("vpc-cni", "v1.12.6", "v1.18.6"), ("vpc-cni", "v1.21.2", "v1.22.4"), ("coredns", "v1.35.0", "v1.36.0")]
-
-
-@pytest.mark.parametrize(("addon", "old", "new", "every"), [(*_PAIRS[0], 10), (*_PAIRS[2], 8)])
-def test_what_a_user_removes_of_a_manifest_never_passes(addon: str, old: str, new: str, every: int) -> None:
-    _removing(addon, old, new, every)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("addon", "old", "new"), [*_PAIRS, ("vpc-cni", "v1.15.1", "v1.18.6")])
-def test_whatever_a_user_removes_of_a_manifest_never_passes(addon: str, old: str, new: str) -> None:
-    _removing(addon, old, new, 1)
 
 
 @pytest.mark.parametrize(("mode", "name"), [(Mode.NONE, "metrics"), (Mode.NONE, "own"), (Mode.OVERWRITE, "own")])

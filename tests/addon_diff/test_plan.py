@@ -208,10 +208,14 @@ def without_charts(addon: str, **more: Any) -> AddonFacts:
     return facts(addon=Addon(addon, "v1.13.2-eksbuild.1", "ACTIVE"), now=side, target=side, **more)
 
 
+def overwriting(live: Doc) -> AddonPlan:
+    return planned(without_charts("coredns", objects=(live,)), AddonUpdateRequest(Mode.OVERWRITE))
+
+
 def test_a_corefile_that_somebody_wrote_never_passes() -> None:
     """After it nothing of ``data`` is EKS's any more."""
     live = edited(COREFILE, ("data", "Corefile"), ".:53 { ready }")
-    plan = planned(without_charts("coredns", objects=(live,)), AddonUpdateRequest(Mode.OVERWRITE))
+    plan = overwriting(live)
     unknown, labels = found(plan, "addon-field-unknown")
     assert (unknown.severity, unknown.status) == (Severity.CRITICAL, Status.UNKNOWN)
     assert "labels" in labels.message and labels.status is Status.UNKNOWN
@@ -222,7 +226,7 @@ def test_a_corefile_that_somebody_wrote_is_reset_where_eks_has_the_object() -> N
     """Its labels are EKS's still, so that its manifest holds for it."""
     labelled = with_at(COREFILE, ("metadata", "labels"), {"k8s-app": "kube-dns"})
     live = edited(labelled, ("data", "Corefile"), ".:53 { ready }")
-    plan = planned(without_charts("coredns", objects=(live,)), AddonUpdateRequest(Mode.OVERWRITE))
+    plan = overwriting(live)
     (lost,) = found(plan, "addon-field-reset")
     assert "Corefile" in lost.message and (lost.severity, lost.status) == (Severity.CRITICAL, Status.FAIL)
 
@@ -231,7 +235,7 @@ def test_replicas_that_an_autoscaler_set_never_pass() -> None:
     deployment = {**COREFILE, "apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 2}}
     del deployment["data"]
     live = edited(deployment, ("spec", "replicas"), 5, "kube-controller-manager", "scale")
-    plan = planned(without_charts("coredns", objects=(live,)), AddonUpdateRequest(Mode.OVERWRITE))
+    plan = overwriting(live)
     assert [change.config for change in plan.changes] == [("replicaCount",)] and found(plan, "addon-field-unknown")
 
 
@@ -242,7 +246,7 @@ def test_a_role_that_somebody_annotated_never_passes_and_a_restart_is_nobodys_bu
     account["metadata"]["labels"]["eks.amazonaws.com/component"] = "coredns"
     for key, expected in ((role, 1), ("kubectl.kubernetes.io/restartedAt", 0)):
         live = edited(account, ("metadata", "annotations", key), "x")
-        plan = planned(without_charts("coredns", objects=(live,)), AddonUpdateRequest(Mode.OVERWRITE))
+        plan = overwriting(live)
         assert len(found(plan, "addon-field-unknown")) == expected
 
 
@@ -344,28 +348,16 @@ LACKS = paths({"properties": {"env": {"type": "object"}}, "additionalProperties"
 
 
 @given(some.integers(1, 40), some.data())
-def test_it_is_the_first_one_and_few_are_asked(count: int, data: some.DataObject) -> None:
+def test_it_is_the_first_one_few_are_asked_and_what_is_not_known_is_never_guessed(
+    count: int, data: some.DataObject
+) -> None:
     first = data.draw(some.integers(0, count - 1))
+    unknown = data.draw(some.just(set[int]()) | some.sets(some.sampled_from(range(count)))) - {count - 1}
     versions = [f"v1.{n}.0" for n in range(count)]
     asked: list[str] = []
 
-    def schema_of(version: str) -> SchemaPaths:
-        asked.append(version)
-        return HAS if versions.index(version) >= first else LACKS
-
-    (found,) = since(CHANGES, versions, schema_of)
-    assert (found.has, found.exact) == (versions[first], True)
-    assert found.lacks == (versions[first - 1] if first else "")
-    assert len(asked) == len(set(asked)) <= 2 + math.ceil(math.log2(count + 1))
-
-
-@given(some.integers(2, 20), some.data())
-def test_what_is_not_known_is_never_guessed(count: int, data: some.DataObject) -> None:
-    first = data.draw(some.integers(0, count - 1))
-    unknown = data.draw(some.sets(some.integers(0, count - 2)))
-    versions = [f"v1.{n}.0" for n in range(count)]
-
     def schema_of(version: str) -> SchemaPaths | Unknown:
+        asked.append(version)
         at = versions.index(version)
         return Unknown("none is published") if at in unknown else HAS if at >= first else LACKS
 
@@ -375,6 +367,7 @@ def test_what_is_not_known_is_never_guessed(count: int, data: some.DataObject) -
     below = [at for at in known if at < first]
     assert found.lacks == (versions[max(below)] if below else "")
     assert found.exact == (versions.index(found.has) == (versions.index(found.lacks) if found.lacks else -1) + 1)
+    assert unknown or len(asked) == len(set(asked)) <= 2 + math.ceil(math.log2(count + 1))
 
 
 def test_a_target_without_the_path_has_none() -> None:

@@ -34,26 +34,17 @@ def test_one_old_api_is_one_cause_wherever_it_is_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "second"),
+    ("first", "second", "causes"),
     [
-        (("ami-al2", "Nodegroup", "blue"), ("imds-successor", "NodeGroup", "blue")),
-        (("pods-bouncing", "Deployment", "web", "shop"), ("budget-unhealthy", "PodDisruptionBudget", "web", "shop")),
+        (("ami-al2", "Nodegroup", "blue"), ("imds-successor", "NodeGroup", "blue"), 1),
+        (("pods-bouncing", "Deployment", "web", "shop"), ("budget-unhealthy", "PodDisruptionBudget", "web", "shop"), 1),
+        (("ami-al2", "Nodegroup", "blue"), ("ami-al2", "Nodegroup", "green"), 2),
+        (("pods-bouncing", "Deployment", "web", "shop"), ("pods-bouncing", "Deployment", "web", "test"), 2),
+        (("support-extended", "Cluster", "prod"), ("budget-missing", "Cluster", "prod"), 2),
     ],
 )
-def test_what_is_of_one_thing_is_one_cause(first: tuple[str, ...], second: tuple[str, ...]) -> None:
-    assert len(of(a_finding(*first), a_finding(*second))) == 1
-
-
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        (("ami-al2", "Nodegroup", "blue"), ("ami-al2", "Nodegroup", "green")),
-        (("pods-bouncing", "Deployment", "web", "shop"), ("pods-bouncing", "Deployment", "web", "test")),
-        (("support-extended", "Cluster", "prod"), ("budget-missing", "Cluster", "prod")),
-    ],
-)
-def test_what_is_of_several_things_is_several_causes(first: tuple[str, ...], second: tuple[str, ...]) -> None:
-    assert len(of(a_finding(*first), a_finding(*second))) == 2
+def test_what_is_of_one_thing_is_one_cause(first: tuple[str, ...], second: tuple[str, ...], causes: int) -> None:
+    assert len(of(a_finding(*first), a_finding(*second))) == causes
 
 
 def test_one_right_that_is_missing_is_one_cause() -> None:

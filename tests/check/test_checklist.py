@@ -38,6 +38,10 @@ def the_step(facts: CheckFacts, begins: str) -> UpgradeStep:
     return found
 
 
+def of_kube_proxy(facts: CheckFacts) -> list[UpgradeStep]:
+    return [each for each in checklist(facts) if "kube-proxy" in each.title]
+
+
 def with_nodes(*nodes: Any, target: str = "1.34", **more: Any) -> CheckFacts:
     return healthy(target, cluster=a_healthy_cluster(nodes=list(nodes), **more))
 
@@ -102,7 +106,7 @@ def test_an_addon_without_a_version_for_both_sides_goes_after_it() -> None:
 
 def test_kube_proxy_follows_each_minor_and_does_not_go_before_one_that_serves_it() -> None:
     facts = with_addon("1.35", "kube-proxy", "v1.33", ("v1.35", "1.34 1.35*"), ("v1.34", "1.33 1.34*"))
-    found = [each for each in checklist(facts) if "kube-proxy" in each.title]
+    found = of_kube_proxy(facts)
     assert [(each.phase, each.title) for each in found] == [
         (Phase.AFTER_CONTROL_PLANE, "Update add-on kube-proxy to v1.34"),
         (Phase.AFTER_CONTROL_PLANE, "Update add-on kube-proxy to v1.35"),
@@ -112,7 +116,7 @@ def test_kube_proxy_follows_each_minor_and_does_not_go_before_one_that_serves_it
 def test_kube_proxy_that_the_next_minor_would_not_serve_is_brought_to_the_control_planes_first() -> None:
     versions = ("v1.34.1", "1.34*"), ("v1.33.2", "1.33*"), ("v1.30.0", "1.30*")
     facts = with_addon("1.34", "kube-proxy", "v1.30.0", *versions)
-    found = [each for each in checklist(facts) if "kube-proxy" in each.title]
+    found = of_kube_proxy(facts)
     assert [(each.phase, each.title) for each in found] == [
         (Phase.BEFORE_CONTROL_PLANE, "Update add-on kube-proxy to v1.33.2"),
         (Phase.AFTER_CONTROL_PLANE, "Update add-on kube-proxy to v1.34.1"),
@@ -402,7 +406,7 @@ def test_of_a_part_no_checklist_is_made() -> None:
 def test_kube_proxy_that_eks_does_not_manage_is_brought_to_the_control_planes_first_too() -> None:
     old = a_program("kube-proxy-0", f"{IMAGES}/eks/kube-proxy:v1.30.0", "DaemonSet/kube-proxy")
     facts = with_aws(with_nodes(a_node("n", version=NEW), pods=[old]), addons=())
-    found = [each for each in checklist(facts) if "kube-proxy" in each.title]
+    found = of_kube_proxy(facts)
     assert [(each.phase, each.title) for each in found] == [
         (Phase.BEFORE_CONTROL_PLANE, "Update kube-proxy (DaemonSet kube-system/kube-proxy) to 1.33 or newer"),
         (Phase.AFTER_CONTROL_PLANE, "Update kube-proxy (DaemonSet kube-system/kube-proxy) to 1.34 or newer"),

@@ -98,6 +98,12 @@ FORBIDDEN = Unknown("pods are forbidden", "list pods")
 REFUSED = Unknown("IAM does not allow it", "eks:DescribeCluster")
 
 
+def left_of(found: Finding) -> tuple[list[Finding], ...]:
+    check = UpgradeCheck((CODE,), Area.NODES, Gate.BEFORE_NODES, lambda _: (found,))
+    plan = plan_check(healthy(eks=LEFT_OUT), [check], CheckWish(no_aws=True))
+    return tuple(list(judged.findings) for judged in plan.judged)
+
+
 @pytest.mark.parametrize(
     ("lacks", "stays"),
     [
@@ -113,10 +119,7 @@ REFUSED = Unknown("IAM does not allow it", "eks:DescribeCluster")
 def test_only_what_lacks_nothing_but_aws_is_left_out(lacks: tuple[Unknown, ...], stays: bool) -> None:
     message = f"who runs is not known: {LEFT_OUT}"
     found = Finding(CODE, Severity.MEDIUM, Status.UNKNOWN, Subject("Cluster", "prod"), message, lacks=lacks)
-    check = UpgradeCheck((CODE,), Area.NODES, Gate.BEFORE_NODES, lambda _: (found,))
-    plan = plan_check(healthy(eks=LEFT_OUT), [check], CheckWish(no_aws=True))
-    assert [each for judged in plan.judged for each in judged.findings] == ([found] if stays else [])
-    assert bool(plan.judged) is stays, "a check that is left with nothing was not made"
+    assert left_of(found) == ([found],) * stays, "a check that is left with nothing was not made"
 
 
 def test_of_a_check_that_asks_aws_no_other_code_is_said_to_pass() -> None:
@@ -131,6 +134,4 @@ def test_of_a_check_that_asks_aws_no_other_code_is_said_to_pass() -> None:
 
 def test_what_fails_stays() -> None:
     found = Finding(CODE, Severity.HIGH, Status.FAIL, Subject("Cluster", "prod"), f"it is old: {LEFT_OUT}")
-    check = UpgradeCheck((CODE,), Area.NODES, Gate.BEFORE_NODES, lambda _: (found,))
-    plan = plan_check(healthy(eks=LEFT_OUT), [check], CheckWish(no_aws=True))
-    assert [each for judged in plan.judged for each in judged.findings] == [found]
+    assert left_of(found) == ([found],)

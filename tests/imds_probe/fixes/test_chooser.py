@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import shlex
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.amazon.metadata_service import NESTED, POD, Reach
+from kubectl_eksdoc.amazon.metadata_service import NESTED, POD, Reach, verdict
 from kubectl_eksdoc.imds_probe.affected import JudgedPods, PodEvidence
 from kubectl_eksdoc.imds_probe.fixes.chooser import choices
 from kubectl_eksdoc.imds_probe.fixes.fix import (
@@ -290,34 +291,26 @@ def test_whoever_is_cut_off_gets_a_fix_or_a_sentence(of: Cloud, hops: int) -> No
             assert each.commands, "a fix is something that can be done"
             assert each.back or each.name in (REPLACE_NODES, RESTART_PODS), "whoever changes something can go back"
             assert each.act is None or each.name in CARRIED_OUT
+            assert_no_name_ends_a_word(each)
+            assert_pods_reach_it_after(each, hops)
 
 
-@given(clouds())
-def test_no_name_ends_a_word_of_a_command(of: Cloud) -> None:
-    facts = of.facts()
-    for alike in nodes_alike(facts):
-        for each in choices(alike, facts, POD).fixes:
-            for line in (*each.commands, *each.back):
-                words = list(shlex.shlex(line, posix=True, punctuation_chars=True))
-                assert not {"reboot", "id"} & {*words}, line
+def assert_no_name_ends_a_word(of: Fix) -> None:
+    for line in (*of.commands, *of.back):
+        words = list(shlex.shlex(line, posix=True, punctuation_chars=True))
+        assert not {"reboot", "id"} & {*words}, line
 
 
-@given(clouds(), some.sampled_from([POD, NESTED]))
-def test_what_is_done_makes_the_pods_reach_it(of: Cloud, hops: int) -> None:
-    from kubectl_eksdoc.amazon.metadata_service import verdict
-
-    facts = of.facts()
-    for alike in nodes_alike(facts, hops):
-        for each in choices(alike, facts, hops).fixes:
-            if isinstance(each.act, OnInstances):
-                assert all(verdict(one.after, hops).reach is Reach.REACHABLE for one in each.act.each)
-                assert all(one.after.tokens == one.before.tokens for one in each.act.each)
-            elif isinstance(each.act, OnTemplate):
-                after, before = each.act.after, each.act.before
-                assert after.hop_limit is not None and after.hop_limit >= hops and after.endpoint is not False
-                assert (after.tokens, after.ipv6, after.tags) == (before.tokens, before.ipv6, before.tags)
-            elif isinstance(each.act, OnClass):
-                assert each.act.hop_limit >= hops
+def assert_pods_reach_it_after(of: Fix, hops: int) -> None:
+    if isinstance(of.act, OnInstances):
+        assert all(verdict(one.after, hops).reach is Reach.REACHABLE for one in of.act.each)
+        assert all(one.after.tokens == one.before.tokens for one in of.act.each)
+    elif isinstance(of.act, OnTemplate):
+        after, before = of.act.after, of.act.before
+        assert after.hop_limit is not None and after.hop_limit >= hops and after.endpoint is not False
+        assert (after.tokens, after.ipv6, after.tags) == (before.tokens, before.ipv6, before.tags)
+    elif isinstance(of.act, OnClass):
+        assert of.act.hop_limit >= hops
 
 
 def test_an_instance_whose_change_is_under_way_is_left_alone() -> None:
@@ -367,6 +360,12 @@ def chosen(
     return choices(alike, facts, POD, [each for each in found if each is not None], vpc)
 
 
+def way(name: str, *pods: Pod, **more: Any) -> Fix:
+    found = chosen(*pods, **more).named(name)
+    assert found is not None
+    return found
+
+
 def test_the_load_balancer_controller_is_told_region_and_vpc() -> None:
     found = chosen(controller(), started=ContainerCommand(("--cluster-name=prod",)))
     flags = found.named(CONTROLLER_FLAGS)
@@ -381,8 +380,8 @@ def test_the_load_balancer_controller_is_told_region_and_vpc() -> None:
 
 
 def test_where_variables_do_it_they_are_set() -> None:
-    found = chosen(controller(), started=ContainerCommand(("--aws-vpc-id=vpc-1",))).named(CONTROLLER_FLAGS)
-    assert found is not None and found.commands == (
+    found = way(CONTROLLER_FLAGS, controller(), started=ContainerCommand(("--aws-vpc-id=vpc-1",)))
+    assert found.commands == (
         "kubectl set env deployment/aws-load-balancer-controller -n kube-system --context prod AWS_REGION=eu-west-1",
     )
 
@@ -398,8 +397,8 @@ def test_a_vpc_that_is_not_known_makes_no_line() -> None:
 
 def test_a_role_by_pod_identity_with_its_agent_and_back() -> None:
     scaler = controller("cluster-autoscaler", "registry.k8s.io/autoscaling/cluster-autoscaler:v1.30.0")
-    fix = chosen(scaler, started=ContainerCommand(("--cloud-provider=aws",))).named(OWN_ROLE)
-    assert fix is not None and fix.when is When.LATER
+    fix = way(OWN_ROLE, scaler, started=ContainerCommand(("--cloud-provider=aws",)))
+    assert fix.when is When.LATER
     agent, role, associate, restart = fix.commands
     assert "create-addon" in agent and "eks-pod-identity-agent" in agent
     assert role.startswith("ROLE=$(aws iam create-role --role-name prod-kube-system-cluster-autoscaler")
@@ -412,8 +411,8 @@ def test_a_role_by_pod_identity_with_its_agent_and_back() -> None:
 
 def test_where_the_agent_runs_it_is_not_made_again() -> None:
     agent = controller("agent", "public.ecr.aws/eks/eks-pod-identity-agent:v1", owner="DaemonSet/agent")
-    found = chosen(controller(), agent, started=ContainerCommand()).named(OWN_ROLE)
-    assert found is not None and not any("create-addon" in line for line in found.commands)
+    found = way(OWN_ROLE, controller(), agent, started=ContainerCommand())
+    assert not any("create-addon" in line for line in found.commands)
 
 
 def test_a_role_that_came_after_the_start_needs_a_restart_alone() -> None:
@@ -436,8 +435,8 @@ def test_of_merely_possible_ones_nobody_knows_what_they_need() -> None:
 
 
 def test_fargate_has_irsa_and_no_pod_identity() -> None:
-    found = chosen(controller(), started=ContainerCommand(), kind="fargate").named(OWN_ROLE)
-    assert found is not None and not any("pod-identity" in line for line in (*found.commands, *found.back))
+    found = way(OWN_ROLE, controller(), started=ContainerCommand(), kind="fargate")
+    assert not any("pod-identity" in line for line in (*found.commands, *found.back))
     provider, role, annotate, restart = found.commands
     assert provider == "eksctl utils associate-iam-oidc-provider --cluster prod --region eu-west-1 --approve"
     assert "--role-only" in role and role.endswith('--attach-policy-arn "${POLICY_ARN:?}"')
@@ -458,5 +457,5 @@ def test_on_fargate_an_association_is_no_role() -> None:
 
 
 def test_auto_mode_has_the_agent_built_in() -> None:
-    found = chosen(controller(), started=ContainerCommand(), kind="auto").named(OWN_ROLE)
-    assert found is not None and not any("create-addon" in line for line in found.commands)
+    found = way(OWN_ROLE, controller(), started=ContainerCommand(), kind="auto")
+    assert not any("create-addon" in line for line in found.commands)
