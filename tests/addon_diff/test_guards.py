@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.addon_diff.expected import ExpectedApply, Witness
 from kubectl_eksdoc.addon_diff.explaining import fields_in
-from kubectl_eksdoc.addon_diff.guards import acknowledgement, refusals, sending, to_acknowledge
+from kubectl_eksdoc.addon_diff.guards import acknowledgement, changing, is_nothing, refusals, sending, to_acknowledge
 from kubectl_eksdoc.addon_diff.manifests import known_of, rendered
-from kubectl_eksdoc.addon_diff.merging import MISSING, differences, leaves, merged
+from kubectl_eksdoc.addon_diff.merging import MISSING, Leaf, differences, leaves, merged
 from kubectl_eksdoc.addon_diff.outcome import AddonRollback, way_back
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, FieldChange, Mode, predict
@@ -122,6 +122,20 @@ def test_what_is_sent() -> None:
     assert sending(nothing, as_asked=False).asked.values is None, "what is not known is not replaced"
 
 
+def test_the_count_is_of_fields_that_become_other() -> None:
+    assert (
+        len(changing(planned(OVERWRITE, to="v1.12.6")))
+        > len(changing(planned(AddonUpdateRequest(Mode.NONE), to="v1.12.6")))
+        == 0
+    )
+
+
+def test_nothing_to_do() -> None:
+    same = planned(to="v1.12.0", objects=())
+    assert not is_nothing(same), "no object was looked at, which is a finding"
+    assert not is_nothing(planned(OVERWRITE, to="v1.12.6"))
+
+
 def test_the_way_back_sets_what_the_old_version_lets_be_set() -> None:
     back = way_back(planned(OVERWRITE, to="v1.12.6", values={"env": {"MY_OWN": "1"}}))
     assert isinstance(back, AddonRollback) and back.version == "v1.12.0-eksbuild.1"
@@ -162,6 +176,16 @@ def test_the_incident(live: Any, old: str, new: str) -> None:
             Mode.NONE: (Fate.CONFLICT, "true"),
         }
         assert change.confidence(Mode.PRESERVE) is Confidence.LOW, "no document says how"
+
+
+def test_the_conflict_is_worded_as_eks_words_it() -> None:
+    told = predict(rich(), an_update()).conflict.splitlines()
+    assert told[0].startswith("Conflicts found when trying to apply. Will not continue due to resolve conflicts mode.")
+    assert told[1:] == [
+        'DaemonSet.apps aws-node - .spec.template.spec.initContainers[name="aws-vpc-cni-init"]'
+        '.env[name="DISABLE_TCP_EARLY_DEMUX"].value',
+        'DaemonSet.apps aws-node - .spec.template.spec.containers[name="aws-node"].env[name="ENABLE_POD_ENI"].value',
+    ]
 
 
 def test_ownership_that_expands_is_seen() -> None:
@@ -273,6 +297,14 @@ def test_what_changed_is_said_and_nothing_else(below: Values, above: Values) -> 
         assert not same_json(value_at(below, path), value_at(made.values, path)) or value_at(below, path) == {}
 
 
+@given(documents, documents, documents)
+def test_merging_twice_or_with_nothing_or_in_another_grouping(a: Values, b: Values, c: Values) -> None:
+    once = merged(a, b).values
+    assert merged(once, b).values == once and merged(once, b).changed == ()
+    assert merged(a, {}).values == a and merged({}, a).values == a
+    assert same_json(merged(merged(a, b).values, c).values, merged(a, merged(b, c).values).values) or _replaced(a, b, c)
+
+
 @given(documents)
 def test_leaves_make_the_document_again(values: Values) -> None:
     made: Values = {}
@@ -290,6 +322,22 @@ def test_a_value_that_was_put_is_there(values: Values, path: tuple[str, ...], va
     for leaf in leaves(values):
         apart = leaf.path[: len(path)] != path and path[: len(leaf.path)] != leaf.path
         assert not apart or same_json(value_at(put, leaf.path), leaf.value)
+
+
+def _replaced(a: Values, b: Values, c: Values) -> bool:
+    """Whether something that is no object stands between two objects: only then does the grouping matter."""
+    return any(
+        isinstance(value_at(c, leaf.path), dict) and isinstance(value_at(a, leaf.path), dict) for leaf in leaves(b)
+    )
+
+
+def test_a_list_is_one_leaf_and_an_empty_object_too() -> None:
+    assert leaves({"b": [{"x": 1}], "a": {}, "c": {"d": None}}) == (
+        Leaf(("a",), {}),
+        Leaf(("b",), [{"x": 1}]),
+        Leaf(("c", "d"), None),
+    )
+    assert leaves({}) == ()
 
 
 def test_true_is_not_1_and_null_is_not_nothing() -> None:

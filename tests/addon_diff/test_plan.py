@@ -103,6 +103,17 @@ def test_preserve_keeps_with_its_caveat() -> None:
     assert all("confidence: low" in each.evidence and each.missing for each in kept)
 
 
+def test_none_conflicts() -> None:
+    plan = planned(facts(), AddonUpdateRequest())
+    assert len(found(plan, "addon-field-conflict")) == 2 and "DISABLE_TCP_EARLY_DEMUX" in plan.conflict
+
+
+def test_ownership_that_grows_is_told() -> None:
+    plan = planned(facts(objects=(a_persons(),)), AddonUpdateRequest(Mode.OVERWRITE))
+    (grows,) = found(plan, "addon-ownership-grows")
+    assert "takes it over with v1.15.1-eksbuild.1" in grows.message
+
+
 def test_what_is_not_known_is_never_pass() -> None:
     unknown = Unknown("no chart of it is known")
     plan = planned(

@@ -15,7 +15,7 @@ from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import BUDGETS
 from tests.check.healthy import healthy
-from tests.render.check.checked import SKEW
+from tests.render.check.checked import SKEW, accepted
 
 PLAN_OF = Subject("Command", "coredns-lameduck")
 
@@ -108,3 +108,14 @@ def test_a_code_of_several_gates_is_not_judged_by_one_of_them() -> None:
     earlier = an_earlier(said(several.name))
     assert changes(earlier, a_plan(), gate="after") == [("not-judged-this-time", several.name)]
     assert changes(replace(earlier, options={"gate": "after"}), a_plan(), gate="after") == [("fixed", several.name)]
+
+
+def test_what_is_suppressed_is_told_as_that() -> None:
+    plan = a_plan(SKEW, wish=CheckWish(suppressions=(accepted(SKEW),)))
+    assert changes(an_earlier(), plan) == [("suppressed", SKEW.code.name)]
+
+
+def test_a_way_that_went_on_is_a_note() -> None:
+    way = f"{str(healthy().way.now)[1:]} → {str(healthy().way.target)[1:]}"
+    assert against(an_earlier(way=way), a_plan(), {}).notes == ()
+    assert len(against(an_earlier(way="1.1 → 1.2"), a_plan(), {}).notes) == 1

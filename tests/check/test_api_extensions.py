@@ -33,6 +33,12 @@ def converted(*definitions: Definition, slices: tuple[EndpointSlice, ...] = (), 
     return facts(**(given | more))
 
 
+def test_groups_that_are_available() -> None:
+    assert (
+        found("apiservice-down", facts(api_services=[an_api("True"), ApiService("v1.", "", "v1", None, "True")])) == ()
+    )
+
+
 def test_a_group_that_is_not() -> None:
     down = an_api("False", reason="MissingEndpoints", message="no addresses")
     finding = only("apiservice-down", facts(api_services=[down]))

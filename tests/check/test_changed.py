@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from kubectl_eksdoc.check.changed import RecentChanges, changed
+from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.model.addons import EksAddonUpdate, Issue, UpdateHistory
 from kubectl_eksdoc.model.findings import Subject
 from kubectl_eksdoc.model.interruption import OtherChange, ReportedChanges, ReportedEvent, Revision
@@ -125,6 +126,11 @@ def test_updates_beyond_the_latest_are_not_forgotten() -> None:
     assert found(replace(QUIET, addons={"vpc-cni": history}), since=ago(1800)).unread == (
         "4 earlier updates of add-on vpc-cni: only the latest are described",
     )
+
+
+def test_it_is_listed_only_where_somebody_asks() -> None:
+    assert plan_check(healthy(), [], CheckWish()).changes is None
+    assert plan_check(healthy(), [], CheckWish(since=ago(60))).changes is not None
 
 
 def test_updates_of_the_cluster_and_of_node_groups_are_told() -> None:

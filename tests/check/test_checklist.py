@@ -292,6 +292,13 @@ def test_a_release_that_karpenter_is_told_by_name_may_have_no_ami_of_the_target(
     assert ("no new node comes once the control plane has it" in step.why) is said
 
 
+def test_what_a_provisioner_made_has_no_budgets_to_hold() -> None:
+    old = a_node("k", group="", version=NEW, labels={"karpenter.sh/provisioner-name": "default"})
+    found = titles(with_nodes(old))
+    assert not [each for each in found if each.startswith("Hold")]
+    assert [each for each in found if each.startswith("Let Karpenter replace the nodes of NodePool default")]
+
+
 def test_amis_that_karpenter_is_told_by_id_are_changed_and_need_no_holding() -> None:
     facts = with_nodes(
         karpenters(),

@@ -54,6 +54,13 @@ def test_issues_and_a_status() -> None:
     assert one(facts(told(a_group(status=""))), "nodegroup-health").status is Status.UNKNOWN
 
 
+def test_an_update_that_is_under_way() -> None:
+    running = an_update("InProgress", begun=before(hours=1), parameters=(("Version", "1.34"),))
+    found = one(facts(told(group_updates={"blue": history(running)})), "nodegroup-update")
+    assert found.severity is Severity.MEDIUM and "begun 1 hour ago" in found.message
+    assert "asked for: Version 1.34" in found.evidence
+
+
 def failed(code: str = "PodEvictionFailure", *resources: str, **more: Any) -> Any:
     said = more.pop("message", "Reached max retries while trying to evict pods from nodes in node group blue")
     update = an_update("Failed", begun=before(hours=23), errors=(Issue(code, said, resources),))

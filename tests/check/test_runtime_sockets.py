@@ -62,6 +62,17 @@ def test_jobs_and_what_makes_them() -> None:
     assert "pods: nightly-1-x" in first.evidence
 
 
+def test_a_bare_pod_and_a_static_one() -> None:
+    pods = [
+        a_pod("bare", owner=None, volumes=(a_volume(),)),
+        a_pod("static-old-0", "kube-system", owner="Node/old-0", volumes=(a_volume(),)),
+    ]
+    assert [each.subject for each in before(pods=pods)] == [
+        Subject("Pod", "bare", "default"),
+        Subject("Pod", "static-old-0", "kube-system"),
+    ]
+
+
 def test_a_deployment_is_told_once() -> None:
     """Its ReplicaSets, old ones too, and their pods are its own."""
     workloads = [

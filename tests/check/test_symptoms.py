@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
-from kubectl_eksdoc.check.registry import CODES, chosen
+from kubectl_eksdoc.check.registry import CODES, chosen, needs_of
 from kubectl_eksdoc.check.symptoms import Symptom, codes_of, diagnosed
 from kubectl_eksdoc.check.undoing import LOOKS, way_back
 from kubectl_eksdoc.model.check_needs import CheckNeed
@@ -97,6 +97,13 @@ def test_nodes_that_load_balancers_leave_out_are_seen_in_the_cluster(others: str
     assert suspect.do is not None and suspect.severity is severity
     assert suspect.do.command == f"kubectl label node a {label}- --context prod"
     assert suspect.undo == f"Undo: kubectl label node a {label}=true --context prod"
+
+
+def test_only_what_the_symptom_needs_is_read() -> None:
+    assert CheckNeed.PLAN_DRAIN in needs_of(chosen(codes_of(Symptom.DRAIN_STUCK)))
+    assert CheckNeed.PLAN_DNS not in needs_of(chosen(codes_of(Symptom.DRAIN_STUCK)))
+    assert CheckNeed.PLAN_DRAIN not in needs_of(chosen(codes_of(Symptom.DNS)))
+    assert CheckNeed.PLAN_IMDS in needs_of(chosen(codes_of(Symptom.CREDENTIALS)))
 
 
 def test_findings_about_something_else_are_left_out_of_the_plan() -> None:

@@ -291,6 +291,13 @@ def test_without_a_log_it_is_unknown(log: Any) -> None:
     assert blind.outage.handled is None
 
 
+def test_without_pods_nobody_hears() -> None:
+    plan = planned(an_install(pods=(), replicas=2), logs={})
+    assert statuses(plan)["Karpenter's log"] == "unknown"
+    asleep = planned(an_install(pods=(), replicas=0), logs={})
+    assert statuses(asleep)["Karpenter"] == "fail" and asleep.outage.handled is False
+
+
 GONE: Any = Absent("there is none")
 
 
@@ -335,6 +342,13 @@ def test_what_no_document_mends_is_named() -> None:
     assert denied is not None and not denied.anything and "queue policy: " in denied.for_a_person[0]
     asked = planned(queue=GONE).missing
     assert asked is not None and (asked.for_a_person, asked.beside_stack) == ((), ())
+
+
+def test_what_is_not_known_is_not_made_but_said() -> None:
+    plan = planned(queue=Unknown("denied", "sqs:GetQueueUrl"), policies=RolePolicies(ROLE))
+    assert resources(plan) == {"InterruptionRights"}
+    assert plan.missing is not None and plan.missing.not_known == ("queue: denied",)
+    assert "# Not known, and so not in it: queue: denied" in printed("stack", plan.stack, plan.missing, an_install())
 
 
 def test_a_rule_that_is_disabled_is_enabled_by_a_command_and_made_anew_by_a_stack() -> None:

@@ -63,6 +63,16 @@ def test_both_spellings_of_the_setting(version: str, variable: Any, config_map: 
     assert statuses(plan).get("setting", "") == status
 
 
+def test_an_ignored_key_is_named_with_the_one_that_counts() -> None:
+    plan = planned(an_install("0.33.0", variable=NOTHING, config_map=MAP))
+    (finding,) = (each for each in plan.findings if each.code.name == "interruption-setting")
+    assert "Karpenter v0.33.0 ignores that silently" in finding.message and MAP.where in finding.message
+    assert "settings.interruptionQueue" in finding.remedy[0].text and "--reuse-values" in finding.remedy[0].command
+    old = planned(an_install("0.31.0", variable=NOTHING))
+    (finding,) = (each for each in old.findings if each.code.name == "interruption-setting")
+    assert "settings.aws.interruptionQueueName" in finding.remedy[0].text
+
+
 @pytest.mark.parametrize(
     ("tag", "version", "chart"),
     [
@@ -76,6 +86,11 @@ def test_both_spellings_of_the_setting(version: str, variable: Any, config_map: 
 def test_helm_is_never_left_to_take_the_newest_chart(tag: str, version: str, chart: str) -> None:
     install = replace(an_install(version), tag=tag)
     assert f" --version {chart} -n kube-system --reuse-values " in upgrade(install, "values.yaml")
+
+
+def test_an_argument_wins_over_the_variable() -> None:
+    said = effective(an_install(argument=Setting("other", "argument --interruption-queue")))
+    assert said.queue == "other"
 
 
 def test_an_argument_that_is_empty_switches_it_off_whatever_the_variable_says() -> None:

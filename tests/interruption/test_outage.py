@@ -15,7 +15,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.interruption import SpotEvent
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.nodes import MANAGED_GROUP, NODE_POOL, Pod, Taint
+from kubectl_eksdoc.model.nodes import MANAGED_GROUP, NODE_POOL, Pod, Taint, Toleration
 from kubectl_eksdoc.model.queues import Figures, Notice
 from kubectl_eksdoc.render.interruption.report import in_short
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_workload
@@ -73,6 +73,14 @@ def test_drained_last_and_too_late() -> None:
         assert (severity, status) == ("high", "fail") and "may not come within 2 minutes" in text
     held = a_shop(a_pod(node="spot-0"), budgets=[a_budget(allowed=0)])
     assert "its budget allows no eviction now" in message(planned(cluster=held), "coredns")[2]
+
+
+def test_who_tolerates_the_drain_is_not_waited_for() -> None:
+    everywhere = (Toleration(operator="Exists"),)
+    pod = a_pod(node="spot-0", owner="DaemonSet/agent", tolerations=everywhere, grace_seconds=600)
+    plan = planned(cluster=a_shop(pod))
+    assert message(plan, "coredns")[1] == "pass" and plan.outage.nodes[0].before_s == 0
+    assert pod not in plan.outage.nodes[0].dying
 
 
 def test_whether_anybody_drains_is_not_known() -> None:
@@ -193,6 +201,24 @@ def test_what_of_the_cluster_was_not_read_is_unknown() -> None:
     assert unread.outage.handled is None and "interruption-karpenter" in codes_of(unread, "unknown")
     budgets = planned(cluster=a_cluster(nodes=[a_spot_node()], unread=[kinds.BUDGETS]))
     assert codes_of(budgets, "unknown") == ["interruption-outage"]
+
+
+def a_managed_spot_node() -> Any:
+    labels = {MANAGED_GROUP: "spots", "eks.amazonaws.com/capacityType": "SPOT"}
+    return a_node("managed", group="", labels=labels, provider_id="aws:///eu-west-1a/i-0123")
+
+
+def test_a_notice_of_a_node_that_is_not_karpenters_is_told_as_well() -> None:
+    cluster = a_cluster(nodes=[a_managed_spot_node()], pods=[a_pod(node="managed")])
+    plan = planned(cluster=cluster, notices={"i-0123": Notice("i-0123", "marked-for-termination", NOW)})
+    severity, status, text = message(plan, "managed")
+    assert (severity, status) == ("high", "fail") and "1 pods end with it unless they are drained in time" in text
+
+
+def test_whether_it_has_a_notice_may_not_be_known() -> None:
+    nodes = [a_managed_spot_node(), a_node("on-demand")]
+    plan = planned(cluster=a_cluster(nodes=nodes), notices=Unknown("denied", "ec2:Describe…"))
+    assert codes_of(plan, "unknown") == ["interruption-now"]
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,11 @@ def test_the_incident_is_one_entry_of_the_init_container() -> None:
     assert found.fields == (path,) and not found.cannot
 
 
+def test_what_is_there_already_needs_no_patch() -> None:
+    live = daemon_set(template(X="1"))
+    assert restoring(live, {(*MAIN, "f:env", 'k:{"name":"X"}', "f:value"): "1"}, SCHEMA).patch is None
+
+
 def test_a_digest_is_never_sent() -> None:
     env = (*MAIN, "f:env")
     path, other = ((*env, f'k:{{"name":"{name}"}}', "f:value") for name in "XY")
@@ -116,6 +121,20 @@ def test_all_of_a_variable_goes_where_it_was_not() -> None:
     path = (*MAIN, "f:env", 'k:{"name":"X"}', "f:value")
     found = restoring(live, {path: MISSING}, SCHEMA)
     assert found.after["spec"]["template"]["spec"]["containers"][0]["env"] == [{"name": "Y", "value": "2"}]
+
+
+@pytest.mark.parametrize("value", [MISSING, "x", 1, None, [], {}])
+def test_any_path_is_patched_or_not(value: Any) -> None:
+    live = daemon_set(template(X="1"))
+    for path in (
+        ("f:spec",),
+        ("k:{}",),
+        ("f:spec", "v:1"),
+        (*MAIN,),
+        (*MAIN, "f:env", 'k:{"name":"X"}'),
+        ("f:a", "f:b"),
+    ):
+        restoring(live, {path: value}, SCHEMA)
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,12 @@ def test_where_it_is_written_depends_on_the_module(
     assert f"to {whole}" in text
 
 
+def test_an_addon_may_be_called_otherwise_in_its_module(tmp_path: Path) -> None:
+    document = the_incident("5", 'module.eks.aws_eks_addon.before_compute["network"]')
+    text = remedies(found(judged(tmp_path, document), "addon-field-reset"))
+    assert 'cluster_addons["network"].configuration_values' in text
+
+
 @pytest.mark.parametrize("spelling", ["before 4.32", "4.32 to 4.46"])
 def test_what_an_old_provider_cannot_do_is_said(tmp_path: Path, spelling: str) -> None:
     text = remedies(found(judged(tmp_path, the_incident(spelling)), "addon-field-reset"))
@@ -207,6 +213,11 @@ def test_what_the_cluster_says_otherwise_never_passes(tmp_path: Path, world: Wor
     assert told.status is not Status.PASS and told.subject.name == PLAIN
 
 
+def test_values_that_eks_cannot_read_are_refused(tmp_path: Path) -> None:
+    (told,) = judged(tmp_path, the_incident("5", configuration_values="- 1")).every
+    assert told.status is Status.FAIL and "EKS refuses configuration_values" in told.message
+
+
 def test_values_that_are_emptied_take_todays_away(tmp_path: Path) -> None:
     addon = Addon("vpc-cni", TARGET, "ACTIVE", configuration='{"env": {"WARM_ENI_TARGET": "3"}}')
     before = values("5", addon_version=TARGET, configuration_values=addon.configuration)
@@ -232,6 +243,12 @@ def test_a_self_managed_addon_that_is_taken_over_never_passes(tmp_path: Path) ->
         (told,) = found(judgement, "addon-terraform-takes-over")
         assert told.status is Status.FAIL and "DaemonSet.apps aws-node" in told.evidence[0]
         assert ("EKS takes every field" in told.message) is (mode == "OVERWRITE")
+
+
+def test_what_is_nowhere_yet_may_be_created(tmp_path: Path) -> None:
+    world = World(managed={}, live=())
+    given = values("5", addon_version=TARGET, resolve_conflicts_on_create="OVERWRITE")
+    assert judged(tmp_path, a_plan(a_change(None, given, "create")), world).every == ()
 
 
 @pytest.mark.parametrize(
@@ -288,6 +305,18 @@ def test_a_replacement_that_moves_to_another_region_deletes_here(tmp_path: Path)
     judgement = judged(tmp_path, a_plan(change))
     assert [each.change.request.kind.value for each in judgement.changes] == ["delete"]
     assert [each.kind.value for each in judgement.elsewhere] == ["create"] and Status.FAIL in statuses(judgement)
+
+
+def test_clusters_of_the_same_name_in_two_regions_have_an_addon_each(tmp_path: Path) -> None:
+    regions = {"here": "eu-west-1", "there": "us-east-1"}
+    changes = [
+        a_change(
+            an_addon(region=region), an_addon(region=region, addon_version=NEW), "update", address=f"module.{name}"
+        )
+        for name, region in regions.items()
+    ]
+    judgement = judged(tmp_path, a_plan(*changes))
+    assert len(judgement.changes) == len(judgement.elsewhere) == 1 and not judgement.findings
 
 
 @pytest.mark.parametrize("spelling", ["5", "4.47 to 4.x"])
@@ -378,6 +407,13 @@ def test_an_addon_by_cloud_control_is_judged(
     if not open_questions and "tags" not in after:
         told = [[(each.code, each.status) for each in each.every] for each in by_both]
         assert told[0] == told[1]
+
+
+def test_a_replacement_that_moves_to_another_cluster_deletes_here(tmp_path: Path) -> None:
+    change = a_change(an_addon(), an_addon(cluster_name="bank"), "delete", "create")
+    judgement = judged(tmp_path, a_plan(change))
+    assert [each.change.request.kind.value for each in judgement.changes] == ["delete"]
+    assert [each.kind.value for each in judgement.elsewhere] == ["create"]
 
 
 @pytest.mark.parametrize(("old", "new", "told"), [("PRESERVE", "OVERWRITE", 1), ("OVERWRITE", "NONE", 0)])
