@@ -9,7 +9,7 @@ from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Fate, FieldChange, Mode
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, named
-from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
+from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.model.nodes import Pod
 
 _ACTIVE = ("", "ACTIVE")
@@ -57,7 +57,7 @@ def is_nothing(plan: AddonPlan) -> bool:
 
 
 def _weighs(finding: Finding) -> bool:
-    if finding.status is Status.UNKNOWN or finding.code in Code.each("addon-values-dropped", "addon-not-active"):
+    if finding.status is Status.UNKNOWN or finding.code.name in ("addon-values-dropped", "addon-not-active"):
         return True
     return finding.status is Status.FAIL and finding.severity is Severity.CRITICAL
 
@@ -83,13 +83,9 @@ def _of_version(plan: AddonPlan) -> Iterator[Guard]:
             f"Name one that it offers: aws eks describe-addon-versions --addon-name {name}.",
         )
     for each in plan.findings:
-        if each.code is Code.of("addon-update-refused"):
+        if each.code.name == "addon-update-refused":
             yield Guard(each.message, "\n".join(remedy.text for remedy in each.remedy))
-        if (
-            each.code is Code.of("addon-values-refused")
-            and each.status is Status.FAIL
-            and each.severity is Severity.HIGH
-        ):
+        if each.code.name == "addon-values-refused" and each.status is Status.FAIL and each.severity is Severity.HIGH:
             yield Guard(each.message, "\n".join(remedy.text for remedy in each.remedy))
 
 

@@ -34,7 +34,21 @@ def judged(
     if not facts.objects and not unread and (facts.installed or not objects_of(facts.addon.name)):
         yield _nothing_seen(facts)
     yield from _of_search(facts)
-    yield from _nearest(facts)
+    # Another version's manifest is no proof of what this one applies.
+    name, target = facts.addon.name, facts.target.version
+    shipped = manifests(name, facts.addon.version, target, True, facts.manifest)
+    if target != facts.addon.version and shipped is not None and not shipped.target.exact:
+        known = [each.version for each in all_known(name)]
+        versions = ", ".join(known) if len(known) <= _MOST_VERSIONS else f"{len(known)} versions, to {known[-1]}"
+        evidence = (f"public manifests of {name}: {versions}", *owned_by_eks(facts))
+        yield Finding.of(
+            "addon-field-unknown/nearest",
+            Subject("Addon", name),
+            evidence,
+            addon_name=name,
+            target=target,
+            known=shipped.target.known,
+        )
     yield from _created_again(facts)
     for of, why in unread:
         yield Finding.of(
@@ -54,24 +68,6 @@ def _nothing_seen(facts: AddonFacts) -> Finding:
         ("it is not known here which objects it is made of, or none of them is there",),
         addon_name=facts.addon.name,
     )
-
-
-def _nearest(facts: AddonFacts) -> Iterator[Finding]:
-    """Another version's manifest is no proof of what this one applies."""
-    name, target = facts.addon.name, facts.target.version
-    shipped = manifests(name, facts.addon.version, target, True, facts.manifest)
-    if target != facts.addon.version and shipped is not None and not shipped.target.exact:
-        known = [each.version for each in all_known(name)]
-        versions = ", ".join(known) if len(known) <= _MOST_VERSIONS else f"{len(known)} versions, to {known[-1]}"
-        evidence = (f"public manifests of {name}: {versions}", *owned_by_eks(facts))
-        yield Finding.of(
-            "addon-field-unknown/nearest",
-            Subject("Addon", name),
-            evidence,
-            addon_name=name,
-            target=target,
-            known=shipped.target.known,
-        )
 
 
 _MOST_VERSIONS = 3

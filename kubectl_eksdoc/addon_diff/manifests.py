@@ -51,9 +51,9 @@ class NearestManifest:
     def of(self, named: ObjectName) -> Values:
         return self.objects.get(f"{named.kind} {named.name}", {})
 
-    def without_container(self, name: str) -> NearestManifest:
+    def without_agent(self) -> NearestManifest:
         """As the chart makes it where values leave that container out."""
-        step = f'k:{{"name":"{name}"}}'
+        step = 'k:{"name":"aws-eks-nodeagent"}'
         kept = {of: {path: each[path] for path in each if step not in path} for of, each in self.objects.items()}
         return replace(self, objects=kept)
 
@@ -99,7 +99,7 @@ def manifests(
     if not known or not _order(now) or not _order(target):
         return None if given is None else AddonManifests(given.any_values(), given)
     if given is not None and not agent:
-        given = given.without_container("aws-eks-nodeagent")
+        given = given.without_agent()
     return AddonManifests(_nearest(addon, now, agent), given or _nearest(addon, target, agent))
 
 
@@ -140,7 +140,7 @@ def _nearest(addon: str, wanted: str, agent: bool) -> NearestManifest:
     """The version itself; else the one before it, which is as good where the one after it says the same but for images
     and the version's own name."""
     found = _nearest_of(all_known(addon), wanted)
-    return found if agent else found.without_container("aws-eks-nodeagent")
+    return found if agent else found.without_agent()
 
 
 def _nearest_of(known: tuple[NearestManifest, ...], wanted: str) -> NearestManifest:

@@ -181,9 +181,8 @@ def _settable(change: FieldChange, facts: AddonFacts) -> bool:
 # The updates of add-ons against an earlier answer: which add-ons either was about.
 
 
-KIN = {
-    code.name: frozenset({"addon-object-unread", "addon-field-unknown"})
-    for code in Code.each(
+KIN = dict.fromkeys(
+    (
         "addon-field-reset",
         "addon-field-changed-in-every-mode",
         "addon-field-conflict",
@@ -192,13 +191,13 @@ KIN = {
         "addon-field-unknown",
         "addon-ownership-grows",
         "addon-other-writer",
-    )
-}
+    ),
+    frozenset({"addon-object-unread", "addon-field-unknown"}),
+)
 """An object that nobody could look at hides the effect on its fields."""
 
 OF_FIELDS = frozenset(
-    code.name
-    for code in Code.each(
+    (
         "addon-field-reset",
         "addon-field-changed-in-every-mode",
         "addon-field-conflict",

@@ -47,7 +47,7 @@ def missing(of: ObjectName, live: Doc, will: ExpectedConfig, update: ExpectedApp
         absent = (path for path in target if target[path] not in EMPTY and _is_gone(live, path, schema))
         return {path: False for path in absent if path[-1][2:] not in _DEFAULTED.split()}
     standing_now = () if target else leaves_of(standing(of, update.installed, update.agent), schema)
-    found: dict[Path, bool] = dict.fromkeys((*_emptied(live, will, schema), *standing_now), False)
+    found: dict[Path, bool] = dict.fromkeys((*_emptied(will), *standing_now), False)
     if target:
         found = {path: False for path in found if path in target}
         sure = will.why.get
@@ -81,7 +81,7 @@ def _values(part: Doc, schema: Schema) -> Iterator[tuple[Path, object]]:
     return ((path, value_at(part, path, schema.root)) for path in leaves_of(part, schema))
 
 
-def _emptied(live: Doc, will: ExpectedConfig, schema: Schema) -> Iterator[Path]:
+def _emptied(will: ExpectedConfig) -> Iterator[Path]:
     """Values of environment variables whose entries EKS owns: ``kubectl set env NAME=`` leaves the name."""
     mine = will.owners.get(EKS, NONE)
     for path in mine:

@@ -46,7 +46,7 @@ from kubectl_eksdoc.model.check_needs import CheckNeed, WantedVersions
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import CommandTarget, shell
 from kubectl_eksdoc.model.eks import Refresh, UpgradeFacts
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Subject
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject
 from kubectl_eksdoc.model.interruption import ReportedChanges
 from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, Resource, Unknown
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
@@ -296,7 +296,7 @@ def _holding_up(planned: DrainPlan | Unknown | None) -> Sum:
     return tuple(
         replace(each, message=each.message.partition(" (as --")[0])
         for each in found
-        if each.code is not Code.of("needs-nodes")  # its own update brings them
+        if each.code.name != "needs-nodes"  # its own update brings them
     )
 
 

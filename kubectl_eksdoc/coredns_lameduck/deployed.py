@@ -35,7 +35,7 @@ from kubectl_eksdoc.model.addons import AddonSide
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.coredns import COREFILE, NAME, SYSTEM, Corefile, CorefileRefusal, Propagation, is_coredns
-from kubectl_eksdoc.model.findings import Code, Remedy, Status
+from kubectl_eksdoc.model.findings import Remedy, Status
 from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.model.kinds import NODES, NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.model.knowledge import basis
@@ -94,7 +94,8 @@ def deployed(doc: Doc) -> Deployed:
     """Of the Deployment. What has another shape than the API's is taken as not there."""
     pod = at(doc, "spec", "template", "spec")
     pod = pod if isinstance(pod, dict) else {}
-    container = _container(pod)
+    listed = [each for each in pod.get("containers") or () if isinstance(each, dict)]
+    container = next((each for each in listed if each.get("name") == NAME), listed[0] if listed else {})
     grace = pod.get("terminationGracePeriodSeconds")
     replicas = at(doc, "spec", "replicas")
     repository, tag = _image(str(container.get("image") or ""))
@@ -164,11 +165,6 @@ def _image(image: str) -> tuple[str, str]:
         return named, ""
     repository, _, tag = named.rpartition(":")
     return repository, tag
-
-
-def _container(pod: Doc) -> Doc:
-    listed = [each for each in pod.get("containers") or () if isinstance(each, dict)]
-    return next((each for each in listed if each.get("name") == NAME), listed[0] if listed else {})
 
 
 def _pre_stop(hook: Any) -> int | Unknown:
@@ -422,9 +418,9 @@ def notices_of(plan: InterruptionPlan) -> InterruptionNotices | Unknown:
 
 def _moves(install: KarpenterInstall, broken: Link) -> str:
     """A changed setting is a new pod template."""
-    if broken.code == Code.of("interruption-setting"):
+    if broken.code.name == "interruption-setting":
         return "no node; the new setting rolls out Karpenter's Deployment"
-    if broken.code not in Code.each("interruption-queue", "interruption-rights"):
+    if broken.code.name not in ("interruption-queue", "interruption-rights"):
         return "no node"
     if install.version is None:
         return "no node; whether Karpenter restarts is unknown, as its version is"

@@ -24,7 +24,7 @@ from kubectl_eksdoc.coredns_lameduck.shutdown import CLIENT_S
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.cordon import not_ready_after_s
 from kubectl_eksdoc.model.connection import CommandTarget
-from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, in_order, reached
+from kubectl_eksdoc.model.findings import Finding, Severity, Status, in_order, reached
 from kubectl_eksdoc.model.kinds import NODES, Absent, Unknown
 from kubectl_eksdoc.model.missing_rights import as_read
 from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod
@@ -46,12 +46,12 @@ class CorednsStep:
     command: str = ""
 
 
-_FIRST_AID = Code.each("dns-failing", "dns-not-serving")
+_FIRST_AID = ("dns-failing", "dns-not-serving")
 
 
 def steps(findings: Sequence[Finding], end: ShutdownEnding, facts: DnsFacts) -> tuple[CorednsStep, ...]:
     """Of what fails; () where there is nothing to mend."""
-    failing = {each.code: each for each in reversed(findings) if each.status is Status.FAIL}
+    failing = {each.code.name: each for each in reversed(findings) if each.status is Status.FAIL}
     found = [_of_remedy(failing[code]) for code in _FIRST_AID if code in failing and failing[code].remedy]
     broken = [failing[code] for code in NO_START if code in failing]
     found += [_of_remedy(each, number) for each in broken for number in range(len(each.remedy))]
@@ -65,8 +65,8 @@ def steps(findings: Sequence[Finding], end: ShutdownEnding, facts: DnsFacts) -> 
                 LOOK,
             ),
         )
-    doubted = (each for each in findings if each.code is Code.of("dns-lameduck-short"))
-    lameduck = next(doubted, failing.get(Code.of("dns-lameduck-long")))
+    doubted = (each for each in findings if each.code.name == "dns-lameduck-short")
+    lameduck = next(doubted, failing.get("dns-lameduck-long"))
     if lameduck is not None and not end.advised_s:
         found.append(_of_remedy(lameduck, moves="each of its pods once, one at a time"))
     elif lameduck is not None:
@@ -78,16 +78,12 @@ def steps(findings: Sequence[Finding], end: ShutdownEnding, facts: DnsFacts) -> 
                 set_to(end.advised_s),
             )
         )
-    if (
-        Code.of("dns-too-few") in failing
-        and failing[Code.of("dns-too-few")].severity is Severity.HIGH
-        and Code.of("dns-failing") not in failing
-    ):
-        found.append(_of_remedy(failing[Code.of("dns-too-few")], moves="nothing"))
-    if Code.of("dns-no-budget") in failing:
-        found.append(_of_remedy(failing[Code.of("dns-no-budget")], moves="nothing"))
-    if Code.of("dns-on-spot") in failing or Code.of("dns-together") in failing:
-        spot = Code.of("dns-on-spot") in failing
+    if "dns-too-few" in failing and failing["dns-too-few"].severity is Severity.HIGH and "dns-failing" not in failing:
+        found.append(_of_remedy(failing["dns-too-few"], moves="nothing"))
+    if "dns-no-budget" in failing:
+        found.append(_of_remedy(failing["dns-no-budget"], moves="nothing"))
+    if "dns-on-spot" in failing or "dns-together" in failing:
+        spot = "dns-on-spot" in failing
         found.append(
             CorednsStep(
                 "Place it on on-demand nodes, spread over zones." if spot else "Spread it over nodes and zones.",
@@ -96,8 +92,8 @@ def steps(findings: Sequence[Finding], end: ShutdownEnding, facts: DnsFacts) -> 
                 place_elsewhere(facts.self_managed),
             )
         )
-    if Code.of("dns-notices-unheard") in failing:
-        remedy = next(each for each in failing[Code.of("dns-notices-unheard")].remedy if each.command)
+    if "dns-notices-unheard" in failing:
+        remedy = next(each for each in failing["dns-notices-unheard"].remedy if each.command)
         found.append(
             CorednsStep(
                 f"Have Karpenter receive Spot interruption events. {remedy.text}",
@@ -119,20 +115,20 @@ def _of_remedy(finding: Finding, number: int = 0, moves: str = "") -> CorednsSte
 
 def outlook(facts: DnsFacts, end: ShutdownEnding, findings: Sequence[Finding]) -> tuple[str, ...]:
     """A sentence for each thing that will go wrong; () where nothing is known to."""
-    return tuple(_sentences(facts, end, {each.code for each in findings if each.status is Status.FAIL}))
+    return tuple(_sentences(facts, end, {each.code.name for each in findings if each.status is Status.FAIL}))
 
 
-def _sentences(facts: DnsFacts, end: ShutdownEnding, failing: set[object]) -> Iterator[str]:
+def _sentences(facts: DnsFacts, end: ShutdownEnding, failing: set[str]) -> Iterator[str]:
     ready = [pod for pod in facts.pods if pod.ready and not pod.deleting]
     if not ready:
         return  # nobody answers as it is
     asked = "every lookup" if len(ready) == 1 else f"1 of {len(ready)} lookups"
-    if Code.of("dns-lameduck-short") in failing and not isinstance(end.budget, Unknown):
+    if "dns-lameduck-short" in failing and not isinstance(end.budget, Unknown):
         yield (
             f"At each drain, update or scale-down, for {end.budget.propagation}, "
             f"{asked} goes to a pod that has stopped answering, and waits {CLIENT_S} s for nothing."
         )
-    if Code.of("dns-lameduck-long") in failing and not isinstance(end.budget, Unknown) and end.budget.too_long:
+    if "dns-lameduck-long" in failing and not isinstance(end.budget, Unknown) and end.budget.too_long:
         yield "At each drain, update or scale-down: CoreDNS is killed with questions still open."
     yield from _taken_back(facts, [each for each in on_spot(facts) if each[0] in ready], len(ready))
 

@@ -59,7 +59,11 @@ def judged(
 def judged_whole(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[AffectedPod]]]) -> Iterator[Finding]:
     """Of no group alone."""
     yield from _possible(facts, groups)
-    yield from _unlikely(facts, groups)
+    # Pods of which nothing says that they call AWS are no reason for anything; one line names them.
+    found = [each for _, affected in groups for each in affected if each.effect is Effect.NO_KNOWN_NEED]
+    if found:
+        owners = sorted({f"{owner.kind} {owner}" for owner in (owner_of(each.pod) for each in found)})
+        yield Finding.of("imds-pods-possible/no-known-need", _cluster(facts), tuple(some(owners)), count=len(found))
     yield from _unknown(facts, [alike for alike, _ in groups])
     if facts.intent is not None:
         yield from _intended(facts, (alike for alike, _ in groups), facts.intent)
@@ -232,14 +236,6 @@ def _possible(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[
         )
         unread = tuple(each for each in now if isinstance(each, Unknown))
         yield replace(whole, lacks=unread) if len(unread) == len(now) else whole
-
-
-def _unlikely(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[AffectedPod]]]) -> Iterator[Finding]:
-    """Pods of which nothing says that they call AWS are no reason for anything; one line names them."""
-    found = [each for _, affected in groups for each in affected if each.effect is Effect.NO_KNOWN_NEED]
-    if found:
-        owners = sorted({f"{owner.kind} {owner}" for owner in (owner_of(each.pod) for each in found)})
-        yield Finding.of("imds-pods-possible/no-known-need", _cluster(facts), tuple(some(owners)), count=len(found))
 
 
 def _intended(facts: MetadataFacts, every: Iterable[NodesAlike], intent: IntendedOptions) -> Iterator[Finding]:

@@ -194,12 +194,10 @@ def _alike(pod: Pod) -> str:
 
 
 _OPEN = frozenset({"imds-nodes-unknown", "imds-roles-unknown", "imds-pods-unread"})
-KIN = {
-    code.name: _OPEN
-    for code in Code.each(
-        "imds-pods-broken", "imds-pods-will-break", "imds-next-differs", "imds-pods-possible", "imds-roles-unknown"
-    )
-}
+KIN = dict.fromkeys(
+    ("imds-pods-broken", "imds-pods-will-break", "imds-next-differs", "imds-pods-possible", "imds-roles-unknown"),
+    _OPEN,
+)
 """Of nodes whose service is not known nobody knows who suffers, or asks which pods have a role. That a pod may possibly
 need it hides nothing."""
 

@@ -186,7 +186,9 @@ def needs_of(program: Program, pod: Pod, started: ContainerCommand | None, has_r
     """`started` is not known where it was not read. A role of its own gives a pod credentials, and nothing else."""
     possible: list[_Mode] = []
     for mode in program.modes:
-        holds = _all_hold(mode.when, pod, started)
+        # None where it is not known.
+        answers = [_holds(each, pod, started) for each in mode.when]
+        holds = False if False in answers else None if None in answers else True
         if holds is not False:
             possible.append(mode)
         if holds:
@@ -232,12 +234,6 @@ def never_asks(started: ContainerCommand | None) -> bool:
     elsewhere = started.variable(_ELSEWHERE) or "?"
     disabled = (started.variable(_DISABLED) or "").lower() == "true"
     return disabled or not (elsewhere == "?" or any(address in elsewhere.lower() for address in _ADDRESSES))
-
-
-def _all_hold(conditions: Sequence[str], pod: Pod, started: ContainerCommand | None) -> bool | None:
-    """None where it is not known."""
-    answers = [_holds(each, pod, started) for each in conditions]
-    return False if False in answers else None if None in answers else True
 
 
 _VERSION = re.compile(r"version(<|>=)(.+)\Z")

@@ -82,22 +82,18 @@ def of_instance(act: SetOptions, now: Instance | Absent | Unknown) -> Part:
     options = now.options
     if options is None:
         return Part(what, Became.UNKNOWN, "EC2 does not tell its options")
-    return _held_against(what, options, act.before, act.after)
+    settled, told = replace(options, pending=False), words(options)
+    if settled == act.after:
+        return Part(what, Became.PENDING, told) if options.pending else Part(what, Became.DONE, told)
+    if settled == replace(act.before, pending=False):
+        return Part(what, Became.AS_BEFORE, told)
+    return Part(what, Became.OTHER, told)
 
 
 def _not_read(what: str, now: Absent | Unknown) -> Part:
     if isinstance(now, Absent):
         return Part(what, Became.GONE, now.said)
     return Part(what, Became.UNKNOWN, now.why)
-
-
-def _held_against(what: str, now: MetadataOptions, before: MetadataOptions, after: MetadataOptions) -> Part:
-    settled, told = replace(now, pending=False), words(now)
-    if settled == after:
-        return Part(what, Became.PENDING, told) if now.pending else Part(what, Became.DONE, told)
-    if settled == replace(before, pending=False):
-        return Part(what, Became.AS_BEFORE, told)
-    return Part(what, Became.OTHER, told)
 
 
 def words(options: MetadataOptions) -> str:

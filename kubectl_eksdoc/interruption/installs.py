@@ -70,7 +70,7 @@ class Link:
         if self.status is None or self.status is Status.PASS:
             return None
         of = self.code, severity, self.status, self.subject, self.what, self.evidence, self.remedy, self.missing
-        chain = self.failed and self.code is not Code.of("interruption-karpenter")
+        chain = self.failed and self.code.name != "interruption-karpenter"
         return Finding(*of, EVENTS if chain else None, self.lacks)
 
 

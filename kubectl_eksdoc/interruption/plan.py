@@ -20,7 +20,7 @@ from kubectl_eksdoc.interruption.spot import spot_nodes
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import in_turn, shell
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.missing_rights import as_read, learned
@@ -158,13 +158,13 @@ def _both(one: bool | None, other: bool | None) -> bool | None:
     return True if one and other else None
 
 
-_SENDING = Code.each("interruption-queue", "interruption-queue-policy", "interruption-queue-key")
+_SENDING = ("interruption-queue", "interruption-queue-policy", "interruption-queue-key")
 """Links of every kind of event, before the queue."""
 
 
 def to_queue(links: Sequence[Link]) -> dict[str, bool | None]:
-    shared = handled(each for each in links if each.code in _SENDING)
-    rules = [each for each in links if each.code is Code.of("interruption-rule")]
+    shared = handled(each for each in links if each.code.name in _SENDING)
+    rules = [each for each in links if each.code.name == "interruption-rule"]
     return {each.short: _both(shared, _there(each)) for each in rules}
 
 
@@ -176,16 +176,18 @@ def _there(link: Link) -> bool | None:
 
 def to_karpenter(links: Sequence[Link]) -> bool | None:
     """A sign of life shows it, whatever could not be looked at; it does not show that EventBridge delivers anything."""
-    alive = any(each.code is Code.of("interruption-sign-of-life") and each.status is Status.PASS for each in links)
+    alive = any(each.code.name == "interruption-sign-of-life" and each.status is Status.PASS for each in links)
     behind = [
         each
         for each in links
-        if each.code not in Code.each("interruption-queue-policy", "interruption-queue-key", "interruption-rule")
+        if each.code.name not in ("interruption-queue-policy", "interruption-queue-key", "interruption-rule")
     ]
-    return handled(each for each in behind if not (alive and each.code in _READING and each.status is Status.UNKNOWN))
+    return handled(
+        each for each in behind if not (alive and each.code.name in _READING and each.status is Status.UNKNOWN)
+    )
 
 
-_READING = Code.each("interruption-setting", "interruption-rights", "interruption-provider-fails")
+_READING = ("interruption-setting", "interruption-rights", "interruption-provider-fails")
 """Links behind the queue."""
 
 
@@ -231,14 +233,14 @@ def _of_links(links: Sequence[Link], spot: bool) -> Iterator[Finding]:
     """Rules that lack for the same reason are one finding."""
     merged: dict[tuple[object, ...], list[Link]] = {}
     for each in links:
-        alike = each.code is Code.of("interruption-rule") and each.status is not None and each.status is not Status.PASS
+        alike = each.code.name == "interruption-rule" and each.status is not None and each.status is not Status.PASS
         why = each.what if each.status is Status.UNKNOWN else ""
         lacks = alike and (each.status is Status.UNKNOWN or each.text == "interruption-rule/none")
         key = (each.code, each.status, why) if lacks else (each.code, each.name)
         merged.setdefault(key, []).append(each)
     for several in merged.values():
-        symptom = several[0].code is Code.of("interruption-provider-fails") and any(
-            e.failed and e.vital and e.code is not Code.of("interruption-provider-fails") for e in links
+        symptom = several[0].code.name == "interruption-provider-fails" and any(
+            e.failed and e.vital and e.code.name != "interruption-provider-fails" for e in links
         )
         finding = several[0].finding(Severity.MEDIUM if symptom else _severity(several, spot))
         if finding is None:

@@ -18,7 +18,7 @@ from kubectl_eksdoc.interruption.rights import DECRYPT, Role, lacking_of, role_o
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import in_turn, shell
 from kubectl_eksdoc.model.eks import part_of
-from kubectl_eksdoc.model.findings import Code, Status
+from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.queues import EventRule, KmsKey, Queue, RolePolicies
@@ -88,30 +88,29 @@ class MissingLinks:
 
 
 def missing(facts: InterruptionFacts, install: KarpenterInstall, links: Sequence[Link]) -> MissingLinks:
-    failed = {each.code for each in links if each.failed}
+    failed = {each.code.name for each in links if each.failed}
     queue, key = facts.told.queue, facts.told.key
     role = role_of(install, facts.told.identity)
-    arn, made = facts.queue_arn, {each.code for each in links if each.failed and each.made}
+    arn, made = facts.queue_arn, {each.code.name for each in links if each.failed and each.made}
     policies, rules = facts.told.policies, tuple(_rule(facts, kind) for kind in _kinds(links, install))
     # A stack makes new rules even where one is there that could be mended.
     refused = bool(rules) and not takes_new_rules(facts)
-    rights = lacking_of(facts, policies, install) if isinstance(policies, RolePolicies) else ()
+    rights = lacking_of(facts, policies) if isinstance(policies, RolePolicies) else ()
+    of_it = [each for each in links if each.code.name in _MADE]
     return MissingLinks(
         facts.queue,
         arn,
-        Code.of("interruption-queue") in failed,
+        "interruption-queue" in failed,
         queue.url if isinstance(queue, Queue) else "",
-        _policy(arn, install, queue)
-        if {Code.of("interruption-queue"), Code.of("interruption-queue-policy")} & made or refused
-        else None,
+        _policy(arn, install, queue) if {"interruption-queue", "interruption-queue-policy"} & made or refused else None,
         key.arn if isinstance(key, KmsKey) else "",
-        _key_policy(key) if Code.of("interruption-queue-key") in made else None,
+        _key_policy(key) if "interruption-queue-key" in made else None,
         rules,
-        rights if Code.of("interruption-rights") in failed else (),
+        rights if "interruption-rights" in failed else (),
         role.arn.rpartition("/")[2] if isinstance(role, Role) else "",
-        Code.of("interruption-setting") in failed,
-        tuple(f"{each.name}: {each.what}" for each in links if each.status is Status.UNKNOWN and each.code in _MADE),
-        tuple(f"{each.name}: {each.what}" for each in links if each.failed and not each.made and each.code in _MADE),
+        "interruption-setting" in failed,
+        tuple(f"{each.name}: {each.what}" for each in of_it if each.status is Status.UNKNOWN),
+        tuple(f"{each.name}: {each.what}" for each in of_it if each.failed and not each.made),
     )
 
 
@@ -127,7 +126,7 @@ def _key_policy(key: object) -> Doc | None:
     return merged(key.policy, [key_statement()]) if isinstance(key, KmsKey) and isinstance(key.policy, dict) else None
 
 
-_MADE = Code.each(
+_MADE = (
     "interruption-setting",
     "interruption-queue",
     "interruption-queue-policy",
@@ -139,7 +138,7 @@ _MADE = Code.each(
 
 def _kinds(links: Sequence[Link], install: KarpenterInstall) -> list[EventKind]:
     """With those whose lack does no harm, where a rule is made at all: the stack is then that of the documentation."""
-    rules = [each for each in links if each.code is Code.of("interruption-rule")]
+    rules = [each for each in links if each.code.name == "interruption-rule"]
     any_made = any(each.failed for each in rules)
     names = {each.subject.name for each in rules if each.failed or (any_made and each.text == "interruption-rule/none")}
     return [kind for kind in interruption.kinds_of(install.version) if kind.name in names]
@@ -195,7 +194,7 @@ def key_statement() -> Doc:
     }
 
 
-def rights_policy(arn: str, install: KarpenterInstall, key: str = "") -> Doc:
+def rights_policy(arn: str, key: str = "") -> Doc:
     """All that the controller needs of the queue, whatever of it is there already."""
     statements: list[Doc] = [
         {
@@ -245,7 +244,7 @@ def creates(stack: str, region: str, profile: str = "") -> str:
     return in_turn(made, shell("aws", "cloudformation", "wait", "stack-create-complete", *of))
 
 
-def template(missing: MissingLinks, install: KarpenterInstall) -> Doc:
+def template(missing: MissingLinks) -> Doc:
     """Its resources name the queue that is there, or the one it makes."""
     resources: Doc = {}
     arn: Doc | str = {"Fn::GetAtt": [_QUEUE, "Arn"]} if missing.queue else missing.queue_arn
@@ -272,7 +271,7 @@ def template(missing: MissingLinks, install: KarpenterInstall) -> Doc:
             "Type": "AWS::IAM::Policy",
             "Properties": {
                 "PolicyName": f"{missing.queue_name}-interruption-queue",
-                "PolicyDocument": rights_policy(missing.queue_arn, install, missing.key),
+                "PolicyDocument": rights_policy(missing.queue_arn, missing.key),
                 "Roles": [missing.role],
             },
         }
@@ -305,7 +304,7 @@ class _Step:
     words: Words
 
 
-def steps(missing: MissingLinks, install: KarpenterInstall) -> Iterator[_Step]:
+def steps(missing: MissingLinks) -> Iterator[_Step]:
     """In the order in which they are done; without the setting, which is Helm's."""
     name = missing.queue_name
     words: Words
@@ -328,7 +327,7 @@ def steps(missing: MissingLinks, install: KarpenterInstall) -> Iterator[_Step]:
     for rule in missing.rules:
         yield from _of_rule(missing, rule)
     if missing.rights and missing.role:
-        document = rights_policy(missing.queue_arn, install, missing.key)
+        document = rights_policy(missing.queue_arn, missing.key)
         policy = f"{name}-interruption-queue"
         words = ("aws", "iam", "put-role-policy", "--role-name", missing.role, "--policy-name", policy)
         yield _Step(

@@ -63,8 +63,8 @@ def rights_link(facts: InterruptionFacts, install: KarpenterInstall, remedy: tup
         return link.fails("interruption-rights/no-role", named, policies.said, role=subject.name)
     if not facts.queue_arn:
         return unknown(link, NOWHERE if facts.queue else NAMELESS, "/queue")
-    rulings = dict(_rulings(facts, policies, install))
-    lacking = lacking_of(facts, policies, install)
+    rulings = dict(_rulings(facts, policies))
+    lacking = lacking_of(facts, policies)
     denied = {action: each for action, each in rulings.items() if each.says is PolicyDecision.DENIED}
     if denied:
         action, ruling = next(iter(denied.items()))
@@ -87,15 +87,13 @@ def _listed(names: Iterable[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def lacking_of(facts: InterruptionFacts, policies: RolePolicies, install: KarpenterInstall) -> tuple[str, ...]:
+def lacking_of(facts: InterruptionFacts, policies: RolePolicies) -> tuple[str, ...]:
     """The actions that nothing allows for certain: a statement would help."""
-    rulings = _rulings(facts, policies, install)
+    rulings = _rulings(facts, policies)
     return tuple(action for action, each in rulings if each.says is PolicyDecision.NOTHING)
 
 
-def _rulings(
-    facts: InterruptionFacts, policies: RolePolicies, install: KarpenterInstall
-) -> Iterator[tuple[str, Ruling]]:
+def _rulings(facts: InterruptionFacts, policies: RolePolicies) -> Iterator[tuple[str, Ruling]]:
     queue, key = facts.told.queue, facts.told.key
     by_queue = queue.policy if isinstance(queue, Queue) else None
     for action in ACTIONS:

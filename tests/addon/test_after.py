@@ -20,7 +20,7 @@ from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.model.addons import Addon, EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.findings import Code, Status
+from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Unknown
 from tests.addon.stand_in import hands
 from tests.addon.stand_in.histories import (
@@ -118,7 +118,7 @@ def test_the_incident_is_found_and_given_back() -> None:
     lived.step(update)
     found = lived.looked_back()
     assert {str(change.field) for change in found.lost} == foreseen and len(foreseen) == 2
-    assert {each.code for each in found.findings if each.status is Status.FAIL} == {Code.of("addon-field-lost")}
+    assert {each.code.name for each in found.findings if each.status is Status.FAIL} == {"addon-field-lost"}
     (templated,) = (each for each in found.templated if each.patch is not None)
     hands.patches(lived.service.objects, templated.patch or {})
     doc = daemon_set(lived.service)
@@ -175,7 +175,7 @@ def test_what_the_update_before_took_is_not_passed_when_the_latest_is_the_way_ba
     lived.step(Updates("v1.15.1-eksbuild.1", "OVERWRITE"))
     found = lived.looked_back()
     assert not found.lost
-    (said,) = (each for each in found.findings if each.code == Code.of("addon-field-lost"))
+    (said,) = (each for each in found.findings if each.code.name == "addon-field-lost")
     assert said.status is Status.FAIL and "ENABLE_POD_ENI" in said.message
     assert "--after --update update-0" in said.remedy[0].command
     lived.step(SetsEnv("ENABLE_POD_ENI", "true", MAIN))
@@ -275,7 +275,7 @@ def test_what_was_so_from_the_beginning_with_an_image_of_ones_own_is_not_passed(
 
 
 @pytest.mark.long
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(history=HISTORIES, update=UPDATES)
 def test_what_was_foretold_as_reset_is_found_as_lost(history: list[Hand], update: Updates) -> None:
     check(history, update)

@@ -112,7 +112,7 @@ def lost(old: Doc, new: Doc) -> list[Any]:
     return [path for path in leaves if path[-1] != "f:name" and any(path in fields for fields in others)]
 
 
-@settings(max_examples=examples(150))
+@settings(max_examples=examples(60))
 @given(history=HISTORIES, update=UPDATES)
 def test_foretold_and_done_agree(history: list[Step], update: Updates) -> None:
     check(history, update)

@@ -10,7 +10,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.addon_diff import outcome
-from kubectl_eksdoc.addon_diff.guards import is_nothing
 from kubectl_eksdoc.addon_diff.merging import MISSING
 from kubectl_eksdoc.addon_diff.outcome import ExpectedUpdate, Verdict, checked, expected_of, from_doc, to_doc
 from kubectl_eksdoc.changes.addon_update import STILL_S
@@ -18,7 +17,7 @@ from kubectl_eksdoc.drain.run.waves import Stage
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsRefused, Stopped
 from kubectl_eksdoc.model.api_objects import ObjectName, named
 from kubectl_eksdoc.model.eks import TargetGroup, TargetHealth
-from kubectl_eksdoc.model.kinds import Absent, Confidence, Unknown
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.knowledge import made
 from kubectl_eksdoc.model.network import TargetGroupBinding
 from kubectl_eksdoc.model.nodes import ControllerOwner
@@ -39,6 +38,10 @@ def incident(mode: str = "NONE", **more: Any) -> Case:
     return Case(service, NEW, mode, **more)
 
 
+def overwritten() -> Case:
+    return incident("OVERWRITE", as_asked=True)
+
+
 def env(case: Case) -> tuple[Any, Any]:
     doc = case.service.objects.get("DaemonSet", "aws-node")
     assert doc is not None
@@ -46,7 +49,7 @@ def env(case: Case) -> tuple[Any, Any]:
 
 
 def test_overwrite_as_it_was_asked_for_resets_as_predicted() -> None:
-    case = incident("OVERWRITE", as_asked=True)
+    case = overwritten()
     ended = case.done()
     assert env(case) == ("false", "false") and case.eks.calls[0].values is None
     assert ended.stage is Stage.SUCCESSFUL and ended.whole and not ended.differs
@@ -69,20 +72,6 @@ def test_by_default_the_values_that_keep_everything_are_sent(mode: str) -> None:
     assert kept >= {"ENABLE_POD_ENI", "DISABLE_TCP_EARLY_DEMUX"}, "what is kept is read again as well"
 
 
-def test_where_nothing_is_other_nothing_is_sent() -> None:
-    assert is_nothing(Case(installed(OLD), OLD).ready().plan)
-    assert not is_nothing(Case(installed(OLD), NEW).ready().plan)
-    assert not is_nothing(Case(installed(OLD), OLD, values={"env": {"MY_OWN": "1"}}).ready().plan)
-
-
-def test_preserve_keeps_as_predicted() -> None:
-    case = incident("PRESERVE", as_asked=True)
-    ended = case.done()
-    assert env(case) == ("true", "true") and not ended.differs
-    kept = [check for check in ended.checks if check.field.variable == "ENABLE_POD_ENI"]
-    assert [check.foretold.sure for check in kept if check.foretold] == [Confidence.LOW], "no document says how"
-
-
 def test_a_conflict_that_nobody_foresaw_changes_nothing() -> None:
     case = incident()
     case.eks.before_it_begins = lambda: hands.sets_env(case.service.objects, "WARM_ENI_TARGET", "9")
@@ -96,10 +85,10 @@ def test_a_conflict_that_nobody_foresaw_changes_nothing() -> None:
 
 
 def test_who_changes_a_field_meanwhile_is_seen() -> None:
-    case = incident("OVERWRITE", as_asked=True)
+    case = overwritten()
     case.objects.stands = 1  # the rollout takes its time
     case.time.then.append((40, lambda: hands.sets_env(case.service.objects, "ENABLE_POD_ENI", "maybe")))
-    case.time.then.append((60, lambda: setattr(case.objects, "stands", None)))
+    case.at(60, stands=None)
     ended = case.done()
     (other,) = ended.of(Verdict.OTHER)
     assert (other.field.variable, other.found) == ("ENABLE_POD_ENI", "maybe") and ended.differs
@@ -136,7 +125,7 @@ def test_what_eks_does_not_take_is_written_down(error: AwsError, entry: str) -> 
 
 
 def test_the_journal_tells_what_was_sent_and_what_was_foretold() -> None:
-    case = incident("OVERWRITE", as_asked=True)
+    case = overwritten()
     ready = case.ready()
     case.done()
     entries = case.journal.entries
@@ -161,7 +150,7 @@ def test_what_is_kept_of_an_expectation_is_all_of_it() -> None:
 
 def test_no_secret_of_an_object_is_kept() -> None:
     """What changes in it is found all the same."""
-    case = incident("OVERWRITE", as_asked=True)
+    case = overwritten()
     secrets = {"DB_PASSWORD": "mellon-1", "PLAIN": "mellon-2"}
     for name, value in secrets.items():
         hands.sets_env(case.service.objects, name, value)
@@ -188,7 +177,7 @@ def test_it_is_followed_for_a_time_only() -> None:
 
 
 def test_who_is_told_to_stop_leaves_it_and_another_look_brings_it_to_its_end() -> None:
-    case = incident("OVERWRITE", as_asked=True)
+    case = overwritten()
     ready = case.ready()
     case.time.then.append((5, lambda: setattr(case, "told", 1)))
     ended = case.done()
@@ -200,7 +189,7 @@ def test_who_is_told_to_stop_leaves_it_and_another_look_brings_it_to_its_end() -
 
 
 def test_what_is_changed_already_while_it_goes_on_is_as_predicted() -> None:
-    case = incident("OVERWRITE", as_asked=True)
+    case = overwritten()
     case.eks.takes_s = 1_000
     version = case.service.version
     case.time.then.append((5, lambda: case.service.update(NEW, resolve_conflicts="OVERWRITE")))
@@ -210,37 +199,35 @@ def test_what_is_changed_already_while_it_goes_on_is_as_predicted() -> None:
 
 
 def test_who_says_it_twice_does_not_wait_for_anything() -> None:
-    case = incident("OVERWRITE", as_asked=True)
+    case = overwritten()
     case.time.then.append((5, lambda: setattr(case, "told", 2)))
     ended = case.done()
     assert {check.verdict for check in ended.checks} == {Verdict.NOT_READ} and ended.left
 
 
 def test_a_lost_connection_stops_nothing() -> None:
-    case = incident("OVERWRITE", as_asked=True)
+    case = overwritten()
     case.eks.silent_until_s = 100.0
-    case.time.then += [(3, lambda: setattr(case.objects, "away", True)), (90, lambda: setattr(case.objects, "away", 0))]
+    case.at(3, away=True)
+    case.at(90, away=False)
     assert case.done().whole
     told = [line for line in case.lines if "continues in EKS" in line]
     assert len(told) == 2, "each is told once"
 
 
 def test_pods_of_before_are_not_taken_for_new_ones_where_the_cluster_does_not_answer() -> None:
-    case = incident("OVERWRITE", as_asked=True)
-    case.time.then += [
-        (15, lambda: setattr(case.objects, "away", True)),
-        (15, lambda: setattr(case.objects, "stands", 1)),
-    ]
-    case.time.then += [(60, lambda: setattr(case.objects, "away", False))]
-    case.time.then += [(120, lambda: setattr(case.objects, "stands", None))]
+    case = overwritten()
+    case.at(15, away=True, stands=1)
+    case.at(60, away=False)
+    case.at(120, stands=None)
     ended = case.done()
     assert ended.whole and case.time.s >= 120 and not ended.lacks
     assert any("1 of 3 pods are new" in line for line in case.lines)
 
 
 def test_a_workload_that_may_not_be_read_any_more_is_not_said_to_be_new() -> None:
-    case = incident("OVERWRITE", as_asked=True)
-    case.time.then.append((10, lambda: setattr(case.objects, "forbids", True)))
+    case = overwritten()
+    case.at(10, forbids=True)
     ended = case.done()
     assert ended.rollouts == () and ended.lacks and case.time.s < 60
 
@@ -254,14 +241,14 @@ def test_told_to_stop_before_it_is_asked_for_nothing_is_sent() -> None:
 
 
 def test_without_the_right_to_describe_updates_the_addon_tells() -> None:
-    case = incident("OVERWRITE", as_asked=True)
+    case = overwritten()
     case.eks.may_describe = False
     assert case.done().whole
     assert sum("the add-on itself is checked instead" in line for line in case.lines) == 1
 
 
 def test_a_rollout_that_stands_still_is_told_with_its_pods() -> None:
-    case = incident("OVERWRITE", as_asked=True)
+    case = overwritten()
     case.objects.stands = 1
     owner = ControllerOwner("DaemonSet", "aws-node", "uid", "apps")
     crashing = {"ready": False, "not_ready_because": "CrashLoopBackOff"}
@@ -283,7 +270,7 @@ def group(*states: str) -> TargetGroup:
 
 
 def test_targets_that_fall_are_seen_and_waited_for() -> None:
-    case = incident("OVERWRITE", as_asked=True)
+    case = overwritten()
     well, ill = group("healthy", "healthy"), group("healthy", "unhealthy")
     case.groups = lambda arn: ill if 25 <= case.time.s < 60 else well
     ended = case.done(bindings=(BINDING,))
@@ -293,11 +280,11 @@ def test_targets_that_fall_are_seen_and_waited_for() -> None:
 
 
 def test_targets_that_stay_ill_differ_and_those_that_cannot_be_read_are_not_known() -> None:
-    case = incident("OVERWRITE", as_asked=True)
+    case = overwritten()
     case.groups = lambda arn: group("healthy") if case.time.s < 25 else group("unhealthy")
     ended = case.done(bindings=(BINDING,))
     assert ended.differs and ended.health[0].unhealthy == ("10.0.0.0:80 unhealthy",)
-    case = incident("OVERWRITE", as_asked=True)
+    case = overwritten()
     case.groups = lambda arn: Unknown("IAM does not allow it", "elasticloadbalancing:DescribeTargetHealth")
     ended = case.done(bindings=(BINDING,))
     assert ended.lacks and not ended.differs and "IAM does not allow it" in str(ended.health[0])
@@ -305,7 +292,7 @@ def test_targets_that_stay_ill_differ_and_those_that_cannot_be_read_are_not_know
 
 
 def test_another_look_holds_targets_against_those_before_the_update() -> None:
-    case = incident("OVERWRITE", as_asked=True)
+    case = overwritten()
     ready = case.ready()
     case.groups = lambda arn: group("healthy", "healthy") if case.time.s < 3 else group("healthy", "unhealthy")
     case.time.then.append((5, lambda: setattr(case, "told", 1)))
@@ -321,16 +308,16 @@ def test_another_look_holds_targets_against_those_before_the_update() -> None:
 
 
 def test_what_is_gone_in_the_end_is_other_than_predicted() -> None:
-    case = incident("OVERWRITE", as_asked=True)
-    case.time.then.append((10, lambda: setattr(case.objects, "gone", True)))
+    case = overwritten()
+    case.at(10, gone=True)
     ended = case.done()
     gone = [check for check in ended.checks if check.field.of.kind == "ConfigMap"]
     assert all(check.verdict is Verdict.OTHER and check.found is MISSING for check in gone)
 
 
 def test_what_cannot_be_read_in_the_end_is_not_known() -> None:
-    case = incident("OVERWRITE", as_asked=True)
-    case.time.then.append((10, lambda: setattr(case.objects, "away", True)))
+    case = overwritten()
+    case.at(10, away=True)
     ended = case.done()
     assert ended.lacks and {check.verdict for check in ended.checks} == {Verdict.NOT_READ}
     assert {of.kind for of, _ in ended.unread} >= {"DaemonSet"}
@@ -364,7 +351,7 @@ def check(history: list[Step], update: Updates, as_asked: bool) -> None:
         assert case.mode == "NONE" and {check.verdict for check in ended.checks} <= {Verdict.AS_BEFORE}
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(40))
 @given(history=HISTORIES, update=UPDATES, as_asked=st.booleans())
 @example(
     history=[

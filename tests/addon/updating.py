@@ -173,6 +173,10 @@ class Case:
         self.journal = Kept()
         self.lines: list[str] = []
 
+    def at(self, second: float, **objects: object) -> None:
+        """What is set of the cluster's objects then."""
+        self.time.then.append((second, lambda: vars(self.objects).update(objects)))
+
     def ready(self) -> PreparedAddonUpdate:
         unknown = Unknown("not published")
         side = AddonSide(

@@ -8,7 +8,7 @@ import pytest
 
 from kubectl_eksdoc.addon_diff.corefile import at_later_version
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Mode, OfVersion
-from kubectl_eksdoc.model.findings import Code, Finding, Status
+from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.model.kinds import Unknown
 from tests.addon_diff.test_plan import COREFILE, edited, found, planned, without_charts
 
@@ -25,7 +25,7 @@ def facts(text: str, target: str = "v1.13.1-eksbuild.1", manager: str = "kubectl
 
 
 def judged(of: AddonFacts, asked: AddonUpdateRequest = AddonUpdateRequest()) -> list[Finding]:
-    return list(found(planned(of, asked), Code.of("addon-corefile-refused")))
+    return list(found(planned(of, asked), "addon-corefile-refused"))
 
 
 def test_a_plugin_that_is_gone_is_found_before_the_update() -> None:

@@ -9,7 +9,7 @@ import pytest
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
 from kubectl_eksdoc.addon_diff.usage import USED_BY, FullestNode, Usage, usage
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.findings import Code, Finding, Severity
+from kubectl_eksdoc.model.findings import Finding, Severity
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Unknown
 from kubectl_eksdoc.model.network import Service, TargetGroupBinding
 from kubectl_eksdoc.model.nodes import Asks, Branch, Probe
@@ -30,7 +30,7 @@ def branched(name: str, *probes: Probe, **more: Any) -> Any:
 def of(users: Usage, live: Any = None, mode: Mode = Mode.OVERWRITE) -> Finding:
     """What is found of early demux."""
     plan = planned(facts(usage=users, objects=(live or rich(),)), AddonUpdateRequest(mode))
-    return next(each for each in found(plan, Code.of("addon-field-reset")) if EARLY_DEMUX[2] in each.message)
+    return next(each for each in found(plan, "addon-field-reset") if EARLY_DEMUX[2] in each.message)
 
 
 def test_probes_say_what_the_kubelet_does_and_when() -> None:
@@ -69,7 +69,7 @@ def test_a_pod_with_the_address_of_its_node_is_astray() -> None:
         facts(usage=Usage((branched("gone", address="10.0.0.7", interface="10.0.9.9"), here, unknown))),
         AddonUpdateRequest(),
     )
-    (told,) = found(plan, Code.of("addon-pods-astray"))
+    (told,) = found(plan, "addon-pods-astray")
     assert (told.subject.namespace, told.subject.name) == ("shop", "gone")
     assert "kubectl -n shop delete pod gone" in told.remedy[0].text
 
@@ -90,7 +90,7 @@ def test_pods_may_get_theirs_later() -> None:
 def test_custom_networking_is_used_where_an_eni_config_is(configs: Any, severity: Severity) -> None:
     live = by_hand(rich(), "containers", 0, "AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG", "true")
     plan = planned(facts(usage=Usage((), eni_configs=configs), objects=(live,)), AddonUpdateRequest(Mode.OVERWRITE))
-    (told,) = [each for each in found(plan, Code.of("addon-field-reset")) if "CUSTOM_NETWORK_CFG" in each.message]
+    (told,) = [each for each in found(plan, "addon-field-reset") if "CUSTOM_NETWORK_CFG" in each.message]
     assert told.severity is severity
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 
 import pytest
 
@@ -11,20 +12,39 @@ from kubectl_eksdoc.addon_diff.expected import leaves_of
 from kubectl_eksdoc.addon_diff.fields import value_at
 from kubectl_eksdoc.addon_diff.manifests import built, manifests
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
-from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Fate, FieldChange, Mode, OfVersion
+from kubectl_eksdoc.addon_diff.prediction import (
+    AddonFacts,
+    AddonUpdateRequest,
+    Fate,
+    FieldChange,
+    Mode,
+    OfVersion,
+    _invalid,
+)
 from kubectl_eksdoc.aws.addon_side import chart_defaults
+from kubectl_eksdoc.kubernetes.api.defaults import with_defaults
 from kubectl_eksdoc.kubernetes.api.types import schema_of
-from kubectl_eksdoc.kubernetes.ownership.applying import AppliedDocument, apply, merged
+from kubectl_eksdoc.kubernetes.ownership.applying import AppliedDocument, ApplyRefused, apply, merged
 from kubectl_eksdoc.kubernetes.ownership.comparing import Path
-from kubectl_eksdoc.kubernetes.ownership.entries import updated
+from kubectl_eksdoc.kubernetes.ownership.entries import updated, without_entries
 from kubectl_eksdoc.model.addons import Addon
-from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.findings import Code, Status
+from kubectl_eksdoc.model.api_objects import Doc, named
+from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.render.addon.update import verdict
 from tests.addon_diff.incident import NOW, SCHEMA, applied, version
-from tests.addon_diff.test_passing_wrongly import env_of, hand, plain, planned_histories
+from tests.addon_diff.test_passing_wrongly import check_histories, env_of, hand, plain, planned_histories, recorded
 from tests.addon_diff.test_plan import facts, planned
+
+
+def bare_facts(addon: str, now: str, target: str, live: Doc) -> AddonFacts:
+    """With neither charts nor schemas."""
+    sides = (OfVersion(each, Unknown("x"), Unknown("x")) for each in (now, target))
+    return facts(addon=Addon(addon, now, "ACTIVE"), objects=(live,), **dict(zip(("now", "target"), sides, strict=True)))
+
+
+def of_cni(live: Doc) -> AddonFacts:
+    return facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,))
 
 
 def test_what_another_client_owns_as_empty_is_kept_by_preserve_and_reset_by_overwrite() -> None:
@@ -35,8 +55,7 @@ def test_what_another_client_owns_as_empty_is_kept_by_preserve_and_reset_by_over
     made = apply(live, {**identity, "subjects": []}, "ops", True, NOW, schema_of(api, kind))
     assert isinstance(made, AppliedDocument)
     bare = {key: value for key, value in made.doc.items() if key != "subjects"}
-    sides = [OfVersion(each, Unknown("x"), Unknown("x")) for each in ("v1.11.4-eksbuild.33", "v1.11.4-eksbuild.46")]
-    known = facts(addon=Addon("coredns", sides[0].version, "ACTIVE"), now=sides[0], target=sides[1], objects=(bare,))
+    known = bare_facts("coredns", "v1.11.4-eksbuild.33", "v1.11.4-eksbuild.46", bare)
     (change,) = (each for each in planned(known, AddonUpdateRequest()).changes if each.field.path == ("f:subjects",))
     fates = {mode: change.by_mode[mode] for mode in Mode}
     assert [fates[mode].fate for mode in Mode] == [Fate.CONFLICT, Fate.RESET, Fate.KEPT]
@@ -52,9 +71,7 @@ def _lacks_probe(live: Doc, more: str = "") -> dict[str, Status]:
         assert isinstance(found, AppliedDocument)
         live = found.doc
     live = hand(live, lambda pod: pod["containers"][0].pop("livenessProbe"))
-    plan = planned(
-        facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,)), AddonUpdateRequest(Mode.NONE)
-    )
+    plan = planned(of_cni(live), AddonUpdateRequest(Mode.NONE))
     field = "livenessProbe.exec.command"
     return {each.code.name: each.status for each in plan.findings if field in each.message}
 
@@ -85,11 +102,9 @@ def test_a_label_that_eks_may_not_set_is_unknown(more: dict[str, str], code: str
     bare = json.loads(json.dumps(live))
     del bare["metadata"]["labels"]["app.kubernetes.io/instance"]
     live = updated(live, bare, "kubectl-label", NOW, SCHEMA)
-    plan = planned(
-        facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,)), AddonUpdateRequest(Mode.NONE)
-    )
+    plan = planned(of_cni(live), AddonUpdateRequest(Mode.NONE))
     (finding,) = [each for each in plan.findings if "instance" in each.message]
-    assert (finding.code, finding.status) == (Code.of(code), status)
+    assert (finding.code.name, finding.status) == (code, status)
 
 
 _AGENT = "602401143452.dkr.ecr.us-west-2.amazonaws.com/amazon/aws-network-policy-agent"
@@ -106,7 +121,7 @@ def test_the_build_of_another_programs_image_is_not_known(image: str, said: Stat
         pod["containers"][1]["image"] = image
 
     live = hand(applied("vpc-cni", "v1.18.6-eksbuild.1"), pin)
-    known = facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,))
+    known = of_cni(live)
     plan = planned(known, AddonUpdateRequest(Mode.OVERWRITE))
     assert [each.status for each in plan.findings if 'aws-eks-nodeagent"].image' in each.message] == [said]
     (own,) = [each for each in plan.changes if 'aws-node"].image' in str(each.field)]
@@ -137,8 +152,8 @@ def test_an_update_that_makes_no_valid_object_fails_in_every_mode(mode: Mode) ->
             port["containerPort"] = 61679
 
     live = hand(applied("vpc-cni", "v1.18.6-eksbuild.1"), renumber)
-    plan = planned(facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,)), AddonUpdateRequest(mode))
-    assert [(each.code, each.status) for each in plan.findings] == [(Code.of("addon-update-refused"), Status.FAIL)]
+    plan = planned(of_cni(live), AddonUpdateRequest(mode))
+    assert [(each.code.name, each.status) for each in plan.findings] == [("addon-update-refused", Status.FAIL)]
     assert 'ports[1].name: Duplicate value: "metrics"' in plan.findings[0].message
 
 
@@ -181,12 +196,12 @@ def test_the_answers_of_a_real_server_are_foretold(addon: str, every: int, right
 
 @pytest.mark.parametrize(("kind", "name", "lost"), [("Service", "kube-dns", True), ("ConfigMap", "coredns", False)])
 def test_annotations_for_prometheus_are_of_eks_where_its_manifest_has_them(kind: str, name: str, lost: bool) -> None:
-    now, target = (OfVersion(of, Unknown("x"), Unknown("x")) for of in ("v1.12.1-eksbuild.2", "v1.12.4-eksbuild.1"))
-    live = applied("coredns", now.version, kind, name)
+    now, target = ("v1.12.1-eksbuild.2", "v1.12.4-eksbuild.1")
+    live = applied("coredns", now, kind, name)
     schema = schema_of("v1", kind)
     mine = {"metadata": {"annotations": {"prometheus.io/port": "1"}}}
     live = updated(live, merged(live, mine, schema.root), "kubectl-annotate", NOW, schema)
-    known = facts(addon=Addon("coredns", now.version, "ACTIVE"), now=now, target=target, objects=(live,))
+    known = bare_facts("coredns", now, target, live)
     for mode in (Mode.NONE, Mode.OVERWRITE):
         said = [
             each.status for each in planned(known, AddonUpdateRequest(mode)).findings if each.status is not Status.PASS
@@ -196,15 +211,15 @@ def test_annotations_for_prometheus_are_of_eks_where_its_manifest_has_them(kind:
 
 def test_an_object_of_which_eks_owns_nothing_any_more_does_not_pass() -> None:
     """All labels of the service account, removed by a user: nobody has them, and the manifest does."""
-    now, target = (OfVersion(of, Unknown("x"), Unknown("x")) for of in ("v1.12.1-eksbuild.2", "v1.12.4-eksbuild.1"))
-    live = applied("coredns", now.version, "ServiceAccount", "coredns")
+    now, target = ("v1.12.1-eksbuild.2", "v1.12.4-eksbuild.1")
+    live = applied("coredns", now, "ServiceAccount", "coredns")
     schema = schema_of("v1", "ServiceAccount")
     bare = {**live, "metadata": {key: live["metadata"][key] for key in live["metadata"] if key != "labels"}}
     live = updated(live, bare, "kubectl-edit", NOW, schema)
-    known = facts(addon=Addon("coredns", now.version, "ACTIVE"), now=now, target=target, objects=(live,))
+    known = bare_facts("coredns", now, target, live)
     for mode in Mode:
         (finding,) = planned(known, AddonUpdateRequest(mode)).findings
-        assert (finding.code, finding.status) == (Code.of("addon-field-unknown"), Status.UNKNOWN)
+        assert (finding.code.name, finding.status) == ("addon-field-unknown", Status.UNKNOWN)
 
 
 def test_of_kube_proxy_a_far_version_is_predicted_and_does_not_pass() -> None:
@@ -215,15 +230,15 @@ def test_of_kube_proxy_a_far_version_is_predicted_and_does_not_pass() -> None:
         pod["containers"][0]["volumeMounts"].pop()
 
     live = hand(applied("kube-proxy", "v1.25.6-eksbuild.1"), other)
-    now, target = (OfVersion(of, Unknown("x"), Unknown("x")) for of in ("v1.32.3-eksbuild.7", "v1.33.10-eksbuild.29"))
-    known = facts(addon=Addon("kube-proxy", now.version, "ACTIVE"), now=now, target=target, objects=(live,))
+    now, target = ("v1.32.3-eksbuild.7", "v1.33.10-eksbuild.29")
+    known = bare_facts("kube-proxy", now, target, live)
     plan = planned(known, AddonUpdateRequest(Mode.OVERWRITE))
     (change,) = [each for each in plan.changes if each.at_risk]
     assert (change.fate(Mode.NONE), change.fate(Mode.OVERWRITE)) == (Fate.CONFLICT, Fate.RESET)
     assert change.confidence(Mode.OVERWRITE) is Confidence.LOW
     (finding,) = [each for each in plan.findings if "command" in each.message]
     assert finding.message.endswith("is reset to a document, if the version applies what the nearest known one does")
-    assert (finding.code, finding.status) == (Code.of("addon-field-unknown"), Status.UNKNOWN)
+    assert (finding.code.name, finding.status) == ("addon-field-unknown", Status.UNKNOWN)
     assert ": by the nearest known manifest, 1 field that another client has set is lost" in verdict(plan)
     assert "by the nearest known manifest, it fails" in verdict(planned(known, AddonUpdateRequest(Mode.NONE)))
     (nearest,) = [each for each in plan.findings if "is predicted from" in each.message]
@@ -232,27 +247,27 @@ def test_of_kube_proxy_a_far_version_is_predicted_and_does_not_pass() -> None:
 
 def test_an_image_that_no_manifest_has_is_not_taken_to_be_kept() -> None:
     """Of kube-proxy the version does not tell the variant of the image: EKS applies one all the same."""
-    now, target = (OfVersion(of, Unknown("x"), Unknown("x")) for of in ("v1.25.6-eksbuild.1", "v1.25.6-eksbuild.1"))
+    now, target = ("v1.25.6-eksbuild.1", "v1.25.6-eksbuild.1")
 
     def pin(pod: Doc) -> None:
         pod["containers"][0]["image"] = "example.com/kube-proxy:mine"
 
-    live = hand(applied("kube-proxy", now.version), pin)
-    known = facts(addon=Addon("kube-proxy", now.version, "ACTIVE"), now=now, target=target, objects=(live,))
+    live = hand(applied("kube-proxy", now), pin)
+    known = bare_facts("kube-proxy", now, target, live)
     for mode in Mode:
         (finding,) = planned(known, AddonUpdateRequest(mode)).findings
-        assert (finding.code, finding.status) == (Code.of("addon-field-unknown"), Status.UNKNOWN)
+        assert (finding.code.name, finding.status) == ("addon-field-unknown", Status.UNKNOWN)
         assert "image" in finding.message
 
 
 @pytest.mark.parametrize(("manager", "alone"), [("", True), ("kubectl-edit", False), ("eks", False)])
 def test_where_eks_alone_owns_the_fields_that_is_said(manager: str, alone: bool) -> None:
-    now, target = (OfVersion(of, Unknown("x"), Unknown("x")) for of in ("v1.32.3-eksbuild.7", "v1.33.10-eksbuild.29"))
+    now, target = ("v1.32.3-eksbuild.7", "v1.33.10-eksbuild.29")
     live = applied("kube-proxy", "v1.25.6-eksbuild.1")
     if manager:
         louder = {**live, "spec": {**live["spec"], "revisionHistoryLimit": 3}}
         live = updated(live, louder, manager, NOW, schema_of("apps/v1", "DaemonSet"))
-    known = facts(addon=Addon("kube-proxy", now.version, "ACTIVE"), now=now, target=target, objects=(live,))
+    known = bare_facts("kube-proxy", now, target, live)
     (nearest,) = [each for each in planned(known, AddonUpdateRequest()).findings if "is predicted from" in each.message]
     assert any("EKS alone owns" in each for each in nearest.evidence) is alone
 
@@ -266,7 +281,7 @@ def test_an_object_without_managed_fields_is_owned_before_the_first_apply() -> N
 
     live = hand(applied("vpc-cni", "v1.18.6-eksbuild.1"), quieter)
     live = {**live, "metadata": {**live["metadata"], "managedFields": []}}
-    known = facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,))
+    known = of_cni(live)
     for mode, status in ((Mode.NONE, Status.FAIL), (Mode.OVERWRITE, Status.FAIL), (Mode.PRESERVE, Status.UNKNOWN)):
         plan = planned(known, AddonUpdateRequest(mode))
         assert [each.status for each in plan.findings if 'aws-node"].image' in each.message] == [status]
@@ -319,3 +334,67 @@ _OF_ITSELF = (
     "f:apiVersion",
     "f:kind",
 )
+
+
+def predicted(case: Doc, force: bool) -> tuple[int, object]:
+    """The status, and with it the conflicting fields, the message or the object."""
+    live, after = case["live"], case["next"]
+    answer = apply(live, after, "eks", force, NOW, schema_of(after["apiVersion"], after["kind"]))
+    if isinstance(answer, ApplyRefused):
+        return answer.code, answer.message
+    if not isinstance(answer, AppliedDocument):
+        return 409, answer.message
+    before, doc = (with_defaults(without_entries(each)) for each in (live, answer.doc))
+    invalid = _invalid(named(live), before, doc)
+    return (422, invalid) if invalid else (200, plain(doc))
+
+
+_DEFAULTS = {"type": "", "apiVersion": "v1", "failureThreshold": 3, "successThreshold": 1, "periodSeconds": 10}
+"""Values that the server gives to what a manifest does not say, and that are not written here."""
+_ALWAYS = frozenset(("annotations", "serviceAccount"))
+"""Empty, and an alias that the server keeps like serviceAccountName."""
+
+
+def alike(told: object, ours: object) -> bool:
+    """Defaults aside."""
+    if isinstance(told, dict) and isinstance(ours, dict):
+        lacks = {key: value for key, value in told.items() if key not in ours and key not in _ALWAYS}
+        both = told.keys() & ours.keys() - {"serviceAccount"}
+        same = all(alike(told[key], ours[key]) for key in both)
+        return same and lacks.items() <= _DEFAULTS.items() and ours.keys() - told.keys() <= _ALWAYS
+    if isinstance(told, list) and isinstance(ours, list):
+        return len(told) == len(ours) and all(map(alike, told, ours))
+    return told == ours
+
+
+def answered(answer: Doc) -> tuple[int, object]:
+    said = answer["message"] if answer["status"] != 200 else plain(answer["result"])
+    return answer["status"], said
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("addon", ["vpc-cni", "coredns"])
+def test_every_answer_is_predicted(addon: str) -> None:
+    wrong, right = [], 0
+    for name, _, case in recorded(addon, 1):
+        for mode in ("NONE", "OVERWRITE") if case["next"] else ():
+            told, ours = answered(case["answers"][mode]), predicted(case, mode == "OVERWRITE")
+            same = told[0] == ours[0] and alike(told[1], ours[1])
+            right += same
+            wrong += [] if same else [(name, mode, told, ours)]
+    assert wrong == [] and right > 500
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("addon", "right"), [("vpc-cni", 1082), ("coredns", 600)])
+def test_nothing_that_the_server_took_passes_and_all_of_its_answers_are_foretold(addon: str, right: int) -> None:
+    """Of all histories, each planned once for both."""
+    found = Agreeing()
+
+    def seen() -> Iterator[tuple[str, Doc, dict[Mode, AddonPlan]]]:
+        for name, case, plans in planned_histories(addon, 1):
+            found.add(name, case, plans[Mode.NONE])
+            yield name, case, plans
+
+    check_histories(seen())
+    assert (found.wrong, found.right, found.of) == ([], right, right)

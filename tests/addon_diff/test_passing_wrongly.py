@@ -21,7 +21,7 @@ from kubectl_eksdoc.kubernetes.ownership.comparing import FieldSet, tree_of
 from kubectl_eksdoc.kubernetes.ownership.entries import read, updated, without_entries
 from kubectl_eksdoc.model.addons import Addon
 from kubectl_eksdoc.model.api_objects import Doc, at, named
-from kubectl_eksdoc.model.findings import Code, Finding, Status
+from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.model.kinds import Unknown
 from tests import raw_facts
 from tests.addon_diff.incident import NOW, SCHEMA, a_persons, chart, rich, version
@@ -43,6 +43,10 @@ def env_of(pod: Doc) -> list[Doc]:
     return env
 
 
+def without_tags(pod: Doc) -> None:
+    env_of(pod)[:] = [each for each in env_of(pod) if each["name"] != ENI_TAGS]
+
+
 def statuses(live: Doc, mode: Mode) -> list[Finding]:
     return [
         each
@@ -61,9 +65,7 @@ def test_an_emptied_variable_comes_back_in_every_mode(mode: Mode) -> None:
                 del entry["value"]
 
     plan = planned(facts(objects=(hand(a_persons(), empty),)), AddonUpdateRequest(mode))
-    (finding,) = [
-        each for each in found(plan, Code.of("addon-field-changed-in-every-mode")) if ENI_TAGS in each.message
-    ]
+    (finding,) = [each for each in found(plan, "addon-field-changed-in-every-mode") if ENI_TAGS in each.message]
     assert finding.status is Status.FAIL and 'is set to "{}" again' in finding.message
     assert plan.way_out is not None and plan.way_out.values["env"][ENI_TAGS] == ""
     kept = planned(plan.facts, AddonUpdateRequest(Mode.OVERWRITE, plan.way_out.values))
@@ -75,19 +77,13 @@ def test_an_emptied_variable_comes_back_in_every_mode(mode: Mode) -> None:
     ("now", "said"), [("v1.12.0", Status.FAIL), ("v1.12.6", Status.UNKNOWN)], ids=["schema known", "schema unknown"]
 )
 def test_a_removed_variable_comes_back_in_every_mode(mode: Mode, now: str, said: Status) -> None:
-    def remove(pod: Doc) -> None:
-        env_of(pod)[:] = [each for each in env_of(pod) if each["name"] != ENI_TAGS]
-
-    plan = planned(facts(objects=(hand(a_persons(), remove),), now=version(now)), AddonUpdateRequest(mode))
+    plan = planned(facts(objects=(hand(a_persons(), without_tags),), now=version(now)), AddonUpdateRequest(mode))
     assert [each.status for each in plan.findings if ENI_TAGS in each.message] == [said]
 
 
 def test_a_variable_that_the_call_sets_is_no_loss() -> None:
-    def remove(pod: Doc) -> None:
-        env_of(pod)[:] = [each for each in env_of(pod) if each["name"] != ENI_TAGS]
-
     asked = AddonUpdateRequest(Mode.OVERWRITE, {"env": {ENI_TAGS: '{"a":"b"}'}})
-    plan = planned(facts(objects=(hand(a_persons(), remove),)), asked)
+    plan = planned(facts(objects=(hand(a_persons(), without_tags),)), asked)
     assert not [each for each in plan.findings if ENI_TAGS in each.message]
 
 
@@ -159,7 +155,7 @@ def test_of_a_variable_that_is_there_twice_the_last_counts(first: str) -> None:
     plan = planned(facts(objects=(hand(rich(), append),)), AddonUpdateRequest(Mode.OVERWRITE))
     (change,) = [each for each in plan.changes if each.field.variable == "ENABLE_POD_ENI"]
     assert change.live == "true" and change.by_mode[Mode.OVERWRITE].value == "false"
-    assert [each.status for each in found(plan, Code.of("addon-field-reset")) if "ENABLE_POD_ENI" in each.message] == [
+    assert [each.status for each in found(plan, "addon-field-reset") if "ENABLE_POD_ENI" in each.message] == [
         Status.FAIL
     ]
 
@@ -171,13 +167,13 @@ def test_what_is_there_twice_and_cannot_be_applied_is_unknown() -> None:
     nothing = Unknown("no chart of it is known")
     side = OfVersion("v9.0.0-eksbuild.1", nothing, nothing)
     plan = planned(facts(objects=(live,), target=side, now=side), AddonUpdateRequest(Mode.OVERWRITE))
-    assert [each.status for each in found(plan, Code.of("addon-object-unread"))] == [Status.UNKNOWN]
+    assert [each.status for each in found(plan, "addon-object-unread")] == [Status.UNKNOWN]
 
 
 _TOLD = {
-    Mode.NONE: (Code.of("addon-field-conflict"), Code.of("addon-field-unknown")),
-    Mode.OVERWRITE: (Code.of("addon-field-reset"), Code.of("addon-field-unknown")),
-    Mode.PRESERVE: (Code.of("addon-field-kept"), Code.of("addon-field-unknown")),
+    Mode.NONE: ("addon-field-conflict", "addon-field-unknown"),
+    Mode.OVERWRITE: ("addon-field-reset", "addon-field-unknown"),
+    Mode.PRESERVE: ("addon-field-kept", "addon-field-unknown"),
 }
 
 
@@ -194,7 +190,7 @@ _TOLD = {
 def test_a_label_of_eks_that_a_user_changed_never_passes(path: tuple[str, ...], mode: Mode) -> None:
     live = edited(COREFILE, path, "mine")
     plan = planned(without_charts("coredns", objects=(live,)), AddonUpdateRequest(mode))
-    assert [each.code for each in plan.findings if path[-1] in each.message and each.code in _TOLD[mode]]
+    assert [each.code.name for each in plan.findings if path[-1] in each.message and each.code.name in _TOLD[mode]]
 
 
 @pytest.mark.parametrize("mode", [Mode.OVERWRITE, Mode.NONE])
@@ -258,15 +254,13 @@ def test_every_object_of_the_add_on_is_read_and_judged(addon: str, doc: Doc, pat
     plan = planned(
         without_charts(addon, objects=(edited(doc, tuple(path.split(".")), "mine"),)), AddonUpdateRequest(mode)
     )
-    assert [each.code for each in plan.findings if f".{path}" in each.message and each.code in _TOLD[mode]]
+    assert [each.code.name for each in plan.findings if f".{path}" in each.message and each.code.name in _TOLD[mode]]
 
 
 @pytest.mark.parametrize("addon", ["aws-ebs-csi-driver", "metrics-server", "eks-pod-identity-agent"])
 def test_an_add_on_with_more_objects_than_are_known_never_passes(addon: str) -> None:
     live = edited({**COREFILE, "metadata": {"name": "x", "namespace": "kube-system"}}, ("data", "a"), "b", "eks")
-    (finding,) = found(
-        planned(without_charts(addon, objects=(live,)), AddonUpdateRequest()), Code.of("addon-object-unread")
-    )
+    (finding,) = found(planned(without_charts(addon, objects=(live,)), AddonUpdateRequest()), "addon-object-unread")
     assert finding.status is Status.UNKNOWN
 
 
@@ -368,7 +362,7 @@ def test_a_write_in_the_name_of_eks_is_a_users() -> None:
     lost = [
         each.message
         for each in statuses(hand(rich(), quieter, "eks"), Mode.OVERWRITE)
-        if each.code is Code.of("addon-field-reset") and "LOGLEVEL" in each.message
+        if each.code.name == "addon-field-reset" and "LOGLEVEL" in each.message
     ]
     assert lost == [
         'AWS_VPC_K8S_CNI_LOGLEVEL of container aws-node, set to "ERROR" by eks (Update), is reset to "DEBUG"'
@@ -390,8 +384,26 @@ _DEFAULTED = (
 """The API server gives these a value where they are removed, which is the user's then: another kind of change."""
 
 
-def _removing(addon: str, old: str, new: str, every: int) -> None:
-    """Each field of the manifest, removed by a user."""
+_OF_OBJECT = (
+    "f:apiVersion",
+    "f:kind",
+    ("f:metadata", "f:name"),
+    ("f:metadata", "f:namespace"),
+    ("f:spec", "f:selector"),
+)
+_PAIRS = [("vpc-cni", "v1.12.6", "v1.18.6"), ("vpc-cni", "v1.21.2", "v1.22.4"), ("coredns", "v1.35.0", "v1.36.0")]
+
+
+@pytest.mark.parametrize(
+    ("addon", "old", "new", "every"),
+    [
+        (*_PAIRS[0], 10),
+        (*_PAIRS[2], 8),
+        *(pytest.param(*pair, 1, marks=pytest.mark.long) for pair in (*_PAIRS, ("vpc-cni", "v1.15.1", "v1.18.6"))),
+    ],
+)
+def test_what_a_user_removes_of_a_manifest_never_passes(addon: str, old: str, new: str, every: int) -> None:
+    """Each field of it, by itself."""
     passed, tried, now, target = [], 0, side(addon, old), side(addon, new)
     world = next(each for each in raw_facts.lines(f"recordings/ssa-oracle-{addon}.jsonl.gz") if each["from"] == old)
     for case in (each for each in world["objects"] if each["before"]):
@@ -414,27 +426,6 @@ def _removing(addon: str, old: str, new: str, every: int) -> None:
             if all(each.status is Status.PASS for each in planned(known, AddonUpdateRequest(Mode.NONE)).findings):
                 passed.append(path)
     assert passed == [] and tried > 2
-
-
-_OF_OBJECT = (
-    "f:apiVersion",
-    "f:kind",
-    ("f:metadata", "f:name"),
-    ("f:metadata", "f:namespace"),
-    ("f:spec", "f:selector"),
-)
-_PAIRS = [("vpc-cni", "v1.12.6", "v1.18.6"), ("vpc-cni", "v1.21.2", "v1.22.4"), ("coredns", "v1.35.0", "v1.36.0")]
-
-
-@pytest.mark.parametrize(("addon", "old", "new", "every"), [(*_PAIRS[0], 10), (*_PAIRS[2], 8)])
-def test_what_a_user_removes_of_a_manifest_never_passes(addon: str, old: str, new: str, every: int) -> None:
-    _removing(addon, old, new, every)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("addon", "old", "new"), [*_PAIRS, ("vpc-cni", "v1.15.1", "v1.18.6")])
-def test_whatever_a_user_removes_of_a_manifest_never_passes(addon: str, old: str, new: str) -> None:
-    _removing(addon, old, new, 1)
 
 
 @pytest.mark.parametrize(("mode", "name"), [(Mode.NONE, "metrics"), (Mode.NONE, "own"), (Mode.OVERWRITE, "own")])

@@ -1,16 +1,20 @@
-"""The update as a whole: findings in the mode that was asked for, and values that change nothing."""
+"""The update as a whole: findings in the mode that was asked for; since which version a schema has a path."""
 
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 
 from kubectl_eksdoc.addon_diff.merging import merged
-from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update
+from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update, since
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, Mode, OfVersion
+from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths, paths
 from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.kubernetes.ownership.applying import AppliedDocument, apply
@@ -19,7 +23,7 @@ from kubectl_eksdoc.model.addons import Addon, Issue
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.api_objects import with_value as with_at
 from kubectl_eksdoc.model.eks import EksCluster
-from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
+from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.nodes import Asks, Branch, Probe
 from tests.addon_diff.incident import (
@@ -62,13 +66,13 @@ def planned(known: AddonFacts, asked: AddonUpdateRequest) -> AddonPlan:
     return plan_update(known, asked, lambda values: ())
 
 
-def found(plan: AddonPlan, code: Any) -> list[Finding]:
-    return [finding for finding in plan.findings if finding.code is code]
+def found(plan: AddonPlan, code: str) -> list[Finding]:
+    return [finding for finding in plan.findings if finding.code.name == code]
 
 
 def test_overwrite_is_critical_where_pods_have_security_groups() -> None:
     plan = planned(facts(), AddonUpdateRequest(Mode.OVERWRITE))
-    resets = found(plan, Code.of("addon-field-reset"))
+    resets = found(plan, "addon-field-reset")
     assert [(each.severity, each.status) for each in resets] == [(Severity.CRITICAL, Status.FAIL)] * 2
     demux = next(each for each in resets if EARLY_DEMUX[2] in each.message)
     where = "DISABLE_TCP_EARLY_DEMUX of init container aws-vpc-cni-init"
@@ -83,30 +87,30 @@ def test_overwrite_is_critical_where_pods_have_security_groups() -> None:
 )
 def test_how_bad_it_is_depends_on_who_uses_it(pods: Any, severity: Severity) -> None:
     plan = planned(facts(usage=Usage(pods)), AddonUpdateRequest(Mode.OVERWRITE))
-    assert {each.severity for each in found(plan, Code.of("addon-field-reset"))} == {severity}
+    assert {each.severity for each in found(plan, "addon-field-reset")} == {severity}
 
 
 def test_only_the_value_that_matters_is_bad_to_lose() -> None:
     live = by_hand(rich(), "initContainers", 0, EARLY_DEMUX[2], "perhaps")
     plan = planned(facts(objects=(live,)), AddonUpdateRequest(Mode.OVERWRITE))
-    assert {each.severity for each in found(plan, Code.of("addon-field-reset"))} == {Severity.LOW, Severity.CRITICAL}
+    assert {each.severity for each in found(plan, "addon-field-reset")} == {Severity.LOW, Severity.CRITICAL}
 
 
 def test_preserve_keeps_with_its_caveat() -> None:
     plan = planned(facts(), AddonUpdateRequest(Mode.PRESERVE))
-    kept = found(plan, Code.of("addon-field-kept"))
+    kept = found(plan, "addon-field-kept")
     assert len(kept) == 2 and {each.status for each in kept} == {Status.UNKNOWN}, "no document says how"
     assert all("confidence: low" in each.evidence and each.missing for each in kept)
 
 
 def test_none_conflicts() -> None:
     plan = planned(facts(), AddonUpdateRequest())
-    assert len(found(plan, Code.of("addon-field-conflict"))) == 2 and "DISABLE_TCP_EARLY_DEMUX" in plan.conflict
+    assert len(found(plan, "addon-field-conflict")) == 2 and "DISABLE_TCP_EARLY_DEMUX" in plan.conflict
 
 
 def test_ownership_that_grows_is_told() -> None:
     plan = planned(facts(objects=(a_persons(),)), AddonUpdateRequest(Mode.OVERWRITE))
-    (grows,) = found(plan, Code.of("addon-ownership-grows"))
+    (grows,) = found(plan, "addon-ownership-grows")
     assert "takes it over with v1.15.1-eksbuild.1" in grows.message
 
 
@@ -122,11 +126,11 @@ def test_what_is_not_known_is_never_pass() -> None:
         AddonUpdateRequest(Mode.OVERWRITE),
     )
     assert {each.status for each in plan.findings} == {Status.UNKNOWN} and all(each.missing for each in plan.findings)
-    assert {each.code for each in plan.findings} == {
-        Code.of("addon-field-unknown"),
-        Code.of("addon-object-unread"),
-        Code.of("addon-values-refused"),
-        Code.of("addon-version-unfit"),
+    assert {each.code.name for each in plan.findings} == {
+        "addon-field-unknown",
+        "addon-object-unread",
+        "addon-values-refused",
+        "addon-version-unfit",
     }
 
 
@@ -139,7 +143,7 @@ def test_the_way_out_changes_nothing_at_risk(live: Any) -> None:
     assert way is not None and not way.cannot and len(way.keeps) == 2
     assert way.values == merged(today, WANTED).values
     after = planned(known, AddonUpdateRequest(Mode.OVERWRITE, way.values))
-    assert after.way_out is None and not found(after, Code.of("addon-field-reset"))
+    assert after.way_out is None and not found(after, "addon-field-reset")
 
 
 def test_what_no_value_leads_to_is_named() -> None:
@@ -165,18 +169,18 @@ def test_a_request_that_somebody_raised_is_set_where_it_stands() -> None:
 
 def test_values_that_are_taken_away_are_named() -> None:
     today = {"env": {"WARM_ENI_TARGET": "3"}, "tolerations": []}
-    (all_gone,) = found(planned(facts(values=today), AddonUpdateRequest(values={})), Code.of("addon-values-dropped"))
+    (all_gone,) = found(planned(facts(values=today), AddonUpdateRequest(values={})), "addon-values-dropped")
     assert all_gone.message == "all configuration values are taken away: env.WARM_ENI_TARGET, tolerations"
     (some,) = found(
-        planned(facts(values=today), AddonUpdateRequest(values={"tolerations": []})), Code.of("addon-values-dropped")
+        planned(facts(values=today), AddonUpdateRequest(values={"tolerations": []})), "addon-values-dropped"
     )
     assert some.message == "configuration values are taken away: env.WARM_ENI_TARGET"
-    assert not found(planned(facts(values=today), AddonUpdateRequest()), Code.of("addon-values-dropped"))
+    assert not found(planned(facts(values=today), AddonUpdateRequest()), "addon-values-dropped")
 
 
 def test_versions_that_cannot_be_taken() -> None:
     known = replace(facts(), offered=False, steps=("v1.13.4-eksbuild.1", "v1.14.1-eksbuild.1"))
-    unfit = found(planned(known, AddonUpdateRequest()), Code.of("addon-version-unfit"))
+    unfit = found(planned(known, AddonUpdateRequest()), "addon-version-unfit")
     told = [(each.message, each.severity, each.status) for each in unfit]
     way = "v1.12.0-eksbuild.1 → v1.13.4-eksbuild.1 → v1.14.1-eksbuild.1"
     assert told == [
@@ -189,23 +193,8 @@ def test_other_writers_are_named() -> None:
     live = rich()
     entry = {**live["metadata"]["managedFields"][0], "manager": "Terraform", "operation": "Update"}
     meta = {**live["metadata"], "managedFields": [*live["metadata"]["managedFields"], entry]}
-    (writer,) = found(
-        planned(facts(objects=({**live, "metadata": meta},)), AddonUpdateRequest()), Code.of("addon-other-writer")
-    )
+    (writer,) = found(planned(facts(objects=({**live, "metadata": meta},)), AddonUpdateRequest()), "addon-other-writer")
     assert writer.message.startswith("Terraform (field manager Terraform) has fields of it")
-
-
-def test_entries_that_no_server_wrote_make_the_object_unread() -> None:
-    live = rich()
-    broken = {**live, "metadata": {**live["metadata"], "managedFields": [{"manager": "eks"}]}}
-    plan = planned(facts(objects=(broken,)), AddonUpdateRequest(Mode.OVERWRITE))
-    assert [each.code for each in plan.findings] == [Code.of("addon-object-unread")]
-
-
-def test_fates_are_told_for_every_mode() -> None:
-    plan = planned(facts(), AddonUpdateRequest())
-    assert {mode for change in plan.changes for mode in change.by_mode} == set(Mode)
-    assert {change.fate(Mode.OVERWRITE) for change in plan.changes if change.at_risk} == {Fate.RESET}
 
 
 COREFILE: Doc = {
@@ -230,11 +219,15 @@ def without_charts(addon: str, **more: Any) -> AddonFacts:
     return facts(addon=Addon(addon, "v1.13.2-eksbuild.1", "ACTIVE"), now=side, target=side, **more)
 
 
+def overwriting(live: Doc) -> AddonPlan:
+    return planned(without_charts("coredns", objects=(live,)), AddonUpdateRequest(Mode.OVERWRITE))
+
+
 def test_a_corefile_that_somebody_wrote_never_passes() -> None:
     """After it nothing of ``data`` is EKS's any more."""
     live = edited(COREFILE, ("data", "Corefile"), ".:53 { ready }")
-    plan = planned(without_charts("coredns", objects=(live,)), AddonUpdateRequest(Mode.OVERWRITE))
-    unknown, labels = found(plan, Code.of("addon-field-unknown"))
+    plan = overwriting(live)
+    unknown, labels = found(plan, "addon-field-unknown")
     assert (unknown.severity, unknown.status) == (Severity.CRITICAL, Status.UNKNOWN)
     assert "labels" in labels.message and labels.status is Status.UNKNOWN
     assert plan.changes[0].config == ("corefile",), "it is one scalar, and it can be given as a value"
@@ -244,8 +237,8 @@ def test_a_corefile_that_somebody_wrote_is_reset_where_eks_has_the_object() -> N
     """Its labels are EKS's still, so that its manifest holds for it."""
     labelled = with_at(COREFILE, ("metadata", "labels"), {"k8s-app": "kube-dns"})
     live = edited(labelled, ("data", "Corefile"), ".:53 { ready }")
-    plan = planned(without_charts("coredns", objects=(live,)), AddonUpdateRequest(Mode.OVERWRITE))
-    (lost,) = found(plan, Code.of("addon-field-reset"))
+    plan = overwriting(live)
+    (lost,) = found(plan, "addon-field-reset")
     assert "Corefile" in lost.message and (lost.severity, lost.status) == (Severity.CRITICAL, Status.FAIL)
 
 
@@ -253,10 +246,8 @@ def test_replicas_that_an_autoscaler_set_never_pass() -> None:
     deployment = {**COREFILE, "apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 2}}
     del deployment["data"]
     live = edited(deployment, ("spec", "replicas"), 5, "kube-controller-manager", "scale")
-    plan = planned(without_charts("coredns", objects=(live,)), AddonUpdateRequest(Mode.OVERWRITE))
-    assert [change.config for change in plan.changes] == [("replicaCount",)] and found(
-        plan, Code.of("addon-field-unknown")
-    )
+    plan = overwriting(live)
+    assert [change.config for change in plan.changes] == [("replicaCount",)] and found(plan, "addon-field-unknown")
 
 
 def test_a_role_that_somebody_annotated_never_passes_and_a_restart_is_nobodys_business() -> None:
@@ -266,8 +257,8 @@ def test_a_role_that_somebody_annotated_never_passes_and_a_restart_is_nobodys_bu
     account["metadata"]["labels"]["eks.amazonaws.com/component"] = "coredns"
     for key, expected in ((role, 1), ("kubectl.kubernetes.io/restartedAt", 0)):
         live = edited(account, ("metadata", "annotations", key), "x")
-        plan = planned(without_charts("coredns", objects=(live,)), AddonUpdateRequest(Mode.OVERWRITE))
-        assert len(found(plan, Code.of("addon-field-unknown"))) == expected
+        plan = overwriting(live)
+        assert len(found(plan, "addon-field-unknown")) == expected
 
 
 ROLE, OWN = "arn:aws:iam::111122223333:role/cni", "arn:aws:iam::111122223333:role/by-hand"
@@ -284,7 +275,7 @@ def test_a_role_that_somebody_annotated_gives_way_to_the_addons(values: Any) -> 
     (change,) = [each for each in plan.changes if each.field.path[-1] == f"f:{role}"]
     assert [change.fate(mode) for mode in Mode] == [Fate.CONFLICT, Fate.RESET, Fate.KEPT]
     assert change.by_mode[Mode.OVERWRITE].value == ROLE and change.config == ()
-    reset = next(each for each in found(plan, Code.of("addon-field-reset")) if role in each.message)
+    reset = next(each for each in found(plan, "addon-field-reset") if role in each.message)
     assert reset.severity is Severity.CRITICAL
     assert f"--service-account-role-arn {OWN}" in reset.remedy[0].text
     if plan.way_out is not None:
@@ -300,8 +291,8 @@ def test_the_incident_does_not_pass_where_the_chart_is_not_known() -> None:
     plan = planned(facts(objects=(a_persons(),), target=newer), AddonUpdateRequest(Mode.OVERWRITE))
     unknown = [change for change in plan.changes if change.config in (EARLY_DEMUX, POD_ENI)]
     assert {each.confidence(Mode.OVERWRITE) for each in unknown} == {Confidence.LOW}
-    assert {each.status for each in found(plan, Code.of("addon-field-unknown"))} == {Status.UNKNOWN}
-    assert not found(plan, Code.of("addon-field-reset"))
+    assert {each.status for each in found(plan, "addon-field-unknown")} == {Status.UNKNOWN}
+    assert not found(plan, "addon-field-reset")
     assert next(change for change in unknown if change.config == EARLY_DEMUX).expands
     way = plan.way_out
     assert way is not None and way.values == WANTED
@@ -342,9 +333,9 @@ def test_a_target_that_is_older_and_an_addon_that_is_not_in_order() -> None:
         target=version("v1.12.0"),
     )
     plan = planned(known, AddonUpdateRequest())
-    (older,) = found(plan, Code.of("addon-version-unfit"))
+    (older,) = found(plan, "addon-version-unfit")
     assert older.message == "v1.12.0-eksbuild.1 is older than v1.15.1-eksbuild.1, which is installed"
-    (status,) = found(plan, Code.of("addon-not-active"))
+    (status,) = found(plan, "addon-not-active")
     assert "is UPDATE_FAILED" in status.message and status.evidence == ("ConfigurationConflict: Conflicts found",)
 
 
@@ -352,11 +343,43 @@ def test_a_target_that_is_older_and_an_addon_that_is_not_in_order() -> None:
 def test_a_variable_is_on_as_vpc_cni_reads_it(live: str) -> None:
     doc = by_hand(rich(), "initContainers", 0, EARLY_DEMUX[2], live)
     plan = planned(facts(objects=(doc,)), AddonUpdateRequest(Mode.OVERWRITE))
-    assert {each.severity for each in found(plan, Code.of("addon-field-reset"))} == {Severity.CRITICAL}
+    assert {each.severity for each in found(plan, "addon-field-reset")} == {Severity.CRITICAL}
 
 
 @pytest.mark.parametrize("entries", ["text", [1], {"manager": "eks"}, [{"manager": "eks", "operation": 1}]])
 def test_whatever_stands_in_managed_fields_nothing_breaks(entries: Any) -> None:
     live = {**COREFILE, "metadata": {**COREFILE["metadata"], "managedFields": entries}}
     plan = planned(without_charts("coredns", objects=(live,)), AddonUpdateRequest())
-    assert [each.code for each in plan.findings] == [Code.of("addon-object-unread")]
+    assert [each.code.name for each in plan.findings] == ["addon-object-unread"]
+
+
+CHANGES = [c for c in planned(facts(), AddonUpdateRequest(Mode.OVERWRITE)).changes if c.config == EARLY_DEMUX]
+HAS = paths({"properties": {"init": {"properties": {"env": {"properties": {EARLY_DEMUX[2]: {"type": "string"}}}}}}})
+LACKS = paths({"properties": {"env": {"type": "object"}}, "additionalProperties": False})
+
+
+@given(some.integers(1, 40), some.data())
+def test_it_is_the_first_one_few_are_asked_and_what_is_not_known_is_never_guessed(
+    count: int, data: some.DataObject
+) -> None:
+    first = data.draw(some.integers(0, count - 1))
+    unknown = data.draw(some.just(set[int]()) | some.sets(some.sampled_from(range(count)))) - {count - 1}
+    versions = [f"v1.{n}.0" for n in range(count)]
+    asked: list[str] = []
+
+    def schema_of(version: str) -> SchemaPaths | Unknown:
+        asked.append(version)
+        at = versions.index(version)
+        return Unknown("none is published") if at in unknown else HAS if at >= first else LACKS
+
+    (found,) = since(CHANGES, versions, schema_of)
+    known = [at for at in range(count) if at not in unknown]
+    assert found.has == versions[min(at for at in known if at >= first)]
+    below = [at for at in known if at < first]
+    assert found.lacks == (versions[max(below)] if below else "")
+    assert found.exact == (versions.index(found.has) == (versions.index(found.lacks) if found.lacks else -1) + 1)
+    assert unknown or len(asked) == len(set(asked)) <= 2 + math.ceil(math.log2(count + 1))
+
+
+def test_a_target_without_the_path_has_none() -> None:
+    assert since(CHANGES, ["v1", "v2"], lambda _: LACKS) == () == since(CHANGES, [], lambda _: HAS)

@@ -13,7 +13,7 @@ from kubectl_eksdoc.model.addons import Addon, AddonVersion, AddonVersions, Comp
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.eks import ClusterVersion, EksCluster, UpgradeFacts
-from kubectl_eksdoc.model.findings import Code, Finding, Status
+from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Unknown
 from kubectl_eksdoc.model.nodes import Calls, Pod
 from kubectl_eksdoc.model.quantities import Version
@@ -82,16 +82,16 @@ def with_aws(facts: CheckFacts, **told: Any) -> CheckFacts:
     return replace(facts, aws=replace(facts.aws, **told))
 
 
-def found(facts: CheckFacts, code: Code) -> tuple[Finding, ...]:
+def found(facts: CheckFacts, code: str) -> tuple[Finding, ...]:
     """What the checks of that code find, of that code."""
-    checks = [each for each in ALL if each.codes[0] == code]
+    checks = [each for each in ALL if each.codes[0].name == code]
     assert checks
-    told = tuple(each for check in checks for each in check.judge(facts) if each.code == code)
+    told = tuple(each for check in checks for each in check.judge(facts) if each.code.name == code)
     assert all(each.remedy for each in told if each.status is Status.FAIL), "every one says what to do"
     return told
 
 
-def statuses(facts: CheckFacts, code: Code) -> list[str]:
+def statuses(facts: CheckFacts, code: str) -> list[str]:
     return [each.status.value for each in found(facts, code)]
 
 

@@ -103,15 +103,16 @@ def facts(aws: UpgradeFacts | None = None, target: str = "1.34", **more: Any) ->
     return CheckFacts(a_cluster(**held), way, of_eks, told() if aws is None else aws)
 
 
-def find(given: CheckFacts, code: Code) -> list[Finding]:
+def find(given: CheckFacts, code: str) -> list[Finding]:
     """What the checks of that code find of it."""
-    found = [each for check in ALL if code in check.codes for each in check.judge(given) if each.code is code]
+    found = [each for check in ALL if Code.of(code) in check.codes for each in check.judge(given)]
+    found = [each for each in found if each.code.name == code]
     assert all(each.remedy for each in found if each.status is Status.FAIL), "every one says what to do"
     assert all(each.missing for each in found if each.status is Status.UNKNOWN), "and what is missing"
     return found
 
 
-def one(given: CheckFacts, code: Code) -> Finding:
+def one(given: CheckFacts, code: str) -> Finding:
     (found,) = find(given, code)
     return found
 

@@ -31,14 +31,14 @@ def facts(
     return CheckFacts(replace(cluster, reads=(*cluster.reads, *more)), UpgradePath(now, target, steps, "as told"))
 
 
-def found(code: Code, given: CheckFacts) -> tuple[Finding, ...]:
+def found(code: str, given: CheckFacts) -> tuple[Finding, ...]:
     """What is found with that code alone."""
-    checks = chosen([code.name])
-    assert set(code.needs) <= set(kinds_of(checks))
-    return plan_check(given, checks, CheckWish(frozenset([code.name]))).findings
+    checks = chosen([code])
+    assert set(Code.of(code).needs) <= set(kinds_of(checks))
+    return plan_check(given, checks, CheckWish(frozenset([code]))).findings
 
 
-def only(code: Code, given: CheckFacts) -> Finding:
+def only(code: str, given: CheckFacts) -> Finding:
     (finding,) = found(code, given)
-    assert finding.code == code
+    assert finding.code.name == code
     return finding

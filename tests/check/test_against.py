@@ -36,12 +36,12 @@ def an_earlier(*found: FindingOutline, **more: Any) -> SavedResult:
     return replace(earlier, **{"codes": frozenset(code.name for code in CODES), **more})
 
 
-def said(code: Code, kind: str = "Deployment") -> FindingOutline:
-    return FindingOutline(code.name, Subject(kind, "web", "shop"), Severity.HIGH, Status.FAIL, "because")
+def said(code: str, kind: str = "Deployment") -> FindingOutline:
+    return FindingOutline(code, Subject(kind, "web", "shop"), Severity.HIGH, Status.FAIL, "because")
 
 
-def unknown(code: Code, subject: Subject) -> Finding:
-    return Finding(code, Severity.HIGH, Status.UNKNOWN, subject, "may not be read", missing="x")
+def unknown(code: str, subject: Subject) -> Finding:
+    return Finding(Code.of(code), Severity.HIGH, Status.UNKNOWN, subject, "may not be read", missing="x")
 
 
 def changes(earlier: SavedResult, plan: CheckPlan, **options: object) -> list[tuple[str, str]]:
@@ -49,38 +49,38 @@ def changes(earlier: SavedResult, plan: CheckPlan, **options: object) -> list[tu
 
 
 def test_what_is_new_and_what_is_fixed() -> None:
-    earlier = an_earlier(said(Code.of("budget-never-allows")))
+    earlier = an_earlier(said("budget-never-allows"))
     assert changes(earlier, a_plan(SKEW)) == [("new", SKEW.code.name), ("fixed", "budget-never-allows")]
 
 
 def test_a_command_that_could_not_be_asked_hides_all_that_it_would_find() -> None:
     for whole, code in (
-        (Code.of("check-dns"), Code.of("dns-lameduck-short")),
-        (Code.of("check-drain"), Code.of("budget-never-allows")),
+        ("check-dns", "dns-lameduck-short"),
+        ("check-drain", "budget-never-allows"),
     ):
         found = changes(an_earlier(said(code)), a_plan(unknown(whole, PLAN_OF)))
-        assert ("not-known-any-more", code.name) in found and not any(what == "fixed" for what, _ in found)
+        assert ("not-known-any-more", code) in found and not any(what == "fixed" for what, _ in found)
 
 
 def test_what_a_summed_up_command_judges_by_must_have_been_read_in_both() -> None:
     plan = a_plan()
     reads = tuple(each for each in plan.facts.cluster.reads if each.resource != BUDGETS)
     blind = replace(plan, facts=replace(plan.facts, cluster=replace(plan.facts.cluster, reads=reads)))
-    (change,) = against(an_earlier(said(Code.of("budget-never-allows"))), blind, {}).changes
+    (change,) = against(an_earlier(said("budget-never-allows")), blind, {}).changes
     assert (change.became.value, change.why) == ("not-judged-this-time", "not read: poddisruptionbudgets.policy")
-    (change,) = against(an_earlier(said(Code.of("budget-never-allows")), read=frozenset()), plan, {}).changes
+    (change,) = against(an_earlier(said("budget-never-allows"), read=frozenset()), plan, {}).changes
     assert change.became.value == "fixed"
 
 
 def test_of_a_drain_a_code_hides_only_its_own() -> None:
-    plan = a_plan(unknown(Code.of("placement-unsure"), Subject("Cluster", "prod")))
-    assert ("fixed", "budget-never-allows") in changes(an_earlier(said(Code.of("budget-never-allows"))), plan)
-    earlier = an_earlier(said(Code.of("placement-unsure")))
+    plan = a_plan(unknown("placement-unsure", Subject("Cluster", "prod")))
+    assert ("fixed", "budget-never-allows") in changes(an_earlier(said("budget-never-allows")), plan)
+    earlier = an_earlier(said("placement-unsure"))
     assert ("not-known-any-more", "placement-unsure") in changes(earlier, plan)
 
 
 def test_only_and_gate_and_symptom_of_either() -> None:
-    earlier = an_earlier(said(Code.of("budget-never-allows")))
+    earlier = an_earlier(said("budget-never-allows"))
     only = a_plan(wish=CheckWish(only=frozenset({"kubelet-skew"})))
     assert changes(earlier, only, only=["kubelet-skew"]) == [("not-judged-this-time", "budget-never-allows")]
     assert changes(earlier, a_plan(), symptom="dns") == [("not-judged-this-time", "budget-never-allows")]
@@ -99,13 +99,13 @@ def test_only_and_gate_and_symptom_of_either() -> None:
     ],
 )
 def test_manifests_that_are_not_named_are_not_judged(then: list[str], now: list[str], expected: str) -> None:
-    earlier = an_earlier(said(Code.of("api-in-manifest"), "File"), options={"filename": then})
+    earlier = an_earlier(said("api-in-manifest", "File"), options={"filename": then})
     assert changes(earlier, a_plan(), filename=now) == [(expected, "api-in-manifest")]
 
 
 def test_a_code_of_several_gates_is_not_judged_by_one_of_them() -> None:
     several = next(code for code in CODES if len({each.gate for each in chosen([code.name])}) > 1)
-    earlier = an_earlier(said(several))
+    earlier = an_earlier(said(several.name))
     assert changes(earlier, a_plan(), gate="after") == [("not-judged-this-time", several.name)]
     assert changes(replace(earlier, options={"gate": "after"}), a_plan(), gate="after") == [("fixed", several.name)]
 

@@ -120,3 +120,9 @@ def test_every_check_has_an_answer(given_facts: Any) -> None:
             assert found.code in check.codes and found.message and str(found.subject) != "None"
             assert found.status is not Status.FAIL or found.remedy
             assert found.status is not Status.UNKNOWN or found.missing
+
+
+def test_nothing_is_found_where_all_is_well() -> None:
+    none = told(node_groups={}, group_updates={})
+    for of in (facts(), facts(none), facts(target="1.33")):
+        assert [each for check in _CHECKS for each in check.judge(of) if each.status is not Status.PASS] == []

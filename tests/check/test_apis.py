@@ -1,19 +1,27 @@
-"""Removed APIs: every row of the table is found by each source for exactly the ways that cross its removal."""
+"""Removed APIs: each source finds each row for exactly the ways that cross its removal, and tells of those ahead."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.amazon.removed_apis import ROWS, RemovedApi, removed_api
+from kubectl_eksdoc.amazon import custom_apis, removed_apis
+from kubectl_eksdoc.amazon.removed_apis import ROWS, RemovedApi, Tables, removed_api
 from kubectl_eksdoc.amazon.written_kinds import going, gone_before, resource_of
 from kubectl_eksdoc.check.checks import api_manifests
 from kubectl_eksdoc.check.facts import CheckFacts, UpgradePath
+from kubectl_eksdoc.check.plan import CheckWish, plan_check
+from kubectl_eksdoc.check.registry import chosen
+from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import (
     ApiUsage,
+    DefinedVersion,
+    Definition,
     Document,
     HelmRelease,
     KindUsage,
@@ -24,10 +32,12 @@ from kubectl_eksdoc.model.api_objects import (
     WrittenBy,
     WrittenObject,
 )
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status
+from kubectl_eksdoc.model.cluster import Source
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import Resource, Unknown
 from kubectl_eksdoc.model.quantities import Version
 from tests.builders import a_cluster
+from tests.check.of_cluster import facts
 from tests.for_each import for_each
 
 EACH_ROW = for_each("row", ROWS, ids=lambda row: f"{row.api_version}/{row.kind}")
@@ -40,10 +50,12 @@ def a_way(now: int, target: int) -> UpgradePath:
     return UpgradePath(Version(1, now), Version(1, target), steps, "as EKS describes it")
 
 
-def found(code: Code, way: UpgradePath, told: ApiUsage) -> tuple[Finding, ...]:
+def found(code: str, way: UpgradePath, told: ApiUsage) -> tuple[Finding, ...]:
     """By all checks of a code."""
     facts = CheckFacts(a_cluster(), way, api=told)
-    return tuple(finding for check in api_manifests.CHECKS if code in check.codes for finding in check.judge(facts))
+    return tuple(
+        finding for check in api_manifests.CHECKS if Code.of(code) in check.codes for finding in check.judge(facts)
+    )
 
 
 def failing(findings: Iterable[Finding], *severities: Severity) -> list[Finding]:
@@ -97,13 +109,13 @@ def a_release(manifest: ManifestText | Unknown) -> ApiUsage:
     return ApiUsage(releases=(HelmRelease("shop", "web", 3, "deployed", manifest),))
 
 
-def sources(row: RemovedApi) -> dict[Code, ApiUsage]:
+def sources(row: RemovedApi) -> dict[str, ApiUsage]:
     told = {
-        Code.of("api-written"): objects(row, applied(row)),
-        Code.of("api-in-helm"): a_release(a_manifest(row, "")),
-        Code.of("api-in-manifest"): ApiUsage(manifests=(a_manifest(row),)),
+        "api-written": objects(row, applied(row)),
+        "api-in-helm": a_release(a_manifest(row, "")),
+        "api-in-manifest": ApiUsage(manifests=(a_manifest(row),)),
     }
-    return told | {Code.of("api-requested"): ApiUsage((metric(row),))} if row.resource else told
+    return told | {"api-requested": ApiUsage((metric(row),))} if row.resource else told
 
 
 @EACH_ROW
@@ -119,16 +131,16 @@ def test_each_row_is_found_by_each_source_on_exactly_the_ways_that_cross_its_rem
         for now, target in ((at, at + 1), (at, at), (at + 1, at + 2)):
             today = failing(found(code, a_way(now, target), told))
             assert all("not served since" in each.message and each.severity is not Severity.HIGH for each in today)
-            assert len(today) == (1 if code in (Code.of("api-in-helm"), Code.of("api-in-manifest")) else 0)
+            assert len(today) == (1 if code in ("api-in-helm", "api-in-manifest") else 0)
 
 
 @EACH_ROW
 def test_what_is_gone_is_refused_today(row: RemovedApi) -> None:
     at, told = row.removed.minor, objects(row, applied(row))
-    assert failing(found(Code.of("api-refused-today"), a_way(at - 1, at), told)) == []
-    (finding,) = failing(found(Code.of("api-refused-today"), a_way(at, at + 1), told))
+    assert failing(found("api-refused-today", a_way(at - 1, at), told)) == []
+    (finding,) = failing(found("api-refused-today", a_way(at, at + 1), told))
     assert finding.severity is Severity.LOW and "not served since" in finding.message
-    assert failing(found(Code.of("api-refused-today"), a_way(at, at + 1), objects(row, managed(row, "kubectl")))) == []
+    assert failing(found("api-refused-today", a_way(at, at + 1), objects(row, managed(row, "kubectl")))) == []
 
 
 @EACH_ROW
@@ -144,60 +156,50 @@ def test_the_objects_of_each_row_are_listed_on_the_way_where_there_are_any(row: 
 # The metric ----------------------------------------------------------------------------------
 
 
-def test_requests_name_nobody_and_tell_who_does() -> None:
-    (finding,) = found(Code.of("api-requested"), a_way(33, 34), ApiUsage((metric(VAP),)))
-    assert str(finding.subject) == "validatingadmissionpolicies.v1beta1.admissionregistration.k8s.io"
-    commands = [each.command for each in finding.remedy]
-    assert "--filter kubernetesVersions=1.34" in commands[0] and "--cluster-name prod" in commands[0]
-    assert "/aws/eks/prod/cluster" in commands[1] and "k8s.io/deprecated" in commands[1]
-
-
 def test_no_requests_pass_and_prove_nothing() -> None:
-    (finding,) = found(Code.of("api-requested"), a_way(33, 34), ApiUsage(()))
+    (finding,) = found("api-requested", a_way(33, 34), ApiUsage(()))
     assert finding.status is Status.PASS and "does not prove" in finding.evidence[0]
 
 
 def test_a_metric_that_cannot_be_had_or_read_is_unknown() -> None:
     for lines in (FORBIDDEN, ("apiserver_requested_deprecated_apis{group=",)):
-        (finding,) = found(Code.of("api-requested"), a_way(33, 34), ApiUsage(lines))
+        (finding,) = found("api-requested", a_way(33, 34), ApiUsage(lines))
         assert finding.status is Status.UNKNOWN and finding.missing
-    (finding,) = found(Code.of("api-requested"), a_way(33, 34), ApiUsage(FORBIDDEN))
+    (finding,) = found("api-requested", a_way(33, 34), ApiUsage(FORBIDDEN))
     assert finding.remedy[-1].command.startswith("aws eks list-insights")
 
 
 def test_where_nothing_goes_nobody_needs_the_metric() -> None:
-    assert found(Code.of("api-requested"), a_way(33, 33), ApiUsage(FORBIDDEN)) == ()
-    assert found(Code.of("api-requested"), a_way(32, 33), ApiUsage((metric(VAP),)))[0].status is Status.PASS
-    assert found(Code.of("api-requested"), a_way(34, 35), ApiUsage((metric(HPA),)))[0].status is Status.PASS
+    assert found("api-requested", a_way(33, 33), ApiUsage(FORBIDDEN)) == ()
+    assert found("api-requested", a_way(32, 33), ApiUsage((metric(VAP),)))[0].status is Status.PASS
+    assert found("api-requested", a_way(34, 35), ApiUsage((metric(HPA),)))[0].status is Status.PASS
 
 
 def test_a_release_that_only_the_server_knows_is_believed() -> None:
     line = metric(VAP).replace("validatingadmissionpolicies", "somethings")
-    (finding,) = found(Code.of("api-requested"), a_way(33, 34), ApiUsage((line,)))
+    (finding,) = found("api-requested", a_way(33, 34), ApiUsage((line,)))
     assert finding.status is Status.FAIL and "1.34" in finding.message
 
 
-# Objects -------------------------------------------------------------------------------------
-
-
 def test_a_manifest_is_shown_and_converted_by_commands() -> None:
-    (finding,) = failing(found(Code.of("api-written"), a_way(25, 26), objects(HPA, applied(HPA))))
+    (finding,) = failing(found("api-written", a_way(25, 26), objects(HPA, applied(HPA))))
     assert finding.remedy[0].command == (
         "kubectl apply view-last-applied horizontalpodautoscalers.autoscaling web -n shop -o yaml > web.yaml"
         " && kubectl convert -f web.yaml --output-version autoscaling/v2"
     )
 
 
+# Objects -------------------------------------------------------------------------------------
+
+
 def test_what_follows_may_go_itself() -> None:
     row = the("flowcontrol.apiserver.k8s.io/v1beta2", "FlowSchema")
-    (finding,) = failing(found(Code.of("api-written"), a_way(28, 32), objects(row, applied(row))))
+    (finding,) = failing(found("api-written", a_way(28, 32), objects(row, applied(row))))
     assert "v1beta3 goes itself with 1.32" in finding.remedy[0].text
 
 
 def test_a_client_is_named_and_may_have_written_long_ago() -> None:
-    (finding,) = found(
-        Code.of("api-written"), a_way(33, 34), objects(VAP, managed(VAP, "helm"), managed(VAP, "policy-webhook"))
-    )
+    (finding,) = found("api-written", a_way(33, 34), objects(VAP, managed(VAP, "helm"), managed(VAP, "policy-webhook")))
     assert finding.severity is Severity.MEDIUM and "helm and policy-webhook wrote it" in finding.message
     assert any("until the same manager writes again" in each for each in finding.evidence)
     assert [each.text.split(".")[0] for each in finding.remedy] == [
@@ -208,9 +210,7 @@ def test_a_client_is_named_and_may_have_written_long_ago() -> None:
 
 def test_the_version_that_goes_first_is_told_of_who_wrote_it() -> None:
     older = the("flowcontrol.apiserver.k8s.io/v1beta2", "FlowSchema")
-    (finding,) = found(
-        Code.of("api-written"), a_way(28, 32), objects(FLOW, managed(FLOW, "late"), managed(older, "early"))
-    )
+    (finding,) = found("api-written", a_way(28, 32), objects(FLOW, managed(FLOW, "late"), managed(older, "early")))
     assert finding.message.startswith("early wrote it in flowcontrol.apiserver.k8s.io/v1beta2, which Kubernetes 1.29")
     assert len([each for each in finding.evidence if each.startswith("managedFields")]) == 2
 
@@ -225,9 +225,7 @@ def test_the_version_that_goes_first_is_told_of_who_wrote_it() -> None:
     ],
 )
 def test_what_nobody_has_to_mind_passes_and_says_why(manager: str, name: str, kept: bool) -> None:
-    (finding,) = found(
-        Code.of("api-written"), a_way(31, 32), objects(FLOW, managed(FLOW, manager), name=name, kept=kept)
-    )
+    (finding,) = found("api-written", a_way(31, 32), objects(FLOW, managed(FLOW, manager), name=name, kept=kept))
     assert (finding.status, finding.severity) == (Status.PASS, Severity.INFO)
     assert finding.message.startswith("written in flowcontrol.apiserver.k8s.io/v1beta3: ")
 
@@ -235,54 +233,46 @@ def test_what_nobody_has_to_mind_passes_and_says_why(manager: str, name: str, ke
 def test_what_kubectl_wrote_before_it_applied_a_newer_version_passes() -> None:
     newer = Written(WrittenBy.LAST_APPLIED, "admissionregistration.k8s.io/v1", VAP.kind)
     old = managed(VAP, "kubectl-client-side-apply")
-    (finding,) = found(Code.of("api-written"), a_way(33, 34), objects(VAP, newer, old))
+    (finding,) = found("api-written", a_way(33, 34), objects(VAP, newer, old))
     assert finding.status is Status.PASS and "applied it in a newer version" in finding.message
-    assert failing(found(Code.of("api-written"), a_way(33, 34), objects(VAP, newer, managed(VAP, "kubectl-edit"))))
-    assert failing(found(Code.of("api-written"), a_way(33, 34), objects(VAP, old)))
+    assert failing(found("api-written", a_way(33, 34), objects(VAP, newer, managed(VAP, "kubectl-edit"))))
+    assert failing(found("api-written", a_way(33, 34), objects(VAP, old)))
 
 
 def test_what_is_written_in_a_version_that_stays_is_silent() -> None:
-    assert found(Code.of("api-written"), a_way(33, 34), objects(VAP, managed(VAP, "kubectl", VAP.replacement))) == ()
+    assert found("api-written", a_way(33, 34), objects(VAP, managed(VAP, "kubectl", VAP.replacement))) == ()
 
 
 def test_objects_that_cannot_be_listed_are_unknown_one_by_one() -> None:
     told = ApiUsage(written=(KindUsage(resource_of(VAP), Unknown("forbidden", "list vap")),))
-    policies, bindings = found(Code.of("api-written"), a_way(33, 34), told)
+    policies, bindings = found("api-written", a_way(33, 34), told)
     assert (policies.status, policies.missing) == (Status.UNKNOWN, "list vap")
     assert [each.command for each in policies.remedy] == [""]  # the right is to be granted, whatever was read
     assert bindings.status is Status.UNKNOWN and "validatingadmissionpolicybindings" in str(bindings.subject)
-    assert found(Code.of("api-written"), a_way(32, 33), ApiUsage()) == ()
+    assert found("api-written", a_way(32, 33), ApiUsage()) == ()
 
 
 def test_what_a_dump_does_not_hold_is_added_to_it() -> None:
     told = ApiUsage(written=(KindUsage(resource_of(VAP), Unknown("the snapshot x holds none")),))
-    policies, _ = found(Code.of("api-written"), a_way(33, 34), told)
+    policies, _ = found("api-written", a_way(33, 34), told)
     command = "kubectl get validatingadmissionpolicies.admissionregistration.k8s.io -A -o json --show-managed-fields"
     assert policies.remedy == (Remedy("Add them to the dump:", f"{command} > validatingadmissionpolicies.json"),)
 
 
 def test_objects_without_managed_fields_do_not_tell_of_clients() -> None:
     nothing = (KindUsage(each, (), Unknown("no managedFields")) for each in going(Version(1, 33), Version(1, 34)))
-    findings = found(Code.of("api-written"), a_way(33, 34), ApiUsage(written=tuple(nothing)))
+    findings = found("api-written", a_way(33, 34), ApiUsage(written=tuple(nothing)))
     assert [each.status for each in findings] == [Status.UNKNOWN] * 2
 
 
 def test_which_manifests_are_refused_today_is_unknown_at_once() -> None:
     told = ApiUsage(written=tuple(KindUsage(each, FORBIDDEN) for each in gone_before(Version(1, 33))))
-    (finding,) = found(Code.of("api-refused-today"), a_way(33, 34), told)
+    (finding,) = found("api-refused-today", a_way(33, 34), told)
     assert (finding.status, finding.severity, finding.missing) == (Status.UNKNOWN, Severity.LOW, "list somethings")
-    assert found(Code.of("api-refused-today"), a_way(33, 34), objects(PDB)) == ()
+    assert found("api-refused-today", a_way(33, 34), objects(PDB)) == ()
 
 
 # Helm and files ------------------------------------------------------------------------------
-
-
-def test_a_release_tells_how_to_see_and_to_mend_it() -> None:
-    (finding,) = found(Code.of("api-in-helm"), a_way(24, 25), a_release(a_manifest(PDB, "")))
-    assert str(finding.subject) == "shop/web" and "PodDisruptionBudget shop/web" in finding.evidence
-    assert finding.remedy[0].command == "helm get manifest web -n shop"
-    assert not any("mapkubeapis" in each.command for each in finding.remedy)
-    assert finding.remedy[-1].text.endswith("helm mapkubeapis web -n shop")
 
 
 @for_each("row", [each for each in ROWS if each.resource], ids=lambda row: f"{row.api_version}/{row.kind}")
@@ -290,7 +280,7 @@ def test_mapkubeapis_is_named_only_for_what_is_in_its_map(row: RemovedApi) -> No
     """Its map is beside the table of this tool, as it was published."""
     release = a_release(a_manifest(row, ""))
     mapped = [row.api_version, row.kind] in json.loads((UPGRADES / "mapkubeapis.json").read_text())
-    (finding, *_) = found(Code.of("api-in-helm"), a_way(row.removed.minor - 1, row.removed.minor), release)
+    (finding, *_) = found("api-in-helm", a_way(row.removed.minor - 1, row.removed.minor), release)
     assert ("helm mapkubeapis web" in finding.remedy[-1].text) is mapped
     assert ("has no mapping" in finding.remedy[-1].text) is not mapped
 
@@ -298,13 +288,13 @@ def test_mapkubeapis_is_named_only_for_what_is_in_its_map(row: RemovedApi) -> No
 def test_hooks_of_a_release_are_told_by_themselves() -> None:
     release = HelmRelease("shop", "web", 3, "deployed", ManifestText(""), a_manifest(PDB, ""))
     for way, when in ((a_way(24, 25), "then"), (a_way(25, 26), "today")):
-        (finding,) = found(Code.of("api-in-helm"), way, ApiUsage(releases=(release,)))
+        (finding,) = found("api-in-helm", way, ApiUsage(releases=(release,)))
         assert finding.message.startswith("its hooks have 1 of kind") and f": {when} what runs" in finding.message
 
 
 def test_a_release_whose_name_looks_like_a_flag_is_none() -> None:
     told = ApiUsage(releases=(HelmRelease("shop", "--kube-token=x", 3, "deployed", a_manifest(PDB, "")),))
-    (finding,) = found(Code.of("api-in-helm"), a_way(24, 25), told)
+    (finding,) = found("api-in-helm", a_way(24, 25), told)
     assert finding.remedy[0].command == "helm get manifest -n shop -- --kube-token=x"
 
 
@@ -314,36 +304,34 @@ def test_releases_that_cannot_be_read_are_unknown() -> None:
         a_release(FORBIDDEN),
         a_release(ManifestText("", (), (Unread(3, "odd"),))),
     ):
-        (finding,) = found(Code.of("api-in-helm"), a_way(33, 34), told)
+        (finding,) = found("api-in-helm", a_way(33, 34), told)
         assert finding.status is Status.UNKNOWN and finding.missing
 
 
 def test_releases_without_such_a_version_are_silent() -> None:
-    assert found(Code.of("api-in-helm"), a_way(33, 34), ApiUsage(releases=())) == ()
+    assert found("api-in-helm", a_way(33, 34), ApiUsage(releases=())) == ()
     fine = ManifestText("", (Document(ObjectName("policy/v1", "PodDisruptionBudget", "", "web"), 1),))
-    assert found(Code.of("api-in-helm"), a_way(33, 34), a_release(fine)) == ()
-    assert found(Code.of("api-in-manifest"), a_way(33, 34), ApiUsage(manifests=(fine,))) == ()
-    assert found(Code.of("api-in-manifest"), a_way(33, 34), ApiUsage()) == ()
+    assert found("api-in-helm", a_way(33, 34), a_release(fine)) == ()
+    assert found("api-in-manifest", a_way(33, 34), ApiUsage(manifests=(fine,))) == ()
+    assert found("api-in-manifest", a_way(33, 34), ApiUsage()) == ()
 
 
 def test_a_file_is_named_with_its_line_and_converted() -> None:
-    (finding,) = found(
-        Code.of("api-in-manifest"), a_way(33, 34), ApiUsage(manifests=(a_manifest(VAP, "deploy/-x y.yaml"),))
-    )
+    (finding,) = found("api-in-manifest", a_way(33, 34), ApiUsage(manifests=(a_manifest(VAP, "deploy/-x y.yaml"),)))
     assert finding.evidence[0] == "deploy/-x y.yaml:12 ValidatingAdmissionPolicy shop/web"
     convert = "kubectl convert -f 'deploy/-x y.yaml' --output-version admissionregistration.k8s.io/v1"
     assert finding.remedy[0].command == convert
 
 
 def test_standard_input_is_not_asked_for_again() -> None:
-    (finding,) = found(Code.of("api-in-manifest"), a_way(33, 34), ApiUsage(manifests=(a_manifest(VAP, "-"),)))
+    (finding,) = found("api-in-manifest", a_way(33, 34), ApiUsage(manifests=(a_manifest(VAP, "-"),)))
     assert str(finding.subject) == "standard input" and not any(each.command for each in finding.remedy)
 
 
 def test_files_and_templates_that_cannot_be_read_are_unknown() -> None:
     broken, template = Unread(3, "it is no YAML"), Unread(9, "it is no YAML", True)
     told = ApiUsage(manifests=(ManifestText("a.yaml", (), (broken, broken, template)),))
-    first, second = found(Code.of("api-in-manifest"), a_way(33, 34), told)
+    first, second = found("api-in-manifest", a_way(33, 34), told)
     assert (first.status, first.severity) == (Status.UNKNOWN, Severity.MEDIUM)
     assert "at line 3, it is no YAML; 1 more of its parts cannot be read" in first.message
     assert first.evidence == ("a.yaml:3 it is no YAML", "a.yaml:3 it is no YAML")
@@ -357,6 +345,89 @@ def test_files_and_templates_that_cannot_be_read_are_unknown() -> None:
 )
 def test_a_mistyped_kind_of_a_version_that_is_gone_never_passes(api_version: str, kind: str, known: bool) -> None:
     file = ManifestText("a.yaml", (Document(ObjectName(api_version, kind, "", "web"), 4),))
-    findings = found(Code.of("api-in-manifest"), a_way(33, 34), ApiUsage(manifests=(file,)))
+    findings = found("api-in-manifest", a_way(33, 34), ApiUsage(manifests=(file,)))
     assert [each.status for each in findings] == [Status.UNKNOWN] * (not known)
     assert known or "at line 4, policy/v1beta1 has no kind podDisruptionBudget" in findings[0].message
+
+
+POOL = ("karpenter.sh/v1beta1", "NodePool")
+
+
+def judged(*written: tuple[str, str], tables: Tables = Tables(), **cluster: Any) -> tuple[Finding, ...]:
+    documents = tuple(Document(ObjectName(version, kind, "", "x"), at) for at, (version, kind) in enumerate(written, 1))
+    given = ApiUsage(manifests=(ManifestText("deploy/x.yaml", documents),))
+    return plan_check(
+        replace(facts(**cluster), api=given),
+        chosen(["api-in-manifest"]),
+        CheckWish(frozenset({"api-in-manifest"}), tables=tables),
+    ).findings
+
+
+def defined(served: bool, version: str = "v1beta1") -> tuple[Definition, ...]:
+    return (Definition("nodepools.karpenter.sh", "NodePool", (DefinedVersion(version, served),)),)
+
+
+def test_what_is_deprecated_at_the_target_is_told_ahead_and_blocks_nothing() -> None:
+    (found,) = judged(("networking.k8s.io/v1beta1", "IPAddress"))
+    assert (found.status, found.severity) == (Status.PASS, Severity.LOW)
+    assert found.message == (
+        "1 of kind IPAddress in networking.k8s.io/v1beta1, deprecated since 1.34: Kubernetes 1.37 will not serve it"
+    )
+    assert "its removal with 1.37 is announced" in found.evidence
+    assert found.remedy[0].text == "Write networking.k8s.io/v1 instead."
+    assert judged(("resource.k8s.io/v1beta1", "ResourceClaim")) == (), "1.34 has not deprecated it"
+
+
+@pytest.mark.parametrize(
+    ("definitions", "status", "why"),
+    [
+        (defined(True), Status.PASS, "which the cluster serves: Karpenter 1.1 and newer do not serve it"),
+        (defined(False), Status.FAIL, "which the cluster does not serve"),
+        (defined(True, "v1"), Status.FAIL, "which the cluster does not serve"),
+        ((), Status.UNKNOWN, "the cluster has no CustomResourceDefinition of it"),
+    ],
+)
+def test_what_is_served_of_custom_resources_their_definitions_tell(definitions: Any, status: Status, why: str) -> None:
+    (found,) = judged(POOL, definitions=definitions)
+    assert found.status is status and why in found.message
+    assert found.remedy[0].text == "Write karpenter.sh/v1 instead."
+    assert found.root_cause == Subject("API", "karpenter.sh/v1beta1")
+
+
+def test_definitions_that_were_not_read_tell_nothing() -> None:
+    (found,) = judged(POOL, unread=[kinds.DEFINITIONS])
+    assert found.status is Status.UNKNOWN and "its CustomResourceDefinitions were not read (forbidden)" in found.message
+    (found,) = judged(POOL, source=Source.FILE)
+    assert found.status is Status.UNKNOWN and found.message.endswith("and no cluster was read")
+
+
+def test_releases_of_helm_are_judged_alike() -> None:
+    manifest = ManifestText("", (Document(ObjectName(*POOL, "", "x"), 1),))
+    api = ApiUsage(releases=(HelmRelease("shop", "web", 3, "deployed", manifest),))
+    given = replace(facts(definitions=defined(False)), api=api)
+    (found,) = plan_check(given, chosen(["api-in-helm"]), CheckWish(frozenset({"api-in-helm"}))).findings
+    assert found.code.name == "api-in-helm" and found.status is Status.FAIL
+
+
+def test_what_no_table_names_is_not_judged() -> None:
+    assert judged(("karpenter.sh/v1", "NodePool"), ("example.com/v1beta1", "Widget")) == ()
+
+
+def test_rows_of_a_user_come_before_those_of_the_package() -> None:
+    removed, custom = removed_apis.ROWS[0], custom_apis.CUSTOM_ROWS[0]
+    widget = replace(removed, api_version="example.com/v1beta1", kind="Widget", removed=Version(1, 34))
+    (found,) = judged(("example.com/v1beta1", "Widget"), tables=Tables((widget,)))
+    assert found.status is Status.FAIL and "which Kubernetes 1.34 does not serve" in found.message
+    own = replace(custom, api_version=POOL[0], kinds=(POOL[1],), software="Our fork")
+    (found,) = judged(POOL, tables=Tables(custom_apis=(own,)), definitions=defined(True))
+    assert "Our fork" in found.message
+
+
+@pytest.mark.parametrize("row", custom_apis.CUSTOM_ROWS, ids=lambda row: f"{row.api_version} {'+'.join(row.kinds)}")
+def test_each_row_is_found_and_goes_after_it_was_deprecated(row: removed_apis.CustomApi) -> None:
+    kind = next(iter(row.kinds), "Anything")
+    assert removed_apis.custom_api(row.api_version, kind) == row, "no row before it has the same"
+    assert row.removed is not None or row.deprecated is not None
+    assert row.removed is None or row.deprecated is None or not row.removed < row.deprecated
+    (found,) = judged((row.api_version, kind), source=Source.FILE)
+    assert found.status is Status.UNKNOWN and row.software in found.message

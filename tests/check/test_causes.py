@@ -9,8 +9,7 @@ import pytest
 from kubectl_eksdoc.check.causes import AWS, RootCause, among, root_causes
 from kubectl_eksdoc.check.checking import Area, Gate
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
-from kubectl_eksdoc.model.connection import CommandTarget
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import NoAws
 from tests.check.healthy import healthy
 from tests.render.check.checked import SKEW, STUCK, UNFIT, check
@@ -35,26 +34,17 @@ def test_one_old_api_is_one_cause_wherever_it_is_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "second"),
+    ("first", "second", "causes"),
     [
-        (("ami-al2", "Nodegroup", "blue"), ("imds-successor", "NodeGroup", "blue")),
-        (("pods-bouncing", "Deployment", "web", "shop"), ("budget-unhealthy", "PodDisruptionBudget", "web", "shop")),
+        (("ami-al2", "Nodegroup", "blue"), ("imds-successor", "NodeGroup", "blue"), 1),
+        (("pods-bouncing", "Deployment", "web", "shop"), ("budget-unhealthy", "PodDisruptionBudget", "web", "shop"), 1),
+        (("ami-al2", "Nodegroup", "blue"), ("ami-al2", "Nodegroup", "green"), 2),
+        (("pods-bouncing", "Deployment", "web", "shop"), ("pods-bouncing", "Deployment", "web", "test"), 2),
+        (("support-extended", "Cluster", "prod"), ("budget-missing", "Cluster", "prod"), 2),
     ],
 )
-def test_what_is_of_one_thing_is_one_cause(first: tuple[str, ...], second: tuple[str, ...]) -> None:
-    assert len(of(a_finding(*first), a_finding(*second))) == 1
-
-
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        (("ami-al2", "Nodegroup", "blue"), ("ami-al2", "Nodegroup", "green")),
-        (("pods-bouncing", "Deployment", "web", "shop"), ("pods-bouncing", "Deployment", "web", "test")),
-        (("support-extended", "Cluster", "prod"), ("budget-missing", "Cluster", "prod")),
-    ],
-)
-def test_what_is_of_several_things_is_several_causes(first: tuple[str, ...], second: tuple[str, ...]) -> None:
-    assert len(of(a_finding(*first), a_finding(*second))) == 2
+def test_what_is_of_one_thing_is_one_cause(first: tuple[str, ...], second: tuple[str, ...], causes: int) -> None:
+    assert len(of(a_finding(*first), a_finding(*second))) == causes
 
 
 def test_one_right_that_is_missing_is_one_cause() -> None:
@@ -88,16 +78,6 @@ def test_a_cause_stands_before_the_first_step_that_waits_for_one_of_its_findings
     (cause,) = root_causes([(later, NODES), (replace(sooner, root_cause=later.subject), CONTROL)])
     assert cause.gate is CONTROL
     assert among([cause], [later]) == (cause,) and among([cause], [STUCK]) == ()
-
-
-def test_each_cause_has_one_command() -> None:
-    with_command = replace(SKEW, remedy=(Remedy("Upgrade them.", "kubectl get nodes"), Remedy("Wait.", "sleep 1")))
-    (cause,) = of(with_command)
-    assert cause.do == Remedy("Upgrade them.", "kubectl get nodes")
-    words = replace(SKEW, remedy=(Remedy("Make a new group."), Remedy("Until then look at it.", "kubectl get nodes")))
-    (cause,) = root_causes([(words, NODES)], reach=CommandTarget(ours=("--demo",)))
-    assert cause.do.text == "Make a new group. Details:"
-    assert cause.do.command == "kubectl eksdoc check --only kubelet-skew -o wide --demo"
 
 
 def test_causes_are_of_what_counts_and_may_not_be_unknown() -> None:

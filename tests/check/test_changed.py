@@ -31,11 +31,6 @@ def said(of: RecentChanges) -> list[tuple[str, str]]:
     return [(f"{each.subject.kind} {each.subject}", each.what) for each in of.changes]
 
 
-def test_a_quiet_cluster_has_no_changes() -> None:
-    old = ago(9000)
-    assert found(nodes=[a_node()], pods=[a_pod(created_at=old)], since=ago(3000)) == RecentChanges(ago(3000), (), ())
-
-
 def test_nodes_that_came_are_told_by_group_and_those_that_go_each() -> None:
     nodes = [a_node("a", created_at=ago(60)), a_node("b", created_at=ago(30)), a_node("c", deletion_at=ago(10))]
     assert said(found(nodes=nodes)) == [
@@ -101,12 +96,6 @@ def test_whoever_tells_more_is_listed_with_the_rest() -> None:
     happened = OtherChange(ago(5), Subject("Nodegroup", "blue"), "an update was asked for", "EKS")
     past = replace(QUIET, others={"updates of node groups": (happened, replace(happened, at=ago(90000)))})
     assert said(found(past)) == [("Nodegroup blue", "an update was asked for")]
-
-
-def test_the_newest_is_first() -> None:
-    past = replace(QUIET, revisions={"Deployment": tuple(Revision(WEB, ago(s)) for s in (50, 10, 30))})
-    moments = [each.at for each in found(past).changes]
-    assert moments == sorted(moments, reverse=True)
 
 
 def test_what_was_not_read_is_named_with_the_right_for_it() -> None:

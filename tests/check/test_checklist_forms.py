@@ -118,11 +118,6 @@ def test_several_versions_of_an_addon_come_one_after_the_other(tool: str, each: 
     assert each not in one and each in two and '"a", then "b"' in two
 
 
-def test_a_new_ami_reaches_the_group_by_the_version_of_its_launch_template() -> None:
-    found = forms(facts(os_image="Ubuntu 22.04.5 LTS"), "launch template of group blue")["Terraform"].text
-    assert "launch_template.version in its aws_eks_node_group where that is a number" in found
-
-
 def test_without_tags_labels_of_nodes_and_terraform_may_be() -> None:
     assert forms(facts({}, {}, LABELLED), CONTROL_PLANE).keys() == {"eksctl", "Terraform"}
     assert forms(facts(), CONTROL_PLANE).keys() == forms(facts(), GROUP).keys() == {"Terraform"}
@@ -174,26 +169,6 @@ def test_each_name_of_terraform_is_the_providers_and_the_modules() -> None:
     texts = {form.text for step in steps for form in step.forms if form.tool == "Terraform"}
     assert len(texts) == 6 and all("terraform-aws-modules/eks: " in each for each in texts)
     assert {each: wrong for each in texts if (wrong := misnamed(each))} == {}
-
-
-@pytest.mark.parametrize(
-    ("text", "wrong"),
-    [
-        ('Set kubernetes = "1.34" in its aws_eks_cluster', ["kubernetes"]),
-        ('Set version = "1.34" in its aws_eks_clusters', ["version", "aws_eks_clusters"]),
-        ("(terraform-aws-modules/eks: cluster_version)", ["21: cluster_version"]),
-        ("(terraform-aws-modules/eks: kubernetes_version)", ["20: kubernetes_version"]),
-        ("(terraform-aws-modules/eks: addons[a].addon_version, before v21 addons[a].addon_version)", ["20: addons"]),
-    ],
-)
-def test_a_wrong_name_is_found(text: str, wrong: list[str]) -> None:
-    assert misnamed(text) == wrong
-
-
-def test_nodes_that_eks_does_not_manage_have_a_form_too() -> None:
-    node = a_node("a", version="v1.33.1", group="", os_image=AL2023)
-    (found,) = forms(healthy(cluster=a_healthy_cluster(nodes=[node])), "self-managed").values()
-    assert found.tool == "Terraform" and found.commands == APPLIED
 
 
 def test_a_new_group_is_declared_drained_and_taken_out() -> None:

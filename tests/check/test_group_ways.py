@@ -10,7 +10,6 @@ import pytest
 
 from kubectl_eksdoc.amazon.amis import GroupUpdateKind
 from kubectl_eksdoc.check.checklist.karpenter import way_of
-from kubectl_eksdoc.check.checklist.nodes import checklist
 from kubectl_eksdoc.check.checks.noted import groups
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model.check_needs import CheckNeed
@@ -79,21 +78,3 @@ def test_sixty_groups_with_five_thousand_findings_are_told_within_seconds() -> N
     begun = process_time()
     assert all(way_of(facts, each, Version(1, 34)).held for each in groups(nodes))
     assert process_time() - begun < 10
-
-
-def test_a_new_group_has_the_form_of_the_tool_that_manages_the_old_one() -> None:
-    """eksctl keeps a stack for it, which awscli would leave."""
-    of = "--cluster prod --region eu-west-1 --name blue"
-    drained = ("kubectl eksdoc drain plan --nodegroup blue", "kubectl eksdoc drain run --nodegroup blue")
-    make = "eksctl create nodegroup --config-file cluster.yaml"
-    applied = ("terraform plan -out=upgrade.tfplan", "terraform apply upgrade.tfplan")
-    by_eksctl = (make, *drained, f"eksctl delete nodegroup {of}")
-    for label, form in (
-        ({"alpha.eksctl.io/nodegroup-name": "blue"}, ("eksctl", by_eksctl)),
-        ({}, ("Terraform", (*applied, *drained, *applied))),
-    ):
-        labels = {"eks.amazonaws.com/nodegroup": "blue", **label}
-        nodes = [a_node("a", version="v1.32.1", labels=labels, os_image="Amazon Linux 2")]
-        steps = checklist(replace(healthy(), cluster=a_healthy_cluster(nodes=nodes)))
-        (step,) = (each for each in steps if each.title.startswith("Make a new group beside blue"))
-        assert [(each.tool, each.commands) for each in step.forms] == [form]

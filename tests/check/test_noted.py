@@ -7,14 +7,12 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.amazon.amis import RELEASE_NOTES
 from kubectl_eksdoc.check.checking import Gate
-from kubectl_eksdoc.check.checks.noted import JUDGED_ELSEWHERE
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
+from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.network import Service
 from kubectl_eksdoc.model.storage import PersistentVolume
@@ -26,7 +24,7 @@ CRON = CronJob("shop", "report", "2")
 
 
 def notes(facts: CheckFacts) -> dict[str, Finding]:
-    return {each.subject.name: each for each in found(facts, Code.of("release-note"))}
+    return {each.subject.name: each for each in found(facts, "release-note")}
 
 
 def test_nothing_is_on_the_way_to_where_one_is() -> None:
@@ -41,12 +39,6 @@ def test_a_note_about_an_image(image: str, status: Status | None) -> None:
     facts = replace(healthy(now="1.34", target="1.35"), cluster=a_healthy_cluster(pods=[a_program("it", image)]))
     told = notes(facts).get("1.35 ingress-nginx-retired")
     assert (None if told is None else told.status) is status
-
-
-def test_a_note_that_nobody_here_can_tell_is_slight_and_not_passed_over() -> None:
-    told = notes(healthy(now="1.34", target="1.35"))["1.35 ipvs-deprecated"]
-    assert (told.status, told.severity) == (Status.UNKNOWN, Severity.INFO)
-    assert any("kube-proxy-config" in each for each in told.evidence)
 
 
 @pytest.mark.parametrize(
@@ -171,12 +163,3 @@ def test_those_of_nodes_count_from_the_oldest_kubelet() -> None:
         name.startswith("1.28 ") and each.message.startswith("when the control plane")
         for name, each in notes(facts).items()
     )
-
-
-def test_what_is_judged_elsewhere_is_there() -> None:
-    assert {note.id for note in RELEASE_NOTES} >= JUDGED_ELSEWHERE
-
-
-def test_what_is_not_read_is_not_known() -> None:
-    facts = replace(healthy(), cluster=a_healthy_cluster(unread=[kinds.PODS], pods=()))
-    assert found(facts, Code.of("release-note"))[0].missing == "list pods"

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
 from kubectl_eksdoc.model.nodes import Volume
 from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.model.workloads import CronJob, HostFiles
@@ -33,17 +33,12 @@ def a_volume(path: str = SOCK, kind: str = "") -> Volume:
 def before(**of: Any) -> tuple[Finding, ...]:
     """On the way from 1.23 to 1.24."""
     nodes = [a_node(version="v1.23.17-eks-1", runtime="docker://20.10.25")]
-    return found(Code.of("runtime-socket"), facts(now=OLD, target=NEW, nodes=nodes, **of))
+    return found("runtime-socket", facts(now=OLD, target=NEW, nodes=nodes, **of))
 
 
 def after(**of: Any) -> tuple[Finding, ...]:
     """Of a cluster of which all nodes are past 1.24."""
-    return found(Code.of("runtime-socket"), facts(nodes=[a_node()], **of))
-
-
-def test_other_paths_and_volumes_are_nobodys_business() -> None:
-    pods = [a_pod(volumes=(a_hostpath("/var/log"), Volume("cache", a_volume().kind.EMPTY_DIR, SOCK)))]
-    assert before(pods=pods, workloads=[a_workload("DaemonSet/web", host=host("/etc"))]) == ()
+    return found("runtime-socket", facts(nodes=[a_node()], **of))
 
 
 KINDS = ["Deployment", "DaemonSet", "StatefulSet", "ReplicaSet", "ReplicationController"]
@@ -181,16 +176,14 @@ def test_pods_that_run_with_a_socket_that_must_be_there_have_one() -> None:
 
 def test_a_docker_that_somebody_brought() -> None:
     given_nodes = [a_node(runtime="docker://26.1.0"), a_node("b", runtime="containerd://1.7.27")]
-    finding = only(
-        Code.of("runtime-socket"), facts(nodes=given_nodes, workloads=[a_workload("Deployment/x", host=host())])
-    )
+    finding = only("runtime-socket", facts(nodes=given_nodes, workloads=[a_workload("Deployment/x", host=host())]))
     assert (finding.status, finding.missing) == (Status.UNKNOWN, "whether new nodes have Docker, too")
 
 
 def test_without_nodes_the_control_plane_tells() -> None:
     workloads = [a_workload("Deployment/x", host=host())]
-    assert only(Code.of("runtime-socket"), facts(now=OLD, target=NEW, workloads=workloads)).severity is Severity.HIGH
-    assert only(Code.of("runtime-socket"), facts(workloads=workloads)).severity is Severity.LOW
+    assert only("runtime-socket", facts(now=OLD, target=NEW, workloads=workloads)).severity is Severity.HIGH
+    assert only("runtime-socket", facts(workloads=workloads)).severity is Severity.LOW
 
 
 def test_containerd_2_is_told_where_it_comes() -> None:
@@ -198,14 +191,14 @@ def test_containerd_2_is_told_where_it_comes() -> None:
     (finding,) = after(workloads=workloads)
     assert any("containerd 2.1" in each and "medium" in each for each in finding.evidence)
     past = facts(now=Version(1, 34), target=Version(1, 35), nodes=[a_node()], workloads=workloads)
-    assert not any("containerd 2.1" in each for each in only(Code.of("runtime-socket"), past).evidence)
+    assert not any("containerd 2.1" in each for each in only("runtime-socket", past).evidence)
 
 
 def test_docker_stays_before_1_24() -> None:
     nodes = [a_node(version="v1.22.17-eks-1")]
     workloads = [a_workload("Deployment/x", host=host())]
     judged = facts(now=Version(1, 22), target=OLD, nodes=nodes, workloads=workloads)
-    assert only(Code.of("runtime-socket"), judged).status is Status.PASS
+    assert only("runtime-socket", judged).status is Status.PASS
 
 
 def test_what_has_ended_runs_no_more() -> None:
@@ -225,24 +218,18 @@ def test_whatever_dds_reports_is_not_passed_over(path: list[str], kind: str) -> 
         assert told or not flagged_by_dds(mounted)
 
 
-@pytest.mark.parametrize("resource", Code.of("runtime-socket").needs)
-def test_what_may_not_be_listed_is_named(resource: kinds.Resource) -> None:
-    finding = only(Code.of("runtime-socket"), facts(unread=[resource]))
-    assert (finding.status, finding.missing) == (Status.UNKNOWN, f"list {resource.full_name}")
-
-
 def test_nodes_with_docker() -> None:
     nodes = [a_node("a", version="v1.23.17", runtime="docker://20.10.25"), a_node("b", version="v1.23.17")]
-    finding = only(Code.of("runtime-docker"), facts(now=OLD, target=NEW, nodes=nodes))
+    finding = only("runtime-docker", facts(now=OLD, target=NEW, nodes=nodes))
     assert (finding.severity, finding.subject) == (Severity.CRITICAL, Subject("Nodegroup", "blue"))
     assert finding.message.startswith("1 of 2 nodes run Docker")
-    assert found(Code.of("runtime-docker"), facts(now=Version(1, 22), target=OLD, nodes=nodes)) == ()
-    assert found(Code.of("runtime-docker"), facts(nodes=[a_node(runtime="containerd://1.7.27")])) == ()
-    assert only(Code.of("runtime-docker"), facts(unread=[kinds.NODES])).status is Status.UNKNOWN
+    assert found("runtime-docker", facts(now=Version(1, 22), target=OLD, nodes=nodes)) == ()
+    assert found("runtime-docker", facts(nodes=[a_node(runtime="containerd://1.7.27")])) == ()
+    assert only("runtime-docker", facts(unread=[kinds.NODES])).status is Status.UNKNOWN
 
 
 def test_docker_after_its_end_is_somebodys_own() -> None:
-    finding = only(Code.of("runtime-docker"), facts(nodes=[a_node(runtime="docker://26.1.0")]))
+    finding = only("runtime-docker", facts(nodes=[a_node(runtime="docker://26.1.0")]))
     assert (finding.severity, "cri-dockerd" in finding.message) == (Severity.MEDIUM, True)
 
 
@@ -257,24 +244,20 @@ def test_docker_after_its_end_is_somebodys_own() -> None:
 )
 def test_containerd_too_old(group: str, runtime: str, target: int, status: Status) -> None:
     judged = facts(target=Version(1, target), nodes=[a_node(group=group, runtime=runtime)])
-    assert only(Code.of("runtime-version"), judged).status is status
+    assert only("runtime-version", judged).status is status
 
 
 def test_containerd_that_will_do() -> None:
     nodes = [a_node("a", runtime="containerd://2.1.4"), a_node("b", runtime="docker://26")]
-    assert found(Code.of("runtime-version"), facts(target=Version(1, 36), nodes=nodes)) == ()
-    assert found(Code.of("runtime-version"), facts(nodes=[a_node(runtime="containerd://1.7.27")])) == ()
-    assert only(Code.of("runtime-version"), facts(unread=[kinds.NODES])).missing == "list nodes"
+    assert found("runtime-version", facts(target=Version(1, 36), nodes=nodes)) == ()
+    assert found("runtime-version", facts(nodes=[a_node(runtime="containerd://1.7.27")])) == ()
+    assert only("runtime-version", facts(unread=[kinds.NODES])).missing == "list nodes"
 
 
 def test_nodes_that_are_past_docker_are_believed_more_than_a_control_plane_before_it() -> None:
     """It never runs behind its nodes; what a node says of itself is nearer."""
     mount = [a_workload("Deployment/x", host=host(SOCK, "Socket"))]
-    (finding,) = found(
-        Code.of("runtime-socket"), facts(now=OLD, target=NEW, nodes=[a_node(version="v1.24.1")], workloads=mount)
-    )
+    (finding,) = found("runtime-socket", facts(now=OLD, target=NEW, nodes=[a_node(version="v1.24.1")], workloads=mount))
     assert finding.severity is not Severity.CRITICAL
-    (finding,) = found(
-        Code.of("runtime-socket"), facts(now=OLD, target=NEW, nodes=[a_node(version="")], workloads=mount)
-    )
+    (finding,) = found("runtime-socket", facts(now=OLD, target=NEW, nodes=[a_node(version="")], workloads=mount))
     assert finding.severity is Severity.CRITICAL

@@ -1,4 +1,4 @@
-"""What somebody has decided to live with: which findings, until when, and when the decision is out of date."""
+"""What somebody has decided to live with, until when; and with ``--no-aws``, what only AWS knows is left out."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from kubectl_eksdoc.check.checking import Area, Gate, UpgradeCheck
 from kubectl_eksdoc.check.plan import CheckPlan, CheckWish, matches, plan_check, sort_out
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject, Suppression
+from kubectl_eksdoc.model.kinds import NoAws, Unknown
 from tests.builders import NOW
 from tests.check.healthy import healthy
 
@@ -68,11 +69,6 @@ def test_the_unknown_is_suppressed_by_the_same_rule_and_never_without_one() -> N
     assert planned(RULE, found=(unknown,)).suppressed[0].finding == unknown
 
 
-def test_what_passes_needs_no_suppression() -> None:
-    passes = a_finding(status=Status.PASS)
-    assert planned(RULE, found=(passes,)).findings == (passes,)
-
-
 @pytest.mark.parametrize(
     ("rule", "hit"),
     [
@@ -95,3 +91,47 @@ def test_the_day_is_that_of_the_observation_in_utc() -> None:
     rule = replace(RULE, until=date(2026, 11, 20))
     assert sort_out([a_finding()], [rule], late).suppressed == ()
     assert sort_out([a_finding()], [rule], late - timedelta(hours=5)).kept == ()
+
+
+LEFT_OUT = NoAws("AWS is left out (--no-aws)")
+FORBIDDEN = Unknown("pods are forbidden", "list pods")
+REFUSED = Unknown("IAM does not allow it", "eks:DescribeCluster")
+
+
+def left_of(found: Finding) -> tuple[list[Finding], ...]:
+    check = UpgradeCheck((CODE,), Area.NODES, Gate.BEFORE_NODES, lambda _: (found,))
+    plan = plan_check(healthy(eks=LEFT_OUT), [check], CheckWish(no_aws=True))
+    return tuple(list(judged.findings) for judged in plan.judged)
+
+
+@pytest.mark.parametrize(
+    ("lacks", "stays"),
+    [
+        ((LEFT_OUT,), False),
+        ((replace(LEFT_OUT, why=f"which role it has is not known: {LEFT_OUT}"),), False),
+        ((LEFT_OUT, FORBIDDEN), True),
+        ((FORBIDDEN,), True),
+        ((REFUSED,), True),
+        ((Unknown(LEFT_OUT.why),), True),
+        ((), True),
+    ],
+)
+def test_only_what_lacks_nothing_but_aws_is_left_out(lacks: tuple[Unknown, ...], stays: bool) -> None:
+    message = f"who runs is not known: {LEFT_OUT}"
+    found = Finding(CODE, Severity.MEDIUM, Status.UNKNOWN, Subject("Cluster", "prod"), message, lacks=lacks)
+    assert left_of(found) == ([found],) * stays, "a check that is left with nothing was not made"
+
+
+def test_of_a_check_that_asks_aws_no_other_code_is_said_to_pass() -> None:
+    lacking = Finding(CODE, Severity.MEDIUM, Status.UNKNOWN, Subject("Cluster", "prod"), "it", lacks=(LEFT_OUT,))
+    other = Finding(Code.of("ami-al2"), Severity.LOW, Status.FAIL, Subject("NodeGroup", "blue"), "old")
+    both = UpgradeCheck((CODE, other.code), Area.NODES, None, lambda _: (lacking, other))
+    (judged,) = plan_check(healthy(eks=LEFT_OUT), [both], CheckWish(no_aws=True)).judged
+    assert judged.findings == (other,) and judged.check.codes == (other.code,)
+    wish = CheckWish(no_aws=True, only=frozenset({"cgroup-v1"}))
+    assert plan_check(healthy(eks=LEFT_OUT), [both], wish).judged == ()
+
+
+def test_what_fails_stays() -> None:
+    found = Finding(CODE, Severity.HIGH, Status.FAIL, Subject("Cluster", "prod"), f"it is old: {LEFT_OUT}")
+    assert left_of(found) == ([found],)

@@ -10,7 +10,7 @@ from kubectl_eksdoc.check.checking import Area
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.registry import ALL, chosen, codes_of
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.findings import Code, Status
+from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.workloads import PodTemplate, Workload
 from tests.builders import a_workload
 from tests.check.healthy import a_healthy_cluster, found, healthy
@@ -38,27 +38,26 @@ def well(kind: str = "Deployment", template: PodTemplate = GOOD, replicas: int =
     ],
 )
 def test_each_question_has_all_three_answers(code: str, bad: Workload) -> None:
-    of = Code.of(code)
-    (one,) = found(with_these(bad, well()), of)
+    (one,) = found(with_these(bad, well()), code)
     assert one.status is Status.FAIL and str(one.subject) == "shop/web" and one.remedy[0].command
     made_by_another = replace(bad, owner=a_workload(owner="Rollout/web").owner)
-    assert found(with_these(well(), made_by_another, replace(bad, replicas=0)), of) == ()
+    assert found(with_these(well(), made_by_another, replace(bad, replicas=0)), code) == ()
     blind = replace(healthy(), cluster=a_healthy_cluster(unread=[kinds.DEPLOYMENTS]))
-    assert [each.missing for each in found(blind, of)] == ["list deployments.apps"]
+    assert [each.missing for each in found(blind, code)] == ["list deployments.apps"]
 
 
 def test_what_a_daemon_set_has_no_choice_about_is_not_judged() -> None:
     bad = well("DaemonSet", PodTemplate(), replicas=1, ready_s=0)
-    assert not [each for code in codes_of(["workloads"]) for each in found(with_these(bad), Code.of(code))]
+    assert not [each for code in codes_of(["workloads"]) for each in found(with_these(bad), code)]
 
 
 def test_one_replica_has_nothing_to_spread() -> None:
     alone = well(template=replace(GOOD, spread=False), replicas=1)
-    assert found(with_these(alone), Code.of("workload-spread-missing")) == ()
+    assert found(with_these(alone), "workload-spread-missing") == ()
 
 
 def test_only_a_stateful_set_has_pods_of_the_same_name_again() -> None:
-    code = Code.of("workload-grace-zero")
+    code = "workload-grace-zero"
     (twice,) = found(with_these(well("StatefulSet", replace(GOOD, grace_s=0))), code)
     (once,) = found(with_these(well(template=replace(GOOD, grace_s=0))), code)
     assert "same name" in twice.message and "same name" not in once.message

@@ -11,7 +11,7 @@ from kubectl_eksdoc.coredns_lameduck.deployed import KUBE_PROXY
 from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
 from kubectl_eksdoc.kubernetes import guards
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.findings import Code, Finding, Status
+from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from tests.builders import a_pod
 from tests.coredns_lameduck.made import PODS, facts
@@ -39,7 +39,7 @@ def found(
     made = facts(pods=(*PODS, *more))
     plan = plan_dns(replace(made, objects={**made.objects, KUBE_PROXY: of, guards.DAEMON_SET: by}))
     return [
-        each for each in plan.findings if each.code is Code.of("dns-kept-flows") or each.subject.name == KUBE_PROXY.name
+        each for each in plan.findings if each.code.name == "dns-kept-flows" or each.subject.name == KUBE_PROXY.name
     ]
 
 

@@ -10,39 +10,33 @@ import pytest
 from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
 from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG
 from kubectl_eksdoc.model.coredns import Propagation
-from kubectl_eksdoc.model.findings import Code
 from tests.coredns_lameduck.made import facts
 from tests.coredns_lameduck.test_judging import lameduck
 
 WHEN = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
 
 
-@pytest.mark.parametrize(("written", "short"), [("2026-11-20T11:00:00Z", False), ("2026-11-20T11:58:00Z", True)])
-def test_no_answer_was_lost_with_the_lameduck_that_is_still_there(written: str, short: bool) -> None:
-    """Pods were seen to answer for 7 s; that 5 s were enough is known only where the Corefile is the same as then."""
+@pytest.mark.parametrize(
+    ("seconds", "days", "written", "short"),
+    [
+        (7, 0, "2026-11-20T11:00:00Z", False),
+        (7, 0, "2026-11-20T11:58:00Z", True),
+        (7, 0, "2026-01-01T11:00:00Z", False),
+        (15, 0, "2026-01-01T11:00:00Z", True),
+        (7, 100, "2026-01-01T11:00:00Z", True),
+        (7, -1, "2026-01-01T11:00:00Z", True),
+    ],
+)
+def test_no_answer_was_lost_with_the_lameduck_that_is_still_there(
+    seconds: int, days: int, written: str, short: bool
+) -> None:
+    """Pods were seen to answer for 7 s; that 5 s were enough is known only where the Corefile is the same as then. Pods
+    that answered for 15 s were held by more than a lameduck of 5 s."""
     found = facts(text=lameduck("5s"))
     doc = found.objects[CONFIG]
     assert isinstance(doc, dict)
     doc["metadata"]["managedFields"][0]["time"] = written
     cluster = replace(found.cluster, observed_at=WHEN)
-    plan = plan_dns(replace(found, cluster=cluster, measured=Propagation(7, len(cluster.nodes), WHEN)))
-    assert [each.code for each in plan.findings if each.code is Code.of("dns-lameduck-short")] == [
-        Code.of("dns-lameduck-short")
-    ] * short
-
-
-@pytest.mark.parametrize(("seconds", "days", "short"), [(7, 0, False), (15, 0, True), (7, 100, True), (7, -1, True)])
-def test_a_measurement_of_another_time_or_of_a_hook_that_is_gone_shows_nothing(
-    seconds: int, days: int, short: bool
-) -> None:
-    """Pods that answered for 15 s were held by more than a lameduck of 5 s."""
-    found = facts(text=lameduck("5s"))
-    doc = found.objects[CONFIG]
-    assert isinstance(doc, dict)
-    doc["metadata"]["managedFields"][0]["time"] = "2026-01-01T11:00:00Z"
-    cluster = replace(found.cluster, observed_at=WHEN)
     measured = Propagation(seconds, len(cluster.nodes), WHEN - timedelta(days=days))
     plan = plan_dns(replace(found, cluster=cluster, measured=measured))
-    assert [each.code for each in plan.findings if each.code is Code.of("dns-lameduck-short")] == [
-        Code.of("dns-lameduck-short")
-    ] * short
+    assert ("dns-lameduck-short" in {each.code.name for each in plan.findings}) is short

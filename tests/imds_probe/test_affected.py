@@ -42,14 +42,20 @@ def inside(*arguments: str, log: str = "", unread: bool = False, **more: Any) ->
     return PodEvidence(started, told.symptom, (), told.another, told.weak)
 
 
-def judged(
+def affected(
     of: Pod, within: PodEvidence = PodEvidence(), here: ImdsVerdict = CUT, later: ImdsVerdict = CUT, **more: Any
 ) -> AffectedPod | None:
     return JudgedPods(here, later, more.pop("identities", frozenset()), NOW).affected(of, within)
 
 
+def judged(*args: Any, **more: Any) -> AffectedPod:
+    found = affected(*args, **more)
+    assert found is not None
+    return found
+
+
 def effect(*args: Any, **more: Any) -> Effect | None:
-    found = judged(*args, **more)
+    found = affected(*args, **more)
     return found.effect if found else None
 
 
@@ -156,38 +162,38 @@ def test_who_runs_well_with_the_service_may_not_do_without() -> None:
 
 def test_a_log_tells_whatever_ec2_refuses() -> None:
     found = judged(pod(LBC, ready=False), inside(log="failed to get VPC ID"), UNKNOWN, UNKNOWN)
-    assert found is not None and found.effect is BROKEN and "not known: denied" in found.where
+    assert found.effect is BROKEN and "not known: denied" in found.where
 
 
 def test_a_log_that_says_so_names_what_is_lacking_and_what_helps() -> None:
     found = judged(pod(LBC, ready=False), inside(log="failed to get VPC ID"))
-    assert found is not None and "lacks the id of its VPC" in found.why and found.line == "failed to get VPC ID"
+    assert "lacks the id of its VPC" in found.why and found.line == "failed to get VPC ID"
     assert "the hop limit is 1, but 2 are needed" in found.where and "--aws-vpc-id" in found.way_out and found.source
 
 
 def test_one_that_has_a_role_is_not_told_to_get_one() -> None:
     found = judged(pod("own/app:1", IRSA, ready=False), inside(log=NO_ROLE))
-    assert found is not None and found.effect is BROKEN
+    assert found.effect is BROKEN
     assert found.way_out.startswith("it has a role by IRSA") and "trust policy" in found.way_out
 
 
 def test_an_sdk_that_does_not_ask_for_a_region_is_told_one() -> None:
     found = judged(pod(ready=False), inside(log="botocore.exceptions.NoRegionError: You must specify a region."))
-    assert found is not None and found.effect is BROKEN and not found.asks and found.way_out == "set AWS_REGION"
+    assert found.effect is BROKEN and not found.asks and found.way_out == "set AWS_REGION"
 
 
 def test_a_role_by_pod_identity_comes_as_the_pod_is_made_anew() -> None:
     identities = frozenset({PodIdentity("shop", "cart")})
     assert effect(pod(), identities=identities) is None
     found = judged(pod(AUTOSCALER), inside(log=NO_ROLE), identities=identities)
-    assert found is not None and found.way_out.startswith("recreate it")
+    assert found.way_out.startswith("recreate it")
     assert effect(pod(), identities=frozenset({PodIdentity("other", "cart")})) is NO_NEED
     assert effect(pod(), identities=Unknown("denied")) is NO_NEED
 
 
 def test_what_was_given_is_unknown_where_nobody_could_read_it() -> None:
     found = judged(pod(LBC, IRSA))
-    assert found is not None and found.effect is POSSIBLE
+    assert found.effect is POSSIBLE
     assert "whether it was given its region and the id of its VPC is not known" in found.why
 
 
@@ -199,7 +205,7 @@ def test_what_is_answered_without_a_token_may_go_on() -> None:
 
 def test_variables_that_come_as_a_whole_are_not_known() -> None:
     found = judged(pod(AUTOSCALER, IRSA), inside(AWS, more_variables=True))
-    assert found is not None and found.effect is POSSIBLE
+    assert found.effect is POSSIBLE
     assert found.why == "whether its envFrom gives it its region is not known"
     assert effect(pod(AUTOSCALER, IRSA), inside(AWS, variables=("AWS_REGION",), more_variables=True)) is None
 
@@ -217,7 +223,7 @@ def test_what_runs_for_long_without_has_no_need_of_credentials(hours: int, truth
 
 def test_where_it_is_cut_off_is_said() -> None:
     found = judged(pod(LBC, IRSA), inside(), FREE, CUT)
-    assert found is not None and found.where == f"on the next node {CUT.why}"
+    assert found.where == f"on the next node {CUT.why}"
     assert "its region and the id of its VPC" in found.why
 
 
@@ -230,4 +236,4 @@ def test_a_ready_pod_that_has_printed_much_since_goes_on_without() -> None:
 
 def test_a_pod_that_names_another_cause_after_it_may_fail_for_that() -> None:
     found = judged(pod(DNS, ready=False), inside("--provider=aws", log=f"{NO_ROLE}\n{PASSWORD}"))
-    assert found is not None and found.effect is POSSIBLE and found.why.endswith("names another cause after it")
+    assert found.effect is POSSIBLE and found.why.endswith("names another cause after it")

@@ -34,8 +34,8 @@ def added(options: dict[str, Any], found: Finding) -> list[tuple[str, str]]:
     return [(each.became.value, each.why) for each in told.changes]
 
 
-def unknown(code: Code, kind: str = "Cluster") -> Finding:
-    return Finding(code, Severity.LOW, Status.UNKNOWN, Subject(kind, "prod"), "not known", missing="x")
+def unknown(code: str, kind: str = "Cluster") -> Finding:
+    return Finding(Code.of(code), Severity.LOW, Status.UNKNOWN, Subject(kind, "prod"), "not known", missing="x")
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_what_only_a_flag_looks_for_is_not_fixed_without_it(code: str, lacks: di
     gone = replace(GONE, code=code)
     assert changes(WHOLE, WHOLE, gone=gone) == ["fixed"]
     assert changes(WHOLE, {**WHOLE, **lacks}, gone=gone) == ["not-judged-this-time"]
-    found = replace(unknown(Code.of(code)), status=Status.FAIL)
+    found = replace(unknown(code), status=Status.FAIL)
     assert added(WHOLE, found) == [("new", "")]
     assert added({**WHOLE, **lacks}, found) == [("new", "its check was not made")]
 
@@ -88,10 +88,10 @@ def test_what_only_a_flag_looks_for_is_not_fixed_without_it(code: str, lacks: di
 @pytest.mark.parametrize(
     ("found", "expected"),
     [
-        (unknown(Code.of("imds-nodes-unknown"), "NodeGroup"), "not-known-any-more"),
-        (unknown(Code.of("imds-pods-unread")), "not-known-any-more"),
-        (unknown(Code.of("imds-roles-unknown")), "not-known-any-more"),
-        (unknown(Code.of("imds-pods-possible")), "fixed"),
+        (unknown("imds-nodes-unknown", "NodeGroup"), "not-known-any-more"),
+        (unknown("imds-pods-unread"), "not-known-any-more"),
+        (unknown("imds-roles-unknown"), "not-known-any-more"),
+        (unknown("imds-pods-possible"), "fixed"),
     ],
 )
 def test_nodes_that_are_not_known_hide_who_suffers(found: Finding, expected: str) -> None:

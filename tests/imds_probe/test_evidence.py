@@ -91,6 +91,9 @@ def uses(*of: str, age: timedelta = DAY, **more: int) -> RoleUses:
     return RoleUses(NOW - 90 * DAY, tuple(made))
 
 
+BUCKETS = {CLOUDTRAIL: {"n0": uses("s3:ListBuckets")}}
+
+
 def an_app(name: str, node: str = "n0", role: RoleBy = RoleBy.NOBODY) -> Pod:
     return a_pod(name, node=node, calls=Calls(images=("own/app:1",), role=role), owner=f"ReplicaSet/{name}-1")
 
@@ -174,7 +177,7 @@ def test_that_nothing_was_seen_is_no_pass(told: RoleUses) -> None:
 
 def test_a_role_of_its_own_is_not_that_of_the_node() -> None:
     pods = [an_app("irsa", role=RoleBy.IRSA), an_app("none")]
-    assert effects(planned({CLOUDTRAIL: {"n0": uses("s3:ListBuckets")}}, pods)) == {"none": Effect.POSSIBLE}
+    assert effects(planned(BUCKETS, pods)) == {"none": Effect.POSSIBLE}
 
 
 def test_what_a_pod_cannot_reach_now_it_has_not_used() -> None:
@@ -187,7 +190,7 @@ def test_what_a_pod_cannot_reach_now_it_has_not_used() -> None:
 
 def test_evidence_proposes_no_higher_hop_limit() -> None:
     """It does not show that a pod with a network of its own needs the service."""
-    plan = planned({CLOUDTRAIL: {"n0": uses("s3:ListBuckets")}})
+    plan = planned(BUCKETS)
     ((_, choice),) = offered(plan, plan.facts.cluster)
     assert choice.fixes == () and "EKS Pod Identity" in found(plan)["imds-role-used"].remedy[0].text
 
@@ -195,7 +198,7 @@ def test_evidence_proposes_no_higher_hop_limit() -> None:
 def test_what_holds_for_one_replica_holds_for_the_others() -> None:
     """They run the same program: a workload is not said to be without a known need beside that."""
     pods = [replace(an_app("web", node=f"n{at}"), name=f"web-{at}") for at in range(2)]
-    assert set(effects(planned({CLOUDTRAIL: {"n0": uses("s3:ListBuckets")}}, pods)).values()) == {Effect.POSSIBLE}
+    assert set(effects(planned(BUCKETS, pods)).values()) == {Effect.POSSIBLE}
 
 
 def test_iam_knows_services_and_roles_and_no_node() -> None:
@@ -244,7 +247,7 @@ def test_of_pods_that_cannot_reach_the_service_already_no_source_can_tell() -> N
     assert told.message.startswith("CloudTrail and IAM cannot tell whether 2 pods without a role of their own need")
     with_roles = planned({CLOUDTRAIL: {}}, [an_app("irsa", role=RoleBy.IRSA)], now=1)
     assert found(with_roles)["imds-role-used"].status is Status.PASS
-    asked = found(planned({CLOUDTRAIL: {"n0": uses("s3:ListBuckets")}}, now=1))["imds-role-used"]
+    asked = found(planned(BUCKETS, now=1))["imds-role-used"]
     assert any("cannot reach the metadata service already (2)" in each for each in asked.evidence)
 
 

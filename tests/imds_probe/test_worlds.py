@@ -14,7 +14,7 @@ from kubectl_eksdoc.imds_probe.fixes.fix import CONTROLLER_FLAGS, INSTANCE_OPTIO
 from kubectl_eksdoc.imds_probe.plan import MetadataPlan, plan_metadata, worth_a_look
 from kubectl_eksdoc.imds_probe.programs import ContainerCommand, read
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
+from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Unknown
 from kubectl_eksdoc.model.machines import Instance, MetadataOptions, NodeGroup, SaidOptions
 from kubectl_eksdoc.model.nodes import Calls, Pod, RoleBy
@@ -47,6 +47,11 @@ def told(plan: MetadataPlan) -> dict[str, Finding]:
     return {each.code.name: each for each in plan.findings}
 
 
+def saw(world: Cloud, log: str = "", started: ContainerCommand = ContainerCommand()) -> None:
+    """What is known of its first pod."""
+    world.inside = {world.pods[0].key: PodEvidence(started, read(log).symptom)}
+
+
 def hardened() -> Cloud:
     world = cloud("managed")
     world.pods = [
@@ -55,7 +60,7 @@ def hardened() -> Cloud:
         pod("cache", "redis:7"),
         pod("web-2", "own/x:1"),
     ]
-    world.inside = {world.pods[0].key: PodEvidence(WHOLE)}
+    saw(world, started=WHOLE)
     return world
 
 
@@ -92,7 +97,7 @@ def test_tokens_can_be_meant_and_an_endpoint_that_is_disabled_misses_nothing() -
 def test_where_one_hop_is_meant_the_pods_own_fixes_come_first() -> None:
     world = hardened()
     world.pods = [pod("lbc", LBC, ready=False, labels={"pod-template-hash": "1"})]
-    world.inside = {world.pods[0].key: PodEvidence(ContainerCommand(), read("failed to get VPC ID").symptom)}
+    saw(world, "failed to get VPC ID")
     meant_first, else_first = (
         [fix.name for fix in offered(each, each.facts.cluster, "vpc-1")[0][1].fixes]
         for each in (meant(world), of(world))
@@ -105,7 +110,7 @@ def test_commands_of_kubectl_reach_the_cluster_that_was_read() -> None:
     """By its kubeconfig, too: in the default one another cluster may have the context's name."""
     world = hardened()
     world.pods = [pod("lbc", LBC, ready=False, labels={"pod-template-hash": "1"})]
-    world.inside = {world.pods[0].key: PodEvidence(ContainerCommand(), read("failed to get VPC ID").symptom)}
+    saw(world, "failed to get VPC ID")
     plan, words = of(world), ("--context", "lab", "--kubeconfig", "/k")
     fixes = [fix for _, choice in offered(plan, plan.facts.cluster, kubectl=words) for fix in choice.fixes]
     commands = [line for fix in fixes for line in fix.commands if line.startswith("kubectl ")]
@@ -143,8 +148,8 @@ def test_what_a_pod_on_windows_needs_is_not_known(options: MetadataOptions) -> N
 
 def test_a_hardened_cluster_passes_and_nothing_is_proposed() -> None:
     plan = of(hardened())
-    assert [(each.code, each.status, each.severity) for each in plan.findings] == [
-        (Code.of("imds-pods-possible"), Status.PASS, Severity.INFO)
+    assert [(each.code.name, each.status, each.severity) for each in plan.findings] == [
+        ("imds-pods-possible", Status.PASS, Severity.INFO)
     ]
     assert plan.findings[0].message.startswith("2 pods without a role of their own cannot reach it")
     assert all(not choice.fixes and not choice.cannot for _, choice in offered(plan, plan.facts.cluster))
@@ -158,7 +163,7 @@ def test_with_a_symptom_or_a_failure_it_is_no_pass(failing: bool) -> None:
     world.pods = [pod("web", "shop/web:1", ready=not failing), *world.pods[:1]]
     found = told(of(world))
     assert ("imds-pods-unread" in found) is failing
-    world.inside = {world.pods[0].key: PodEvidence(ContainerCommand(), read("no EC2 IMDS role found").symptom)}
+    saw(world, "no EC2 IMDS role found")
     assert found.keys() != told(of(world)).keys() and "imds-pods-broken" in told(of(world))
 
 
@@ -187,7 +192,7 @@ def test_what_was_read_of_one_replica_holds_in_other_groups() -> None:
         replace(pod("lbc", LBC, RoleBy.IRSA, node=f"n{at}"), name=f"lbc-{at}", ready=True, ready_at=None)
         for at in range(2)
     ]
-    world.inside = {world.pods[0].key: PodEvidence(WHOLE)}
+    saw(world, started=WHOLE)
     assert of(world).findings == ()
 
 
@@ -196,7 +201,7 @@ def moving() -> Cloud:
     world = cloud("managed", options=OLD)
     world.groups["blue"] = AL2
     world.pods = [pod("lbc", LBC), pod("web", "shop/web:1")]
-    world.inside = {world.pods[0].key: PodEvidence(ContainerCommand())}
+    saw(world)
     return world
 
 
@@ -206,7 +211,7 @@ def test_a_group_of_al2_says_whom_its_successor_cuts_off() -> None:
     found = told(of(world))["imds-successor"]
     assert (found.status, found.severity, found.subject.name) == (Status.FAIL, Severity.HIGH, "blue")
     assert "1 pod would break there (default/lbc-1)" in found.message or "lbc" in found.message
-    world.inside = {world.pods[0].key: PodEvidence(WHOLE)}
+    saw(world, started=WHOLE)
     world.pods = [pod("lbc", LBC, RoleBy.IRSA)]
     assert of(world).findings == ()
 
@@ -228,7 +233,7 @@ def test_what_is_assumed_of_the_next_nodes_names_who_breaks(text: str) -> None:
 def test_what_is_broken_now_is_not_by_what_is_assumed() -> None:
     world = cloud("managed")
     world.pods = [pod("lbc", LBC, ready=False)]
-    world.inside = {world.pods[0].key: PodEvidence(ContainerCommand(), read("failed to get VPC ID").symptom)}
+    saw(world, "failed to get VPC ID")
     found = told(of(world, Assumed(tokens="optional")))["imds-pods-broken"]
     assert "nodes: blue (1)" in found.evidence and "assumption" not in str(found)
 
@@ -237,7 +242,7 @@ def test_what_is_broken_now_is_not_by_what_is_assumed() -> None:
 def test_the_role_of_a_node_is_no_way_out_of_a_broken_role(role: RoleBy, commands: int) -> None:
     world = cloud("managed")
     world.pods = [pod("app", "own/app:1", role, ready=False)]
-    world.inside = {world.pods[0].key: PodEvidence(ContainerCommand(), read("no EC2 IMDS role found").symptom)}
+    saw(world, "no EC2 IMDS role found")
     remedies = told(of(world))["imds-pods-broken"].remedy
     assert sum("instance-options" in each.command for each in remedies) == commands
     plan = of(world)
@@ -249,7 +254,7 @@ def test_pods_that_could_not_be_read_for_one_reason_are_one_finding() -> None:
     world = cloud("managed")
     world.pods = [pod(name, "shop/web:1", ready=False) for name in ("one", "two")]
     world.inside = {each.key: PodEvidence(unknown=(Unknown(f"there is no log of {each.name}"),)) for each in world.pods}
-    assert [each.code for each in of(world).findings if each.status is Status.UNKNOWN] == [Code.of("imds-pods-unread")]
+    assert [each.code.name for each in of(world).findings if each.status is Status.UNKNOWN] == ["imds-pods-unread"]
     assert told(of(world))["imds-pods-unread"].message.startswith("2 pods could not be read")
 
 
@@ -268,9 +273,7 @@ def test_an_account_that_enforces_tokens_launches_no_node_with_optional_ones() -
     facts = world.facts()
     told = replace(facts.told, account=SaidOptions("required", 2, enforced=True))
     found = [
-        each
-        for each in plan_metadata(replace(facts, told=told), 2).findings
-        if each.code is Code.of("imds-launch-refused")
+        each for each in plan_metadata(replace(facts, told=told), 2).findings if each.code.name == "imds-launch-refused"
     ]
     assert [(each.subject.name, each.status, each.severity) for each in found] == [("own", Status.FAIL, Severity.HIGH)]
     assert "imds-launch-refused" not in {each.code.name for each in of(world).findings}
@@ -280,7 +283,7 @@ def test_one_missing_right_is_one_finding() -> None:
     world = cloud(*["managed"] * 3, "self-managed", "eksctl")
     denied = Unknown("IAM does not allow it", "ec2:DescribeInstances")
     world.instances = dict.fromkeys(world.instances, denied)
-    found = [each for each in of(world).findings if each.code is Code.of("imds-nodes-unknown")]
+    found = [each for each in of(world).findings if each.code.name == "imds-nodes-unknown"]
     assert [each.missing for each in found] == ["ec2:DescribeInstances"]
     assert found[0].subject.kind == "Cluster" and "now" in found[0].message
 
@@ -291,7 +294,7 @@ def test_a_log_counts_where_ec2_says_nothing() -> None:
     world.groups = dict.fromkeys(world.groups, Unknown("IAM does not allow it", "eks:DescribeNodegroup"))
     world.pods = [pod("lbc", LBC, ready=False), pod("web", "shop/web:1", ready=False), pod("fine", "shop/web:1")]
     assert [each.name for each in worth_a_look(world.facts(), 2)] == ["lbc", "web"]
-    world.inside = {world.pods[0].key: PodEvidence(ContainerCommand(), read("failed to get VPC ID").symptom)}
+    saw(world, "failed to get VPC ID")
     assert told(of(world))["imds-pods-broken"].status is Status.FAIL
 
 
@@ -313,5 +316,5 @@ def test_kinds_that_were_not_read_are_said_still() -> None:
     world = hardened()
     facts = world.facts()
     plan = plan_metadata(replace(facts, cluster=replace(facts.cluster, reads=())), 2)
-    missing = {each.missing for each in plan.findings if each.code is Code.of("imds-pods-unread")}
+    missing = {each.missing for each in plan.findings if each.code.name == "imds-pods-unread"}
     assert {kinds.NODES.full_name, kinds.PODS.full_name} <= missing

@@ -55,7 +55,7 @@ def told(install: KarpenterInstall | None = None, **more: Any) -> InterruptionAn
         "rules": rules,
         "targets": {rule.name: (RuleTarget("1", ARN),) for rule in rules},
         "identity": ROLE,
-        "policies": RolePolicies(ROLE, (("own", rights_policy(ARN, given)),)),
+        "policies": RolePolicies(ROLE, (("own", rights_policy(ARN)),)),
         "figures": Figures(empty=60),
         "notices": {},
     } | more

@@ -1,7 +1,11 @@
-"""Karpenter out of its objects, whatever they look like."""
+"""Karpenter out of its objects, whatever they look like; what its signs tell, and what its queue lacks."""
 
 from __future__ import annotations
 
+import subprocess
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,11 +13,38 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.interruption import installs
+from kubectl_eksdoc.interruption.plan import InterruptionOptions, plan_interruption, stack_name
+from kubectl_eksdoc.interruption.repair import (
+    allow_statement,
+    helm_values,
+    key_statement,
+    rights_policy,
+    steps,
+    template,
+)
+from kubectl_eksdoc.interruption.spot import ALIVE, log_signs, messages_counted
 from kubectl_eksdoc.model.api_objects import ObjectName
 from kubectl_eksdoc.model.interruption import Setting
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Calls, RoleBy
+from kubectl_eksdoc.model.quantities import parse
+from kubectl_eksdoc.model.queues import Figures, KmsKey, RolePolicies, RuleTarget
+from kubectl_eksdoc.render.interruption.printed import printed
 from tests.builders import a_cluster, a_pod, a_workload
+from tests.interruption.healthy import (
+    ARN,
+    LEADER,
+    PLACE,
+    ROLE,
+    a_queue,
+    an_install,
+    facts,
+    planned,
+    statuses,
+    the_rules,
+    told,
+    with_rule,
+)
 
 OF = ObjectName("apps/v1", "Deployment", "kube-system", "karpenter")
 IMAGE = "public.ecr.aws/karpenter/controller:1.5.0@sha256:0123"
@@ -152,3 +183,253 @@ ANY = st.recursive(
 def test_any_documents_are_read(deployment: dict[str, Any], settings: dict[str, Any], containers: Any) -> None:
     install(deployment, settings, settings)
     install({"spec": {"template": {"spec": {"containers": containers}}}})
+
+
+FAILED = (
+    '{"level":"ERROR","time":"2026-11-20T08:50:36Z","message":"failed to create valid sqs provider","error":"no queue"}'
+)
+DELETES = f'{{"level":"INFO","time":"2026-11-20T08:51:00Z","message":"{ALIVE}","node":"ip-1"}}'
+CONSOLIDATES = '{"level":"INFO","logger":"controller.disruption","message":"disrupting via consolidation delete"}'
+CONSOLE = f"2026-11-20T08:51:00.000Z\tINFO\tcontroller.interruption\t{ALIVE}\t{{}}"
+STARTS = '{"logger":"controller.interruption","message":"starting"}'
+PANIC = "panic: fetching queue url, AWS.SimpleQueueService.NonExistentQueue: it does not exist [recovered]"
+OLD = "karpenter_interruption_received_messages"
+V1_5, V1_12 = parse("1.5.0"), parse("1.12.0")
+
+
+@pytest.mark.parametrize(
+    ("lines", "failed", "alive", "reads"),
+    [
+        ([FAILED], True, False, False),
+        ([FAILED, DELETES], False, True, False),
+        ([DELETES, FAILED], True, True, False),
+        ([CONSOLE], False, True, False),
+        ([CONSOLIDATES], False, False, False),
+        ([STARTS], False, False, True),
+        (['{"level":"DEBUG","message":"watching interruption queue"}'], False, False, True),
+        ([PANIC], True, False, False),
+        (["panic: something else"], False, False, False),
+        (["panic:", "goroutine 1", "github.com/aws/… sqs.NewSQSProvider"], True, False, False),
+        ([], False, False, False),
+    ],
+)
+def test_lines(lines: list[str], failed: bool, alive: bool, reads: bool) -> None:
+    signs = log_signs("\n".join(lines), V1_5)
+    assert (bool(signs.failed), bool(signs.alive), bool(signs.reads)) == (failed, alive, reads)
+
+
+def test_from_v1_12_on_the_name_of_the_controller_proves_nothing() -> None:
+    assert log_signs(STARTS, V1_5).reads and not log_signs(STARTS, V1_12).reads
+
+
+def test_an_error_with_quotes_in_it_is_told_to_its_end() -> None:
+    line = FAILED.replace("no queue", 'no \\"prod\\" there')
+    assert log_signs(line, V1_5).failed.endswith(r"provider: no \"prod\" there")
+
+
+@given(st.text(), st.lists(st.sampled_from([FAILED, DELETES, PANIC, STARTS, "\x00", '{"message":"'])))
+def test_any_text_is_read(text: str, lines: list[str]) -> None:
+    signs = log_signs("\n".join([text, *lines]), V1_5)
+    assert all(isinstance(each, str) and len(each) <= 201 for each in (signs.failed, signs.alive, signs.reads))
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ('karpenter_interruption_received_messages_total{message_type="spot_interrupted"} 3\n', 3),
+        ("karpenter_interruption_received_messages_total 1e+01", 10),
+        (f'{OLD}{{message_type="a"}} 1\n{OLD}{{message_type="b"}} 2', 3),
+        ("# HELP karpenter_interruption_received_messages_total Count\n", None),
+        ("karpenter_interruption_deleted_messages_total 4", None),
+        ("karpenter_interruption_received_messages_total NaN", None),
+        ("", None),
+    ],
+)
+def test_counters(text: str, count: int | None) -> None:
+    assert messages_counted(text) == count
+
+
+def life(**more: Any) -> str:
+    plan = planned(**more)
+    (link,) = (each for each in plan.links if each.name == "sign of life")
+    return link.what
+
+
+def test_the_surest_sign_is_told() -> None:
+    assert ALIVE in life(logs={LEADER: DELETES})
+    given_metrics = facts(figures=Figures())
+    counted = {LEADER: "karpenter_interruption_received_messages_total 2"}
+    plan = plan_interruption(replace(given_metrics, metrics=counted))
+    assert "it has counted 2 messages" in next(e.what for e in plan.links if e.name == "sign of life")
+    assert "5 messages were taken" in life(figures=Figures(deleted=5, empty=1))
+    assert "a consumer polls" in life()
+
+
+def test_what_was_said_before_the_queue_was_mended_is_over() -> None:
+    def log_of(now: datetime, **more: Any) -> str:
+        before = facts(logs={LEADER: FAILED}, **more)
+        seen = replace(before, cluster=replace(before.cluster, observed_at=now))
+        return statuses(plan_interruption(seen)).get("Karpenter's log", "")
+
+    at = datetime(2026, 11, 20, 8, 50, 36, tzinfo=timezone.utc)
+    assert log_of(at + timedelta(minutes=21)) == "", "the queue is there, and fetched from"
+    assert log_of(at + timedelta(minutes=19)) == "fail"
+    assert log_of(at + timedelta(minutes=21), figures=Figures()) == "fail", "nobody is seen to fetch"
+    assert log_of(at + timedelta(minutes=21), queue=Absent("there is none")) == "fail"
+
+
+def test_a_log_that_was_not_read_may_be_that_of_the_one_that_reads_the_queue() -> None:
+    plan = planned(logs={LEADER: "started", "kube-system/karpenter-1": Unknown("forbidden", "get pods/log")})
+    assert statuses(plan) == {"Karpenter's log": "unknown"}
+
+
+@pytest.mark.parametrize("log", [Unknown("forbidden", "get pods/log"), Absent("no such pod")])
+def test_without_a_log_it_is_unknown(log: Any) -> None:
+    plan = planned(logs={LEADER: log})
+    assert statuses(plan) == {"Karpenter's log": "unknown"} and plan.outage.handled is True, "it is seen to fetch"
+    blind = planned(logs={LEADER: log}, figures=Figures())
+    assert blind.outage.handled is None
+
+
+def test_without_pods_nobody_hears() -> None:
+    plan = planned(an_install(pods=(), replicas=2), logs={})
+    assert statuses(plan)["Karpenter's log"] == "unknown"
+    asleep = planned(an_install(pods=(), replicas=0), logs={})
+    assert statuses(asleep)["Karpenter"] == "fail" and asleep.outage.handled is False
+
+
+GONE: Any = Absent("there is none")
+
+
+def resources(plan: Any) -> set[str]:
+    return set(template(plan.missing)["Resources"])
+
+
+def test_each_thing_that_lacks_is_made_alone() -> None:
+    spot = tuple(each for each in the_rules() if each.name != "spot interruption")
+    assert resources(planned(rules=spot)) == {"SpotInterruptionRule"}
+    assert resources(planned(policies=RolePolicies(ROLE))) == {"InterruptionRights"}
+    assert resources(planned(queue=a_queue(policy=None))) == {"InterruptionQueuePolicy"}
+    assert resources(planned(queue=GONE)) == {"InterruptionQueue", "InterruptionQueuePolicy"}
+
+
+def test_a_stack_that_is_there_is_never_updated_as_that_would_delete_the_rest_of_it() -> None:
+    plan = plan_interruption(facts(queue=GONE), InterruptionOptions(again=("--context", "prod", "--profile", "sre")))
+    (command,) = {
+        remedy.command for finding in plan.findings for remedy in finding.remedy if " cloudformation " in remedy.command
+    }
+    assert "cloudformation create-stack --stack-name prod-interruption" in command
+    assert command.count("--profile sre") == 3, "to print it, to make it, and to wait for it"
+    assert "cloudformation create-stack" in printed("stack", plan.stack, plan.missing, an_install())  # type: ignore[arg-type]
+
+
+def test_commands_end_with_credentials_of_another_account(tmp_path: Path) -> None:
+    plan = planned(queue=GONE)
+    script = printed("commands", plan.stack, plan.missing, an_install())  # type: ignore[arg-type]
+    told = tmp_path / "told"
+    aws = tmp_path / "aws"
+    aws.write_text(f'#!/bin/sh\n[ "$1" = sts ] && echo 999999999999 || echo "$@" >> {told}\n')
+    aws.chmod(0o755)
+    around = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    ran = subprocess.run(["sh", "-c", script], env=around, capture_output=True, text=True, timeout=30, check=False)
+    assert ran.returncode == 1 and "not the credentials of account 111122223333" in ran.stderr
+    assert not told.exists()
+
+
+def test_what_no_document_mends_is_named() -> None:
+    deny = {**allow_statement(ARN), "Effect": "Deny"}
+    denied = planned(queue=a_queue(policy={"Statement": [allow_statement(ARN), deny]})).missing
+    assert denied is not None and not denied.anything and "queue policy: " in denied.for_a_person[0]
+    asked = planned(queue=GONE).missing
+    assert asked is not None and (asked.for_a_person, asked.beside_stack) == ((), ())
+
+
+def test_what_is_not_known_is_not_made_but_said() -> None:
+    plan = planned(queue=Unknown("denied", "sqs:GetQueueUrl"), policies=RolePolicies(ROLE))
+    assert resources(plan) == {"InterruptionRights"}
+    assert plan.missing is not None and plan.missing.not_known == ("queue: denied",)
+    assert "# Not known, and so not in it: queue: denied" in printed("stack", plan.stack, plan.missing, an_install())
+
+
+def test_a_rule_that_is_disabled_is_enabled_by_a_command_and_made_anew_by_a_stack() -> None:
+    plan = planned(rules=with_rule("spot interruption", the_rules(), state="DISABLED"))
+    assert resources(plan) == {"SpotInterruptionRule"}
+    assert [step.words for step in steps(plan.missing)] == [  # type: ignore[arg-type]
+        ("aws", "events", "enable-rule", "--name", "spot interruption")
+    ]
+
+
+def test_a_rule_of_somebody_else_is_left_alone() -> None:
+    targets = {**told().targets, "spot interruption": (RuleTarget("1", f"{ARN}-other"),)}
+    plan = planned(targets=targets)
+    words = [step.words[:5] for step in steps(plan.missing)]  # type: ignore[arg-type]
+    assert words[0] == ("aws", "events", "put-rule", "--name", "prod-SpotInterruptionRule")
+
+
+def test_a_policy_that_names_the_rules_that_are_there_gets_a_statement_for_a_new_one() -> None:
+    rules = the_rules()
+    named = {"ArnEquals": {"aws:SourceArn": [rule.arn for rule in rules]}}
+    queue = a_queue(policy={"Statement": [{**allow_statement(ARN), "Condition": named}]})
+    assert statuses(planned(queue=queue)) == {}
+    fewer = tuple(each for each in rules if each.name != "spot interruption")
+    plan = planned(queue=queue, rules=fewer)
+    assert statuses(plan) == {"rule: spot interruption": "fail"}
+    assert resources(plan) == {"SpotInterruptionRule", "InterruptionQueuePolicy"}
+
+
+def test_a_key_policy_that_names_the_rules_is_judged_by_them() -> None:
+    key = f"arn:aws:kms:{PLACE.region}:{PLACE.account}:key/k"
+    named = {"ArnLike": {"aws:SourceArn": [rule.arn for rule in the_rules()]}}
+    own = {
+        "Effect": "Allow",
+        "Principal": {"AWS": f"arn:aws:iam::{PLACE.account}:root"},
+        "Action": "kms:*",
+        "Resource": "*",
+    }
+    policy = {"Statement": [own, {**key_statement(), "Condition": named}]}
+    rights = RolePolicies(ROLE, (("own", rights_policy(ARN, key)),))
+    plan = planned(queue=a_queue(key=key), key=KmsKey(key, "CUSTOMER", policy=policy), policies=rights)
+    assert statuses(plan) == {}
+
+
+def test_the_policy_of_a_key_is_kept_whole() -> None:
+    key = f"arn:aws:kms:{PLACE.region}:{PLACE.account}:key/k"
+    own = {"Sid": "Root", "Effect": "Allow", "Principal": {"AWS": ROLE}, "Action": "kms:*", "Resource": "*"}
+    plan = planned(queue=a_queue(key=key), key=KmsKey(key, "CUSTOMER", policy={"Id": "x", "Statement": own}))
+    assert plan.missing is not None and plan.missing.key_policy is not None
+    assert plan.missing.key_policy["Id"] == "x" and plan.missing.key_policy["Statement"][0] == own
+    script = printed("commands", plan.stack, plan.missing, an_install())
+    assert f"aws kms put-key-policy --key-id {key} --policy-name default --policy" in script
+
+
+@pytest.mark.parametrize(
+    ("version", "values"),
+    [
+        ("0.31.1", {"settings": {"aws": {"interruptionQueueName": "prod"}}}),
+        ("0.32.0", {"settings": {"interruptionQueue": "prod"}}),
+        ("0.33.0", {"settings": {"interruptionQueue": "prod"}}),
+        ("1.5.0", {"settings": {"interruptionQueue": "prod"}}),
+    ],
+)
+def test_both_spellings_of_helm(version: str, values: dict[str, Any]) -> None:
+    assert helm_values("prod", an_install(version)) == values
+
+
+@pytest.mark.parametrize(
+    ("queue", "wish", "name"),
+    [
+        ("prod", "", "prod-interruption"),
+        ("my_cluster.a", "", "my-cluster-a-interruption"),
+        ("0prod", "", "k-0prod-interruption"),
+        ("q" * 200, "", "q" * 128),
+        ("prod", "mine", "mine"),
+    ],
+)
+def test_the_stack_has_a_name_of_its_own(queue: str, wish: str, name: str) -> None:
+    assert stack_name(replace(facts(), queue=queue), InterruptionOptions(stack=wish)) == name
+
+
+def test_without_a_role_that_is_known_the_rights_are_printed_only() -> None:
+    plan = planned(an_install(irsa=GONE), identity=GONE)
+    assert resources(plan) == set() and plan.missing is not None and plan.missing.not_known
+    assert '"sqs:ReceiveMessage"' in printed("iam", plan.stack, plan.missing, an_install())

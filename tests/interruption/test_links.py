@@ -37,16 +37,6 @@ DENIED = Unknown("IAM does not allow it", "sqs:GetQueueUrl")
 NOTHING: Any = Absent("there is none")
 
 
-def test_all_is_there() -> None:
-    plan = planned()
-    assert (
-        statuses(plan) == {}
-        and plan.outage.handled is True
-        and codes_of(plan, "fail") == codes_of(plan, "unknown") == []
-    )
-    assert plan.missing is not None and not plan.missing.anything
-
-
 MAP = Setting("prod", "ConfigMap karpenter-global-settings, aws.interruptionQueueName")
 NEW = Setting("prod", "variable INTERRUPTION_QUEUE")
 
@@ -188,15 +178,15 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "role gone": ({"policies": NOTHING}, {"role's rights": "fail"}),
     "policies not known": ({"policies": DENIED}, {"role's rights": "unknown"}),
     "a policy unread": (
-        {"policies": RolePolicies(ROLE, (("own", rights_policy(ARN, an_install())),), (DENIED,))},
+        {"policies": RolePolicies(ROLE, (("own", rights_policy(ARN)),), (DENIED,))},
         {"role's rights": "unknown"},
     ),
     "bounded": (
-        {"policies": RolePolicies(ROLE, (("own", rights_policy(ARN, an_install())),), boundary={"Statement": []})},
+        {"policies": RolePolicies(ROLE, (("own", rights_policy(ARN)),), boundary={"Statement": []})},
         {"role's rights": "fail"},
     ),
     "boundary unread": (
-        {"policies": RolePolicies(ROLE, (("own", rights_policy(ARN, an_install())),), boundary=DENIED)},
+        {"policies": RolePolicies(ROLE, (("own", rights_policy(ARN)),), boundary=DENIED)},
         {"role's rights": "unknown"},
     ),
     "queue allows the role": ({"policies": RolePolicies(ROLE), "queue": OPEN}, {}),
@@ -227,7 +217,7 @@ DELEGATES = {
     "Action": "kms:*",
     "Resource": "*",
 }
-WITH_KEY = RolePolicies(ROLE, (("own", rights_policy(ARN, an_install(), KEY)),))
+WITH_KEY = RolePolicies(ROLE, (("own", rights_policy(ARN, KEY)),))
 
 
 @pytest.mark.parametrize(
@@ -314,12 +304,6 @@ def test_only_what_the_controller_calls_is_asked_of_its_role(version: str) -> No
     assert statuses(plan) == {} and plan.outage.handled is True
 
 
-def test_a_queue_whose_name_is_not_known_has_a_subject_all_the_same() -> None:
-    install = an_install(variable=Unknown("it is taken from Secret x"))
-    plan = plan_interruption(replace(facts(install), queue=""))
-    assert all(each.subject.name for each in (*plan.links, *plan.findings))
-
-
 def test_a_rule_for_whatever_comes_delivers_too() -> None:
     whole = EventRule("all", PLACE.arn("events", "rule/all"), {"source": [{"prefix": "aws."}]})
     assert statuses(planned(rules=(whole,), targets={"all": (RuleTarget("1", ARN),)})) == {}
@@ -349,9 +333,3 @@ def test_what_fails_of_the_chain_has_one_root_cause(code: str) -> None:
     assert found is not None and found.root_cause == EVENTS
     unsure = replace(link, status=Status.UNKNOWN, missing="sqs:GetQueueUrl").finding(Severity.HIGH)
     assert unsure is not None and unsure.root_cause is None, "a right that is missing is its own cause"
-
-
-def test_a_karpenter_that_does_not_run_is_its_own_cause() -> None:
-    where = Subject("Deployment", "karpenter", "kube-system")
-    found = Link(Code.of("interruption-karpenter"), where, Status.FAIL, "it is off").finding(Severity.HIGH)
-    assert found is not None and found.root_cause is None

@@ -167,12 +167,6 @@ def test_a_self_managed_node_without_a_label_may_be_spot() -> None:
     assert [(each.status, each.missing) for each in found] == [(Status.UNKNOWN, "the capacity type of these nodes")]
 
 
-def test_a_handler_that_reads_a_queue_of_its_own_is_worth_knowing() -> None:
-    cluster = a_cluster(workloads=[a_workload("Deployment/aws-node-termination-handler", "kube-system")])
-    plan = planned(cluster=cluster)
-    assert codes_of(plan, "fail") == [] and "interruption-node-termination-handler" in codes_of(plan, "pass")
-
-
 def test_spot_nodes_of_others_are_not_judged() -> None:
     managed = a_node("managed", group="", labels={MANAGED_GROUP: "spot", "eks.amazonaws.com/capacityType": "SPOT"})
     auto = {NODE_POOL: "general", "eks.amazonaws.com/compute-type": "auto", "karpenter.sh/capacity-type": "spot"}

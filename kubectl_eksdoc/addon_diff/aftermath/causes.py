@@ -89,8 +89,8 @@ def had(path: Path, past: TemplateHistory, schema: Schema) -> bool:
     return any(_value(slot, path, schema) is not MISSING for slot in past.slots if slot.template is not None)
 
 
-def last_other(path: Path, value: Any, past: TemplateHistory, schema: Schema) -> Any:
-    """What stood there before `value` did, `MISSING` where no revision that is kept tells."""
+def last_other(path: Path, past: TemplateHistory, schema: Schema) -> Any:
+    """What stood there before its value of now, `MISSING` where no revision that is kept tells."""
     _, slot = _came(path, past.slots, schema)
     return MISSING if slot is None else _value(slot, path, schema)
 
@@ -284,7 +284,7 @@ def base_of(path: Path, before: Any, around: ChangeContext) -> Any:
     if not isinstance(around.chart, Unknown) and around.config(path):
         values = {} if isinstance(around.values_before, Unknown) else around.values_before
         return _made(around, merged(around.chart, values).values).get(path, MISSING)
-    earlier = last_other(path, before, around.past, around.schema)
+    earlier = last_other(path, around.past, around.schema)
     return around.manifest.get(path, MISSING) if earlier is MISSING else earlier
 
 

@@ -25,7 +25,7 @@ from kubectl_eksdoc.addon_diff.prediction import Fate, FieldChange, FieldPredict
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.api_objects import ObjectName, named
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Subject
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.missing_rights import learned
 
@@ -89,7 +89,7 @@ _LONGEST_S = 3600
 def _unread(found: UpdateReview) -> Iterator[Finding]:
     """Objects that could not be read, or not be understood. A manifest of the next version says nothing of the past."""
     for each in found.keeping.findings if found.keeping is not None else ():
-        if each.code == Code.of("addon-object-unread"):
+        if each.code.name == "addon-object-unread":
             of_next = any("--manifest" in remedy.text for remedy in each.remedy)
             yield replace(each, remedy=(Remedy.of("compare-objects"),)) if of_next else each
 

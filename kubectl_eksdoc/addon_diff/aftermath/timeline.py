@@ -217,7 +217,18 @@ def slots(templates: TemplateRevisions) -> tuple[Slot, ...]:
     found = [
         _slot(number, known.get(number) or earlier.get(number), certain) for number in range(first, kept[-1].number + 1)
     ]
-    return _bounded(found)
+    # Each begins no sooner than the one before it, and no later than the one after it.
+    since: datetime | None = None
+    for place, slot in enumerate(found):
+        if since is not None and (slot.since is None or (slot.since < since and slot.by is None)):
+            found[place] = replace(slot, since=since)
+        since = found[place].since or since
+    by: datetime | None = None
+    for place in reversed(range(len(found))):
+        if found[place].by is None:
+            found[place] = replace(found[place], by=by)
+        by = found[place].by or by
+    return tuple(found)
 
 
 def _slot(number: int, template: Template | None, certain: set[int]) -> Slot:
@@ -262,21 +273,6 @@ def _certain(kept: Sequence[Template], lost: int) -> set[int]:
 
 def _time(moment: datetime | None) -> float:
     return moment.timestamp() if moment is not None else 0.0
-
-
-def _bounded(found: list[Slot]) -> tuple[Slot, ...]:
-    """Each begins no sooner than the one before it, and no later than the one after it."""
-    since: datetime | None = None
-    for place, slot in enumerate(found):
-        if since is not None and (slot.since is None or (slot.since < since and slot.by is None)):
-            found[place] = replace(slot, since=since)
-        since = found[place].since or since
-    by: datetime | None = None
-    for place in reversed(range(len(found))):
-        if found[place].by is None:
-            found[place] = replace(found[place], by=by)
-        by = found[place].by or by
-    return tuple(found)
 
 
 def step_at(

@@ -31,7 +31,20 @@ def shifts(old: Allowed, new: Allowed) -> Iterator[SchemaShift]:
     yield from _sets("values", old.enum, new.enum)
     yield from _asked("pattern", old.patterns, new.patterns)
     yield from _asked("format", old.formats, new.formats)
-    yield from _limits(old, new)
+    for name in sorted({name for name, _ in (*old.limits, *new.limits)}):
+        was, now = _strictest(old, name), _strictest(new, name)
+        if was == now:
+            continue
+        if was is None or now is None:
+            tighter, looser = was is None, now is None
+        elif name in _UPWARDS or name in _DOWNWARDS:
+            tighter = now > was if name in _UPWARDS else now < was
+            looser = not tighter
+        else:
+            tighter = looser = True
+        yield SchemaShift(
+            tighter, looser, f"{name} was {'none' if was is None else was}, is {'none' if now is None else now}"
+        )
     yield from _sets("alternatives", old.either or None, new.either or None)
     if old.required != new.required:
         yield SchemaShift(new.required, old.required, "is required" if new.required else "is not required any more")
@@ -66,23 +79,6 @@ def _asked(name: str, old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[Sc
 
 _UPWARDS = {"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"}
 _DOWNWARDS = {"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"}
-
-
-def _limits(old: Allowed, new: Allowed) -> Iterator[SchemaShift]:
-    for name in sorted({name for name, _ in (*old.limits, *new.limits)}):
-        was, now = _strictest(old, name), _strictest(new, name)
-        if was == now:
-            continue
-        if was is None or now is None:
-            tighter, looser = was is None, now is None
-        elif name in _UPWARDS or name in _DOWNWARDS:
-            tighter = now > was if name in _UPWARDS else now < was
-            looser = not tighter
-        else:
-            tighter = looser = True
-        yield SchemaShift(
-            tighter, looser, f"{name} was {'none' if was is None else was}, is {'none' if now is None else now}"
-        )
 
 
 def _strictest(allowed: Allowed, name: str) -> float | None:

@@ -16,7 +16,7 @@ from kubectl_eksdoc.addon_diff.terraform.requests import Kind
 from kubectl_eksdoc.addon_diff.terraform.result import Assumption, JudgedAddonChange, PlannedAddonChange
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, named
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, TextName, in_order
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, TextName, in_order
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, sections
 
@@ -92,11 +92,14 @@ def _instead(remedy: Remedy, finding: Finding, change: PlannedAddonChange, facts
     if remedy in (KEEP, DECLARE):
         yield from _values(change)
     elif remedy == LEAVE:
-        yield from _preserve(change)
-    elif finding.code is Code.of("addon-version-unfit") and finding.status is Status.FAIL:
+        if any(each.gives_preserve for each in change.generations):
+            yield Remedy.of("tf-preserve", argument=change.where.argument(change.conflicts))
+        else:
+            yield Remedy.of("tf-no-preserve")
+    elif finding.code.name == "addon-version-unfit" and finding.status is Status.FAIL:
         older = facts.now.version if facts.installed else ""
         yield Remedy.of("tf-version", argument=change.where.argument("addon_version"), older=older)
-    elif finding.code is Code.of("addon-values-dropped"):
+    elif finding.code.name == "addon-values-dropped":
         yield Remedy.of("tf-whole", argument=change.where.argument("configuration_values"))
     else:
         yield remedy
@@ -116,13 +119,6 @@ def _values(change: PlannedAddonChange) -> Iterator[Remedy]:
     version = change.where.argument("addon_version")
     for each in unable:
         yield Remedy.of("tf-provider", provider=each.value, creates=change.creates, version=version)
-
-
-def _preserve(change: PlannedAddonChange) -> Iterator[Remedy]:
-    if any(each.gives_preserve for each in change.generations):
-        yield Remedy.of("tf-preserve", argument=change.where.argument(change.conflicts))
-    else:
-        yield Remedy.of("tf-no-preserve")
 
 
 def judged(change: PlannedAddonChange, facts: AddonFacts, values: Doc | None, judge: Judge) -> JudgedAddonChange:
@@ -200,7 +196,7 @@ def _left_open(change: PlannedAddonChange, supposed: Sequence[Assumption]) -> It
 
 
 _OPEN = frozenset(
-    Code.each(
+    (
         "addon-field-reset",
         "addon-field-changed-in-every-mode",
         "addon-field-conflict",
@@ -217,7 +213,7 @@ _OPEN = frozenset(
 
 def _doubted(finding: Finding, supposed: Sequence[Assumption]) -> Finding:
     """It is so only if what was supposed is."""
-    if finding.code not in _OPEN:
+    if finding.code.name not in _OPEN:
         return finding
     evidence = (*finding.evidence, *map(str, supposed))
     missing = finding.missing or " and ".join(each.argument for each in supposed)

@@ -112,21 +112,17 @@ def _move(facts: CheckFacts, addon: Addon, have: str, now: Version, step: Versio
     if addon.name == KUBE_PROXY.addon:
         return None if default == have else _Move(addon, have, default, False, _TURN[addon.name])
     if not addon_versions.is_offered(offered, wanted, have):
-        return _fitting(addon, have, offered, now, step, default)
+        # Of those that fit both sides the default of the step, or else the newest.
+        old, new = in_words(now), in_words(step)
+        both = addon_versions.offered_for(offered, old, new)
+        if both and now != step:
+            to = default if default in both else both[0]
+            return _Move(addon, have, to, True, f"{have} is not made for {new}; {to} is made for both {old} and {new}")
+        gap = "" if now == step else f", and none for both {old} and {new}"
+        return _Move(addon, have, default, False, f"{have} is not made for {new}{gap}")
     if last and default and _older(offered, have, default):
         return _Move(addon, have, default, False, f"it fits {wanted}; EKS installs this one by default there")
     return None
-
-
-def _fitting(addon: Addon, have: str, offered: AddonVersions, now: Version, step: Version, default: str) -> _Move:
-    """Of those that fit both sides the default of the step, or else the newest."""
-    old, new = in_words(now), in_words(step)
-    both = addon_versions.offered_for(offered, old, new)
-    if both and now != step:
-        to = default if default in both else both[0]
-        return _Move(addon, have, to, True, f"{have} is not made for {new}; {to} is made for both {old} and {new}")
-    gap = "" if now == step else f", and none for both {old} and {new}"
-    return _Move(addon, have, default, False, f"{have} is not made for {new}{gap}")
 
 
 def _older(offered: AddonVersions, have: str, than: str) -> bool:

@@ -118,42 +118,28 @@ def _of_groups(facts: CheckFacts) -> Iterator[Finding]:
             if isinstance(each, Subnet):
                 by_zone[each.zone].append(each)
         if not any(isinstance(each, Unknown) for each in found.values()):
-            yield from _of_zones(facts, group, by_zone)
+            added = surge(len(by_zone), unavailable(group.at_once, group.size or 0))
+            in_zone = math.ceil(added / len(by_zone))
+            pods = _pods_a_node(facts, group)
+            for zone, subnets in sorted(by_zone.items()):
+                free = sum(each.free or 0 for each in subnets)
+                if free < in_zone:
+                    yield _too_few(group, zone, subnets, in_zone)
+                elif pods is not None and free < in_zone * (1 + pods):
+                    yield _too_few(group, zone, subnets, in_zone, number(pods, "pod"))
     yield from _untold(code, untold)
     if node_groups(facts):
         yield from unread(facts, "subnet-addresses-nodes/pods", severity=Severity.LOW)
 
 
-def _of_zones(facts: CheckFacts, group: NodeGroup, by_zone: Mapping[str, list[Subnet]]) -> Iterator[Finding]:
-    added = surge(len(by_zone), unavailable(group.at_once, group.size or 0))
-    in_zone = math.ceil(added / len(by_zone))
-    pods = _pods_a_node(facts, group)
-    for zone, subnets in sorted(by_zone.items()):
-        free = sum(each.free or 0 for each in subnets)
-        if free < in_zone:
-            yield _too_few(facts, group, zone, subnets, in_zone, "", Severity.MEDIUM, basis("surge").source)
-        elif pods is not None and free < in_zone * (1 + pods):
-            more = number(pods, "pod")
-            yield _too_few(facts, group, zone, subnets, in_zone, more, Severity.LOW, _PODS)
-
-
-def _too_few(
-    facts: CheckFacts,
-    group: NodeGroup,
-    zone: str,
-    subnets: list[Subnet],
-    added: int,
-    pods: str,
-    severity: Severity,
-    source: KnowledgeSource,
-) -> Finding:
+def _too_few(group: NodeGroup, zone: str, subnets: list[Subnet], added: int, pods: str = "") -> Finding:
     free = sum(each.free or 0 for each in subnets)
     return Finding.of(
         "subnet-addresses-nodes",
         subject(group.name),
         (*map(_free, subnets), sourced("up to two nodes for each zone before one is drained", basis("surge").source))
-        + (() if source is not _PODS else (sourced("how many addresses its pods need", source),)),
-        severity=severity,
+        + ((sourced("how many addresses its pods need", _PODS),) if pods else ()),
+        severity=Severity.LOW if pods else Severity.MEDIUM,
         root_cause=Subject("Subnet", subnets[0].id) if len(subnets) == 1 else None,
         number=number(added, "node"),
         zone=zone,

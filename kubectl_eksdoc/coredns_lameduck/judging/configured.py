@@ -13,7 +13,7 @@ from kubectl_eksdoc.kubernetes.corefile.plugins import addresses
 from kubectl_eksdoc.model.addons import AddonSide
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import NAME, SERVICE, SYSTEM, Corefile, CorefileRefusal
-from kubectl_eksdoc.model.findings import ClauseName, Code, Finding, Remedy, Subject, clause
+from kubectl_eksdoc.model.findings import ClauseName, Finding, Remedy, Subject, clause
 from kubectl_eksdoc.model.kinds import Absent, Unknown, known_or_unknown
 from kubectl_eksdoc.model.missing_rights import learned
 from kubectl_eksdoc.model.quantities import Version, go_duration, parse
@@ -76,12 +76,12 @@ def judged(facts: DnsFacts) -> Iterator[Finding]:
         yield from _plugins(facts, corefile, facts.deployed)
 
 
-NO_START = Code.each("dns-corefile-refused", "dns-no-ready")
+NO_START = ("dns-corefile-refused", "dns-no-ready")
 
 
 def stoppers(facts: DnsFacts) -> tuple[Finding, ...]:
     """Why a pod that is made anew would not come up."""
-    return tuple(each for each in judged(facts) if each.code in NO_START)
+    return tuple(each for each in judged(facts) if each.code.name in NO_START)
 
 
 def _refused(facts: DnsFacts, told: tuple[CorefileRefusal, ...]) -> Finding:

@@ -192,7 +192,7 @@ def choices(
             else:
                 cannot.append(each)
     if not found and not cannot and facts.assumed is None:
-        cannot.append(_nothing_known(of))
+        cannot.append(f"nothing is known that would change it: {_why(of)}")
     meant = facts.intent is not None  # then what the pods are given comes before what widens the nodes
     in_order = sorted(
         found, key=lambda fix: (meant and fix.name not in _ON_PODS, *fix.blast.size, NAMES.index(fix.name))
@@ -305,10 +305,6 @@ def _why(of: GroupNodes) -> str:
     return options.why if isinstance(options, Unknown) else "it was not read"
 
 
-def _nothing_known(of: GroupNodes) -> str:
-    return f"nothing is known that would change it: {_why(of)}"
-
-
 # The one fix that somebody names, of all that exist: what is done, or why it is not one thing that can be done.
 
 
@@ -375,7 +371,8 @@ def _of(act: Act) -> str:
 
 
 def _none(offered: Offered, name: str) -> UnselectedFix:
-    there = _names(offered)
+    found: Iterable[str] = (fix.name for _, choice in offered for fix in choice.fixes)
+    there = list(dict.fromkeys(found))
     why = [each for _, choice in offered for each in choice.cannot]
     if not there:
         unaffected = "No pod there is known to be affected; name the groups that are to be changed all the same"
@@ -384,11 +381,6 @@ def _none(offered: Offered, name: str) -> UnselectedFix:
     known = maybe(name, there)
     reasons = f" {'; '.join(dict.fromkeys(why))}." if why and name in NAMES else ""  # a slip of the pen needs none
     return UnselectedFix(f"there is no fix {name} for these nodes{known}", f"There are: {', '.join(there)}.{reasons}")
-
-
-def _names(offered: Offered) -> list[str]:
-    found: Iterable[str] = (fix.name for _, choice in offered for fix in choice.fixes)
-    return list(dict.fromkeys(found))
 
 
 _READY = ("", "ACTIVE", "DEGRADED")

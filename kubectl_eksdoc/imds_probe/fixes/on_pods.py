@@ -203,19 +203,15 @@ def _taken_back(where: ClusterPlace, namespace: str, account: str) -> str:
     return f'{shell(*delete)} --association-id "{ident}"'
 
 
-def _started(of: GroupNodes) -> dict[str, ContainerCommand]:
-    """By what made the pods: what was read of one of them holds for all."""
-    looked = ((_maker(pod), of.facts.inside.get(pod.key)) for pod in of.whole.pods)
-    return {maker: each.started for maker, each in looked if each is not None and each.started is not None}
-
-
 def _maker(pod: Pod) -> str:
     return pod.owner.uid if pod.owner is not None else pod.key
 
 
 def _flags(of: GroupNodes, sure: Sequence[AffectedPod]) -> Fix | None:
     """For programs that are known, what they look for and were not given."""
-    started = _started(of)
+    # By what made the pods: what was read of one of them holds for all.
+    looked = ((_maker(pod), of.facts.inside.get(pod.key)) for pod in of.whole.pods)
+    started = {maker: each.started for maker, each in looked if each is not None and each.started is not None}
     lines: dict[_Workload, str] = {}
     given: set[str] = set()
     for each in sure:

@@ -64,36 +64,21 @@ def outcome(seen: FamilyAnswer) -> ProbeOutcome:
             return ProbeOutcome(RequestResult.REACHED, "a token is issued, and the request with it", served)
         return ProbeOutcome(RequestResult.UNKNOWN, f"a token is issued, but the request with it {_ended(v2)}", served)
     if token.answered:
-        return _no_token(v1, token, served)
+        if token.code == v1.code == FORBIDDEN:
+            return ProbeOutcome(RequestResult.FORBIDDEN, "every request is answered with 403")
+        if token.code >= 500:
+            return ProbeOutcome(RequestResult.UNKNOWN, f"the request for a token is answered with {token.code}", served)
+        return ProbeOutcome(RequestResult.REFUSED, f"the request for a token is answered with {token.code}", served)
     if v1.code in (OK, UNAUTHORIZED):
-        return _lost(token, served)
+        if not token.connected:
+            said = "one request was answered, and for the next one no connection came about: ask again"
+            return ProbeOutcome(RequestResult.UNKNOWN, said, served)
+        said = "no token comes, and a request without one is answered"
+        return ProbeOutcome(RequestResult.LOST, said, served, broken=token.exit != _TIMEOUT)
     if v1.answered:
         return ProbeOutcome(
             RequestResult.UNKNOWN, f"a request without a token is answered with {v1.code}, and for one {_ended(token)}"
         )
-    return _silent(v1, token)
-
-
-def _no_token(v1: ProbeStep, token: ProbeStep, served: bool) -> ProbeOutcome:
-    if token.code == v1.code == FORBIDDEN:
-        return ProbeOutcome(RequestResult.FORBIDDEN, "every request is answered with 403")
-    if token.code >= 500:
-        return ProbeOutcome(RequestResult.UNKNOWN, f"the request for a token is answered with {token.code}", served)
-    return ProbeOutcome(RequestResult.REFUSED, f"the request for a token is answered with {token.code}", served)
-
-
-def _lost(token: ProbeStep, served: bool) -> ProbeOutcome:
-    if not token.connected:
-        said = "one request was answered, and for the next one no connection came about: ask again"
-        return ProbeOutcome(RequestResult.UNKNOWN, said, served)
-    said = "no token comes, and a request without one is answered"
-    return ProbeOutcome(RequestResult.LOST, said, served, broken=token.exit != _TIMEOUT)
-
-
-_TIMEOUT = 28
-
-
-def _silent(v1: ProbeStep, token: ProbeStep) -> ProbeOutcome:
     if v1.connected != token.connected:
         return ProbeOutcome(
             RequestResult.UNKNOWN,
@@ -104,6 +89,9 @@ def _silent(v1: ProbeStep, token: ProbeStep) -> ProbeOutcome:
     if v1.exit == token.exit == _NO_CONNECTION:
         return ProbeOutcome(RequestResult.SILENT, "every connection is refused, or there is no route")
     return ProbeOutcome(RequestResult.SILENT, "no connection comes about")
+
+
+_TIMEOUT = 28
 
 
 def _ended(step: ProbeStep | None) -> str:

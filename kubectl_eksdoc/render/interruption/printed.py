@@ -40,7 +40,7 @@ def printed(what: str, stack: str, missing: MissingLinks, install: KarpenterInst
 def _stack(stack: str, missing: MissingLinks, install: KarpenterInstall) -> str:
     if not missing.in_stack:
         return ""
-    return _comments(_about_stack(stack, missing, install)) + to_yaml(plain_value(template(missing, install)))
+    return _comments(_about_stack(stack, missing, install)) + to_yaml(plain_value(template(missing)))
 
 
 def _about_stack(stack: str, missing: MissingLinks, install: KarpenterInstall) -> Iterator[str]:
@@ -72,7 +72,7 @@ def _commands(stack: str, missing: MissingLinks, install: KarpenterInstall) -> s
     if missing.account:
         mine = shlex.quote(missing.account)
         lines.append(f'[ "$({_WHOSE})" = {mine} ] || {{ echo "not the credentials of account {mine}" >&2; exit 1; }}')
-    for step in steps(missing, install):
+    for step in steps(missing):
         lines += ["", f"# {clean(step.about)}", shell(*map(_word, step.words))]
     if missing.setting:
         lines += ["", "# The setting, merged into the values that the release has."]
@@ -107,7 +107,7 @@ def _nested(value: Any) -> Any:
 
 
 def _iam(_stack: str, missing: MissingLinks, install: KarpenterInstall) -> str:
-    return to_json(plain_value(rights_policy(missing.queue_arn, install, missing.key)))
+    return to_json(plain_value(rights_policy(missing.queue_arn, missing.key)))
 
 
 def _values(_stack: str, missing: MissingLinks, install: KarpenterInstall) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kubectl_eksdoc.model.api_objects import Doc
-from tests.addon.stand_in.documents import Documents, Objects
+from tests.addon.stand_in.documents import Objects
 from tests.addon.stand_in.pod_template import INIT, MAIN
 from tests.addon.stand_in.rendering import NAMESPACE, Site, rendered
 
@@ -65,15 +65,6 @@ def helm_installs(objects: Objects, version: str, values: Doc, site: Site = Site
         if live is not None and config["kind"] == "DaemonSet":
             config["spec"]["selector"] = live["spec"]["selector"]
         objects.apply(config, HELM, force=True)
-
-
-def person_sets_env(doc: Doc, container: str, name: str, value: str, manager: str = KUBECTL_SET) -> Doc:
-    """`doc`, a DaemonSet, after that."""
-    held = Documents(doc)
-    sets_env(held, name, value, container=container, manager=manager)
-    changed = held.get(doc["kind"], doc["metadata"]["name"])
-    assert changed is not None
-    return changed
 
 
 def env_of(doc: Doc, container: str = MAIN) -> dict[str, Any]:

@@ -57,12 +57,6 @@ def test_without_force_the_update_fails_for_the_conflict(client: Any, service: A
     assert (addon["status"], addon["addonVersion"], pod_eni(service)) == ("UPDATE_FAILED", OLD, "true")
 
 
-@pytest.mark.long
-def test_with_force_it_resets_the_value(client: Any, service: AddonService) -> None:
-    assert update(client, resolveConflicts="OVERWRITE")["status"] == "Successful"
-    assert (client.describe_addon(**NAMES)["addon"]["addonVersion"], pod_eni(service)) == (NEW, "false")
-
-
 def test_values_in_the_same_call_keep_it(client: Any, service: AddonService) -> None:
     ended = update(client, resolveConflicts="OVERWRITE", configurationValues='{"env":{"ENABLE_POD_ENI":"true"}}')
     assert (ended["status"], pod_eni(service)) == ("Successful", "true")

@@ -1,17 +1,21 @@
-"""Writes in memory against a real API server's answers, and hands against what they left on a recorded cluster."""
+"""Writes in memory and rendered charts against a real API server's answers, and hands against what they left."""
 
 from __future__ import annotations
 
-from copy import deepcopy
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from kubectl_eksdoc.model.api_objects import Doc, with_value, without
 from tests import raw_facts
-from tests.addon.stand_in import hands
-from tests.addon.stand_in.documents import Documents
-from tests.addon.stand_in.pod_template import INIT, MAIN
-from tests.addon.stand_in.service import AddonService
+from tests.addon.stand_in import charts, hands
+from tests.addon.stand_in.documents import Documents, Objects
+from tests.addon.stand_in.pod_template import AGENT, INIT, MAIN
+from tests.addon.stand_in.rendering import Site, rendered
+from tests.addon.stand_in.served import Served
+from tests.addon.stand_in.service import AddonService, Outcome
+from tests.embedded.clients import worlds
 from tests.kubernetes.api.replays import answer, config, query
 
 AWS_NODE = ("DaemonSet", "aws-node")
@@ -66,46 +70,119 @@ def test_hands_send_what_was_recorded() -> None:
         assert hands.env_of(held(objects), container) == hands.env_of(answer(86), container)
 
 
-def test_hands_leave_the_entries_that_a_live_aws_node_has() -> None:
-    """The add-on of the same version, then kubectl patch and kubectl set env: whose fields are whose."""
-    recorded = next(d for d in raw_facts.recorded("rich", "daemonsets") if d["metadata"]["name"] == "aws-node")
-    objects = Documents()
-    AddonService.install(objects, "v1.19.5-eksbuild.1")
-    hands.patches_init_env(objects, "DISABLE_TCP_EARLY_DEMUX", "true")
-    hands.sets_env(objects, "ENABLE_POD_ENI", "true")
-    ours, theirs = fields(held(objects)), fields(recorded)
-    for manager in ("kubectl-patch", "kubectl-set"):
-        assert ours[manager] == theirs[manager]
-    for where, container, name in (
-        ("f:containers", MAIN, "ENABLE_POD_ENI"),
-        ("f:initContainers", INIT, "DISABLE_TCP_EARLY_DEMUX"),
-        ("f:containers", MAIN, "WARM_ENI_TARGET"),
-    ):
-        assert env_entry(ours["eks"], where, container, name) == env_entry(theirs["eks"], where, container, name)
-
-
 def fields(doc: Doc) -> dict[str, Doc]:
     return {entry["manager"]: entry["fieldsV1"] for entry in doc["metadata"]["managedFields"]}
 
 
-def env_entry(tree: Doc, where: str, container: str, name: str) -> Doc:
-    spec = tree["f:spec"]["f:template"]["f:spec"]
-    entry: Doc = spec[where][f'k:{{"name":"{container}"}}']["f:env"][f'k:{{"name":"{name}"}}']
-    return entry
+@pytest.fixture
+def served() -> Iterator[Served]:
+    with worlds.served("rich", pace=None) as (server, _):
+        yield Served(server.url().rstrip("/"), worlds.ADMIN_TOKEN)
 
 
-def test_a_document_is_changed_by_itself_and_the_given_one_stays() -> None:
-    doc = answer(80)
-    before = deepcopy(doc)
-    changed = hands.person_sets_env(doc, MAIN, "ENABLE_POD_ENI", "true")
-    assert (hands.env_of(changed)["ENABLE_POD_ENI"], doc) == ("true", before)
-
-
-def test_an_entry_is_added_removed_and_edited() -> None:
-    objects = Documents(answer(80))
-    hands.sets_env(objects, "MY_OWN", "1")
+def lived(objects: Objects) -> list[Outcome]:
+    """The incident and what came after it."""
+    service = AddonService(objects, "v1.19.5-eksbuild.1")
+    outcomes = [service.update("v1.12.6-eksbuild.1", resolve_conflicts="NONE")]
+    outcomes.append(service.update("v1.12.6-eksbuild.1", resolve_conflicts="PRESERVE"))
     hands.removes_env(objects, "ENABLE_POD_ENI")
-    env = hands.env_of(held(objects))
-    assert (list(env)[-1], "ENABLE_POD_ENI" in env) == ("MY_OWN", False)
-    objects.update(*AWS_NODE, lambda doc: with_value(doc, ("metadata", "labels", "team"), "net"), hands.KUBECTL_EDIT)
-    assert fields(held(objects))["kubectl-edit"] == {"f:metadata": {"f:labels": {"f:team": {}}}}
+    hands.applies_env(objects, "WARM_ENI_TARGET", "2")
+    outcomes.append(service.update("v1.15.1-eksbuild.1", resolve_conflicts="OVERWRITE"))
+    objects.update("DaemonSet", "aws-node", _labelled, hands.KUBECTL_EDIT)
+    hands.sets_data(objects, "enable-windows-ipam", "true")
+    outcomes.append(service.update("v1.16.0-eksbuild.1", resolve_conflicts="NONE"))
+    hands.patches_init_env(objects, "DISABLE_TCP_EARLY_DEMUX", "true")
+    return outcomes
+
+
+def _labelled(doc: Doc) -> Doc:
+    return with_value(doc, ("metadata", "labels", "team"), "network")
+
+
+def comparable(doc: Doc | None) -> Doc:
+    """Without what storage makes up, and without times."""
+    assert doc is not None
+    meta = doc["metadata"]
+    kept = {key: meta.get(key) for key in ("name", "namespace", "labels", "annotations")}
+    timeless = ({k: v for k, v in entry.items() if k != "time"} for entry in meta["managedFields"])
+    entries = sorted(timeless, key=lambda entry: str((entry["manager"], entry["operation"])))
+    return {**without(doc, ("status",)), "metadata": {**kept, "managedFields": entries}}
+
+
+def test_a_server_and_plain_documents_end_alike(served: Served) -> None:
+    kinds = ("daemonsets", "configmaps", "serviceaccounts")
+    docs = (doc for kind in kinds for doc in raw_facts.recorded("rich", kind))
+    memory = Documents(*(doc for doc in docs if doc["metadata"]["namespace"] == "kube-system"))
+    assert lived(served) == lived(memory)
+    for name in (("DaemonSet", "aws-node"), ("ConfigMap", "amazon-vpc-cni"), ("ServiceAccount", "aws-node")):
+        assert comparable(served.get(*name)) == comparable(memory.get(*name))
+    doc = served.get("DaemonSet", "aws-node")
+    assert doc is not None
+    assert hands.env_of(doc, INIT)["DISABLE_TCP_EARLY_DEMUX"] == "true"
+
+
+NOWHERE = Site(region="us-west-2", env={})
+
+# Manifests and chart do not say the same everywhere; some releases forgot to count the version up in the chart.
+DIFFERENT = {"ANNOTATE_POD_IP", "VPC_CNI_VERSION"}
+WITHOUT_PROBE_TIMEOUTS = ("v1.8.0", "v1.9.0", "v1.9.1", "v1.9.3", "v1.10.0")
+
+
+def daemon_set(chart: str, user: Doc | None = None, site: Site = NOWHERE) -> Doc:
+    return rendered(f"{chart}-eksbuild.1", user or {}, site)[-1]
+
+
+def container(doc: Doc, name: str) -> Doc:
+    spec = doc["spec"]["template"]["spec"]
+    found: Doc = next(c for c in (*spec["initContainers"], *spec["containers"]) if c["name"] == name)
+    return found
+
+
+def manifest(chart: str) -> dict[str, Any]:
+    held: dict[str, Any] = charts.table("vpc-cni-manifests")[chart]
+    return held
+
+
+def names(doc: Doc) -> list[str]:
+    return [c["name"] for c in doc["spec"]["template"]["spec"]["containers"]]
+
+
+@pytest.mark.parametrize("chart", [c for c in charts.versions() if c in charts.table("vpc-cni-manifests")])
+def test_a_version_renders_what_its_manifest_has(chart: str) -> None:
+    doc, expected = daemon_set(chart), manifest(chart)
+    ours = {name: "<fieldRef>" if value is None else value for name, value in hands.env_of(doc).items()}
+    theirs = {name: value for name, value in expected[f"cont:{MAIN}"].items() if name not in DIFFERENT}
+    assert {name: value for name, value in ours.items() if name not in DIFFERENT} == theirs
+    assert hands.env_of(doc, INIT) == expected[f"init:{INIT}"]
+    assert (AGENT in names(doc)) == (f"cont:{AGENT}" in expected)
+    if AGENT in names(doc):
+        assert container(doc, AGENT)["args"] == expected[f"args:{AGENT}"]
+    for probe in ("livenessProbe", "readinessProbe"):
+        made, wanted = container(doc, MAIN)[probe], expected[f"{probe}:{MAIN}"]
+        assert made["exec"] == wanted["exec"]
+        assert made["initialDelaySeconds"] == wanted["initialDelaySeconds"]
+        if chart not in WITHOUT_PROBE_TIMEOUTS:
+            assert made.get("timeoutSeconds") == wanted.get("timeoutSeconds")
+    spec = doc["spec"]["template"]["spec"]
+    said = (doc["spec"]["updateStrategy"], doc["spec"]["selector"], spec["terminationGracePeriodSeconds"])
+    assert said == tuple(expected["meta"][key] for key in ("updateStrategy", "labels", "tgps"))
+
+
+def test_the_users_values_go_over_the_charts_and_where_they_belong() -> None:
+    user: Doc = {
+        "env": {"ENABLE_POD_ENI": "true", "MY_OWN": 7},
+        "init": {"env": {"DISABLE_TCP_EARLY_DEMUX": True}},
+        "nodeAgent": {"metricsBindAddr": "9000"},
+        "enableNetworkPolicy": "true",
+        "resources": {"requests": {"cpu": "50m"}},
+        "livenessProbeTimeoutSeconds": 30,
+    }
+    doc = daemon_set("v1.15.1", user)
+    env = hands.env_of(doc)
+    assert (env["ENABLE_POD_ENI"], env["MY_OWN"], env["WARM_ENI_TARGET"]) == ("true", "7", "1")
+    assert hands.env_of(doc, INIT) == {"DISABLE_TCP_EARLY_DEMUX": "true", "ENABLE_IPv6": "false"}
+    assert {"--metrics-bind-addr=:9000", "--enable-network-policy=true"} < set(container(doc, AGENT)["args"])
+    assert container(doc, MAIN)["livenessProbe"]["timeoutSeconds"] == 30
+    assert [container(doc, name)["resources"]["requests"] for name in (MAIN, INIT, AGENT)] == [{"cpu": "50m"}] * 3
+    (config_map,) = (each for each in rendered("v1.15.1-eksbuild.1", user, NOWHERE) if each["kind"] == "ConfigMap")
+    assert config_map["data"] == {"enable-windows-ipam": "false", "enable-network-policy-controller": "true"}

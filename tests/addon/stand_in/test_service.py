@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
 
 from kubectl_eksdoc.model.api_objects import Doc
 from tests import raw_facts
 from tests.addon.stand_in import hands
 from tests.addon.stand_in.documents import Documents, Objects
-from tests.addon.stand_in.pod_template import INIT, MAIN
+from tests.addon.stand_in.histories import HISTORIES, UPDATES, VERSIONS, Step, Updates, installed, played
+from tests.addon.stand_in.pod_template import INIT
 from tests.addon.stand_in.service import AddonService
 
 DEMUX = '.spec.template.spec.initContainers[name="aws-vpc-cni-init"].env[name="DISABLE_TCP_EARLY_DEMUX"].value'
@@ -84,16 +89,6 @@ def test_none_fails_naming_both_and_changes_nothing(incident: AddonService) -> N
     assert incident.version == "v1.19.5-eksbuild.1"
 
 
-@pytest.mark.parametrize("version", ["v1.12.6-eksbuild.1", "v1.15.1-eksbuild.1"])
-def test_values_that_say_the_same_conflict_with_nobody_and_stay_for_the_next_update(
-    incident: AddonService, version: str
-) -> None:
-    outcome = incident.update(version, resolve_conflicts="NONE", configuration_values=BOTH)
-    assert outcome.status == "Successful"
-    assert incident.update("v1.19.5-eksbuild.1", resolve_conflicts="OVERWRITE").status == "Successful"
-    assert settings(incident.objects) == ("true", "true")
-
-
 def test_values_are_kept_where_none_are_given_and_reset_by_an_empty_document() -> None:
     objects = Documents()
     service = AddonService.install(objects, "v1.12.6-eksbuild.1", BOTH)
@@ -101,23 +96,6 @@ def test_values_are_kept_where_none_are_given_and_reset_by_an_empty_document() -
     assert (settings(objects), service.values) == (("true", "true"), BOTH)
     assert service.update(configuration_values="{}").status == "Successful"
     assert (settings(objects), service.values) == (("false", "false"), "{}")
-
-
-def test_values_replace_the_earlier_ones_as_a_whole() -> None:
-    objects = Documents()
-    service = AddonService.install(objects, "v1.12.6-eksbuild.1", BOTH)
-    service.update(configuration_values="env:\n  ENABLE_POD_ENI: 'true'\n")
-    assert settings(objects) == ("false", "true")
-    with pytest.raises(ValueError, match="not an object"):
-        service.update(configuration_values="[]")
-
-
-def test_what_only_a_person_added_survives_even_overwrite() -> None:
-    objects = Documents()
-    service = AddonService.install(objects, "v1.12.6-eksbuild.1")
-    hands.sets_env(objects, "POD_SECURITY_GROUP_ENFORCING_MODE", "standard")
-    service.update("v1.15.1-eksbuild.1", resolve_conflicts="OVERWRITE")
-    assert hands.env_of(live(objects))["POD_SECURITY_GROUP_ENFORCING_MODE"] == "standard"
 
 
 def test_an_entry_that_the_chart_drops_goes_though_its_value_was_a_persons() -> None:
@@ -146,32 +124,48 @@ def test_conflicts_of_several_objects_are_in_one_message_and_nothing_is_changed(
     assert "warm-ip-target" not in live(objects, "ConfigMap", "amazon-vpc-cni")["data"]
 
 
-def test_a_field_that_two_others_have_is_named_for_each() -> None:
-    objects = Documents()
-    service = AddonService.install(objects, "v1.15.1-eksbuild.1")
-    for manager in (hands.ARGO_CD, hands.TERRAFORM):
-        hands.applies_env(objects, "ENABLE_POD_ENI", "true", manager=manager)
-    (error,) = service.update("v1.16.0-eksbuild.1").errors
-    line = f"DaemonSet.apps aws-node - {POD_ENI}"
-    assert error.message == f"{NO_CHANGE}{line}\n{line}"
+NAMES = (("DaemonSet", "aws-node"), ("ConfigMap", "amazon-vpc-cni"), ("ServiceAccount", "aws-node"))
 
 
-def test_preserve_loses_a_value_of_the_configuration_to_a_live_one() -> None:
-    objects = Documents()
-    service = AddonService.install(objects, "v1.15.1-eksbuild.1")
-    hands.sets_env(objects, "WARM_ENI_TARGET", "2")
-    values = '{"env":{"WARM_ENI_TARGET":"3"}}'
-    outcome = service.update(resolve_conflicts="PRESERVE", configuration_values=values)
-    assert (outcome.status, hands.env_of(live(objects))["WARM_ENI_TARGET"]) == ("Successful", "2")
+def after(history: list[Step]) -> AddonService:
+    service = installed(VERSIONS[0])
+    played(service, history)
+    return service
 
 
-def test_helm_over_the_add_on_conflicts_in_every_field_that_it_changed() -> None:
-    objects = Documents()
-    service = AddonService.install(objects, "v1.15.1-eksbuild.1")
-    hands.helm_installs(objects, "v1.15.1-eksbuild.1", {"env": {"ENABLE_POD_ENI": "true"}})
-    assert service.update(configuration_values=None).status == "Failed"
-    outcome = service.update("v1.16.0-eksbuild.1", resolve_conflicts="PRESERVE")
-    assert any("image" in line for line in outcome.preserved)
-    spec = live(objects)["spec"]["template"]["spec"]
-    assert spec["containers"][0]["image"].endswith(":v1.15.1-eksbuild.1")
-    assert MAIN in [container["name"] for container in spec["containers"]]
+def all_of(service: AddonService) -> list[Doc | None]:
+    return [service.objects.get(*name) for name in NAMES]
+
+
+@given(history=HISTORIES, update=UPDATES)
+def test_an_update_keeps_its_promise(history: list[Step], update: Updates) -> None:
+    service = after(history)
+    before = all_of(service)
+    outcome = service.update(update.version, resolve_conflicts=update.mode, configuration_values=update.values)
+    assert outcome.status == "Successful" or update.mode == "NONE"
+    if outcome.status == "Failed":
+        assert all_of(service) == before
+        return
+    assert service.version == update.version
+    again = service.update(resolve_conflicts=update.mode)
+    assert again.status == "Successful"
+
+
+FILES = sorted(Path(__file__).parent.glob("*.py"))
+ALLOWED = tuple(
+    f"kubectl_eksdoc.{name}" for name in ("model.api_objects", "kubernetes.api.", "kubernetes.ownership.", "embedded.")
+)
+
+
+def _imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_it_imports_nothing_but_the_servers_rules_and_the_embedded_server(path: Path) -> None:
+    ours = [name for name in _imported(path) if name.startswith("kubectl_eksdoc")]
+    assert [name for name in ours if not name.startswith(ALLOWED)] == []

@@ -1,22 +1,23 @@
-"""An update looked back on: what is said where something is not known, and which pods keep what they got."""
+"""An update looked back on: how it is found again, what is said where something is not known, who keeps what."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 
 from kubectl_eksdoc.addon_diff.aftermath.facts import PastFacts, State, UpdateReview
 from kubectl_eksdoc.addon_diff.aftermath.looking import look_back
+from kubectl_eksdoc.addon_diff.outcome import asked_for
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, OfVersion
 from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.model.addons import Addon, EksAddonUpdate, Issue, UpdateHistory
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.eks import EksCluster
-from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
+from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Branch, Pod
 from tests.addon_diff.aftermath.revised import at, daemon_set, lived, template, written
@@ -68,8 +69,8 @@ def looked(
     return look_back(facts, lambda version: chart_defaults("vpc-cni", version), lambda values: ())
 
 
-def of(found: UpdateReview, code: Code) -> list[Finding]:
-    return [each for each in found.findings if each.code == code]
+def of(found: UpdateReview, code: str) -> list[Finding]:
+    return [each for each in found.findings if each.code.name == code]
 
 
 def branched(name: str, address: str, interface: str, age: float = 60) -> Pod:
@@ -82,20 +83,20 @@ def test_pods_that_started_in_the_window_keep_what_they_got() -> None:
     found = looked(usage=usage)
     (lost,) = found.lost
     assert lost.field.variable == "ENABLE_POD_ENI" and lost.state is State.GONE and lost.owners == ("eks",)
-    (said,) = of(found, Code.of("addon-pods-to-recreate"))
+    (said,) = of(found, "addon-pods-to-recreate")
     assert said.status is Status.FAIL and "shop/astray" in said.message and "shop/well" not in said.message
-    (critical,) = of(found, Code.of("addon-field-lost"))
+    (critical,) = of(found, "addon-field-lost")
     assert critical.severity is Severity.CRITICAL
 
 
 def test_a_pod_without_a_note_of_its_interface_is_not_known_to_be_well() -> None:
-    (said,) = of(looked(usage=Usage((branched("silent", "10.0.0.1", ""),), 3)), Code.of("addon-pods-to-recreate"))
+    (said,) = of(looked(usage=Usage((branched("silent", "10.0.0.1", ""),), 3)), "addon-pods-to-recreate")
     assert said.status is Status.UNKNOWN and "shop/silent" in "".join(said.evidence)
 
 
 def test_pods_that_are_astray_are_named_beside_one_of_which_it_is_not_known() -> None:
     pods = (branched("silent", "10.0.0.1", ""), branched("astray", "10.0.0.2", "10.1.0.1"))
-    (said,) = of(looked(usage=Usage(pods, 3)), Code.of("addon-pods-to-recreate"))
+    (said,) = of(looked(usage=Usage(pods, 3)), "addon-pods-to-recreate")
     assert said.status is Status.UNKNOWN and "in any case: shop/astray" in "".join(said.evidence)
 
 
@@ -110,17 +111,17 @@ def test_pods_that_are_astray_are_named_beside_one_of_which_it_is_not_known() ->
 def test_without_an_update_there_is_nothing_to_look_back_on(update: Any, status: Status, missing: str) -> None:
     found = looked(update=update)
     (said,) = found.findings
-    assert (said.code, said.status, said.missing) == (Code.of("addon-update-untold"), status, missing)
+    assert (said.code.name, said.status, said.missing) == ("addon-update-untold", status, missing)
     assert not found.templated and found.keeping is None
 
 
 def test_an_update_that_goes_on_or_may_not_be_the_latest() -> None:
-    (said,) = of(looked(update=replace(DONE, status="InProgress")), Code.of("addon-update-untold"))
+    (said,) = of(looked(update=replace(DONE, status="InProgress")), "addon-update-untold")
     assert "still under way" in said.message
     history = UpdateHistory((DONE,), unseen=4)
-    assert not of(looked(history=history), Code.of("addon-update-untold")), "the add-on changed last when it was"
+    assert not of(looked(history=history), "addon-update-untold"), "the add-on changed last when it was"
     old = replace(DONE, begun=BEGUN - timedelta(days=2))
-    (said,) = of(looked(update=old, history=UpdateHistory((old,), unseen=4)), Code.of("addon-update-untold"))
+    (said,) = of(looked(update=old, history=UpdateHistory((old,), unseen=4)), "addon-update-untold")
     assert said.status is Status.UNKNOWN and "4 more" in said.message
 
 
@@ -132,13 +133,13 @@ def test_a_failed_update_is_looked_at_all_the_same() -> None:
 def test_revisions_that_may_not_be_listed_name_the_right() -> None:
     missing = "list controllerrevisions.apps"
     found = looked(kept={"DaemonSet": Unknown("RBAC does not allow it", missing)})
-    (said,) = of(found, Code.of("addon-change-untold"))
+    (said,) = of(found, "addon-change-untold")
     assert (said.status, said.missing) == (Status.UNKNOWN, missing) and not found.lost
 
 
 def test_an_object_that_may_not_be_read_is_named() -> None:
     found = looked((), unread=((AWS_NODE, Unknown("RBAC does not allow it", "get daemonsets.apps")),))
-    assert [each.missing for each in of(found, Code.of("addon-object-unread"))] == ["get daemonsets.apps"]
+    assert [each.missing for each in of(found, "addon-object-unread")] == ["get daemonsets.apps"]
 
 
 def test_what_has_no_history_is_not_known_and_what_kubectl_applied_last_is_told() -> None:
@@ -148,7 +149,7 @@ def test_what_has_no_history_is_not_known_and_what_kubectl_applied_last_is_told(
     )
     applied = {ObjectName("v1", "ConfigMap", "kube-system", "amazon-vpc-cni"): {"data": {"a": "2"}}}
     found = looked((live(), doc), applied=applied)
-    (said,) = [each for each in of(found, Code.of("addon-change-untold")) if each.subject.kind == "ConfigMap"]
+    (said,) = [each for each in of(found, "addon-change-untold") if each.subject.kind == "ConfigMap"]
     assert said.status is Status.UNKNOWN and ".data.a" in said.message and "another text for a" in said.evidence[0]
     before = owned({**doc, "metadata": name}, written_at=100, **{"f:data": {"f:a": {}}})
     assert not looked((live(), before)).unrecorded, "EKS has not written it since"
@@ -160,7 +161,7 @@ def test_what_is_set_again_is_told_and_that_the_next_update_takes_it() -> None:
     story = (*STORY, (9600.0, template(NEW, DEFAULT, ENABLE_POD_ENI="true")))
     again = owned(owned(daemon_set(story[-1][1]), **{"f:spec": env(False)}), "kubectl-set", **{"f:spec": env()})
     found = looked((again,), kept={"DaemonSet": tuple(lived(story))})
-    (said,) = of(found, Code.of("addon-loss-repeats"))
+    (said,) = of(found, "addon-loss-repeats")
     assert said.status is Status.FAIL and "it is back, by kubectl-set" in said.message
     assert all(each.patch is None for each in found.templated)
 
@@ -170,3 +171,30 @@ def test_pods_that_wait_for_somebody_and_pods_that_are_behind() -> None:
     doc = {**doc, "spec": {**doc["spec"], "updateStrategy": {"type": "OnDelete"}}}
     (each,) = looked((doc,)).templated
     assert each.rollout is not None and each.rollout.waits and each.rollout.pods == 3
+
+
+AT = datetime(2026, 11, 22, 9, tzinfo=timezone.utc)
+
+
+def an_update(ident: str = "u-1", version: str = "v2", mode: str = "NONE", **more: Any) -> EksAddonUpdate:
+    given = {"type": "AddonUpdate", "begun": AT + timedelta(seconds=2), **more}
+    parameters = (("AddonVersion", version), ("ResolveConflicts", mode))
+    return EksAddonUpdate(ident, status="InProgress", parameters=parameters, **given)
+
+
+def test_the_one_that_was_asked_for() -> None:
+    before = an_update("u-0", begun=AT - timedelta(hours=1))
+    others = (
+        before,
+        an_update("u-2", "v3"),
+        an_update("u-3", mode="OVERWRITE"),
+        an_update("u-4", type="VersionUpdate"),
+    )
+    assert asked_for((*others, Unknown("denied"), an_update()), "v2", "NONE", AT) == an_update()
+
+
+@pytest.mark.parametrize(
+    "listed", [(), (an_update("u-1"), an_update("u-2")), (an_update(begun=None),), (Unknown("denied"),)]
+)
+def test_several_or_none_are_unknown(listed: tuple[Any, ...]) -> None:
+    assert isinstance(asked_for(listed, "v2", "NONE", AT), Unknown)

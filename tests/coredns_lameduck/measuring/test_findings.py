@@ -13,13 +13,25 @@ from kubectl_eksdoc.coredns_lameduck.measuring.findings import (
     MeasurementEvent,
     What,
     findings_of,
+    moments,
+    propagation,
+    said,
+    settled,
     until,
 )
-from kubectl_eksdoc.model.coredns import Counts, LoadReport, MeasuredSecond, MeasuredStream
-from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
+from kubectl_eksdoc.model.coredns import (
+    Counts,
+    DnsPod,
+    DnsStand,
+    LoadReport,
+    MeasuredSecond,
+    MeasuredStream,
+    Propagation,
+)
+from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import Unknown
 from tests.coredns_lameduck.measuring.test_planning import planned
-from tests.flows.dns_worlds import START
+from tests.flows.dns_worlds import PODS, START
 
 PLAN = planned()
 SERVICE, ENDPOINT_OF = MeasuredStream("service-v4", "udp"), MeasuredStream("coredns-1-v4", "udp")
@@ -57,8 +69,8 @@ def left(at_s: int) -> MeasurementEvent:
 
 def test_all_answered_is_a_pass_that_says_what_it_is_worth() -> None:
     (alone,) = judged(report())
-    assert (alone.code, alone.status) == (
-        Code.of("dns-answers-lost"),
+    assert (alone.code.name, alone.status) == (
+        "dns-answers-lost",
         Status.PASS,
     ) and "no CoreDNS pod ended meanwhile" in alone.evidence[0]
     (gone,) = judged(report(gone=dict.fromkeys(range(12, 20), Counts(10, 0, lost=10))), left(5))
@@ -75,7 +87,7 @@ def test_it_says_what_it_learned_about_the_budget() -> None:
     """Told at second 5, it answers until second 9; the service loses answers until second 12."""
     gone = dict.fromkeys(range(10, 20), Counts(10, 0, lost=10))
     found = judged(report(service={11: Counts(10, 9, lost=1), 12: Counts(10, 8, lost=2)}, gone=gone), left(5))
-    (lost,) = (each for each in found if each.code is Code.of("dns-answers-lost"))
+    (lost,) = (each for each in found if each.code.name == "dns-answers-lost")
     assert "coredns-1 answered for 5 s after it began to terminate" in lost.evidence
     assert "the service lost answers until 8 s after a pod began to terminate" in lost.evidence
 
@@ -83,14 +95,14 @@ def test_it_says_what_it_learned_about_the_budget() -> None:
 @pytest.mark.parametrize("counts", [Counts(10, 9, lost=1), Counts(10, 9, refused=1), Counts(10, 9, failed=1)])
 def test_one_answer_that_clients_did_not_get_fails(counts: Counts) -> None:
     (found,) = judged(report(service={7: counts}), left(5))
-    assert (found.code, found.status, found.severity) == (Code.of("dns-answers-lost"), Status.FAIL, Severity.HIGH)
+    assert (found.code.name, found.status, found.severity) == ("dns-answers-lost", Status.FAIL, Severity.HIGH)
     assert found.message.startswith("1 of 600 questions") and "(1 over UDP)" in found.message
     assert found.evidence[:2] == ("in the seconds +7", "coredns-1: told to end at +5 s")
 
 
 def test_late_answers_fail_less() -> None:
     (found,) = judged(report(service={7: Counts(10, 8, late=2)}))
-    assert (found.code, found.status, found.severity) == (Code.of("dns-answers-late"), Status.FAIL, Severity.MEDIUM)
+    assert (found.code.name, found.status, found.severity) == ("dns-answers-late", Status.FAIL, Severity.MEDIUM)
 
 
 @pytest.mark.parametrize("counts", [Counts(10, 9, unsure=1), Counts(4, 4, unsent=6)])
@@ -141,7 +153,7 @@ def test_nothing_measured_is_unknown(what: LoadReport | Unknown) -> None:
 
 def test_without_nodes_nothing_is_measured_and_that_is_no_pass() -> None:
     (found,) = findings_of(replace(PLAN, zones=(), pods=()), DnsMeasurement(()))
-    assert (found.code, found.status) == (Code.of("dns-not-measured"), Status.UNKNOWN) and found.missing
+    assert (found.code.name, found.status) == ("dns-not-measured", Status.UNKNOWN) and found.missing
 
 
 def test_a_clock_that_is_ahead_is_unknown_and_no_second_is_dropped_for_it() -> None:
@@ -151,3 +163,112 @@ def test_a_clock_that_is_ahead_is_unknown_and_no_second_is_dropped_for_it() -> N
     found = until(ahead, END, 7)
     assert isinstance(found, Unknown) and "ahead of the API server's, by 7 s at least" in found.why
     assert isinstance(until(ahead, None, 0), LoadReport), "nobody knows when it was over, so nothing is cut"
+
+
+STOPPED = dict.fromkeys(range(10, 20), Counts(10, 0, lost=10))
+"""Of a pod that was told to end at second 5."""
+
+
+def measured(what: LoadReport, told_s: int = 5) -> DnsMeasurement:
+    zones = tuple(MeasuredZone(zone, what) for zone in PLAN.zones)
+    return DnsMeasurement(zones, moments=(left(told_s),), ended=END)
+
+
+def test_all_that_was_seen_to_its_end_is_kept() -> None:
+    assert propagation(PLAN, measured(report(gone=STOPPED)), 15) == Propagation(5, 15, END)
+
+
+def cut(what: LoadReport, seconds: int) -> LoadReport:
+    """The log of an asker that ended too soon."""
+    return replace(
+        what, seconds={s: {t: one for t, one in of.items() if t < seconds} for s, of in what.seconds.items()}
+    )
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        report(),  # it answers to the end: whether the service sends to it after that was not seen
+        report(gone=dict.fromkeys(range(17, 20), Counts(10, 0, lost=10))),
+        report(gone=STOPPED, service={11: Counts(10, 8, unsure=2)}),
+        report(gone=STOPPED, service={11: Counts(8, 8, unsent=2)}),
+        report(gone=STOPPED, service={11: Counts()}),
+        cut(report(gone=STOPPED), 4),
+        cut(report(gone=STOPPED), 15),
+    ],
+)
+def test_what_was_not_seen_to_its_end_does_not_show_that_time_was_enough(what: LoadReport) -> None:
+    assert propagation(PLAN, measured(what), 15) is None
+
+
+def test_a_zone_that_nothing_is_asked_from_is_not_known() -> None:
+    zones = tuple(MeasuredZone(zone, report(gone=STOPPED)) for zone in PLAN.zones[1:])
+    assert len(zones) < len(PLAN.zones)
+    assert propagation(PLAN, replace(measured(report(gone=STOPPED)), zones=zones), 15) is None
+
+
+def test_a_loss_counts_to_the_end_of_its_second_and_makes_the_lameduck_of_then_too_short() -> None:
+    """It answers for 5 s; a question of the sixth second is lost: 5 s were not enough."""
+    lost = propagation(PLAN, measured(report(gone=STOPPED, service={10: Counts(10, 9, lost=1)})), 15)
+    assert lost == Propagation(6, 15, END, lost=True)
+    at_once = propagation(PLAN, measured(report(gone=STOPPED, service={5: Counts(10, 9, lost=1)})), 15)
+    assert at_once == Propagation(1, 15, END, lost=True)
+
+
+def test_what_a_socket_that_is_kept_loses_is_not_propagation() -> None:
+    """In IPVS mode that is up to 300 s, whatever lameduck is."""
+    made = report(gone=STOPPED)
+    kept = MeasuredStream("service-v4", "udp-kept")
+    seconds = {**made.seconds, kept: {t: MeasuredSecond(Counts(10, 0, lost=10)) for t in range(20)}}
+    assert propagation(PLAN, measured(replace(made, seconds=seconds)), 15) == Propagation(5, 15, END)
+
+
+def test_a_pod_that_still_answers_is_said_to() -> None:
+    (line,) = said(PLAN, measured(report()))
+    assert line == "coredns-1 answered for at least 15 s after it began to terminate"
+    assert END - timedelta(seconds=15) == left(5).at
+
+
+ONE, TWO = PODS
+NEW = DnsPod("coredns-3", "u3", "n1", ("10.0.0.3",))
+TOLD = replace(ONE, told_at=START, ready=False)
+
+
+def look(seconds: int, *pods: DnsPod, serving: tuple[DnsPod, ...] | None = None) -> DnsStand:
+    there = (pod for pod in pods if pod.told_at is None) if serving is None else serving
+    return DnsStand(START + timedelta(seconds=seconds), pods, frozenset(a for pod in there for a in pod.addresses))
+
+
+def told(*stands: DnsStand) -> list[tuple[int, What, str]]:
+    return [(round((each.at - START).total_seconds()), each.what, each.pod) for each in moments(stands)]
+
+
+def test_a_pod_is_told_leaves_and_is_gone() -> None:
+    found = told(look(0, ONE, TWO), look(1, TOLD, TWO, serving=(ONE, TWO)), look(2, TOLD, TWO), look(7, TWO, NEW))
+    assert found == [
+        (1, What.TOLD, "coredns-1"),
+        (2, What.OUT, "coredns-1"),
+        (7, What.GONE, "coredns-1"),
+        (7, What.CAME, "coredns-3"),
+    ]
+
+
+def test_one_that_was_quicker_than_the_looks_has_done_it_all_at_once() -> None:
+    found = told(look(0, ONE, TWO), look(1, TWO))
+    assert found == [(1, what, "coredns-1") for what in (What.TOLD, What.OUT, What.GONE)]
+
+
+def test_where_the_endpoints_are_not_known_the_pods_still_are() -> None:
+    stands = (look(0, ONE), replace(look(1, TOLD), serving=Unknown("no right")), look(2))
+    assert told(*stands) == [(1, What.TOLD, "coredns-1"), (2, What.GONE, "coredns-1")]
+
+
+def test_what_had_happened_before_is_no_part_of_it() -> None:
+    assert told(look(0, TOLD, TWO), look(1, TOLD, TWO)) == []
+    assert told(look(0, TWO)) == told() == []
+
+
+def test_it_is_over_once_those_have_gone_and_others_serve() -> None:
+    assert not settled((ONE,), look(1, TOLD, TWO, NEW), 2)
+    assert not settled((ONE,), look(1, TWO, replace(NEW, ready=False)), 2)
+    assert settled((ONE,), look(1, TWO, NEW), 2) and settled((ONE,), look(1, replace(TOLD, ended=True), TWO, NEW), 2)
