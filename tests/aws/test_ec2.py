@@ -15,13 +15,11 @@ from kubectl_eksdoc.model.machines import (
     Image,
     Instance,
     MetadataOptions,
-    PodIdentity,
     SaidOptions,
     ScalingGroup,
     TemplateRef,
     TemplateVersion,
 )
-from kubectl_eksdoc.session.aws import DemoAnswers
 from tests.aws.answers import Scripted, sees
 from tests.aws.test_live import live, prod
 
@@ -96,10 +94,6 @@ def test_templates_by_number_newest_and_default(prod: World, of: VerifiedCluster
     assert getattr(first, "options", None) == SaidOptions("required", 2)
 
 
-def test_nobody_has_said_anything(prod: World, of: VerifiedCluster) -> None:
-    assert ec2.account_defaults(of) == SaidOptions()
-
-
 def test_an_auto_scaling_group_and_its_template(prod: World, of: VerifiedCluster) -> None:
     ref = a_template(prod.client("ec2"), HttpTokens="optional")
     template = {"LaunchTemplateId": ref.id, "Version": "$Latest"}
@@ -161,7 +155,7 @@ def spec(version: str) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     ("overrides", "versions"),
-    [((), ["1"]), (("", ""), ["1"]), (("2", ""), ["1", "2"]), (("2", "2"), ["2"]), (("2", "3"), ["2", "3"])],
+    [((), ["1"]), (("2", ""), ["1", "2"]), (("2", "2"), ["2"]), (("2", "3"), ["2", "3"])],
 )
 def test_templates_of_a_group_of_several_instance_types(overrides: tuple[str, ...], versions: list[str]) -> None:
     group = mixed(*overrides)
@@ -186,7 +180,6 @@ def test_an_instance_that_lacks_an_option_leaves_the_others() -> None:
         {"InstanceId": "i-0", "ImageId": 7},
         {"InstanceId": "i-0", "Tags": [{"Key": "aws:autoscaling:groupName", "Value": ["asg"]}]},
         {"InstanceId": "i-0", "MetadataOptions": {"HttpTokens": [], "HttpPutResponseHopLimit": 1, "HttpEndpoint": "x"}},
-        {"InstanceId": "i-0", "MetadataOptions": {"HttpTokens": "required", "HttpPutResponseHopLimit": "1"}},
         {"ImageId": "ami-0"},
     ],
 )
@@ -211,19 +204,6 @@ def test_a_thousand_instances_are_asked_for_in_few_calls() -> None:
     kinds = [type(each) for each in found.values()]
     assert kinds.count(Unknown) == 200 and kinds.count(Instance) == 800, "a part that is refused leaves the others"
     assert found["i-0"] == Unknown("IAM does not allow it", "ec2:DescribeInstances")
-
-
-def test_node_groups_of_the_demo_and_who_has_roles() -> None:
-    demo = DemoAnswers()
-    seen = believed(demo, demo.access)
-    names = machines.names(seen)
-    assert names == ("blue", "green")
-    groups = machines.node_groups(seen, ("blue", "gone"))
-    blue = groups["blue"]
-    assert not isinstance(blue, (Absent, Unknown)) and blue.template is None
-    assert blue.ami_type == "AL2_x86_64" and blue.scaling_groups and isinstance(groups["gone"], Absent)
-    identities = machines.pod_identities(seen)
-    assert not isinstance(identities, Unknown) and all(isinstance(each, PodIdentity) for each in identities)
 
 
 def test_a_group_with_a_template_of_its_owner() -> None:

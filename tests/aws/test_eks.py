@@ -20,7 +20,7 @@ from kubectl_eksdoc.model.addons import (
     Issue,
     UpdateHistory,
 )
-from kubectl_eksdoc.model.eks import ClusterVersion, part_of
+from kubectl_eksdoc.model.eks import ClusterVersion
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from tests.aws.answers import Scripted, sees
 
@@ -135,11 +135,6 @@ def test_versions_that_eks_supports() -> None:
         ClusterVersion("1.33", "STANDARD_SUPPORT", False, standard_ends=NOW),
         ClusterVersion("1.29", "EXTENDED_SUPPORT", False),
     )
-
-
-@pytest.mark.parametrize("text", ["", "prod", "arn:aws:eks", "urn:aws:eks:r:a:x"])
-def test_what_is_no_arn_has_no_parts(text: str) -> None:
-    assert part_of(text, 4) == ""
 
 
 def test_no_more_than_so_many_are_under_way() -> None:

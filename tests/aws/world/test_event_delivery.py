@@ -104,21 +104,3 @@ def test_something_is_missing_and_it_does_not(
 ) -> None:
     trouble(aws, url)
     assert arrived(aws, url) == 0 and counted(aws, "FailedInvocations") == failed
-
-
-def test_a_notice_is_found_by_its_status(aws: World) -> None:
-    ec2 = aws.client("ec2")
-    made = ec2.request_spot_instances(InstanceCount=2, LaunchSpecification={"ImageId": "ami-12345678"})
-    first, _ = (each["InstanceId"] for each in made["SpotInstanceRequests"])
-    aws.take_back(first)
-    filters = [{"Name": "status-code", "Values": ["marked-for-termination"]}]
-    (told,) = ec2.describe_spot_instance_requests(Filters=filters)["SpotInstanceRequests"]
-    assert (told["InstanceId"], told["Status"]["Code"]) == (first, "marked-for-termination")
-    with pytest.raises(KeyError):
-        aws.take_back("i-0")
-
-
-def test_what_a_queue_sees_of_its_reader_is_counted(aws: World) -> None:
-    aws.count_fetches("prod", empty=3)
-    listed = aws.client("cloudwatch").list_metrics(Namespace="AWS/SQS")["Metrics"]
-    assert [each["MetricName"] for each in listed] == ["NumberOfEmptyReceives"]
