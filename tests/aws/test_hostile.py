@@ -19,7 +19,7 @@ from kubectl_eksdoc.errors import AwsError, AwsRefused
 from kubectl_eksdoc.model import questions
 from kubectl_eksdoc.model.eks import AwsAccess
 from tests.aws.answers import Scripted
-from tests.fakes.apiserver import Reply, Request, json_reply
+from tests.fakes.apiserver import ApiServer, Reply, Request, json_reply
 from tests.fakes.programs import program
 from tests.kube.test_hostile import OK, for_ever
 
