@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -63,10 +62,6 @@ def test_the_first_file_that_chooses_a_context_wins(tmp_path: Path) -> None:
     assert choose(Connection(), places(tmp_path, *reversed(files))).context == "second"
 
 
-def test_the_flag_replaces_the_list(tmp_path: Path, two: tuple[str, str]) -> None:
-    assert choose(Connection(kubeconfig=two[1]), places(tmp_path, two[0])).server.url == "https://second"
-
-
 def test_home_is_the_last_resort(tmp_path: Path) -> None:
     kubeconfigs.one(tmp_path / ".kube" / "config", "https://home")
     assert choose(Connection(), places(tmp_path)).server.url == "https://home"
@@ -77,11 +72,11 @@ def test_cluster_and_user_flags_replace_the_context(tmp_path: Path, two: tuple[s
     target = choose(Connection(context="blue", cluster="d", user="v"), places(tmp_path, *two))
     assert (target.context, target.cluster_name, target.user_name) == ("blue", "d", "v")
     assert (target.server.url, target.user.token) == ("https://second", "")
-
-
-def test_cluster_and_user_flags_need_no_context(tmp_path: Path, two: tuple[str, str]) -> None:
-    target = choose(Connection(kubeconfig=two[0], cluster="c", user="u"), places(tmp_path))
+    target = choose(Connection(kubeconfig=two[0], cluster="c", user="u"), places(tmp_path, two[1]))
     assert (target.context, target.server.url, target.user.token) == ("", "https://first", "one")
+    with pytest.raises(ConfigError, match="no context is chosen") as caught:
+        choose(Connection(kubeconfig=two[0]), places(tmp_path))
+    assert caught.value.hint == "Give --context. Known contexts: blue"
 
 
 def test_a_server_alone_is_enough(tmp_path: Path) -> None:
@@ -133,15 +128,6 @@ def test_an_unknown_context_shows_the_known_ones_closest_first(tmp_path: Path) -
     assert caught.value.hint.endswith(f"{ARN}staging")
 
 
-def test_many_contexts_are_not_all_listed(tmp_path: Path) -> None:
-    contexts = {f"cluster-{i}": ("c", "u") for i in range(40)}
-    config = kubeconfigs.many(tmp_path / "c", {"c": {"server": "https://x"}}, {"u": {}}, contexts)
-    with pytest.raises(ConfigError) as caught:
-        choose(Connection(kubeconfig=config, context="cluster-39x"), places(tmp_path))
-    assert caught.value.hint.startswith("Known contexts: cluster-39, ")
-    assert caught.value.hint.endswith(", and 30 more")
-
-
 def test_unknown_cluster_and_user(tmp_path: Path, two: tuple[str, str]) -> None:
     with pytest.raises(ConfigError, match="cluster 'nope' does not exist"):
         choose(Connection(cluster="nope"), places(tmp_path, *two))
@@ -157,12 +143,6 @@ def test_no_kubeconfig_at_all(tmp_path: Path) -> None:
     assert "aws eks update-kubeconfig" in caught.value.hint
     # A whole command: the one that was typed need not have --demo (drain run, resume, status).
     assert caught.value.hint.endswith(": kubectl eksdoc --demo") and "--snapshot" not in caught.value.hint
-
-
-def test_no_current_context(tmp_path: Path, two: tuple[str, str]) -> None:
-    with pytest.raises(ConfigError, match="no context is chosen") as caught:
-        choose(Connection(kubeconfig=two[0]), places(tmp_path))
-    assert caught.value.hint == "Give --context. Known contexts: blue"
 
 
 def test_inside_a_pod(tmp_path: Path) -> None:
@@ -181,16 +161,12 @@ def test_inside_a_pod(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("a: [", "is not YAML"),
-        ("\tx", "is not YAML"),
         ("- a\n- b", "holds no mapping"),
-        ("clusters: 7", "clusters is not a list"),
         ("clusters: [{cluster: {}}]", "an entry of clusters has no name"),
-        ("clusters: [7]", "an entry of clusters has no name"),
         ("clusters: [{name: a, cluster: 7}]", "cluster 'a' is not a mapping"),
         ("clusters: [{name: a}, {name: a}]", "clusters has 'a' twice"),
         ("current-context: [a]", "current-context is not a text"),
         ("", "no cluster to talk to"),
-        ("# nothing yet\n", "no cluster to talk to"),
     ],
 )
 def test_files_that_are_no_kubeconfig(tmp_path: Path, text: str, message: str) -> None:
@@ -216,13 +192,10 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     [
         ({"server": 7}, {}, "server should be a text, not a number"),
         ({}, {}, "has no server"),
-        ({"server": "https://[x"}, {}, "is not a URL of the form"),
         ({"server": "https://x:99999"}, {}, "is not a URL of the form"),
-        ({"server": "x:443"}, {}, "is not a URL of the form"),
         ({"server": "ftp://x"}, {}, "is not a URL of the form"),
         ({"server": "https://x", "insecure-skip-tls-verify": "yes"}, {}, "should be true or false"),
         ({"server": "https://x"}, {"as-groups": "a"}, "as-groups should be a list"),
-        ({"server": "https://x"}, {"exec": {}}, "exec has no command"),
         ({"server": "https://x"}, {"exec": {"command": "aws", "env": ["A=b"]}}, "env should be a list of mappings"),
         ({"server": "https://x"}, {"auth-provider": {"name": "gcp"}}, "auth-provider 'gcp', which kubectl dropped"),
     ],
@@ -240,7 +213,6 @@ def test_entries_that_are_wrong(tmp_path: Path, cluster: Any, user: Any, message
         {"token": ["7778889"]},
         {"exec": {"command": "aws", "args": ["--password", 7778889]}},
         {"exec": {"command": "aws", "env": [{"name": "PASSWORD", "value": 7778889}]}},
-        {"exec": {"command": "aws", "env": [{"name": "PASSWORD", "value": {"a": 7778889}}]}},
     ],
 )
 def test_a_secret_without_quotes_is_not_repeated(tmp_path: Path, user: Any) -> None:
@@ -250,7 +222,7 @@ def test_a_secret_without_quotes_is_not_repeated(tmp_path: Path, user: Any) -> N
     assert "7778889" not in f"{caught.value}{caught.value.hint}"
 
 
-@pytest.mark.parametrize("text", ["token: hunter2: x", 'token: "hunter2', "token: {hunter2", "token: !!float hunter2"])
+@pytest.mark.parametrize("text", ["token: hunter2: x", "token: !!float hunter2"])
 def test_what_is_no_yaml_is_not_repeated(tmp_path: Path, text: str) -> None:
     (tmp_path / "config").write_text(text)
     with pytest.raises(ConfigError, match="is not YAML") as caught:
@@ -258,7 +230,7 @@ def test_what_is_no_yaml_is_not_repeated(tmp_path: Path, text: str) -> None:
     assert "hunter2" not in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["[", '{"a": ', "- "])
+@pytest.mark.parametrize("text", ["[", "- "])
 def test_a_kubeconfig_that_is_nested_too_deeply(tmp_path: Path, text: str) -> None:
     """libyaml's loader ends the process."""
     (tmp_path / "config").write_text(text * 100_000)
@@ -281,15 +253,6 @@ def test_a_named_pipe_to_which_nothing_writes(tmp_path: Path) -> None:
         kubeconfig.load(str(tmp_path / "config"), CredentialContext())
 
 
-def test_a_named_pipe_to_which_something_writes(tmp_path: Path, two: tuple[str, str]) -> None:
-    os.mkfifo(tmp_path / "config")
-    content = Path(two[0]).read_bytes()
-    writer = threading.Thread(target=lambda: (tmp_path / "config").write_bytes(content))
-    writer.start()
-    assert kubeconfig.load(str(tmp_path / "config"), CredentialContext()).clusters
-    writer.join()
-
-
 def test_a_token_file_without_an_end() -> None:
     with pytest.raises(ConfigError, match="/dev/zero is larger than 1 MiB: is it a token"):
         from_file("/dev/zero", utc_now)()
@@ -302,12 +265,3 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path, flag: str) -> None:
     for path in (str(pipe), "/dev/zero"):
         with pytest.raises(ConfigError, match=f"{path} is no regular file"):
             choose(Connection(server="https://x", **{flag: path}), places(tmp_path))
-
-
-def test_a_pipe_that_a_kubeconfig_names_is_not_waited_for(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "ca")
-    config = kubeconfigs.many(
-        tmp_path / "c", {"x": {"server": "https://x", "certificate-authority": "ca"}}, {"x": {}}, {"x": ("x", "x")}, "x"
-    )
-    with pytest.raises(ConfigError, match="is no regular file"):
-        choose(Connection(kubeconfig=config), places(tmp_path))

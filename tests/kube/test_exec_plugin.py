@@ -57,9 +57,7 @@ def test_its_token_is_used_and_it_runs_once(
     assert kubeconfigs.runs(tmp_path / "plugin") == 1
 
 
-@pytest.mark.parametrize(
-    "expiry", [at(minutes=-2), None, *(pytest.param(at(minutes=m), marks=pytest.mark.long) for m in (2, 60))]
-)
+@pytest.mark.parametrize("expiry", [at(minutes=-2), None])
 def test_eight_threads_share_one_run(
     server: ApiServer, write: Any, transport: MakeTransport, tmp_path: Path, expiry: str | None
 ) -> None:
@@ -128,7 +126,6 @@ NO_PROFILE = "The config profile (prod) could not be found"
             "Unable to locate credentials. You can configure credentials by",
             "aws sts get-caller-identity --profile prod",
         ),
-        ("An error occurred (ExpiredToken)", "aws sts get-caller-identity"),
         ("boom", "Run it by hand to see what it prints: "),
     ],
 )
@@ -148,23 +145,16 @@ def test_a_failing_plugin_is_quoted_without_credentials(write: Any, transport: M
     assert "hunter2" not in str(caught.value) and "EXAMPLE" not in str(caught.value)
 
 
-def test_a_plugin_that_fails_silently(write: Any, transport: MakeTransport) -> None:
-    with pytest.raises(Unauthorized, match=r"failed \(exit 3\), without a word on stderr"):
-        transport(Connection(kubeconfig=write("sys.exit(3)"))).get("/version")
-
-
 @pytest.mark.parametrize(
     ("source", "message"),
     [
         ("print('Updated! secret')", "printed 16 bytes that are not JSON"),
-        ("", "printed 0 bytes that are not JSON"),
         ("os.write(1, bytes(range(256)))", "printed 256 bytes that are not JSON"),
+        ("sys.stdout.write('[' * 100000)", "printed 100000 bytes that are not JSON"),
         ("print('[]')", "is not an ExecCredential"),
-        ("print('{}')", "is not an ExecCredential"),
         ("print(json.dumps({'apiVersion': 'x', 'kind': 'ExecCredential'}))", "with a status"),
         ("print(json.dumps({'apiVersion': 'v9', 'kind': 'ExecCredential', 'status': {}}))", "answered in v9"),
         ("say()", "neither a token nor a certificate"),
-        ("say(token=7)", "neither a token nor a certificate"),
         ("say(token='t', expirationTimestamp='soon')", "expirationTimestamp that is no time"),
         ("say(clientCertificateData='x')", "a certificate without its key"),
     ],
@@ -194,14 +184,9 @@ def test_a_plugin_that_is_not_there(
     assert "does not exist" in told("/no/such/plugin").message
     (tmp_path / "text").write_text("no program")
     assert "is not executable" in told(str(tmp_path / "text")).message
+    (tmp_path / "text").chmod(0o700)
+    assert "cannot be run: Exec format error" in told(str(tmp_path / "text")).message
     assert "The kubeconfig runs: other eks get-token" in told("other").hint
-
-
-def test_a_file_that_is_no_program(write: Any, transport: MakeTransport, tmp_path: Path) -> None:
-    config = write("")
-    (tmp_path / "plugin").write_bytes(b"\x7fnot a program")
-    with pytest.raises(ConfigError, match="cannot be run: Exec format error"):
-        transport(Connection(kubeconfig=config)).get("/version")
 
 
 def test_names_with_a_folder_belong_to_the_kubeconfig(
@@ -279,11 +264,6 @@ def test_a_plugin_that_prints_without_an_end(tmp_path: Path, around: CredentialC
     assert time.monotonic() - begun < 30
 
 
-def test_a_plugin_has_no_more_time_than_all_reading(write: Any, transport: MakeTransport) -> None:
-    with pytest.raises(ClusterError, match=r"no answer within 0.[0-9]+ s|cannot be read within 0.6 s"):
-        transport(Connection(kubeconfig=write("time.sleep(5)"), read_timeout=0.6)).get("/version")
-
-
 def test_a_plugin_that_is_run_again_has_what_is_left_of_the_time(
     server: ApiServer, write: Any, transport: MakeTransport
 ) -> None:
@@ -293,11 +273,6 @@ def test_a_plugin_that_is_run_again_has_what_is_left_of_the_time(
         source = "time.sleep(1.5)\nsay(token=str(runs()))\n"
         transport(Connection(kubeconfig=write(source), read_timeout=2.0)).get("/version")
     assert time.monotonic() - begun < 2.9
-
-
-def test_what_a_plugin_prints_is_nested_too_deeply(write: Any, transport: MakeTransport) -> None:
-    with pytest.raises(ConfigError, match="printed 100000 bytes that are not JSON"):
-        transport(Connection(kubeconfig=write("sys.stdout.write('[' * 100000)"))).get("/version")
 
 
 def test_a_plugin_may_bring_a_client_certificate(authority: Any, transport: MakeTransport, tmp_path: Path) -> None:
@@ -319,7 +294,7 @@ def test_a_plugin_may_bring_a_client_certificate(authority: Any, transport: Make
 
 @pytest.mark.parametrize("secret", ["token", "basic", "certificate"])
 def test_it_does_not_run_when_the_user_has_something_else(
-    server: ApiServer, write: Any, authority: Any, transport: MakeTransport, tmp_path: Path, secret: str
+    server: ApiServer, authority: Any, transport: MakeTransport, tmp_path: Path, secret: str
 ) -> None:
     program = kubeconfigs.plugin(tmp_path, "runs(); say(token='plugin')")
     user: dict[str, Any] = kubeconfigs.exec_user(program)
@@ -337,14 +312,8 @@ def test_it_does_not_run_when_the_user_has_something_else(
     assert kubeconfigs.runs(program) == 0
     expected = {"token": "Bearer own", "basic": "Basic amFuZTpw", "certificate": ""}[secret]
     assert server.requests[0].header("Authorization") == expected
-
-
-def test_a_token_from_the_flag_wins_over_the_plugin(
-    server: ApiServer, write: Any, transport: MakeTransport, tmp_path: Path
-) -> None:
-    transport(Connection(kubeconfig=write("runs(); say(token='plugin')"), token="flag")).get("/version")
-    assert server.requests[0].header("Authorization") == "Bearer flag"
-    assert kubeconfigs.runs(tmp_path / "plugin") == 0
+    transport(Connection(kubeconfig=config, token="flag")).get("/version")
+    assert server.requests[1].header("Authorization") == "Bearer flag" and kubeconfigs.runs(program) == 0
 
 
 def test_a_token_file_is_read_again_after_a_minute_or_a_refusal(

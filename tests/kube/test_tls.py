@@ -37,22 +37,14 @@ def test_authority_from_data_from_a_file_and_beside_the_kubeconfig(
     (tmp_path / "pki").mkdir()
     (tmp_path / "pki" / "ca.crt").write_bytes(authority.pem)
     absolute = str(tmp_path / "pki" / "ca.crt")
-    for fields in ({"certificate-authority": absolute}, {"certificate-authority": "pki/ca.crt"}):
+    beside = {"certificate-authority": "pki/ca.crt"}
+    for fields in ({"certificate-authority": absolute}, beside, {**beside, "certificate-authority-data": ""}):
         config = kubeconfigs.one(tmp_path / "config", server.url, **fields)
         assert asked(transport(Connection(kubeconfig=config))) == 200
     config = kubeconfigs.one(tmp_path / "config", server.url, authority.pem)
     assert asked(transport(Connection(kubeconfig=config))) == 200
     bare = kubeconfigs.one(tmp_path / "config", server.url)
     assert asked(transport(Connection(kubeconfig=bare, certificate_authority=absolute))) == 200
-
-
-def test_empty_data_does_not_hide_the_file(
-    server: ApiServer, authority: Any, transport: MakeTransport, tmp_path: Path
-) -> None:
-    (tmp_path / "ca.crt").write_bytes(authority.pem)
-    fields = {"certificate-authority": "ca.crt", "certificate-authority-data": ""}
-    config = kubeconfigs.one(tmp_path / "config", server.url, **fields)
-    assert asked(transport(Connection(kubeconfig=config))) == 200
 
 
 def test_an_unknown_authority(server: ApiServer, transport: MakeTransport, tmp_path: Path) -> None:

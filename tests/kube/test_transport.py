@@ -12,7 +12,7 @@ from urllib3 import exceptions
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized, Unreachable
-from kubectl_eksdoc.kube.answers import Incomplete, NotServed, RequestRefused, breakdown
+from kubectl_eksdoc.kube.answers import Incomplete, RequestRefused, breakdown
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import RetryPolicy, Timing
 from kubectl_eksdoc.kube.target import CredentialContext
@@ -42,12 +42,6 @@ def test_one_answer(server: ApiServer, get: Any, slept: Any) -> None:
     assert slept.pauses == []
 
 
-def test_one_connection_serves_many_requests(server: ApiServer, get: Any) -> None:
-    for _ in range(5):
-        get("/version")
-    assert len({r.port for r in server.requests}) == 1
-
-
 def test_big_answers_come_compressed_unless_told_otherwise(
     server: ApiServer, transport: MakeTransport, config: str
 ) -> None:
@@ -64,18 +58,12 @@ def test_big_answers_come_compressed_unless_told_otherwise(
         ({"Retry-After": "3"}, 3.0),
         ({"Retry-After": "3600"}, 30.0),
         ({"Retry-After": "Fri, 20 Nov 2026 09:30:07 GMT", "Date": DATE}, 7.0),
-        ({"Retry-After": "Fri, 20 Nov 2026 09:00:00 GMT", "Date": DATE}, 0.0),
         ({"Retry-After": "soon"}, 0.5),
-        ({"Retry-After": "²"}, 0.5),
         ({"Retry-After": "-1"}, 0.5),
-        ({}, 0.5),
     ],
 )
-@pytest.mark.parametrize("status", [429, 503])
-def test_retry_after(
-    server: ApiServer, get: Any, slept: Any, header: dict[str, str], pause: float, status: int
-) -> None:
-    server.script("/version", refused("slow down", "TooManyRequests", status, **header))
+def test_retry_after(server: ApiServer, get: Any, slept: Any, header: dict[str, str], pause: float) -> None:
+    server.script("/version", refused("slow down", "TooManyRequests", 429, **header))
     assert get("/version").status == 200
     assert slept.pauses == [pause]
 
@@ -87,8 +75,8 @@ def test_pauses_grow_and_end(server: ApiServer, get: Any, slept: Any) -> None:
     assert slept.pauses == [0.5, 1.0, 2.0, 4.0]
 
 
-@pytest.mark.parametrize("name", ["bad label selector", "pods page 2 broken token"])
-def test_other_refusals_are_not_repeated(server: ApiServer, get: Any, name: str) -> None:
+def test_other_refusals_are_not_repeated(server: ApiServer, get: Any) -> None:
+    name = "bad label selector"
     server.script(PODS, recorded(name))
     with pytest.raises(RequestRefused) as caught:
         get(PODS)
@@ -113,12 +101,6 @@ def test_anonymous_is_told_apart(server: ApiServer, get: Any) -> None:
     assert caught.value.missing == ""
 
 
-@pytest.mark.parametrize("path", ["/apis/nope/v1", "/apis/karpenter.sh/v1/nodepools"])
-def test_not_served(get: Any, path: str) -> None:
-    with pytest.raises(NotServed):
-        get(path)
-
-
 def test_a_refused_fixed_token_is_not_sent_again(server: ApiServer, get: Any) -> None:
     server.accepts = lambda request: False
     with pytest.raises(Unauthorized):
@@ -137,14 +119,6 @@ def test_a_reset_in_the_body_is_tried_again(server: ApiServer, get: Any, slept: 
     server.script(PODS, recorded("pods on node", sent=10_000), recorded("pods on node", sent=0))
     assert get(PODS).status == 200
     assert slept.pauses == [0.5, 1.0]
-
-
-def test_resets_for_ever(server: ApiServer, get: Any) -> None:
-    server.script(PODS, *[recorded("pods on node", sent=10_000)] * 3)
-    with pytest.raises(Incomplete, match="broke off its answer") as caught:
-        get(PODS)
-    assert caught.value.__cause__ is not None
-    assert len(server.requests) == 3
 
 
 class Passing:
@@ -205,13 +179,6 @@ def test_a_server_that_never_answered_is_not_waited_for(server: ApiServer, patie
     assert get.get(PODS).status == 200 and len(told) == 1, "now it has"
 
 
-def test_an_answer_that_ends_too_early(server: ApiServer, get: Any) -> None:
-    body = recordings.response("version")[2]
-    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
-    server.script("/version", Reply(200, headers, body))
-    assert get("/version").body == body  # not gzip at all: tried again
-
-
 def test_a_slow_server_meets_the_request_timeout(
     server: ApiServer, transport: MakeTransport, config: str, slept: Any
 ) -> None:
@@ -223,12 +190,6 @@ def test_a_slow_server_meets_the_request_timeout(
     assert slept.pauses == []
 
 
-def test_a_dripping_server_meets_the_request_timeout(server: ApiServer, transport: MakeTransport, config: str) -> None:
-    server.script("/version", recorded("version", drip=0.02))
-    with pytest.raises(Incomplete, match=r"within 0.15 s"):
-        transport(Connection(kubeconfig=config, request_timeout=0.15)).get("/version")
-
-
 def test_a_timeout_that_suffices(server: ApiServer, transport: MakeTransport, config: str) -> None:
     big = json_reply({"x": "y" * 300_000})
     server.script("/version", big, recorded("version"))
@@ -236,12 +197,6 @@ def test_a_timeout_that_suffices(server: ApiServer, transport: MakeTransport, co
     assert api.get("/version").body == big.body
     assert api.get("/version").body == recordings.response("version")[2]
     assert len({r.port for r in server.requests}) == 1
-
-
-def test_silence_is_bounded_without_a_timeout(server: ApiServer, transport: MakeTransport, config: str) -> None:
-    server.script("/version", recorded("version", delay=0.2))
-    with pytest.raises(Incomplete, match="gave no answer within 0.05 s"):
-        transport(Connection(kubeconfig=config), RetryPolicy(silence=0.05)).get("/version")
 
 
 def test_no_connection_within_the_limit(transport: MakeTransport, tmp_path: Path) -> None:
