@@ -17,7 +17,7 @@ from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.kube.field.live import LiveRunField
 from kubectl_eksdoc.kube.field.writes import eviction
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, LostAnswer
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import RequestAnswered
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import Evict, ListPods, Look
@@ -28,8 +28,6 @@ from tests.embedded.clients import worlds
 from tests.examples import one_in
 from tests.kube.field.fields import among, answer_to, answers, connection, field_on, wait_until
 from tests.kube.field.fields import read as facts_of
-
-EVICTIONS = r"/eviction$"
 
 
 class Asked:
@@ -178,45 +176,6 @@ def test_every_answer_is_read_as_it_is_meant_and_asked_for_once(api: Api, tmp_pa
     assert found == {fault: (expected, 1, fault in DONE) for fault, expected in BY_FAULT.items()}
 
 
-BY_STATUS: list[tuple[ApiStatus, tuple[tuple[str, str], ...], tuple[Next, RunTrouble, float]]] = [
-    (ApiStatus(429, "TooManyRequests", "slow down"), (("Retry-After", "9"),), (Next.AGAIN, RunTrouble.THROTTLED, 9.0)),
-    (ApiStatus(503, "", "upstream connect error"), (("Retry-After", "4"),), (Next.LOOK, RunTrouble.SERVER, 4.0)),
-    (ApiStatus(403, "Forbidden", "DisruptedPods map too big"), (), (Next.AGAIN, RunTrouble.BUDGET_BEHIND, 30.0)),
-    (
-        ApiStatus(404, "NotFound", "gone", Details("b", "policy", "poddisruptionbudgets")),
-        (),
-        (Next.AGAIN, RunTrouble.CONTENTION, 0.0),
-    ),
-    (ApiStatus(409, "Conflict", "the object has been modified"), (), (Next.AGAIN, RunTrouble.CONTENTION, 1.0)),
-    (ApiStatus(422, "Invalid", "no"), (), (Next.NEVER, RunTrouble.REQUEST, 0.0)),
-    (ApiStatus(302, "", "moved"), (("Location", "https://login.example/"),), (Next.LOOK, RunTrouble.SERVER, 1.0)),
-]
-
-
-@pytest.mark.parametrize("plain", [False, True])
-def test_answers_of_others_in_between(api: Api, tmp_path: Path, plain: bool) -> None:
-    """As Status documents, and as the plain text of a proxy, which has no details."""
-    pod, meeting, found = without_budget(api, tmp_path), Meeting(api), []
-    with among(meeting) as server, field_on(connection(server, tmp_path)) as field:
-        for status, headers, _ in BY_STATUS:
-            meeting.meets(Fault(Instead(status, plain=plain, headers=headers)))
-            answer = answer_to(field, Evict(pod))
-            assert isinstance(answer, (ApiStatus, LostAnswer))
-            found.append((status.code, *read(answer)[:3]))
-    expected = {status.code: means for status, _, means in BY_STATUS}
-    if plain:
-        expected[404] = (Next.GONE, RunTrouble.NONE, 0.0)
-    assert found == [(code, *means) for code, means in expected.items()]
-
-
-def test_a_login_page_is_no_success(api: Api, tmp_path: Path) -> None:
-    pod = without_budget(api, tmp_path)
-    page = Fault(Instead(ApiStatus(200, "", "<html>Sign in</html>"), plain=True), EVICTIONS, "POST")
-    with among(api, page) as server, field_on(connection(server, tmp_path)) as field:
-        answer = answer_to(field, Evict(pod))
-    assert isinstance(answer, LostAnswer) and "Sign in" in answer.said
-
-
 def test_a_namespace_that_is_being_deleted(api: Api, field: LiveRunField, tmp_path: Path) -> None:
     pod = without_budget(api, tmp_path)
 
@@ -242,20 +201,16 @@ def test_each_act_is_answered_once_however_many_there_are(api: Api, field: LiveR
     assert not [each for each in field.news(0.1) if isinstance(each, RequestAnswered)]
 
 
-@pytest.mark.parametrize("page", [3, 500])
-def test_the_pods_of_a_node(api: Api, tmp_path: Path, page: int) -> None:
+def test_the_pods_of_a_node(api: Api, tmp_path: Path) -> None:
     pods = pods_of(api, tmp_path).values()
     node = max({pod.node for pod in pods}, key=lambda name: sum(pod.node == name for pod in pods))
-    with among(api) as server, field_on(connection(server, tmp_path, page)) as field:
+    with among(api) as server, field_on(connection(server, tmp_path, 3)) as field:
         found = answer_to(field, ListPods(node))
     assert found == tuple(sorted((pod for pod in pods if pod.node == node), key=lambda pod: pod.key))
     assert len(found) > 5
 
 
-OF_READS = ["throttled", "server-error", "unavailable", "reset", "answer-lost", "cut-short", "list-expired"]
-
-
-@pytest.mark.parametrize("fault", one_in(4, [*OF_READS, "unanswered"]))
+@pytest.mark.parametrize("fault", one_in(2, ["throttled", "unanswered", "cut-short", "list-expired"]))
 def test_reads_are_tried_until_they_succeed(api: Api, tmp_path: Path, fault: str) -> None:
     pod = without_budget(api, tmp_path)
     path = rf"/pods(/{pod.name})?$"

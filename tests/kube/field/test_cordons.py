@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,15 @@ from kubectl_eksdoc.embedded.serving.faults import DuplicatedRequest, Fault, Fau
 from kubectl_eksdoc.embedded.serving.targets import Reply, RequestHandler, ServedRequest
 from kubectl_eksdoc.kube.field.live import LiveRunField
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
-from kubectl_eksdoc.model.acts import Cordon, Restore
-from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
+from kubectl_eksdoc.model.acts import Cordon, Exclude, OfNode, Protect, Release, Restore
+from kubectl_eksdoc.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.embedded.clients import worlds
 from tests.kube.field.fields import RUN, among, answer_to, connection, field_on, node_of, nodes_alone
+
+EVERY = [Cordon, Restore, Exclude, Protect, Release]
 
 
 @pytest.fixture
@@ -83,33 +85,6 @@ def test_a_cordon_is_noted_and_taken_back_byte_for_byte(api: Api, field: LiveRun
     assert json.dumps(lasting(node_of(api, name))) == json.dumps(lasting(before))
 
 
-def test_a_node_without_annotations_has_none_afterwards(api: Api, field: LiveRunField) -> None:
-    name, uid = some_node(api)
-    change(api, name, lambda doc: without(doc, ("metadata", "annotations")))
-    before = node_of(api, name)
-    answer_to(field, Cordon(name, uid))
-    answer_to(field, Restore(name, uid))
-    assert lasting(node_of(api, name)) == lasting(before)
-
-
-def test_what_this_run_has_cordoned_is_not_written_again(api: Api, field: LiveRunField) -> None:
-    name, uid = some_node(api)
-    answer_to(field, Cordon(name, uid))
-    cordoned = node_of(api, name)
-    assert answer_to(field, Cordon(name, uid)) == ApiStatus(200)
-    assert node_of(api, name) == cordoned
-
-
-def test_a_node_that_somebody_had_cordoned_stays_so(api: Api, field: LiveRunField) -> None:
-    name, uid = some_node(api)
-    api.now(lambda plane: mishaps.cordon(plane, name))
-    before = node_of(api, name)
-    assert answer_to(field, Cordon(name, uid)) == ApiStatus(200)
-    assert notes(api, name) == {"eksdoc.io/run": RUN, "eksdoc.io/prior": '{"unschedulable":true}'}
-    assert answer_to(field, Restore(name, uid)) == ApiStatus(200)
-    assert lasting(node_of(api, name)) == lasting(before)
-
-
 def test_a_node_of_another_run_that_may_not_be_over_is_not_cordoned(api: Api, field: LiveRunField) -> None:
     name, uid = some_node(api)
     change(api, name, annotated("eksdoc.io/run", "run-0"))
@@ -117,39 +92,6 @@ def test_a_node_of_another_run_that_may_not_be_over_is_not_cordoned(api: Api, fi
     for over in ("", "run-9"):
         answer = answer_to(field, Cordon(name, uid, over))
         assert isinstance(answer, ApiStatus) and answer.code == 409 and "run run-0 has changed it" in answer.message
-    assert node_of(api, name) == before
-
-
-def test_the_journals_namespace_is_noted(api: Api, tmp_path: Path) -> None:
-    name, uid = some_node(api)
-    before = node_of(api, name)
-    with among(api) as server, closing(LiveRunField(connection(server, tmp_path), RUN, journal="ops")) as field:
-        answer_to(field, Cordon(name, uid))
-        assert json.loads(notes(api, name)["eksdoc.io/prior"]) == {"journal": "ops", "unschedulable": False}
-        answer_to(field, Restore(name, uid))
-    assert lasting(node_of(api, name)) == lasting(before)
-
-
-def test_what_another_run_has_noted_comes_back(api: Api, field: LiveRunField) -> None:
-    name, uid = some_node(api)
-    earlier = '{"unschedulable":false,"else":"ünï\\u0001"}'
-    for key, value in (("eksdoc.io/run", "run-0"), ("eksdoc.io/prior", earlier)):
-        change(api, name, annotated(key, value))
-    api.now(lambda plane: mishaps.cordon(plane, name))
-    before = node_of(api, name)
-    answer_to(field, Cordon(name, uid, "run-0"))
-    assert notes(api, name)["eksdoc.io/run"] == RUN
-    answer_to(field, Restore(name, uid))
-    assert lasting(node_of(api, name)) == lasting(before)
-
-
-def test_what_another_run_has_cordoned_is_not_restored(api: Api, field: LiveRunField) -> None:
-    name, uid = some_node(api)
-    change(api, name, annotated("eksdoc.io/run", "run-0"))
-    change(api, name, annotated("eksdoc.io/prior", '{"unschedulable":false}'))
-    api.now(lambda plane: mishaps.cordon(plane, name))
-    before = node_of(api, name)
-    assert answer_to(field, Restore(name, uid)) == ApiStatus(200)
     assert node_of(api, name) == before
 
 
@@ -164,13 +106,10 @@ def test_a_node_that_was_uncordoned_meanwhile_is_cordoned_again_and_keeps_its_no
     assert node_of(api, name)["spec"]["unschedulable"] and notes(api, name) == noted
 
 
-@pytest.mark.parametrize(
-    "note", ["", "nonsense", "[]", '{"unschedulable":1}', '{"unschedulable":true,"annotations":[]}']
-)
-def test_a_note_that_cannot_be_read_leaves_the_node_as_it_is(api: Api, field: LiveRunField, note: str) -> None:
+def test_a_note_that_cannot_be_read_leaves_the_node_as_it_is(api: Api, field: LiveRunField) -> None:
     name, uid = some_node(api)
     answer_to(field, Cordon(name, uid))
-    change(api, name, annotated("eksdoc.io/prior", note))
+    change(api, name, annotated("eksdoc.io/prior", "nonsense"))
     before = node_of(api, name)
     answer = answer_to(field, Restore(name, uid))
     assert isinstance(answer, ApiStatus) and answer.code == 422
@@ -178,8 +117,8 @@ def test_a_note_that_cannot_be_read_leaves_the_node_as_it_is(api: Api, field: Li
     assert node_of(api, name) == before
 
 
-@pytest.mark.parametrize("act", [Cordon, Restore])
-def test_another_node_of_the_same_name_is_left_alone(api: Api, field: LiveRunField, act: type[Cordon]) -> None:
+@pytest.mark.parametrize("act", EVERY)
+def test_another_node_of_the_same_name_is_left_alone(api: Api, field: LiveRunField, act: type[OfNode]) -> None:
     name, _ = some_node(api)
     before = node_of(api, name)
     answer = answer_to(field, act(name, "another-uid"))
@@ -187,8 +126,8 @@ def test_another_node_of_the_same_name_is_left_alone(api: Api, field: LiveRunFie
     assert node_of(api, name) == before
 
 
-@pytest.mark.parametrize("act", [Cordon, Restore])
-def test_a_node_that_is_not_there(field: LiveRunField, act: type[Cordon]) -> None:
+@pytest.mark.parametrize("act", EVERY)
+def test_a_node_that_is_not_there(field: LiveRunField, act: type[OfNode]) -> None:
     answer = answer_to(field, act("nowhere", "uid"))
     assert isinstance(answer, ApiStatus) and (answer.code, answer.reason) == (404, "NotFound")
 
@@ -272,19 +211,7 @@ def test_of_two_runs_at_once_one_has_the_node(api: Api, tmp_path: Path) -> None:
     assert lasting(node_of(api, name)) == lasting(before)
 
 
-def test_an_answer_that_is_lost_is_said_to_be_and_nothing_is_sent_again(api: Api, tmp_path: Path) -> None:
-    name, uid = some_node(api)
-    patches = Fault(Breaks(FaultMoment.AFTER), method="PATCH", times=1)
-    with among(api, patches) as server, field_on(connection(server, tmp_path)) as field:
-        assert isinstance(answer_to(field, Cordon(name, uid)), LostAnswer)
-        cordoned = node_of(api, name)
-        assert cordoned["spec"]["unschedulable"] is True
-        assert answer_to(field, Cordon(name, uid)) == ApiStatus(200)
-        assert node_of(api, name) == cordoned
-        assert notes(api, name)["eksdoc.io/prior"] == '{"unschedulable":false}'
-
-
-@pytest.mark.parametrize("fault", ["reset", "unavailable", "denied", "webhook-down", "throttled"])
+@pytest.mark.parametrize("fault", ["reset", "unavailable", "denied"])
 def test_a_refusal_or_a_breakdown_changes_nothing(api: Api, tmp_path: Path, fault: str) -> None:
     name, uid = some_node(api)
     before = node_of(api, name)
@@ -328,8 +255,57 @@ def test_conflicts_for_ever_are_answered_in_the_end(api: Api, tmp_path: Path) ->
     assert "unschedulable" not in node_of(api, name)["spec"]
 
 
-def test_without_the_right(api: Api, tmp_path: Path) -> None:
+@pytest.mark.parametrize("act", [Cordon, Exclude, Protect])
+def test_without_the_right(api: Api, tmp_path: Path, act: type[OfNode]) -> None:
     name, uid = some_node(api)
+    before = node_of(api, name)
     with among(api) as server, field_on(connection(server, tmp_path, token=worlds.VIEWER_TOKEN)) as field:
-        answer = answer_to(field, Cordon(name, uid))
+        answer = answer_to(field, act(name, uid))
     assert isinstance(answer, ApiStatus) and answer.code == 403 and "cannot patch" in answer.message
+    assert node_of(api, name) == before
+
+
+def test_a_protection_is_noted_and_released_byte_for_byte(api: Api, field: LiveRunField) -> None:
+    name, uid = some_node(api)
+    before = node_of(api, name)
+    assert answer_to(field, Protect(name, uid)) == ApiStatus(200)
+    protected = node_of(api, name)
+    assert {key: protected["metadata"]["annotations"][key] for key in PROTECTIONS} == dict.fromkeys(PROTECTIONS, "true")
+    assert notes(api, name) == {
+        "eksdoc.io/run": RUN,
+        "eksdoc.io/prior": json.dumps({"protected": sorted(PROTECTIONS)}, separators=(",", ":")),
+    }
+    assert answer_to(field, Protect(name, uid)) == ApiStatus(200)
+    assert node_of(api, name) == protected, "once is enough"
+    assert answer_to(field, Release(name, uid)) == ApiStatus(200)
+    assert json.dumps(lasting(node_of(api, name))) == json.dumps(lasting(before))
+
+
+def test_a_label_is_noted_with_the_cordon_and_taken_back_with_it(api: Api, field: LiveRunField) -> None:
+    name, uid = some_node(api)
+    before = node_of(api, name)
+    for act in (Cordon(name, uid), Exclude(name, uid)):
+        assert answer_to(field, act) == ApiStatus(200)
+    assert node_of(api, name)["metadata"]["labels"][EXCLUDED_FROM_BALANCERS] == "true"
+    assert json.loads(notes(api, name)["eksdoc.io/prior"]) == {
+        "unschedulable": False,
+        "labels": [EXCLUDED_FROM_BALANCERS],
+    }
+    assert answer_to(field, Restore(name, uid)) == ApiStatus(200)
+    assert json.dumps(lasting(node_of(api, name))) == json.dumps(lasting(before))
+
+
+@pytest.mark.parametrize(("act", "back"), [(Cordon, Restore), (Exclude, Restore), (Protect, Release)])
+def test_an_answer_that_is_lost_can_be_asked_for_again(
+    api: Api, tmp_path: Path, act: type[OfNode], back: type[OfNode]
+) -> None:
+    name, uid = some_node(api)
+    before = node_of(api, name)
+    for each in (act, back):
+        lost = Fault(Breaks(FaultMoment.AFTER), method="PATCH", times=1)
+        with among(api, lost) as server, field_on(connection(server, tmp_path)) as field:
+            assert isinstance(answer_to(field, each(name, uid)), LostAnswer)
+            done = node_of(api, name)
+            assert answer_to(field, each(name, uid)) == ApiStatus(200)
+            assert node_of(api, name) == done
+    assert lasting(node_of(api, name)) == lasting(before)

@@ -32,7 +32,6 @@ from kubectl_eksdoc.model.acts import Act, Cordon, Evict
 from kubectl_eksdoc.model.api_objects import with_value
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.embedded.clients import worlds
-from tests.examples import one_in
 from tests.fakes.sender import Hands
 from tests.kube.field.fields import (
     HASTY,
@@ -46,6 +45,7 @@ from tests.kube.field.fields import (
     serving_again,
     wait_until,
 )
+from tests.kube.field.test_cordons import some_node
 
 SAID = "the lock kube-system/eksdoc-drain was removed"
 WRITES = ("POST", "PATCH", "DELETE", "PUT")
@@ -98,20 +98,12 @@ def evictions(field: LiveRunField) -> list[Act]:
     return [Evict(pod, None) for pod in list(seen.pods())[:12]]
 
 
-def cordons(api: Api) -> list[Act]:
-    def found(plane: ControlPlane) -> list[Act]:
-        return [Cordon(item.key[1], item.uid) for item in plane.store.list("nodes")]
-
-    return api.now(found)
-
-
-@pytest.mark.parametrize("what", one_in(4, [Evict, Cordon]))
-def test_acts_that_wait_behind_slow_ones_are_not_sent(api: Api, tmp_path: Path, what: type[Act]) -> None:
+def test_acts_that_wait_behind_slow_ones_are_not_sent(api: Api, tmp_path: Path) -> None:
     lock = FakeLock()
     slow = Faulty(api, made([parse("slow=0.3s")], 1).requests, time.sleep)
     handler = Arriving(slow, lambda count: count == WORKERS and lock.lost.set())
     with field_behind(lock, handler, tmp_path) as field:
-        acts = evictions(field) if what is Evict else cordons(api)
+        acts = evictions(field)
         assert len(acts) > WORKERS
         for act in acts:
             field.do(act)
@@ -146,7 +138,7 @@ def test_a_patch_that_met_a_conflict_is_not_tried_again(api: Api, tmp_path: Path
     conflicts = Faulty(api, made([parse("conflict")], 1).requests, lambda seconds: None)
     handler = Arriving(conflicts, lambda count: count == 2 and lock.lost.set())
     with field_behind(lock, handler, tmp_path) as field:
-        act = cordons(api)[0]
+        act = Cordon(*some_node(api))
         field.do(act)
         assert answers(field, 1) == [RequestAnswered(act, LostAnswer(f"it was not sent: {SAID}"))]  # type: ignore[arg-type]
         assert len(handler.writes) == 2 and lock.refused == 1
@@ -218,10 +210,9 @@ def not_renewed(api: Api, hands: Hands) -> None:
 LOSSES = {stolen: "eve holds it", deleted: "was removed", not_renewed: "it was not renewed within"}
 
 
-@pytest.mark.parametrize("duration_s", [12, pytest.param(60, marks=pytest.mark.long)])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_after_a_lease_is_lost_no_eviction_is_sent_beyond_those_in_flight(
-    api: Api, tmp_path: Path, loss: Callable[[Api, Hands], None], duration_s: int
+    api: Api, tmp_path: Path, loss: Callable[[Api, Hands], None]
 ) -> None:
     """Nobody renews it meanwhile, so that no renewal tells."""
     hands = Hands()
@@ -230,7 +221,7 @@ def test_after_a_lease_is_lost_no_eviction_is_sent_beyond_those_in_flight(
     with serving(arriving) as server:
         to = connection(server, tmp_path)
         sender = ApiWriter(Exchanges(connect(to, of_this_process()), PATIENT, real_timing()))
-        lock = Lock(sender, "kube-system", "ann", hands.clock(), duration_s)
+        lock = Lock(sender, "kube-system", "ann", hands.clock(), 12)
         lock.take()
         arriving.writes.clear()
         field = LiveRunField(to, RUN, fence=lock.must_be_held, confirm=lock.confirm, patience=PATIENT, following=SHORT)

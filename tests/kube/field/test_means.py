@@ -102,11 +102,6 @@ def test_another_deployment_of_that_name_is_left_alone(api: Api, field: LiveRunF
     assert meaning(act, answer).next is Next.LEAVES, "its pods go with it"
 
 
-def test_one_that_is_gone_is_told(api: Api, field: LiveRunField) -> None:
-    answer = answer_to(field, restart_of(deployment(api))._replace(name="gone"))
-    assert isinstance(answer, ApiStatus) and answer.code == 404
-
-
 def test_an_answer_that_is_lost_is_looked_at_and_changes_nothing_twice(api: Api, tmp_path: Path) -> None:
     act = restart_of(deployment(api))
     lost = Fault(Breaks(FaultMoment.AFTER), method="PATCH", times=1)

@@ -28,7 +28,6 @@ SETUP = Setup(
             "admin": ADMIN,
             "reader": restricted("reader", (RbacRule(("get", "list"), ("configmaps",), ("",)),)),
             "creator": restricted("creator", (RbacRule(("get", "list", "create"), ("configmaps",), ("",)),)),
-            "elsewhere": restricted("elsewhere", (RbacRule(("*",), ("configmaps",), ("",), namespaces=("default",)),)),
         }
     )
 )
@@ -141,18 +140,6 @@ def test_an_entry_larger_than_a_chunk_has_one_of_its_own(world: World) -> None:
     assert written(world) == [a_beginning(), *given, *notes(4, 5)]
 
 
-def test_thousands_of_entries(world: World) -> None:
-    journal = world.journal()
-    journal.begin(a_beginning())
-    everything = notes(1, 3001, "a pod that was refused by its budget, in the words of the server " * 2)
-    for at in range(0, 3000, 500):
-        journal.append(everything[at : at + 500])
-    stored = read_run(world.maps(), "r1")
-    assert list(stored.entries.entries) == [a_beginning(), *everything]
-    assert len(stored.chunks) >= 2
-    assert all(sum(map(len, chunk.data.values())) <= 320 << 10 for chunk in stored.chunks)
-
-
 def test_a_second_writer_is_told_that_it_lost(world: World) -> None:
     first, second = world.journal("aaa"), world.journal("bbb")
     first.begin(a_beginning())
@@ -172,7 +159,7 @@ def test_a_second_writer_is_told_that_it_lost(world: World) -> None:
     assert (run.leader, run.phase) == ("eve@lab", "running")
 
 
-@pytest.mark.parametrize("entries", [0, 1, 2, 9])
+@pytest.mark.parametrize("entries", [0, 9])
 def test_of_two_who_go_on_only_one_can(world: World, entries: int) -> None:
     """Also where there is no chunk yet, and where the last one is full: a second one must not begin beside it."""
     first, second = world.journal("aaa", 300), world.journal("bbb", 300)
@@ -185,7 +172,7 @@ def test_of_two_who_go_on_only_one_can(world: World, entries: int) -> None:
     assert written(world) == [a_beginning(), *notes(1, 1 + entries), *notes(20, 21)]
 
 
-@pytest.mark.parametrize("entries", [0, 1, 2, 9])
+@pytest.mark.parametrize("entries", [0, 9])
 def test_who_adopts_sees_that_the_other_still_writes(world: World, entries: int) -> None:
     first, second = world.journal("aaa", 300), world.journal("bbb", 300)
     first.begin(a_beginning())
@@ -259,25 +246,15 @@ def test_a_run_that_was_begun_is_not_begun_again(world: World) -> None:
         world.journal("bbb").begin(a_beginning(leader="eve@lab"))
 
 
-@pytest.mark.parametrize("run", ["", "A", "a_b", "../x", "x" * 41])
+@pytest.mark.parametrize("run", ["", "../x", "x" * 41])
 def test_an_id_that_is_none(world: World, run: str) -> None:
     with pytest.raises(UsageError, match="is no id of a run"):
         world.journal().begin(a_beginning(run))
 
 
-def test_a_namespace_that_is_not_there(world: World) -> None:
-    with pytest.raises(UsageError, match="there is no namespace nowhere to keep the journal") as error:
-        world.journal(space="nowhere").begin(a_beginning())
-    assert "kubectl create namespace nowhere" in error.value.hint
-
-
 @pytest.mark.parametrize(
     ("token", "space", "right"),
-    [
-        ("reader", SPACE, "create configmaps"),
-        ("elsewhere", SPACE, "create configmaps"),
-        ("creator", SPACE, "patch configmaps"),
-    ],
+    [("reader", SPACE, "create configmaps"), ("creator", SPACE, "patch configmaps")],
 )
 def test_a_right_that_is_missing_is_named(world: World, token: str, space: str, right: str) -> None:
     journal = world.journal(token=token, space=space)
@@ -286,16 +263,6 @@ def test_a_right_that_is_missing_is_named(world: World, token: str, space: str, 
         journal.append(notes(1, 2))
         journal.append(notes(2, 3))
     assert error.value.missing == right and f"kubectl auth can-i {right} -n {space}" in error.value.hint
-
-
-def test_rights_to_read_and_remove_are_named(world: World) -> None:
-    world.journal().begin(a_beginning())
-    with pytest.raises(Forbidden) as error:
-        list_runs(world.maps("elsewhere"))
-    assert error.value.missing == "list configmaps"
-    with pytest.raises(Forbidden) as error:
-        remove_run(world.maps("reader"), "r1")
-    assert error.value.missing == "delete configmaps"
 
 
 def test_what_somebody_removed_is_said(world: World) -> None:
@@ -342,7 +309,7 @@ WRITING += ("cut-short", "repeated", "webhook-down")
 
 @pytest.mark.parametrize(
     ("share", "seeds"),
-    [("30%", 1), *(pytest.param(share, 3, marks=pytest.mark.long) for share in ("5%", "30%"))],
+    [("30%", 1), pytest.param("5%", 3, marks=pytest.mark.long)],
 )
 @pytest.mark.parametrize("fault", WRITING)
 def test_faults_that_pass_lose_nothing(api: Api, fault: str, share: str, seeds: int) -> None:
@@ -357,7 +324,7 @@ def test_faults_that_pass_lose_nothing(api: Api, fault: str, share: str, seeds: 
 
 
 @pytest.mark.parametrize("fault", ["forbidden", "denied", "unanswered"])
-@pytest.mark.parametrize("share", ["30%", "100%", pytest.param("5%", marks=pytest.mark.long)])
+@pytest.mark.parametrize("share", ["30%", "100%"])
 def test_what_ends_a_run_loses_nothing_that_was_confirmed(api: Api, fault: str, share: str) -> None:
     with served(api, f"{fault}@{share}", timeout_s=0.02) as among:
         confirmed, error = tell_a_story(among)

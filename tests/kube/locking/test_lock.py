@@ -12,7 +12,7 @@ from kubectl_eksdoc.embedded.serving.access import ADMIN, RbacRule, TokenUsers, 
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.faults import BrokenConnection, Fault, Faulty
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
-from kubectl_eksdoc.errors import Forbidden, Locked, LockLost, Unauthorized, Unreachable, UsageError
+from kubectl_eksdoc.errors import Forbidden, Locked, LockLost, Unreachable, UsageError
 from kubectl_eksdoc.kube.lock import Lock, LockKeeper
 from kubectl_eksdoc.kube.sent import SentRequest, real_clock
 from tests.embedded.clients import among_faults, worlds
@@ -86,13 +86,16 @@ def test_it_is_taken_renewed_and_released(world: World) -> None:
     lock = world.lock("ada")
     assert not lock.held()
     lock.take()
-    assert lock.held()
+    taken_s = world.hands.seconds
+    assert lock.held(taken_s + 49.9) and not lock.held(taken_s + 50), "it is not believed in to its very end"
     for _ in range(10):
         world.hands.seconds += 20
         assert lock.held() and lock.renew()
     spec = world.lease().doc["spec"]
     assert (spec["holderIdentity"], spec["leaseDurationSeconds"], spec["leaseTransitions"]) == ("ada", 60, 0)
     assert lock.release() and not lock.held()
+    with pytest.raises(LockLost, match="was given back"):
+        lock.must_be_held()
     other = world.lock("eve")
     other.take()
     assert other.held() and world.lease().doc["spec"]["leaseTransitions"] == 1
@@ -108,8 +111,8 @@ def test_who_comes_second_is_told_who_holds_it(world: World) -> None:
     assert "free 60 s after" in error.value.hint
 
 
-@pytest.mark.parametrize("wall", [0.0, 3600.0, -3600.0, 1e8, -1e8])
-@pytest.mark.parametrize("passed", [30.0, 59.0, 64.0])
+@pytest.mark.parametrize("wall", [1e8, -1e8])
+@pytest.mark.parametrize("passed", [59.0, 64.0])
 def test_it_is_over_by_the_servers_clock_alone(world: World, wall: float, passed: float) -> None:
     """One look is enough, and it does not matter what the machines believe of the time."""
     first, second = world.lock("ada", wall=-wall), world.lock("eve", wall=wall)
@@ -173,16 +176,6 @@ def test_who_waits_gets_it_when_it_is_over(world: World) -> None:
     assert second.held() and 59 <= world.hands.seconds - begun <= 66
 
 
-def test_a_holder_that_renews_is_waited_for_in_vain(world: World) -> None:
-    first, second = world.lock("ada"), world.lock("eve")
-    first.take()
-    for _ in range(20):
-        world.hands.seconds += 20
-        assert first.renew()
-        with pytest.raises(Locked):
-            second.take()
-
-
 def test_a_holder_that_stood_still_knows_it_without_asking(world: World) -> None:
     """As after SIGSTOP: another one has it, and the first sends nothing any more."""
     first, second = world.lock("ada"), world.lock("eve")
@@ -198,13 +191,6 @@ def test_a_holder_that_stood_still_knows_it_without_asking(world: World) -> None
         first.renew()
     assert len(world.senders[0].sent) == asked
     assert first.release() is False and second.held() and second.renew()
-
-
-def test_it_is_not_believed_in_to_its_very_end(world: World) -> None:
-    lock = world.lock("ada")
-    lock.take()
-    taken_s = world.hands.seconds
-    assert lock.held(taken_s + 49.9) and not lock.held(taken_s + 50)
 
 
 def test_who_lost_it_by_force_is_told_by_whom(world: World) -> None:
@@ -256,14 +242,6 @@ def test_a_right_that_was_taken_away_is_why_it_is_lost(world: World) -> None:
     assert "stood still" not in str(error.value)
 
 
-def test_one_that_was_given_back_is_not_said_to_be_too_late(world: World) -> None:
-    lock = world.lock("ada")
-    lock.take()
-    assert lock.release()
-    with pytest.raises(LockLost, match="was given back"):
-        lock.must_be_held()
-
-
 def test_who_keeps_it_alive_leaves_the_reason_to_the_lock(world: World) -> None:
     lock = Lock(world.sender(), SPACE, "ada", real_clock(), duration_s=1)
     with LockKeeper(lock):
@@ -301,7 +279,6 @@ def test_it_can_be_taken_again_by_who_held_it_last(world: World) -> None:
     "spec",
     [
         {},
-        {"holderIdentity": "x"},
         {"holderIdentity": "x", "leaseDurationSeconds": 60, "renewTime": "2999-01-01T00:00:00.000000Z"},
         {"holderIdentity": "x", "renewTime": "1999-01-01T00:00:00.000000Z"},
     ],
@@ -338,17 +315,12 @@ def test_a_right_that_is_missing_is_named(world: World, token: str, verb: str) -
     assert error.value.missing == right and f"kubectl auth can-i {right} -n {SPACE}" in error.value.hint
 
 
-def test_credentials_that_are_not_known(world: World) -> None:
-    with pytest.raises(Unauthorized):
-        world.lock("ada", "nobody").take()
-
-
 PASSING = ("reset", "answer-lost", "conflict", "throttled", "server-timeout", "server-error", "cut-short", "repeated")
 
 
 @pytest.mark.parametrize(
     ("share", "seeds"),
-    [("30%", 1), *(pytest.param(share, 4, marks=pytest.mark.long) for share in ("5%", "30%"))],
+    [("30%", 1), pytest.param("5%", 4, marks=pytest.mark.long)],
 )
 @pytest.mark.parametrize("fault", PASSING)
 def test_faults_that_pass_do_not_take_it_away(api: Api, fault: str, share: str, seeds: int) -> None:
@@ -370,7 +342,7 @@ def test_faults_that_pass_do_not_take_it_away(api: Api, fault: str, share: str, 
             clear(World(server.url))
 
 
-@pytest.mark.parametrize("fault", ["reset", "unanswered", "server-error", "throttled"])
+@pytest.mark.parametrize("fault", ["unanswered", "server-error"])
 def test_a_server_that_never_answers(api: Api, fault: str) -> None:
     with among_faults.served(api, fault) as server:
         sender = HttpSender(server.url("admin"), timeout_s=0.02)
@@ -402,17 +374,5 @@ def test_a_release_that_nobody_hears_is_not_claimed(api: Api) -> None:
         lock = world.lock("ada")
         lock.take()
         assert lock.release() is False and not lock.held()
-    with among_faults.served(api) as server:
-        clear(World(server.url))
-
-
-def test_an_answer_that_was_lost_is_found_by_reading(api: Api) -> None:
-    with among_faults.served(api, "answer-lost@60%", seed=3) as server:
-        world = World(server.url)
-        lock = world.lock("ada")
-        lock.take()
-        assert lock.held()
-        codes = [code for _, _, code in world.senders[0].sent]
-        assert 0 in codes, "else this shows nothing"
     with among_faults.served(api) as server:
         clear(World(server.url))

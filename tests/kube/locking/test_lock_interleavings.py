@@ -169,7 +169,7 @@ def play(api: Api, steps: Sequence[Step], margin_s: float | None = None) -> tupl
 
 
 @pytest.mark.long
-@settings(max_examples=500)
+@settings(max_examples=200)
 @given(steps=st.lists(STEPS, min_size=20, max_size=200))
 def test_never_two_at_once(api: Api, steps: list[Step]) -> None:
     _, several = play(api, steps)
@@ -190,10 +190,10 @@ def drawn(seed: int, count: int, operations: Sequence[str] = PLAIN) -> list[Step
 
 @pytest.mark.long
 def test_the_plays_are_not_dull(api: Api) -> None:
-    held = [play(api, drawn(seed, 150)) for seed in range(30)]
-    held += [play(api, drawn(seed, 300, OPERATIONS)) for seed in range(10)]
+    held = [play(api, drawn(seed, 150)) for seed in range(10)]
+    held += [play(api, drawn(seed, 300, OPERATIONS)) for seed in range(4)]
     assert all(several == [] for _, several in held)
-    assert sum(len(holders) > 1 for holders, _ in held) > 20
+    assert sum(len(holders) > 1 for holders, _ in held) > 7
 
 
 def test_two_holders_would_be_seen(api: Api) -> None:
