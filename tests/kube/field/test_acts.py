@@ -13,7 +13,6 @@ from kubectl_eksdoc.embedded.serving import faults as fault_answers
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty
 from kubectl_eksdoc.embedded.serving.faults import FaultyAnswer as Instead
-from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.kube.field.live import LiveRunField
 from kubectl_eksdoc.kube.field.writes import eviction
@@ -26,41 +25,17 @@ from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.embedded.clients import worlds
 from tests.examples import one_in
-from tests.kube.field.fields import among, answer_to, answers, connection, field_on, wait_until
+from tests.kube.field.fields import (
+    Either,
+    Kept,
+    among,
+    answer_to,
+    answers,
+    field_among,
+    is_eviction,
+    wait_until,
+)
 from tests.kube.field.fields import read as facts_of
-
-
-class Asked:
-    """Keeps what was asked for by those methods."""
-
-    def __init__(self, api: Api, *methods: str) -> None:
-        self._api = api
-        self._methods = methods
-        self.requests: list[ServedRequest] = []
-
-    def handle(self, request: ServedRequest) -> Reply:
-        if request.method in self._methods:
-            self.requests.append(request)
-        return self._api.handle(request)
-
-
-class Meeting:
-    """Evictions meet the faults of the moment, and are counted; nothing else does."""
-
-    def __init__(self, api: Api) -> None:
-        self._api = api
-        self.count = 0
-        self.meets()
-
-    def meets(self, *faults: Fault) -> None:
-        self._bad = Faulty(self._api, faults, lambda seconds: None)
-        self.count = 0
-
-    def handle(self, request: ServedRequest) -> Reply:
-        if not request.path.endswith("/eviction"):
-            return self._api.handle(request)
-        self.count += 1
-        return self._bad.handle(request)
 
 
 def pods_of(api: Api, folder: Path) -> dict[str, Pod]:
@@ -84,9 +59,9 @@ def is_leaving(api: Api, pod: Pod) -> bool:
 
 
 def test_an_eviction_is_of_one_uid_and_never_without_grace(api: Api, tmp_path: Path) -> None:
-    heard, pods = Asked(api, "POST"), without_budgets(api, tmp_path)
+    heard, pods = Kept(api, lambda request: request.method == "POST"), without_budgets(api, tmp_path)
     wanted = {None: None, 0: 1, -1: 1, 1: 1, 45: 45}
-    with among(heard) as server, field_on(connection(server, tmp_path)) as field:
+    with field_among(tmp_path, heard) as field:
         for pod, (asked, sent) in zip(pods, wanted.items(), strict=False):
             answer = answer_to(field, Evict(pod, asked))
             assert isinstance(answer, ApiStatus) and answer.code == 201
@@ -165,14 +140,16 @@ DONE = {"server-timeout", "answer-lost", "cut-short", "repeated", "slow"}
 
 def test_every_answer_is_read_as_it_is_meant_and_asked_for_once(api: Api, tmp_path: Path) -> None:
     """What may have been done is not asked for again."""
-    pods, meeting, found = without_budgets(api, tmp_path), Meeting(api), {}
-    with among(meeting) as server, field_on(connection(server, tmp_path)) as field:
+    pods, found, bad = without_budgets(api, tmp_path), {}, Kept(api)
+    meeting = Either(api, bad, is_eviction)
+    with field_among(tmp_path, meeting) as field:
         for fault in BY_FAULT:
             pod = next(pod for pod in pods if not is_leaving(api, pod))
-            meeting.meets(*made([parse(fault)], 1).requests)
+            bad.inner = Faulty(api, made([parse(fault)], 1).requests, lambda seconds: None)
+            bad.requests.clear()
             answer = answer_to(field, Evict(pod))
             assert isinstance(answer, (ApiStatus, LostAnswer))
-            found[fault] = (read(answer)[:3], meeting.count, is_leaving(api, pod))
+            found[fault] = (read(answer)[:3], len(bad.requests), is_leaving(api, pod))
     assert found == {fault: (expected, 1, fault in DONE) for fault, expected in BY_FAULT.items()}
 
 
@@ -204,7 +181,7 @@ def test_each_act_is_answered_once_however_many_there_are(api: Api, field: LiveR
 def test_the_pods_of_a_node(api: Api, tmp_path: Path) -> None:
     pods = pods_of(api, tmp_path).values()
     node = max({pod.node for pod in pods}, key=lambda name: sum(pod.node == name for pod in pods))
-    with among(api) as server, field_on(connection(server, tmp_path, 3)) as field:
+    with field_among(tmp_path, api, page_size=3) as field:
         found = answer_to(field, ListPods(node))
     assert found == tuple(sorted((pod for pod in pods if pod.node == node), key=lambda pod: pod.key))
     assert len(found) > 5
@@ -216,7 +193,7 @@ def test_reads_are_tried_until_they_succeed(api: Api, tmp_path: Path, fault: str
     path = rf"/pods(/{pod.name})?$"
     (named,) = made([parse(fault)], 1).requests
     times = Fault(named.effect, path, "GET", watches=False, skip=1, times=6)
-    with among(api, times) as server, field_on(connection(server, tmp_path, 3)) as field:
+    with field_among(tmp_path, api, times, page_size=3) as field:
         assert answer_to(field, Look(pod)) == (pod,)
         listed = answer_to(field, ListPods(pod.node))
         assert isinstance(listed, tuple) and pod in listed
@@ -226,14 +203,14 @@ def test_a_proxy_that_knows_no_pod_is_not_believed(api: Api, tmp_path: Path) -> 
     """A 404 that names no pod says nothing of the pod."""
     pod = without_budget(api, tmp_path)
     page = Fault(Instead(ApiStatus(404, "", "no such page"), plain=True), rf"/pods/{pod.name}$", "GET", times=4)
-    with among(api, page) as server, field_on(connection(server, tmp_path)) as field:
+    with field_among(tmp_path, api, page) as field:
         assert answer_to(field, Look(pod)) == (pod,)
 
 
 def test_a_read_that_is_refused_for_good_ends_the_news(api: Api, tmp_path: Path) -> None:
     pod = without_budget(api, tmp_path)
     refused = Fault(fault_answers.forbidding(""), rf"/pods/{pod.name}$", "GET")
-    with among(api, refused) as server, field_on(connection(server, tmp_path)) as field:
+    with field_among(tmp_path, api, refused) as field:
         field.do(Look(pod))
         with pytest.raises(Forbidden) as caught:
             wait_until(lambda: bool(field.news(0.1)) and False)
@@ -244,7 +221,7 @@ def test_a_read_that_is_refused_for_good_ends_the_news(api: Api, tmp_path: Path)
 
 def test_whoever_may_not_evict_is_told_so(api: Api, tmp_path: Path) -> None:
     pod = without_budget(api, tmp_path)
-    with among(api) as server, field_on(connection(server, tmp_path, token=worlds.VIEWER_TOKEN)) as field:
+    with field_among(tmp_path, api, token=worlds.VIEWER_TOKEN) as field:
         answer = answer_to(field, Evict(pod))
     assert isinstance(answer, ApiStatus)
     assert read(answer)[:2] == (Next.AGAIN, RunTrouble.RIGHT) and "pods/eviction" in answer.message

@@ -23,7 +23,18 @@ from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.embedded.clients import worlds
-from tests.kube.field.fields import RUN, among, answer_to, connection, field_on, node_of, nodes_alone
+from tests.kube.field.fields import (
+    RUN,
+    Either,
+    Kept,
+    among,
+    answer_to,
+    connection,
+    field_among,
+    field_on,
+    node_of,
+    nodes_alone,
+)
 
 EVERY = [Cordon, Restore, Exclude, Protect, Release]
 
@@ -215,25 +226,10 @@ def test_of_two_runs_at_once_one_has_the_node(api: Api, tmp_path: Path) -> None:
 def test_a_refusal_or_a_breakdown_changes_nothing(api: Api, tmp_path: Path, fault: str) -> None:
     name, uid = some_node(api)
     before = node_of(api, name)
-    handler = OnlyPatches(api, fault)
-    answer = asked_of(handler, tmp_path, Cordon(name, uid))
+    bad = Kept(Faulty(api, made([parse(fault)], 1).requests, lambda seconds: None))
+    answer = asked_of(Either(api, bad, lambda request: request.method == "PATCH"), tmp_path, Cordon(name, uid))
     assert isinstance(answer, LostAnswer) or not answer.ok
-    assert node_of(api, name) == before and handler.patches == 1
-
-
-class OnlyPatches:
-    """Patches meet a fault, and are counted."""
-
-    def __init__(self, api: Api, fault: str) -> None:
-        self._api = api
-        self._bad = Faulty(api, made([parse(fault)], 1).requests, lambda seconds: None)
-        self.patches = 0
-
-    def handle(self, request: ServedRequest) -> Reply:
-        if request.method != "PATCH":
-            return self._api.handle(request)
-        self.patches += 1
-        return self._bad.handle(request)
+    assert node_of(api, name) == before and len(bad.requests) == 1
 
 
 def test_a_patch_that_arrives_twice_is_done_once(api: Api, tmp_path: Path) -> None:
@@ -249,7 +245,7 @@ def test_a_patch_that_arrives_twice_is_done_once(api: Api, tmp_path: Path) -> No
 
 def test_conflicts_for_ever_are_answered_in_the_end(api: Api, tmp_path: Path) -> None:
     name, uid = some_node(api)
-    with among(api, "conflict") as server, field_on(connection(server, tmp_path)) as field:
+    with field_among(tmp_path, api, "conflict") as field:
         answer = answer_to(field, Cordon(name, uid))
     assert isinstance(answer, ApiStatus) and answer.code == 409
     assert "unschedulable" not in node_of(api, name)["spec"]
@@ -259,7 +255,7 @@ def test_conflicts_for_ever_are_answered_in_the_end(api: Api, tmp_path: Path) ->
 def test_without_the_right(api: Api, tmp_path: Path, act: type[OfNode]) -> None:
     name, uid = some_node(api)
     before = node_of(api, name)
-    with among(api) as server, field_on(connection(server, tmp_path, token=worlds.VIEWER_TOKEN)) as field:
+    with field_among(tmp_path, api, token=worlds.VIEWER_TOKEN) as field:
         answer = answer_to(field, act(name, uid))
     assert isinstance(answer, ApiStatus) and answer.code == 403 and "cannot patch" in answer.message
     assert node_of(api, name) == before
@@ -303,7 +299,7 @@ def test_an_answer_that_is_lost_can_be_asked_for_again(
     before = node_of(api, name)
     for each in (act, back):
         lost = Fault(Breaks(FaultMoment.AFTER), method="PATCH", times=1)
-        with among(api, lost) as server, field_on(connection(server, tmp_path)) as field:
+        with field_among(tmp_path, api, lost) as field:
             assert isinstance(answer_to(field, each(name, uid)), LostAnswer)
             done = node_of(api, name)
             assert answer_to(field, each(name, uid)) == ApiStatus(200)

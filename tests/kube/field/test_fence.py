@@ -17,7 +17,7 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Delayed, Fault, Faulty
 from kubectl_eksdoc.embedded.serving.faults import FaultyAnswer as Instead
 from kubectl_eksdoc.embedded.serving.handler import serving
-from kubectl_eksdoc.embedded.serving.targets import Reply, RequestHandler, ServedRequest
+from kubectl_eksdoc.embedded.serving.targets import RequestHandler
 from kubectl_eksdoc.errors import LockLost
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import Exchanges, real_timing
@@ -37,6 +37,8 @@ from tests.kube.field.fields import (
     HASTY,
     RUN,
     SHORT,
+    Either,
+    Kept,
     answers,
     connection,
     heard,
@@ -66,19 +68,9 @@ class FakeLock:
             raise LockLost(SAID, "Ask, then resume.")
 
 
-class Arriving:
+def arriving(inner: RequestHandler, before: Callable[[int], object] = lambda count: None) -> Kept:
     """Counts requests that change something as they arrive, and tells of each."""
-
-    def __init__(self, inner: RequestHandler, arrived: Callable[[int], object] = lambda count: None) -> None:
-        self._inner = inner
-        self._arrived = arrived
-        self.writes: list[ServedRequest] = []
-
-    def handle(self, request: ServedRequest) -> Reply:
-        if request.method in WRITES:
-            self.writes.append(request)
-            self._arrived(len(self.writes))
-        return self._inner.handle(request)
+    return Kept(inner, lambda request: request.method in WRITES, before)
 
 
 @contextlib.contextmanager
@@ -101,7 +93,7 @@ def evictions(field: LiveRunField) -> list[Act]:
 def test_acts_that_wait_behind_slow_ones_are_not_sent(api: Api, tmp_path: Path) -> None:
     lock = FakeLock()
     slow = Faulty(api, made([parse("slow=0.3s")], 1).requests, time.sleep)
-    handler = Arriving(slow, lambda count: count == WORKERS and lock.lost.set())
+    handler = arriving(slow, lambda count: count == WORKERS and lock.lost.set())
     with field_behind(lock, handler, tmp_path) as field:
         acts = evictions(field)
         assert len(acts) > WORKERS
@@ -109,7 +101,7 @@ def test_acts_that_wait_behind_slow_ones_are_not_sent(api: Api, tmp_path: Path) 
             field.do(act)
         told = answers_to_the_end(field)
         wait_until(lambda: lock.asked >= len(acts))
-        assert len(handler.writes) == WORKERS, "those that were on their way"
+        assert len(handler.requests) == WORKERS, "those that were on their way"
     refused = [each for each in told if isinstance(each.answer, LostAnswer)]
     assert refused and all(each.answer == LostAnswer(f"it was not sent: {SAID}") for each in refused)
 
@@ -136,17 +128,17 @@ def answers_to_the_end(field: LiveRunField) -> list[RequestAnswered]:
 def test_a_patch_that_met_a_conflict_is_not_tried_again(api: Api, tmp_path: Path) -> None:
     lock = FakeLock()
     conflicts = Faulty(api, made([parse("conflict")], 1).requests, lambda seconds: None)
-    handler = Arriving(conflicts, lambda count: count == 2 and lock.lost.set())
+    handler = arriving(conflicts, lambda count: count == 2 and lock.lost.set())
     with field_behind(lock, handler, tmp_path) as field:
         act = Cordon(*some_node(api))
         field.do(act)
         assert answers(field, 1) == [RequestAnswered(act, LostAnswer(f"it was not sent: {SAID}"))]  # type: ignore[arg-type]
-        assert len(handler.writes) == 2 and lock.refused == 1
+        assert len(handler.requests) == 2 and lock.refused == 1
 
 
 def test_a_connection_that_comes_too_late_is_not_used(api: Api, tmp_path: Path) -> None:
     """It is refused, as the server is away, and the lock is over when it is back."""
-    lock, handler = FakeLock(), Arriving(api)
+    lock, handler = FakeLock(), arriving(api)
     with serving(handler) as server:
         to, port = connection(server, tmp_path), server.port
         act = Evict(read(server, tmp_path).pods[0], None)
@@ -159,14 +151,14 @@ def test_a_connection_that_comes_too_late_is_not_used(api: Api, tmp_path: Path) 
         wait_until(lambda: lock.refused > 0)  # a try that was under way has met a server that is away
         with serving_again(handler, port):
             assert answers(field, 1) == [RequestAnswered(act, LostAnswer(f"it was not sent: {SAID}"))]
-    assert handler.writes == []
+    assert handler.requests == []
 
 
 def test_newer_credentials_do_not_send_it_again(api: Api, tmp_path: Path) -> None:
     """The server does not accept those it was sent with; newer ones are made, and meanwhile the lock is lost."""
     lock = FakeLock()
     expired = Instead(ApiStatus(401, "Unauthorized", "Unauthorized"))
-    handler = Arriving(Faulty(api, [Fault(expired, method="PATCH")], lambda seconds: None))
+    handler = arriving(Faulty(api, [Fault(expired, method="PATCH")], lambda seconds: None))
     signed_in: list[Credential] = []
 
     def sign_in() -> Credential:
@@ -183,7 +175,7 @@ def test_newer_credentials_do_not_send_it_again(api: Api, tmp_path: Path) -> Non
         with pytest.raises(LockLost, match="was removed"):
             sender.send("PATCH", "/api/v1/nodes/new-0", {}, {"spec": {"unschedulable": True}}, MERGE_PATCH)
         access.pools.close()
-    assert len(signed_in) == 2 and len(handler.writes) == 1 and lock.refused == 1
+    assert len(signed_in) == 2 and len(handler.requests) == 1 and lock.refused == 1
 
 
 def stolen(api: Api, hands: Hands) -> None:
@@ -217,20 +209,20 @@ def test_after_a_lease_is_lost_no_eviction_is_sent_beyond_those_in_flight(
     """Nobody renews it meanwhile, so that no renewal tells."""
     hands = Hands()
     slow = Faulty(api, [Fault(Delayed(0.2), r"/eviction$")], time.sleep)
-    arriving = Arriving(slow, lambda count: count == WORKERS and loss(api, hands))
-    with serving(arriving) as server:
+    arriving_ = arriving(slow, lambda count: count == WORKERS and loss(api, hands))
+    with serving(arriving_) as server:
         to = connection(server, tmp_path)
         sender = ApiWriter(Exchanges(connect(to, of_this_process()), PATIENT, real_timing()))
         lock = Lock(sender, "kube-system", "ann", hands.clock(), 12)
         lock.take()
-        arriving.writes.clear()
+        arriving_.requests.clear()
         field = LiveRunField(to, RUN, fence=lock.must_be_held, confirm=lock.confirm, patience=PATIENT, following=SHORT)
         with contextlib.closing(field):
             acts = evictions(field)
             for act in acts:
                 field.do(act)
             told = not_sent(field, len(acts), LOSSES[loss])
-    assert [each.path.endswith("/eviction") for each in arriving.writes] == [True] * WORKERS
+    assert [each.path.endswith("/eviction") for each in arriving_.requests] == [True] * WORKERS
     assert len(told) == len(acts) - WORKERS
 
 
@@ -251,21 +243,21 @@ def test_what_cannot_be_confirmed_is_not_sent_and_may_be_asked_for_again(api: Ap
     away = [True]
     hands = Hands()
     failing = Fault(Instead(ApiStatus(503, "ServiceUnavailable", "not now")), r"/leases/", method="GET")
-    arriving = Arriving(Either(Faulty(api, [failing], time.sleep), api, lambda: away[0]))
-    with serving(arriving) as server:
+    arriving_ = arriving(Either(api, Faulty(api, [failing], time.sleep), lambda request: away[0]))
+    with serving(arriving_) as server:
         to = connection(server, tmp_path)
         sender = ApiWriter(Exchanges(connect(to, of_this_process()), PATIENT, real_timing()))
         lock = Lock(sender, "kube-system", "ann", hands.clock(), 60)
         away[0] = False
         lock.take()
         away[0] = True
-        arriving.writes.clear()
+        arriving_.requests.clear()
         field = LiveRunField(to, RUN, fence=lock.must_be_held, confirm=lock.confirm, patience=PATIENT, following=SHORT)
         with contextlib.closing(field):
             act = evictions(field)[0]
             field.do(act)
             (answer,) = not_sent(field, 1, "is still ours cannot be read: the server answered 503")
-            assert arriving.writes == []
+            assert arriving_.requests == []
             away[0] = False
             field.do(act)
             (answer,) = answers(field, 1)
@@ -274,14 +266,3 @@ def test_what_cannot_be_confirmed_is_not_sent_and_may_be_asked_for_again(api: Ap
         and isinstance(answer.answer, ApiStatus)
         and answer.answer.code in (201, 429)
     )
-
-
-class Either:
-    """The first while `away` says so, else the second."""
-
-    def __init__(self, first: RequestHandler, second: RequestHandler, away: Callable[[], bool]) -> None:
-        self._both = second, first
-        self._away = away
-
-    def handle(self, request: ServedRequest) -> Reply:
-        return self._both[self._away()].handle(request)

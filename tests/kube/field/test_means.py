@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import BrokenConnection as Breaks
 from kubectl_eksdoc.embedded.serving.faults import Fault, FaultMoment
 from kubectl_eksdoc.embedded.serving.handler import serving
-from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
 from kubectl_eksdoc.kube.field.live import LiveRunField
 from kubectl_eksdoc.kube.field.writes import options
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
@@ -22,30 +20,10 @@ from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.builders import a_pod
-from tests.kube.field.fields import RUN, among, answer_to, connection, field_on
+from tests.kube.field.fields import RUN, Kept, answer_to, connection, field_among, field_on
 from tests.kube.field.fields import read as facts_of
 
 DEPLOYMENTS = kinds.DEPLOYMENTS.full_name
-
-
-def _nothing() -> None: ...
-
-
-class Sent:
-    """Keeps what is sent by one method, after doing something else first if told so."""
-
-    def __init__(self, api: Api, method: str) -> None:
-        self._api = api
-        self._method = method
-        self.bodies: list[Doc] = []
-        self.before: Callable[[], None] = _nothing
-
-    def handle(self, request: ServedRequest) -> Reply:
-        if request.method == self._method:
-            before, self.before = self.before, _nothing
-            before()
-            self.bodies.append(json.loads(request.body))
-        return self._api.handle(request)
 
 
 def deployment(api: Api) -> Doc:
@@ -74,23 +52,22 @@ def annotate(api: Api) -> None:
 
 
 def test_a_rollout_is_restarted_once_by_a_run(api: Api, tmp_path: Path) -> None:
-    sent, was = Sent(api, "PATCH"), deployment(api)
+    sent, was = Kept(api, lambda request: request.method == "PATCH"), deployment(api)
     with serving(sent) as server, field_on(connection(server, tmp_path)) as field:
         assert answer_to(field, restart_of(was)) == ApiStatus(200)
         generation = deployment(api)["metadata"]["generation"]
         assert noted(api) == RUN and generation == was["metadata"]["generation"] + 1
         assert answer_to(field, restart_of(was)) == ApiStatus(200)
-    (body,) = sent.bodies
-    assert body["metadata"]["uid"] == was["metadata"]["uid"]
+    (asked,) = sent.requests
+    assert json.loads(asked.body)["metadata"]["uid"] == was["metadata"]["uid"]
     assert deployment(api)["metadata"]["generation"] == generation, "it was asked for twice and done once"
 
 
 def test_whoever_writes_in_between_loses_nothing(api: Api, tmp_path: Path) -> None:
-    sent = Sent(api, "PATCH")
-    sent.before = lambda: annotate(api)
+    sent = Kept(api, lambda request: request.method == "PATCH", lambda count: count == 1 and annotate(api))
     with serving(sent) as server, field_on(connection(server, tmp_path)) as field:
         assert answer_to(field, restart_of(deployment(api))) == ApiStatus(200)
-    assert len(sent.bodies) == 2
+    assert len(sent.requests) == 2
     assert noted(api) == RUN and deployment(api)["metadata"]["annotations"]["other"] == "x"
 
 
@@ -105,7 +82,7 @@ def test_another_deployment_of_that_name_is_left_alone(api: Api, field: LiveRunF
 def test_an_answer_that_is_lost_is_looked_at_and_changes_nothing_twice(api: Api, tmp_path: Path) -> None:
     act = restart_of(deployment(api))
     lost = Fault(Breaks(FaultMoment.AFTER), method="PATCH", times=1)
-    with among(api, lost) as server, field_on(connection(server, tmp_path)) as field:
+    with field_among(tmp_path, api, lost) as field:
         answer = answer_to(field, act)
         assert isinstance(answer, LostAnswer) and meaning(act, answer).next is Next.LOOK
         generation = deployment(api)["metadata"]["generation"]
@@ -120,7 +97,7 @@ def some_pod(tmp_path: Path, api: Api) -> Pod:
 
 
 def test_a_pod_is_deleted_by_its_uid_with_its_own_time(api: Api, tmp_path: Path) -> None:
-    pod, sent = some_pod(tmp_path, api), Sent(api, "DELETE")
+    pod, sent = some_pod(tmp_path, api), Kept(api, lambda request: request.method == "DELETE")
     with serving(sent) as server, field_on(connection(server, tmp_path)) as field:
         answer = answer_to(field, Delete(replace(pod, uid="uid-of-yesterday")))
         assert isinstance(answer, ApiStatus) and read(answer).next is Next.GONE
@@ -129,7 +106,7 @@ def test_a_pod_is_deleted_by_its_uid_with_its_own_time(api: Api, tmp_path: Path)
         answer = answer_to(field, Delete(pod))
         assert isinstance(answer, ApiStatus) and read(answer).next is Next.LEAVES
         assert answer_to(field, Delete(replace(pod, name="gone"))).code == 404  # type: ignore[union-attr]
-    assert all("gracePeriodSeconds" not in body for body in sent.bodies)
+    assert all(b"gracePeriodSeconds" not in request.body for request in sent.requests)
 
 
 def test_no_pod_is_deleted_without_time_to_stop() -> None:

@@ -37,6 +37,7 @@ from tests.kube.field.fields import (
     SHORT,
     among,
     connection,
+    field_among,
     field_on,
     heard,
     nothing_seen,
@@ -92,7 +93,7 @@ def lists(told: list[News]) -> int:
 
 
 def test_each_is_listed_once_and_then_followed(api: Api, tmp_path: Path) -> None:
-    with among(api) as server, field_on(connection(server, tmp_path)) as field:
+    with field_among(tmp_path, api) as field:
         told = watched_to_the_end(api, tmp_path, field)
     assert lists(told) == 3
     versions = [each.version for each in told if isinstance(each, PodIs)]
@@ -110,7 +111,7 @@ def test_each_is_listed_once_and_then_followed(api: Api, tmp_path: Path) -> None
     ),
 )
 def test_watches_that_go_wrong(api: Api, tmp_path: Path, fault: str) -> None:
-    with among(api, fault) as server, field_on(connection(server, tmp_path)) as field:
+    with field_among(tmp_path, api, fault) as field:
         watched_to_the_end(api, tmp_path, field)
 
 
@@ -120,13 +121,13 @@ def test_watches_that_go_wrong(api: Api, tmp_path: Path, fault: str) -> None:
 )
 @pytest.mark.long
 def test_lists_and_connections_that_go_wrong(api: Api, tmp_path: Path, fault: str) -> None:
-    with among(api, fault) as server, field_on(connection(server, tmp_path)) as field:
+    with field_among(tmp_path, api, fault) as field:
         watched_to_the_end(api, tmp_path, field)
 
 
 def test_a_silent_watch_is_found_out_by_its_own_time(api: Api, tmp_path: Path) -> None:
     """No event, no bookmark, and the connection stays open: what it should have told is listed when it ends."""
-    with among(api, "watch-silent") as server, field_on(connection(server, tmp_path)) as field:
+    with field_among(tmp_path, api, "watch-silent") as field:
         told = watched_to_the_end(api, tmp_path, field)
     assert lists(told) > 3
     assert not any(isinstance(each, (PodIs, NodeIs)) for each in told)
@@ -155,7 +156,7 @@ class Hanging:
 def test_a_connection_that_leads_nowhere_is_dropped(api: Api, tmp_path: Path) -> None:
     """It is open beyond the time it was asked for, which no server lets happen."""
     handler = Hanging(api, 3)
-    with among(handler) as server, field_on(connection(server, tmp_path)) as field:
+    with field_among(tmp_path, handler) as field:
         try:
             watched_to_the_end(api, tmp_path, field)
         finally:
@@ -246,7 +247,7 @@ def touched(api: Api, name: str, namespace: str) -> None:
 def test_an_object_that_cannot_be_understood_is_listed_anew(api: Api, tmp_path: Path) -> None:
     namespace, name = api.now(lambda plane: next(iter(plane.store.list("pods"))).key)
     handler = Spoiling(api, name, watches=1, lists=False)
-    with among(handler) as server, field_on(connection(server, tmp_path)) as field:
+    with field_among(tmp_path, handler) as field:
         seen = nothing_seen()
         heard(field, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
         touched(api, name, namespace)
@@ -257,7 +258,7 @@ def test_an_object_that_cannot_be_understood_is_listed_anew(api: Api, tmp_path: 
 def test_an_object_that_is_never_understood_is_named_while_the_run_goes_on(api: Api, tmp_path: Path) -> None:
     namespace, name = api.now(lambda plane: next(iter(plane.store.list("pods"))).key)
     handler = Spoiling(api, name, watches=0, lists=True)
-    with among(handler) as server, field_on(connection(server, tmp_path)) as field:
+    with field_among(tmp_path, handler) as field:
         seen = nothing_seen()
         told = heard_until(field, seen, WatchInterrupted)
         (away,) = [each for each in told if isinstance(each, WatchInterrupted)]
@@ -270,13 +271,13 @@ def test_an_object_that_is_never_understood_is_named_while_the_run_goes_on(api: 
 
 @pytest.mark.parametrize("fault", ["forbidden=pods", "forbidden=nodes"])
 def test_what_may_not_be_watched_ends_the_news(api: Api, tmp_path: Path, fault: str) -> None:
-    with among(api, fault) as server, field_on(connection(server, tmp_path)) as field:
+    with field_among(tmp_path, api, fault) as field:
         error = error_of(field)
     assert isinstance(error, Forbidden) and error.missing.startswith("list ")
 
 
 def test_whoever_may_list_and_not_watch(api: Api, tmp_path: Path) -> None:
-    with among(api) as server, field_on(connection(server, tmp_path, token=worlds.DRAINER_TOKEN)) as field:
+    with field_among(tmp_path, api, token=worlds.DRAINER_TOKEN) as field:
         error = error_of(field)
     assert isinstance(error, Forbidden)
     assert error.missing in ("watch pods", "watch nodes", "list poddisruptionbudgets.policy")
@@ -285,7 +286,7 @@ def test_whoever_may_list_and_not_watch(api: Api, tmp_path: Path) -> None:
 def test_a_right_that_is_missing_for_a_moment_ends_nothing(api: Api, tmp_path: Path) -> None:
     """An API server that has just started does not know its roles yet."""
     moment = Fault(faults.forbidding("pods"), times=2)
-    with among(api, moment) as server, field_on(connection(server, tmp_path)) as field:
+    with field_among(tmp_path, api, moment) as field:
         watched_to_the_end(api, tmp_path, field)
 
 

@@ -160,19 +160,6 @@ def test_a_second_writer_is_told_that_it_lost(world: World) -> None:
 
 
 @pytest.mark.parametrize("entries", [0, 9])
-def test_of_two_who_go_on_only_one_can(world: World, entries: int) -> None:
-    """Also where there is no chunk yet, and where the last one is full: a second one must not begin beside it."""
-    first, second = world.journal("aaa", 300), world.journal("bbb", 300)
-    first.begin(a_beginning())
-    first.append(notes(1, 1 + entries))
-    second.open("r1")
-    second.adopt("eve@lab", notes(20, 21))
-    with pytest.raises(LockLost):
-        first.append(notes(30, 40))
-    assert written(world) == [a_beginning(), *notes(1, 1 + entries), *notes(20, 21)]
-
-
-@pytest.mark.parametrize("entries", [0, 9])
 def test_who_adopts_sees_that_the_other_still_writes(world: World, entries: int) -> None:
     first, second = world.journal("aaa", 300), world.journal("bbb", 300)
     first.begin(a_beginning())
