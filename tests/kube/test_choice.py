@@ -11,7 +11,7 @@ import pytest
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube import kubeconfig
 from kubectl_eksdoc.kube.kubeconfig import choose
-from kubectl_eksdoc.kube.target import CredentialContext, Impersonation, from_file, utc_now
+from kubectl_eksdoc.kube.target import CredentialContext, from_file, utc_now
 from kubectl_eksdoc.model.connection import Connection
 from tests.fakes import kubeconfigs
 
@@ -56,12 +56,6 @@ def test_files_are_merged_and_the_first_wins_each_name_whole(tmp_path: Path, two
     assert (blue.server.tls_server_name, blue.user.certificate_file, blue.user.token) == ("", "", "one")
 
 
-def test_the_first_file_that_chooses_a_context_wins(tmp_path: Path) -> None:
-    files = [kubeconfigs.one(tmp_path / name, f"https://{name}", name=name) for name in ("first", "second")]
-    assert choose(Connection(), places(tmp_path, *files)).context == "first"
-    assert choose(Connection(), places(tmp_path, *reversed(files))).context == "second"
-
-
 def test_home_is_the_last_resort(tmp_path: Path) -> None:
     kubeconfigs.one(tmp_path / ".kube" / "config", "https://home")
     assert choose(Connection(), places(tmp_path)).server.url == "https://home"
@@ -74,6 +68,9 @@ def test_cluster_and_user_flags_replace_the_context(tmp_path: Path, two: tuple[s
     assert (target.server.url, target.user.token) == ("https://second", "")
     target = choose(Connection(kubeconfig=two[0], cluster="c", user="u"), places(tmp_path, two[1]))
     assert (target.context, target.server.url, target.user.token) == ("", "https://first", "one")
+    for kind in ("cluster", "user"):
+        with pytest.raises(ConfigError, match=f"{kind} 'nope' does not exist"):
+            choose(Connection(**{kind: "nope"}), places(tmp_path, *two))
     with pytest.raises(ConfigError, match="no context is chosen") as caught:
         choose(Connection(kubeconfig=two[0]), places(tmp_path))
     assert caught.value.hint == "Give --context. Known contexts: blue"
@@ -85,39 +82,6 @@ def test_a_server_alone_is_enough(tmp_path: Path) -> None:
     assert choose(Connection(server="https://x/", token="t"), places(tmp_path)).user.token == "t"
 
 
-def test_the_server_flag_drops_the_name_but_keeps_the_authority(tmp_path: Path) -> None:
-    config = kubeconfigs.one(tmp_path / "c", "https://x", b"PEM", **{"tls-server-name": "n"})
-    server = choose(Connection(kubeconfig=config, server="https://y"), places(tmp_path)).server
-    assert (server.url, server.tls_server_name, server.ca_data) == ("https://y", "", "PEM")
-    named = Connection(kubeconfig=config, server="https://y", tls_server_name="m")
-    assert choose(named, places(tmp_path)).server.tls_server_name == "m"
-
-
-def test_authority_flags_drop_the_configured_one(tmp_path: Path) -> None:
-    config = kubeconfigs.one(tmp_path / "c", "https://x", b"PEM")
-    server = choose(Connection(kubeconfig=config, certificate_authority="f"), places(tmp_path)).server
-    assert (server.ca_file, server.ca_data, server.skip_verify) == ("f", "", False)
-    server = choose(Connection(kubeconfig=config, insecure_skip_tls_verify=True), places(tmp_path)).server
-    assert (server.ca_data, server.skip_verify) == ("", True)
-    skipping = kubeconfigs.one(tmp_path / "d", "https://x", **{"insecure-skip-tls-verify": True})
-    server = choose(Connection(kubeconfig=skipping, certificate_authority="f"), places(tmp_path)).server
-    assert (server.ca_file, server.skip_verify) == ("f", False)
-
-
-def test_impersonation_of_the_file_and_of_flags(tmp_path: Path) -> None:
-    fields = {"as": "jane", "as-uid": "7", "as-groups": ["a", "b"], "as-user-extra": {"reason": ["x", "y"]}}
-    config = kubeconfigs.one(tmp_path / "c", "https://x", user=fields)
-    extra = (("reason", "x"), ("reason", "y"))
-    assert choose(Connection(kubeconfig=config), places(tmp_path)).user.impersonation == Impersonation(
-        "jane", "7", ("a", "b"), extra
-    )
-    flags = Connection(kubeconfig=config, impersonate_user="joe", impersonate_groups=("c",))
-    assert choose(flags, places(tmp_path)).user.impersonation == Impersonation("joe", "7", ("c",), extra)
-    bare = kubeconfigs.one(tmp_path / "d", "https://x")
-    with pytest.raises(ConfigError, match="but no user"):
-        choose(Connection(kubeconfig=bare, impersonate_groups=("c",)), places(tmp_path))
-
-
 def test_an_unknown_context_shows_the_known_ones_closest_first(tmp_path: Path) -> None:
     contexts = {f"{ARN}{name}": ("c", "u") for name in ("staging", "prod-eu", "prod-us")}
     config = kubeconfigs.many(tmp_path / "c", {"c": {"server": "https://x"}}, {"u": {}}, contexts)
@@ -126,13 +90,6 @@ def test_an_unknown_context_shows_the_known_ones_closest_first(tmp_path: Path) -
     assert caught.value.message == f"context 'prod-ue' does not exist in {config}"
     assert caught.value.hint.startswith(f"Known contexts: {ARN}prod-")
     assert caught.value.hint.endswith(f"{ARN}staging")
-
-
-def test_unknown_cluster_and_user(tmp_path: Path, two: tuple[str, str]) -> None:
-    with pytest.raises(ConfigError, match="cluster 'nope' does not exist"):
-        choose(Connection(cluster="nope"), places(tmp_path, *two))
-    with pytest.raises(ConfigError, match="user 'nope' does not exist"):
-        choose(Connection(user="nope"), places(tmp_path, *two))
 
 
 def test_no_kubeconfig_at_all(tmp_path: Path) -> None:

@@ -57,22 +57,6 @@ def test_one_hop_cuts_the_pod_off_and_not_its_node(network: Made) -> None:
     assert on_node(host).reach is Reach.REACHABLE
 
 
-@pytest.mark.long
-def test_one_more_router_needs_one_hop_more(network: Made) -> None:
-    expect(network(MetadataOptions("required", 2), routers=1), Reach.CUT_OFF, Cause.HOP_LIMIT)
-
-
-@pytest.mark.long
-def test_three_hops_are_enough_for_two_routers(network: Made) -> None:
-    expect(network(MetadataOptions("required", 3), routers=1), *REACHED)
-
-
-@pytest.mark.long
-def test_without_required_tokens_the_old_way_works(network: Made) -> None:
-    own, _ = expect(network(MetadataOptions("optional", 1)), Reach.V1_ONLY, Cause.HOP_LIMIT)
-    assert own.v4.instance == INSTANCE
-
-
 def test_a_disabled_endpoint(network: Made) -> None:
     options = MetadataOptions("required", 2, endpoint=False)
     _, host = expect(network(options), Reach.CUT_OFF, Cause.DISABLED)
