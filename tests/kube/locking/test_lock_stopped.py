@@ -11,13 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
+from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.kube.lock import Lock
 from kubectl_eksdoc.kube.sent import real_clock
-from tests.embedded.clients import worlds
 from tests.fakes.sender import HttpSender
 from tests.kube.field.fields import Kept
+from tests.kube.spaces import an_api
 
 ROOT = Path(__file__).parents[3]
 ACTS = 5
@@ -49,14 +48,14 @@ except LockLost as error:
 
 @pytest.mark.long
 def test_who_was_stopped_sends_nothing_more() -> None:
-    enough = threading.Event()
-    api = Api(worlds.plane_of("small-traps", None), worlds.SETUP, ManualTime())
-    listening = Kept(api, lambda request: request.path.endswith("/act"), lambda count: count == ACTS and enough.set())
+    acts = threading.Semaphore(0)
+    listening = Kept(an_api(), lambda request: request.path.endswith("/act"), lambda _: acts.release())
     with serving(listening) as server:
-        url = server.url(worlds.ADMIN_TOKEN)
+        url = server.url("admin")
         command = [sys.executable, "-c", SCRIPT, url]
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-            assert enough.wait(20)
+            for _ in range(ACTS):
+                assert acts.acquire(timeout=20)
             os.kill(process.pid, signal.SIGSTOP)
             other = Lock(HttpSender(url), "kube-system", "other", real_clock(), duration_s=2)
             other.take(wait_s=20)
