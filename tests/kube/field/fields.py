@@ -23,7 +23,7 @@ from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import AttachedVolumes, News, PodsFound, RequestAnswered
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import Act
-from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import Resource
@@ -203,3 +203,13 @@ def node_of(api: Api, name: str) -> Doc:
         return item.doc
 
     return api.now(doc)
+
+
+def change(api: Api, resource: Resource, key: tuple[str, str], path: tuple[str, ...], value: object) -> None:
+    """Somebody else writes it."""
+
+    def write(plane: ControlPlane) -> None:
+        item = plane.registry.get(resource.full_name, key)
+        plane.registry.update(item, with_value(item.doc, path, value))
+
+    api.now(write)

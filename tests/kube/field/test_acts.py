@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,12 +19,10 @@ from kubectl_eksdoc.kube.field.live import LiveRunField
 from kubectl_eksdoc.kube.field.writes import eviction
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import RequestAnswered
-from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import Evict, ListPods, Look
-from kubectl_eksdoc.model.api_objects import at, with_value
+from kubectl_eksdoc.model.api_objects import with_value
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from tests.embedded.clients import worlds
 from tests.examples import one_in
 from tests.kube.field.fields import (
     Either,
@@ -76,44 +75,13 @@ def test_an_eviction_is_of_one_uid_and_never_without_grace(api: Api, tmp_path: P
             assert is_leaving(api, pod)
 
 
-def test_a_pod_that_has_come_in_its_place_is_not_evicted(api: Api, field: LiveRunField, tmp_path: Path) -> None:
+def test_who_is_not_there_or_another_is_not_evicted(api: Api, field: LiveRunField, tmp_path: Path) -> None:
     pod = without_budget(api, tmp_path)
-    there = pod
-    gone = Pod(**{name: getattr(pod, name) for name in Pod.__slots__} | {"uid": "uid-before"})
-    answer = answer_to(field, Evict(gone))
-    assert isinstance(answer, ApiStatus) and answer.code == 409
-    assert read(answer).next is Next.GONE
-    assert not is_leaving(api, there)
-
-
-def test_a_pod_that_is_not_there(field: LiveRunField, api: Api, tmp_path: Path) -> None:
-    pod = without_budget(api, tmp_path)
-    gone = Pod(**{name: getattr(pod, name) for name in Pod.__slots__} | {"name": "nobody"})
-    answer = answer_to(field, Evict(gone))
-    assert isinstance(answer, ApiStatus) and answer.code == 404
-    assert answer.details is not None and (answer.details.kind, answer.details.name) == ("pods", "nobody")
-    assert read(answer).next is Next.GONE
+    for gone, code in ((replace(pod, uid="uid-before"), 409), (replace(pod, name="nobody"), 404)):
+        answer = answer_to(field, Evict(gone))
+        assert isinstance(answer, ApiStatus) and answer.code == code and read(answer).next is Next.GONE
+    assert not is_leaving(api, pod)
     assert answer_to(field, Look(gone)) == ()
-
-
-def test_a_budget_that_is_used_up_says_so_in_its_cause(field: LiveRunField, api: Api, tmp_path: Path) -> None:
-    pods = pods_of(api, tmp_path)
-    used_up = api.now(lambda plane: [i for i in plane.store.list("poddisruptionbudgets.policy") if none_left(i.doc)])
-    labels = [(item.key[0], at(item.doc, "spec", "selector", "matchLabels") or {}) for item in used_up]
-    pod = next(
-        pod
-        for pod in pods.values()
-        for space, wanted in labels
-        if pod.ready and pod.namespace == space and wanted and wanted.items() <= dict(pod.labels).items()
-    )
-    answer = answer_to(field, Evict(pod))
-    assert isinstance(answer, ApiStatus) and answer.code == 429
-    assert read(answer)[:3] == (Next.BUDGET, RunTrouble.BUDGET, 0.0)
-    assert "disruption budget" in read(answer).said and not is_leaving(api, pod)
-
-
-def none_left(budget: dict[str, object]) -> bool:
-    return not at(budget, "status", "disruptionsAllowed") and bool(at(budget, "status", "expectedPods"))
 
 
 BY_FAULT = {
@@ -217,12 +185,3 @@ def test_a_read_that_is_refused_for_good_ends_the_news(api: Api, tmp_path: Path)
         with pytest.raises(Forbidden):
             field.news(0.0)
     assert caught.value.missing == "get pods"
-
-
-def test_whoever_may_not_evict_is_told_so(api: Api, tmp_path: Path) -> None:
-    pod = without_budget(api, tmp_path)
-    with field_among(tmp_path, api, token=worlds.VIEWER_TOKEN) as field:
-        answer = answer_to(field, Evict(pod))
-    assert isinstance(answer, ApiStatus)
-    assert read(answer)[:2] == (Next.AGAIN, RunTrouble.RIGHT) and "pods/eviction" in answer.message
-    assert kinds.PODS.plural in answer.message

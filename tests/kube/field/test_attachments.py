@@ -36,13 +36,6 @@ def attach(api: Api, *docs: Doc) -> None:
     api.now(create)
 
 
-def detach(api: Api, name: str) -> None:
-    def delete(plane: ControlPlane) -> None:
-        plane.registry.delete(plane.registry.get(ATTACHMENTS, ("", name)))
-
-    api.now(delete)
-
-
 ON_A = ListAttachments("a")
 
 
@@ -53,7 +46,7 @@ def test_those_of_a_node_until_they_are_gone(api: Api, tmp_path: Path) -> None:
     with field_among(tmp_path, api, page_size=2) as field:
         assert answer_to(field, ON_A) == AttachedVolumes(ON_A, ("pv-00", "pv-02", "pv-04", "pv-06"))
         for name in ("csi-00", "csi-02", "csi-04", "csi-06"):
-            detach(api, name)
+            api.now(lambda plane, name=name: plane.registry.delete(plane.registry.get(ATTACHMENTS, ("", name))))
         assert answer_to(field, ON_A) == AttachedVolumes(ON_A)
         assert answer_to(field, ListAttachments("nowhere")) == AttachedVolumes(ListAttachments("nowhere"))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,10 @@ from kubectl_eksdoc.embedded.faults.of_requests import made, parse
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import BrokenConnection as Breaks
 from kubectl_eksdoc.embedded.serving.faults import DuplicatedRequest, Fault, FaultMoment, Faulty
-from kubectl_eksdoc.embedded.serving.targets import Reply, RequestHandler, ServedRequest
+from kubectl_eksdoc.embedded.serving.targets import RequestHandler
 from kubectl_eksdoc.kube.field.live import LiveRunField
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
+from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import Cordon, Exclude, OfNode, Protect, Release, Restore
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
@@ -29,6 +29,7 @@ from tests.kube.field.fields import (
     Kept,
     among,
     answer_to,
+    change,
     connection,
     field_among,
     field_on,
@@ -64,41 +65,48 @@ def lasting(node: Doc) -> Doc:
     return {**node, "metadata": meta}
 
 
-def change(api: Api, name: str, changed: Callable[[Doc], Doc]) -> None:
-    """Somebody else writes the node."""
-
-    def write(plane: ControlPlane) -> None:
-        item = plane.store.get("nodes", ("", name))
-        assert item is not None
-        plane.registry.update(item, changed(item.doc))
-
-    api.now(write)
-
-
-def annotated(key: str, value: str) -> Callable[[Doc], Doc]:
-    return lambda doc: with_value(doc, ("metadata", "annotations", key), value)
-
-
 def notes(api: Api, name: str) -> dict[str, Any]:
     """What of this tool is noted on the node."""
     held = at(node_of(api, name), "metadata", "annotations") or {}
     return {key: value for key, value in held.items() if key.startswith("eksdoc.io/")}
 
 
-def test_a_cordon_is_noted_and_taken_back_byte_for_byte(api: Api, field: LiveRunField) -> None:
+def note(api: Api, name: str, key: str, value: str) -> None:
+    change(api, kinds.NODES, ("", name), ("metadata", "annotations", key), value)
+
+
+@pytest.mark.parametrize(
+    ("acts", "back", "prior"),
+    [
+        ([Cordon], Restore, {"unschedulable": False}),
+        ([Cordon, Exclude], Restore, {"labels": [EXCLUDED_FROM_BALANCERS], "unschedulable": False}),
+        ([Protect], Release, {"protected": sorted(PROTECTIONS)}),
+    ],
+)
+def test_what_is_done_is_noted_and_taken_back_byte_for_byte(
+    api: Api, field: LiveRunField, acts: list[type[OfNode]], back: type[OfNode], prior: dict[str, Any]
+) -> None:
     name, uid = some_node(api)
     before = node_of(api, name)
-    assert answer_to(field, Cordon(name, uid)) == ApiStatus(200)
-    cordoned = node_of(api, name)
-    assert cordoned["spec"]["unschedulable"] is True
-    assert notes(api, name) == {"eksdoc.io/run": RUN, "eksdoc.io/prior": '{"unschedulable":false}'}
-    assert answer_to(field, Restore(name, uid)) == ApiStatus(200)
+    for act in acts:
+        assert answer_to(field, act(name, uid)) == ApiStatus(200)
+    now = node_of(api, name)
+    assert now["spec"].get("unschedulable", False) is (Cordon in acts)
+    assert (now["metadata"]["labels"].get(EXCLUDED_FROM_BALANCERS) == "true") is (Exclude in acts)
+    assert {now["metadata"]["annotations"].get(key) for key in PROTECTIONS} == {"true" if Protect in acts else None}
+    assert notes(api, name) == {
+        "eksdoc.io/run": RUN,
+        "eksdoc.io/prior": json.dumps(prior, separators=(",", ":"), sort_keys=True),
+    }
+    assert answer_to(field, acts[0](name, uid)) == ApiStatus(200)
+    assert node_of(api, name) == now, "once is enough"
+    assert answer_to(field, back(name, uid)) == ApiStatus(200)
     assert json.dumps(lasting(node_of(api, name))) == json.dumps(lasting(before))
 
 
 def test_a_node_of_another_run_that_may_not_be_over_is_not_cordoned(api: Api, field: LiveRunField) -> None:
     name, uid = some_node(api)
-    change(api, name, annotated("eksdoc.io/run", "run-0"))
+    note(api, name, "eksdoc.io/run", "run-0")
     before = node_of(api, name)
     for over in ("", "run-9"):
         answer = answer_to(field, Cordon(name, uid, over))
@@ -120,7 +128,7 @@ def test_a_node_that_was_uncordoned_meanwhile_is_cordoned_again_and_keeps_its_no
 def test_a_note_that_cannot_be_read_leaves_the_node_as_it_is(api: Api, field: LiveRunField) -> None:
     name, uid = some_node(api)
     answer_to(field, Cordon(name, uid))
-    change(api, name, annotated("eksdoc.io/prior", "nonsense"))
+    note(api, name, "eksdoc.io/prior", "nonsense")
     before = node_of(api, name)
     answer = answer_to(field, Restore(name, uid))
     assert isinstance(answer, ApiStatus) and answer.code == 422
@@ -143,18 +151,11 @@ def test_a_node_that_is_not_there(field: LiveRunField, act: type[OfNode]) -> Non
     assert isinstance(answer, ApiStatus) and (answer.code, answer.reason) == (404, "NotFound")
 
 
-class WrittenMeanwhile:
-    """Somebody else writes the node before the first patches arrive."""
-
-    def __init__(self, api: Api, name: str, deeds: list[Callable[[ControlPlane], object]]) -> None:
-        self._api = api
-        self._name = name
-        self.deeds = deeds
-
-    def handle(self, request: ServedRequest) -> Reply:
-        if request.method == "PATCH" and self.deeds:
-            self._api.now(self.deeds.pop(0))
-        return self._api.handle(request)
+def written_meanwhile(api: Api, *deeds: Callable[[], object]) -> Kept:
+    """Somebody else does something before the first patches arrive."""
+    return Kept(
+        api, lambda request: request.method == "PATCH", lambda count: count <= len(deeds) and deeds[count - 1]()
+    )
 
 
 def asked_of(handler: RequestHandler, folder: Path, act: Cordon | Restore) -> ApiStatus | LostAnswer:
@@ -167,9 +168,9 @@ def asked_of(handler: RequestHandler, folder: Path, act: Cordon | Restore) -> Ap
 def test_whoever_cordons_at_the_same_time_is_noted_as_before(api: Api, tmp_path: Path) -> None:
     """Between the read and the patch somebody cordons: it was not this run, and is not taken back."""
     name, uid = some_node(api)
-    handler = WrittenMeanwhile(api, name, [lambda plane: mishaps.cordon(plane, name)])
+    handler = written_meanwhile(api, lambda: api.now(lambda plane: mishaps.cordon(plane, name)))
     assert asked_of(handler, tmp_path, Cordon(name, uid)) == ApiStatus(200)
-    assert not handler.deeds and notes(api, name)["eksdoc.io/prior"] == '{"unschedulable":true}'
+    assert len(handler.requests) == 2 and notes(api, name)["eksdoc.io/prior"] == '{"unschedulable":true}'
     asked_of(api, tmp_path, Restore(name, uid))
     assert node_of(api, name)["spec"]["unschedulable"] is True
 
@@ -178,48 +179,14 @@ def test_what_others_write_meanwhile_is_kept(api: Api, tmp_path: Path) -> None:
     name, uid = some_node(api)
     before = node_of(api, name)
 
-    def labelled(number: int) -> Callable[[ControlPlane], object]:
-        def write(plane: ControlPlane) -> None:
-            item = plane.store.get("nodes", ("", name))
-            assert item is not None
-            plane.registry.update(item, with_value(item.doc, ("metadata", "labels", f"n{number}"), "x"))
+    def labelled(key: str) -> Callable[[], object]:
+        return lambda: change(api, kinds.NODES, ("", name), ("metadata", "labels", key), "x")
 
-        return write
-
-    assert asked_of(WrittenMeanwhile(api, name, [labelled(1), labelled(2)]), tmp_path, Cordon(name, uid)).ok  # type: ignore[union-attr]
-    assert asked_of(WrittenMeanwhile(api, name, [labelled(3)]), tmp_path, Restore(name, uid)).ok  # type: ignore[union-attr]
+    cordon = written_meanwhile(api, labelled("n1"), labelled("n2"))
+    assert asked_of(cordon, tmp_path, Cordon(name, uid)) == ApiStatus(200)
+    assert asked_of(written_meanwhile(api, labelled("n3")), tmp_path, Restore(name, uid)) == ApiStatus(200)
     labels = {**before["metadata"]["labels"], "n1": "x", "n2": "x", "n3": "x"}
     assert lasting(node_of(api, name)) == lasting(with_value(before, ("metadata", "labels"), labels))
-
-
-def test_of_two_runs_at_once_one_has_the_node(api: Api, tmp_path: Path) -> None:
-    """Whichever is told of the other's note leaves it alone, and what the one did is taken back by that one."""
-    name, uid = some_node(api)
-    before = node_of(api, name)
-    answers: dict[str, int] = {}
-    with among(api) as server:
-        runs = ["run-a", "run-b"]
-        folders = {run: tmp_path / run for run in runs}
-
-        def cordon(run: str) -> None:
-            with field_on(connection(server, folders[run]), run) as field:
-                answer = answer_to(field, Cordon(name, uid))
-                assert isinstance(answer, ApiStatus)
-                answers[run] = answer.code
-
-        threads = [threading.Thread(target=cordon, args=(run,)) for run in runs]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        has_it = notes(api, name)["eksdoc.io/run"]
-        (other,) = set(runs) - {has_it}
-        assert answers == {has_it: 200, other: 409}
-        for run, cordoned in ((other, True), (has_it, False)):
-            with field_on(connection(server, folders[run]), run) as field:
-                answer_to(field, Restore(name, uid))
-            assert bool(node_of(api, name)["spec"].get("unschedulable")) is cordoned
-    assert lasting(node_of(api, name)) == lasting(before)
 
 
 @pytest.mark.parametrize("fault", ["reset", "unavailable", "denied"])
@@ -259,36 +226,6 @@ def test_without_the_right(api: Api, tmp_path: Path, act: type[OfNode]) -> None:
         answer = answer_to(field, act(name, uid))
     assert isinstance(answer, ApiStatus) and answer.code == 403 and "cannot patch" in answer.message
     assert node_of(api, name) == before
-
-
-def test_a_protection_is_noted_and_released_byte_for_byte(api: Api, field: LiveRunField) -> None:
-    name, uid = some_node(api)
-    before = node_of(api, name)
-    assert answer_to(field, Protect(name, uid)) == ApiStatus(200)
-    protected = node_of(api, name)
-    assert {key: protected["metadata"]["annotations"][key] for key in PROTECTIONS} == dict.fromkeys(PROTECTIONS, "true")
-    assert notes(api, name) == {
-        "eksdoc.io/run": RUN,
-        "eksdoc.io/prior": json.dumps({"protected": sorted(PROTECTIONS)}, separators=(",", ":")),
-    }
-    assert answer_to(field, Protect(name, uid)) == ApiStatus(200)
-    assert node_of(api, name) == protected, "once is enough"
-    assert answer_to(field, Release(name, uid)) == ApiStatus(200)
-    assert json.dumps(lasting(node_of(api, name))) == json.dumps(lasting(before))
-
-
-def test_a_label_is_noted_with_the_cordon_and_taken_back_with_it(api: Api, field: LiveRunField) -> None:
-    name, uid = some_node(api)
-    before = node_of(api, name)
-    for act in (Cordon(name, uid), Exclude(name, uid)):
-        assert answer_to(field, act) == ApiStatus(200)
-    assert node_of(api, name)["metadata"]["labels"][EXCLUDED_FROM_BALANCERS] == "true"
-    assert json.loads(notes(api, name)["eksdoc.io/prior"]) == {
-        "unschedulable": False,
-        "labels": [EXCLUDED_FROM_BALANCERS],
-    }
-    assert answer_to(field, Restore(name, uid)) == ApiStatus(200)
-    assert json.dumps(lasting(node_of(api, name))) == json.dumps(lasting(before))
 
 
 @pytest.mark.parametrize(("act", "back"), [(Cordon, Restore), (Exclude, Restore), (Protect, Release)])

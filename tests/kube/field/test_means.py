@@ -16,11 +16,10 @@ from kubectl_eksdoc.kube.field.writes import options
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import RESTARTED_AT, Delete, Restart
-from kubectl_eksdoc.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.builders import a_pod
-from tests.kube.field.fields import RUN, Kept, answer_to, connection, field_among, field_on
+from tests.kube.field.fields import RUN, Kept, answer_to, change, connection, field_among, field_on
 from tests.kube.field.fields import read as facts_of
 
 DEPLOYMENTS = kinds.DEPLOYMENTS.full_name
@@ -41,16 +40,6 @@ def noted(api: Api) -> str:
     return str(annotations.get(RESTARTED_AT, ""))
 
 
-def annotate(api: Api) -> None:
-    """Somebody else writes the Deployment."""
-
-    def write(plane: ControlPlane) -> None:
-        item = next(iter(plane.store.list(DEPLOYMENTS)))
-        plane.registry.update(item, with_value(item.doc, ("metadata", "annotations", "other"), "x"))
-
-    api.now(write)
-
-
 def test_a_rollout_is_restarted_once_by_a_run(api: Api, tmp_path: Path) -> None:
     sent, was = Kept(api, lambda request: request.method == "PATCH"), deployment(api)
     with serving(sent) as server, field_on(connection(server, tmp_path)) as field:
@@ -64,7 +53,14 @@ def test_a_rollout_is_restarted_once_by_a_run(api: Api, tmp_path: Path) -> None:
 
 
 def test_whoever_writes_in_between_loses_nothing(api: Api, tmp_path: Path) -> None:
-    sent = Kept(api, lambda request: request.method == "PATCH", lambda count: count == 1 and annotate(api))
+    meta = deployment(api)["metadata"]
+    key = meta["namespace"], meta["name"]
+
+    def annotate(count: int) -> None:
+        if count == 1:
+            change(api, kinds.DEPLOYMENTS, key, ("metadata", "annotations", "other"), "x")
+
+    sent = Kept(api, lambda request: request.method == "PATCH", annotate)
     with serving(sent) as server, field_on(connection(server, tmp_path)) as field:
         assert answer_to(field, restart_of(deployment(api))) == ApiStatus(200)
     assert len(sent.requests) == 2

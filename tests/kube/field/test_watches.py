@@ -28,6 +28,7 @@ from kubectl_eksdoc.kubernetes.news import (
     WatchInterrupted,
     WatchRestored,
 )
+from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.simulator.plane import ControlPlane
@@ -36,6 +37,7 @@ from tests.examples import one_in
 from tests.kube.field.fields import (
     SHORT,
     among,
+    change,
     connection,
     field_among,
     field_on,
@@ -104,10 +106,7 @@ def test_each_is_listed_once_and_then_followed(api: Api, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "fault",
     one_in(
-        3,
-        [
-            *("watch-cut=0", "watch-cut=3@30%", "watch-expired", "watch-expired=2", "watch-late=0.05", "watch-doubled"),
-        ],
+        3, ["watch-cut=0", "watch-cut=3@30%", "watch-expired", "watch-expired=2", "watch-late=0.05", "watch-doubled"]
     ),
 )
 def test_watches_that_go_wrong(api: Api, tmp_path: Path, fault: str) -> None:
@@ -235,22 +234,13 @@ class Spoiling:
         return line
 
 
-def touched(api: Api, name: str, namespace: str) -> None:
-    def touch(plane: ControlPlane) -> None:
-        item = plane.store.get("pods", (namespace, name))
-        assert item is not None
-        plane.registry.update(item, with_value(item.doc, ("metadata", "labels", "touched"), "yes"))
-
-    api.now(touch)
-
-
 def test_an_object_that_cannot_be_understood_is_listed_anew(api: Api, tmp_path: Path) -> None:
     namespace, name = api.now(lambda plane: next(iter(plane.store.list("pods"))).key)
     handler = Spoiling(api, name, watches=1, lists=False)
     with field_among(tmp_path, handler) as field:
         seen = nothing_seen()
         heard(field, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
-        touched(api, name, namespace)
+        change(api, kinds.PODS, (namespace, name), ("metadata", "labels", "touched"), "yes")
         told = heard(field, seen, lambda: any(pod.labels.get("touched") for pod in seen.pods()))
     assert not handler.watches and lists(told) == 1
 
