@@ -97,16 +97,6 @@ def test_through_the_proxy_of_the_kubeconfig(
         assert {r.header("Proxy-Authorization") for r in behind.requests} == {""}
 
 
-def test_through_the_proxy_of_the_environment(
-    behind: ApiServer, authority: Any, transport: MakeTransport, tmp_path: Path
-) -> None:
-    config = kubeconfigs.one(tmp_path / "c", behind.url, authority.pem)
-    with Proxy(behind.port) as proxy:
-        environ = {"HTTPS_PROXY": proxy.address, "NO_PROXY": "other.test"}
-        assert transport(Connection(kubeconfig=config), environ=environ).get("/version").status == 200
-        assert len(proxy.seen) == 1
-
-
 def test_plain_http_through_a_proxy(transport: MakeTransport, tmp_path: Path) -> None:
     with ApiServer(None, "api.example.test") as server, Proxy(server.port) as proxy:
         config = kubeconfigs.one(tmp_path / "c", server.url, **{"proxy-url": f"http://{proxy.address}"})

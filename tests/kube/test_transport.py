@@ -11,7 +11,7 @@ import pytest
 from urllib3 import exceptions
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized, Unreachable
+from kubectl_eksdoc.errors import ClusterError, Forbidden, Unreachable
 from kubectl_eksdoc.kube.answers import Incomplete, RequestRefused, breakdown
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import RetryPolicy, Timing
@@ -20,6 +20,7 @@ from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.model.connection import Connection, OutageLimits
 from tests.fakes import kubeconfigs, recordings
 from tests.fakes.apiserver import DATE, ApiServer, Reply, json_reply, recorded, refused
+from tests.fakes.sender import Hands
 
 MakeTransport = Callable[..., Transport]
 PODS = "/api/v1/pods"
@@ -101,13 +102,6 @@ def test_anonymous_is_told_apart(server: ApiServer, get: Any) -> None:
     assert caught.value.missing == ""
 
 
-def test_a_refused_fixed_token_is_not_sent_again(server: ApiServer, get: Any) -> None:
-    server.accepts = lambda request: False
-    with pytest.raises(Unauthorized):
-        get("/version")
-    assert len(server.requests) == 1
-
-
 def test_a_redirect_is_not_followed(server: ApiServer, get: Any) -> None:
     server.script("/version", Reply(302, {"Location": "https://login.example/"}))
     with pytest.raises(RequestRefused, match="a redirect to https://login.example/"):
@@ -121,27 +115,17 @@ def test_a_reset_in_the_body_is_tried_again(server: ApiServer, get: Any, slept: 
     assert slept.pauses == [0.5, 1.0]
 
 
-class Passing:
+@pytest.fixture
+def patient(config: str, around: CredentialContext) -> Callable[..., tuple[Transport, Hands, list[str]]]:
     """Pauses pass at once, and all of them count."""
 
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def sleep(self, seconds: float) -> None:
-        self.seconds += seconds
-
-    def timing(self) -> Timing:
-        return Timing(self.sleep, lambda: self.seconds, lambda: 1.0)
-
-
-@pytest.fixture
-def patient(config: str, around: CredentialContext) -> Callable[..., tuple[Transport, Passing, list[str]]]:
-    def made(answered: bool) -> tuple[Transport, Passing, list[str]]:
+    def made(answered: bool) -> tuple[Transport, Hands, list[str]]:
         told: list[str] = []
-        passing = Passing()
+        hands = Hands(0.0)
+        timing = Timing(hands.sleep, lambda: hands.seconds, lambda: 1.0)
         waiting = OutageLimits(600.0, told.append, answered)
         access = connect(Connection(kubeconfig=config), around)
-        return Transport(access, timing=passing.timing(), waiting=waiting), passing, told
+        return Transport(access, timing=timing, waiting=waiting), hands, told
 
     return made
 
