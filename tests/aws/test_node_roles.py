@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -13,14 +13,9 @@ from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsThrottled
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.machines import RoleUse, RoleUses
 from tests.aws.answers import Scripted, sees
-from tests.aws.test_live import prod
 from tests.aws.world.role_uses import event
 from tests.builders import NOW
 
-if TYPE_CHECKING:
-    pass
-
-__all__ = ["prod"]
 LOOKUP, PROFILE = "cloudtrail:LookupEvents", "iam:GetInstanceProfile"
 REPORT, DETAILS = "iam:GenerateServiceLastAccessedDetails", "iam:GetServiceLastAccessedDetails"
 DAY = timedelta(days=1)
