@@ -79,9 +79,6 @@ def test_a_plan_that_was_compared_can_be_a_baseline(tmp_path: Path) -> None:
     ("text", "said"),
     [
         (TEXT[:-40], "is not JSON, or not all of it: "),
-        ("8 nodes to drain: 5 can, 3 are skipped.", "is not JSON"),
-        ("[]", "is no answer of this tool: it is no object"),
-        ('{"apiVersion": "v1", "kind": "List", "items": []}', "is no answer of this tool: it is a List, as a dump is"),
         ('{"apiVersion": "eksdoc.io/v1alpha1", "kind": "DrainPlan"}', "metadata is missing"),
     ],
     ids=lambda value: value[:24],

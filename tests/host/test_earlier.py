@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from kubectl_eksdoc.baseline.changes import outline_of
 from kubectl_eksdoc.check.plan import CheckWish
@@ -129,24 +127,6 @@ def test_whatever_a_value_is_changed_to(step: int, tmp_path: Path) -> None:
                 seen.add("refused")
         holder[key] = kept
     assert seen == {"read", "refused"}
-
-
-ANY = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=4),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
-    max_leaves=8,
-)
-KEYS = ("metadata", "findings", "suppressed", "addons", "checks", "way")
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(parts=st.fixed_dictionaries({}, optional=dict.fromkeys(KEYS, ANY)), whole=st.booleans())
-def test_arbitrary_json_in_place_of_its_parts(parts: dict[str, Any], whole: bool, tmp_path: Path) -> None:
-    document = {**(json.loads(TEXT) if whole else {"apiVersion": "eksdoc.io/v1alpha1", "kind": UPGRADE_CHECK}), **parts}
-    try:
-        read(json.dumps(document), tmp_path)
-    except BaselineError as error:
-        assert "\n" not in error.message
 
 
 @pytest.mark.parametrize("output", ["json", "yaml"])

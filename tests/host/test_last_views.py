@@ -89,12 +89,6 @@ def test_a_key_is_no_path(key: str, tmp_path: Path) -> None:
 _CONTENT = content_of(VIEW)
 
 
-@given(st.integers(0, len(_CONTENT) - 1), st.integers(0, len(_CONTENT)), st.binary(max_size=8))
-def test_a_damaged_view_is_a_view_or_nothing(begin: int, end: int, bytes_between: bytes) -> None:
-    view = view_in(_CONTENT[:begin] + bytes_between + _CONTENT[max(begin, end) :])
-    assert view is None or isinstance(view, LastView)
-
-
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
