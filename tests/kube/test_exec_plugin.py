@@ -228,8 +228,8 @@ def test_a_plugin_that_hangs_is_ended(tmp_path: Path, around: CredentialContext,
         tmp_path, f"sys.stderr.write('open this page'); sys.stderr.flush(); {child}time.sleep(2)"
     )
     plugin = ExecPlugin(str(program), api_version=kubeconfigs.API)
-    with pytest.raises(Unauthorized, match=r"no answer within 0.15 s; it said: open this page"):
-        exec_plugin.run(plugin, ServerEntry("https://x"), around, timeout=0.15)
+    with pytest.raises(Unauthorized, match=r"no answer within 0.3 s; it said: open this page"):
+        exec_plugin.run(plugin, ServerEntry("https://x"), around, timeout=0.3)
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])

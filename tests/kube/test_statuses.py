@@ -100,10 +100,8 @@ def test_addresses_in_what_a_server_says_are_printed_as_all_others() -> None:
     """A webhook's, for one: it goes into journals."""
     said = 'failed calling webhook "a": Post "https://admin:hunter2@hook.shop.svc:443/check?timeout=10s&sig=hunter2"'
     causes = [{"reason": "x", "message": said}]
-    plain = HttpAnswer(502, b"<html>Bad\nGateway</html>" * 1000, {"content-type": "text/html"})
-    told = status_of(plain)
-    assert isinstance(told, ApiStatus) and told.message.startswith("<html>Bad Gateway</html>")
-    assert len(told.message) == 4000
+    told = answered(500, {"kind": "Status", "message": "x" * 100_000})
+    assert isinstance(told, ApiStatus) and len(told.message) == 4000
     status = answered(500, {"kind": "Status", "message": said, "details": {"causes": causes}})
     assert isinstance(status, ApiStatus) and status.details is not None
     assert status.message == 'failed calling webhook "a": Post "https://hook.shop.svc:443/check"'

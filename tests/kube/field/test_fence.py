@@ -166,11 +166,13 @@ LOSSES = {stolen: "eve holds it", deleted: "was removed", not_renewed: "it was n
 
 
 @contextlib.contextmanager
-def locked(server: SimulatedApiServer, folder: Path, hands: Hands) -> Iterator[tuple[Lock, LiveRunField]]:
+def locked(
+    server: SimulatedApiServer, folder: Path, hands: Hands, lasts_s: int = 12
+) -> Iterator[tuple[Lock, LiveRunField]]:
     """A field and its lock, which nobody has taken yet."""
     to = connection(server, folder)
     sender = ApiWriter(Exchanges(connect(to, of_this_process()), PATIENT, real_timing()))
-    lock = Lock(sender, "kube-system", "ann", hands.clock(), 12)
+    lock = Lock(sender, "kube-system", "ann", hands.clock(), lasts_s)
     field = LiveRunField(to, RUN, fence=lock.must_be_held, confirm=lock.confirm, patience=PATIENT, following=SHORT)
     with contextlib.closing(field):
         yield lock, field
@@ -211,7 +213,7 @@ def test_what_cannot_be_confirmed_is_not_sent_and_may_be_asked_for_again(api: Ap
     away = [False]
     failing = Fault(Instead(ApiStatus(503, "ServiceUnavailable", "not now")), r"/leases/", method="GET")
     handler = Kept(Either(api, Faulty(api, [failing], time.sleep), lambda request: away[0]), is_eviction)
-    with serving(handler) as server, locked(server, tmp_path, Hands()) as (lock, field):
+    with serving(handler) as server, locked(server, tmp_path, Hands(), 60) as (lock, field):
         lock.take()
         away[0] = True
         act = evictions(field)[0]

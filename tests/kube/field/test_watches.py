@@ -35,7 +35,6 @@ from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.embedded.clients import worlds
 from tests.examples import one_in
 from tests.kube.field.fields import (
-    SHORT,
     among,
     change,
     connection,
@@ -164,17 +163,15 @@ def test_a_connection_that_leads_nowhere_is_dropped(api: Api, tmp_path: Path) ->
 
 
 def test_a_server_that_is_away_for_some_time(api: Api, tmp_path: Path) -> None:
-    """That is told, not at once, and once; it is taken up again at the same address."""
+    """That is told, and once (when, says test_reach); it is taken up again at the same address."""
     with among(api) as server:
         to, port = connection(server, tmp_path), server.port
     with field_on(to) as live:
         seen = nothing_seen()
         with serving_again(api, port):
             heard(live, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
-            begun_s = time.monotonic()  # it may be gone before it is known to be closed
         api.now(lambda plane: busy(plane, 0))
         told = heard_until(live, seen, WatchInterrupted)
-        assert time.monotonic() - begun_s > SHORT.away - 0.1
         (away,) = [each for each in told if isinstance(each, WatchInterrupted)]
         assert "refused" in away.said or "broke off" in away.said
         with serving_again(api, port):

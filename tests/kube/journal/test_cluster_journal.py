@@ -211,6 +211,8 @@ def tell_a_story(space: World) -> tuple[list[Entry], EksdocError | None]:
 WRITING = "reset answer-lost conflict throttled server-timeout server-error unavailable cut-short repeated webhook-down"
 
 
+@pytest.mark.parametrize(("share", "seeds"), [("30%", 1), pytest.param("5%", 3, marks=pytest.mark.long)])
+@pytest.mark.parametrize("fault", WRITING.split())
 def test_faults_that_pass_lose_nothing(fault: str, share: str, seeds: int) -> None:
     for seed in range(seeds):
         with served(f"{fault}@{share}", seed=seed) as among:
@@ -283,7 +285,7 @@ def test_nothing_is_sent_when_the_fence_is_down(space: World) -> None:
     def down() -> None:
         raise LockLost("too late")
 
-    journal = ClusterJournal(space.sound, "aaa", down)
+    journal = ClusterJournal(space.maps(), "aaa", down)
     with pytest.raises(LockLost, match="too late"):
         journal.begin(a_beginning())
     assert space.senders[-1].sent == []
