@@ -66,28 +66,8 @@ def test_a_plan_is_read_back_as_it_was_made(plan: DrainPlan, tmp_path: Path) -> 
     assert found.file == str(tmp_path / "plan.json")
 
 
-def test_a_plan_in_yaml_is_read_as_the_same(tmp_path: Path) -> None:
-    text = render(a_view(NOW, options=OPTIONS), "yaml", Look())
-    assert read(text, tmp_path).outline == read(TEXT, tmp_path).outline
-
-
 def test_a_plan_that_was_compared_can_be_a_baseline(tmp_path: Path) -> None:
     assert read(render(a_compared_view(), "json", Look()), tmp_path).outline == read(TEXT, tmp_path).outline
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (TEXT[:-40], "is not JSON, or not all of it: "),
-        ('{"apiVersion": "eksdoc.io/v1alpha1", "kind": "DrainPlan"}', "metadata is missing"),
-    ],
-    ids=lambda value: value[:24],
-)
-def test_what_is_no_plan_is_refused(text: str, said: str, tmp_path: Path) -> None:
-    error = refusal(text, tmp_path)
-    assert error.message.removeprefix("the earlier answer ").startswith(f"{tmp_path / 'plan.json'} ")
-    assert said in error.message
-    assert "-o json > FILE" in error.hint
 
 
 def test_an_older_or_newer_form_is_named_with_the_version_that_made_it(tmp_path: Path) -> None:

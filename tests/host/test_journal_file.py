@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import stat
 import subprocess
 import sys
@@ -120,18 +119,6 @@ def test_a_full_disk_is_one_error_and_no_half_line(tmp_path: Path, room: int) ->
     assert f"the journal {tmp_path / 'r1.jsonl'} cannot be written to: File too large" in done.stdout
     read = read_run(tmp_path, "r1")
     assert read.entries == (NOTES[0], NOTES[3]) and read.dropped == ()
-
-
-def test_a_process_that_is_killed_has_written_what_it_was_told(tmp_path: Path) -> None:
-    script = (
-        "import os, signal, sys; from pathlib import Path\n"
-        "from kubectl_eksdoc.host.journals import JournalFile\n"
-        "from tests.host.test_journal_file import NOTES\n"
-        "JournalFile(Path(sys.argv[1]), 'r1').append(NOTES); os.kill(os.getpid(), signal.SIGKILL)"
-    )
-    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], cwd=ROOT, check=False)
-    assert done.returncode == -signal.SIGKILL
-    assert read_run(tmp_path, "r1").entries == tuple(NOTES)
 
 
 def test_a_place_that_cannot_be_written_to_is_one_error(tmp_path: Path) -> None:

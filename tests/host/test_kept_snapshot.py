@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.errors import SnapshotError
-from kubectl_eksdoc.host.archives.snapshot import MANIFEST, SnapshotFile, SnapshotFileReader, file_in, snapshot_at
+from kubectl_eksdoc.host.archives.snapshot import SnapshotFile, SnapshotFileReader, file_in, snapshot_at
 from kubectl_eksdoc.model.cluster import Identity, Source
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import BUDGETS, LEASES, NODES, PODS, KindRead, ReadState
@@ -113,13 +113,6 @@ def test_what_somebody_else_has_written_meanwhile_stays(tmp_path: Path) -> None:
         file.finish(told())
     assert os.listdir(tmp_path) == ["lab.eksdoc"]
     assert (tmp_path / "lab.eksdoc").read_bytes() == b"theirs"
-
-
-def test_tar_and_gzip_read_it_and_its_first_file_says_what_it_is(tmp_path: Path) -> None:
-    with tarfile.open(made(tmp_path / "lab.eksdoc"), "r:gz") as archive:
-        names = archive.getnames()
-    assert names[:2] == [f"{MANIFEST}.json", "cluster-answers.json"]
-    assert "lists/nodes/00001.json" in names
 
 
 def test_unpacked_into_a_folder_it_is_the_same(tmp_path: Path) -> None:

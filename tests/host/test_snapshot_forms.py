@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import random
@@ -19,9 +18,8 @@ import pytest
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.cluster import Cluster, Identity, NodeClass
+from kubectl_eksdoc.model.cluster import Cluster, Identity
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
-from kubectl_eksdoc.model.machines import SaidOptions
 from kubectl_eksdoc.objects.single import RawObjects
 from tests.host import dumps
 
@@ -161,15 +159,6 @@ def test_what_was_held_and_what_was_not(tmp_path: Path) -> None:
     assert SnapshotReader(str(path)).read((kinds.DEFINITIONS,)).reads[0].state is ReadState.READ
 
 
-def test_without_definitions_a_custom_resource_is_not_held(tmp_path: Path) -> None:
-    dump = dumps.a_small_dump()
-    dump["items"].append(dumps.an_object("Service", "broken", "shop", spec=7))
-    path = dumps.folder(tmp_path, {"d.json": dumps.compact(dump)})
-    cluster = SnapshotReader(str(path)).read((kinds.NODES, kinds.PODS, kinds.NODE_POOLS))
-    assert cluster.read_of(kinds.NODE_POOLS).state is ReadState.NOT_HELD
-    assert len(cluster.pods) == 2 and cluster.budgets == () and not cluster.left_out, "nobody asked for the others"
-
-
 def test_kinds_of_the_same_name_in_another_group_are_somebody_elses(tmp_path: Path) -> None:
     dump = dumps.a_small_dump()
     foreign = {"apiVersion": "serving.knative.dev/v1", "kind": "Service", "metadata": {"name": 7}, "spec": 1}
@@ -236,13 +225,6 @@ def test_a_mark_of_byte_order_is_let_pass(tmp_path: Path) -> None:
     assert len(read(target).pods) == 2
 
 
-def test_several_gzip_members_are_one_text(tmp_path: Path) -> None:
-    data = dumps.compact(dumps.a_small_dump())
-    target = tmp_path / "d.json.gz"
-    target.write_bytes(gzip.compress(data[:100]) + gzip.compress(data[100:]))
-    assert len(read(target).pods) == 2
-
-
 def test_a_dash_is_standard_input() -> None:
     code = (
         "from kubectl_eksdoc.host.archives.snapshot import SnapshotReader\n"
@@ -253,16 +235,3 @@ def test_a_dash_is_standard_input() -> None:
     root = Path(__file__).parents[2]
     done = subprocess.run([sys.executable, "-c", code], cwd=root, input=data, capture_output=True, timeout=60)
     assert (done.stdout, done.stderr) == (b"2\n", b"")
-
-
-def test_classes_of_an_older_karpenter_are_read_from_a_dump(tmp_path: Path) -> None:
-    made = {
-        "apiVersion": "karpenter.k8s.aws/v1beta1",
-        "kind": "EC2NodeClass",
-        "metadata": {"name": "default"},
-        "spec": {"metadataOptions": {"httpTokens": "required", "httpPutResponseHopLimit": 2}},
-    }
-    where = dumps.folder(tmp_path, {"d.json": dumps.compact(dumps.a_list(made))})
-    cluster = SnapshotReader(str(where)).read([kinds.NODE_CLASSES])
-    assert cluster.node_classes == (NodeClass("default", SaidOptions("required", 2)),)
-    assert cluster.read_of(kinds.NODE_CLASSES).state is ReadState.READ

@@ -11,7 +11,6 @@ from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
-from tests.examples import examples
 from tests.host import dumps
 
 SMALL = dumps.a_small_dump()
@@ -65,10 +64,3 @@ def test_a_dump_cut_at_every_byte_is_refused(form: str, step: int, tmp_path: Pat
     for cut in range(0, end, 16 * step if form == "tar" else step):
         found = attempt(data[:cut], tmp_path / "d")
         assert found is None or (form == "tar" and found == whole)
-
-
-@pytest.mark.parametrize("form", SEEDS)
-def test_random_changes(form: str, tmp_path: Path) -> None:
-    count = examples(1000, 60)
-    survived = [n for n in range(count) if attempt(mutated(SEEDS[form], random.Random(n)), tmp_path / "d")]
-    assert len(survived) < count

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -107,10 +106,6 @@ def test_upgrades_of_clusters_are_seen(tmp_path: Path) -> None:
     )
     plan = read_terraform_plan(written(tmp_path, a_plan(change, tags, later)))
     assert plan.upgrades == (ClusterUpgrade("shop", "a", "1.24", "1.25"), ClusterUpgrade("shop", "a", "1.24", None))
-
-
-def test_text_of_a_windows_shell_is_read(tmp_path: Path) -> None:
-    assert read_terraform_plan(written(tmp_path, json.dumps(a_plan()).encode("utf-16"))).addons == ()
 
 
 @pytest.mark.parametrize(

@@ -62,12 +62,9 @@ def test_home_is_the_last_resort(tmp_path: Path) -> None:
     assert choose(Connection(), places(tmp_path, KUBECONFIG="")).server.url == "https://home"
 
 
-def test_cluster_and_user_flags_replace_the_context(tmp_path: Path, two: tuple[str, str]) -> None:
+def test_what_flags_name_must_be_there(tmp_path: Path, two: tuple[str, str]) -> None:
     target = choose(Connection(context="blue", cluster="d", user="v"), places(tmp_path, *two))
-    assert (target.context, target.cluster_name, target.user_name) == ("blue", "d", "v")
-    assert (target.server.url, target.user.token) == ("https://second", "")
-    target = choose(Connection(kubeconfig=two[0], cluster="c", user="u"), places(tmp_path, two[1]))
-    assert (target.context, target.server.url, target.user.token) == ("", "https://first", "one")
+    assert (target.context, target.server.url, target.user.token) == ("blue", "https://second", "")
     for kind in ("cluster", "user"):
         with pytest.raises(ConfigError, match=f"{kind} 'nope' does not exist"):
             choose(Connection(**{kind: "nope"}), places(tmp_path, *two))

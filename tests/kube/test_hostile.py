@@ -28,7 +28,6 @@ from kubectl_eksdoc.kube.target import Credential, CredentialContext, Credential
 from kubectl_eksdoc.kube.transport import MOST_EMPTY, Transport
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.kinds import ReadState
 from tests.examples import one_in
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer, Reply, Request, json_reply, refused
@@ -243,15 +242,6 @@ def test_a_continue_token_as_large_as_a_book(server: ApiServer, config: str, aro
     server.always[PODS] = lambda request: page(request, "t" * 100_000)
     with pytest.raises(RequestRefused, match="a continue token of 100000 characters"):
         read(config, around)
-
-
-def test_a_list_of_a_kind_that_others_do_without_is_unknown(
-    server: ApiServer, config: str, around: CredentialContext
-) -> None:
-    server.always[kinds.BUDGETS.path] = lambda request: page(request, "again")
-    cluster = read(config, around)
-    assert cluster.read_of(kinds.BUDGETS).state is ReadState.FAILED
-    assert "does not end" in cluster.read_of(kinds.BUDGETS).detail
 
 
 class Passing:

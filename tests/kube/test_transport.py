@@ -163,26 +163,6 @@ def test_a_server_that_never_answered_is_not_waited_for(server: ApiServer, patie
     assert get.get(PODS).status == 200 and len(told) == 1, "now it has"
 
 
-def test_a_slow_server_meets_the_request_timeout(
-    server: ApiServer, transport: MakeTransport, config: str, slept: Any
-) -> None:
-    server.script("/version", recorded("version", delay=0.2))
-    with pytest.raises(Incomplete, match=r"gave no answer within 0.05 s") as caught:
-        transport(Connection(kubeconfig=config, request_timeout=0.05)).get("/version")
-    assert "--request-timeout" in caught.value.hint
-    assert len(server.requests) <= 1
-    assert slept.pauses == []
-
-
-def test_a_timeout_that_suffices(server: ApiServer, transport: MakeTransport, config: str) -> None:
-    big = json_reply({"x": "y" * 300_000})
-    server.script("/version", big, recorded("version"))
-    api = transport(Connection(kubeconfig=config, request_timeout=5.0))
-    assert api.get("/version").body == big.body
-    assert api.get("/version").body == recordings.response("version")[2]
-    assert len({r.port for r in server.requests}) == 1
-
-
 def test_no_connection_within_the_limit(transport: MakeTransport, tmp_path: Path) -> None:
     with socket.socket() as full:
         full.bind(("127.0.0.1", 0))

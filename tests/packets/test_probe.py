@@ -119,24 +119,6 @@ def test_the_rule_says_what_packets_do(network: Made, tokens: str, routers: int,
     expect(network(options, routers), foretold, Cause.NONE if foretold is Reach.REACHABLE else Cause.HOP_LIMIT)
 
 
-def test_nothing_is_left(namespaces: None) -> None:
-    with Network(MetadataOptions("required", 2)) as made:
-        there = [made.space(name) for name in ("service", "node", "pod")]
-        assert set(there) <= {line.split()[0] for line in ip("netns", "list").splitlines()}
-    assert not set(there) & {line.split()[0] for line in ip("netns", "list").splitlines() if line}
-
-
-def test_what_fails_halfway_is_taken_back(namespaces: None) -> None:
-    broken = Network(MetadataOptions("required", 2), routers=3)
-    ip("netns", "add", broken.space("r2"))
-    try:
-        with pytest.raises(AssertionError, match="File exists"):
-            broken.__enter__()
-        assert broken.space("service") not in ip("netns", "list")
-    finally:
-        ip("netns", "del", broken.space("r2"))
-
-
 def test_what_a_killed_test_process_left_is_swept(namespaces: None) -> None:
     left, ours = f"{PREFIX}-{NOBODY}-0-node", f"{PREFIX}-{os.getpid()}-x-node"
     for name in (left, ours):

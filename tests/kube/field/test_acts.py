@@ -20,9 +20,7 @@ from kubectl_eksdoc.kube.field.writes import eviction
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import RequestAnswered
 from kubectl_eksdoc.model.acts import Evict, ListPods, Look
-from kubectl_eksdoc.model.api_objects import with_value
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.examples import one_in
 from tests.kube.field.fields import (
     Either,
@@ -119,20 +117,6 @@ def test_every_answer_is_read_as_it_is_meant_and_asked_for_once(api: Api, tmp_pa
             assert isinstance(answer, (ApiStatus, LostAnswer))
             found[fault] = (read(answer)[:3], len(bad.requests), is_leaving(api, pod))
     assert found == {fault: (expected, 1, fault in DONE) for fault, expected in BY_FAULT.items()}
-
-
-def test_a_namespace_that_is_being_deleted(api: Api, field: LiveRunField, tmp_path: Path) -> None:
-    pod = without_budget(api, tmp_path)
-
-    def delete(plane: ControlPlane) -> None:
-        item = plane.store.get("namespaces", ("", pod.namespace))
-        assert item is not None
-        leaving = with_value(item.doc, ("metadata", "deletionTimestamp"), "2026-11-20T09:30:00Z")
-        plane.store.replace(item, with_value(leaving, ("status", "phase"), "Terminating"))
-
-    api.now(delete)
-    answer = answer_to(field, Evict(pod))
-    assert isinstance(answer, ApiStatus) and read(answer)[:2] == (Next.AGAIN, RunTrouble.NAMESPACE)
 
 
 def test_each_act_is_answered_once_however_many_there_are(api: Api, field: LiveRunField, tmp_path: Path) -> None:

@@ -18,8 +18,7 @@ from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
 from kubectl_eksdoc.errors import Unauthorized
 from kubectl_eksdoc.kube.field.live import LiveRunField
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
-from kubectl_eksdoc.kubernetes.news import PodsFound
-from kubectl_eksdoc.model.acts import Cordon, Look
+from kubectl_eksdoc.model.acts import Cordon
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.simulator import mishaps
 from tests.embedded.clients import worlds
@@ -178,17 +177,3 @@ def test_a_connection_that_is_refused_for_a_moment_is_tried_again(api: Api, tmp_
         with serving_again(api, port):
             assert [each.answer for each in answers(field, 1)] == [ApiStatus(200)]  # type: ignore[union-attr]
     assert node_of(api, name)["spec"]["unschedulable"] is True
-
-
-def test_a_look_goes_on_until_the_server_is_back(api: Api, tmp_path: Path) -> None:
-    with serving(api) as server:
-        to, port = connection(server, tmp_path), server.port
-        with field_on(to) as field:
-            seen = nothing_seen()
-            heard(field, seen, lambda: bool(list(seen.pods())))
-    pod = next(seen.pods())
-    with field_on(to) as field:
-        field.do(Look(pod))
-        assert not [each for each in field.news(0.3) if isinstance(each, PodsFound)]
-        with serving_again(api, port):
-            assert answers(field, 1) == [PodsFound(Look(pod), (pod,))]

@@ -8,18 +8,16 @@ from pathlib import Path
 
 from kubectl_eksdoc.drain.run.answers import Next, meaning, read
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.faults import BrokenConnection as Breaks
-from kubectl_eksdoc.embedded.serving.faults import Fault, FaultMoment
 from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.kube.field.live import LiveRunField
 from kubectl_eksdoc.kube.field.writes import options
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import RESTARTED_AT, Delete, Restart
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.nodes import Pod
 from tests.builders import a_pod
-from tests.kube.field.fields import RUN, Kept, answer_to, change, connection, field_among, field_on
+from tests.kube.field.fields import RUN, Kept, answer_to, connection, field_on
 from tests.kube.field.fields import read as facts_of
 
 DEPLOYMENTS = kinds.DEPLOYMENTS.full_name
@@ -52,38 +50,12 @@ def test_a_rollout_is_restarted_once_by_a_run(api: Api, tmp_path: Path) -> None:
     assert deployment(api)["metadata"]["generation"] == generation, "it was asked for twice and done once"
 
 
-def test_whoever_writes_in_between_loses_nothing(api: Api, tmp_path: Path) -> None:
-    meta = deployment(api)["metadata"]
-    key = meta["namespace"], meta["name"]
-
-    def annotate(count: int) -> None:
-        if count == 1:
-            change(api, kinds.DEPLOYMENTS, key, ("metadata", "annotations", "other"), "x")
-
-    sent = Kept(api, lambda request: request.method == "PATCH", annotate)
-    with serving(sent) as server, field_on(connection(server, tmp_path)) as field:
-        assert answer_to(field, restart_of(deployment(api))) == ApiStatus(200)
-    assert len(sent.requests) == 2
-    assert noted(api) == RUN and deployment(api)["metadata"]["annotations"]["other"] == "x"
-
-
 def test_another_deployment_of_that_name_is_left_alone(api: Api, field: LiveRunField) -> None:
     act = restart_of(deployment(api), "uid-of-yesterday")
     answer = answer_to(field, act)
     assert isinstance(answer, ApiStatus) and answer.code == 409
     assert noted(api) == ""
     assert meaning(act, answer).next is Next.LEAVES, "its pods go with it"
-
-
-def test_an_answer_that_is_lost_is_looked_at_and_changes_nothing_twice(api: Api, tmp_path: Path) -> None:
-    act = restart_of(deployment(api))
-    lost = Fault(Breaks(FaultMoment.AFTER), method="PATCH", times=1)
-    with field_among(tmp_path, api, lost) as field:
-        answer = answer_to(field, act)
-        assert isinstance(answer, LostAnswer) and meaning(act, answer).next is Next.LOOK
-        generation = deployment(api)["metadata"]["generation"]
-        assert answer_to(field, act) == ApiStatus(200)
-    assert deployment(api)["metadata"]["generation"] == generation
 
 
 def some_pod(tmp_path: Path, api: Api) -> Pod:
