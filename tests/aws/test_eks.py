@@ -21,7 +21,7 @@ from kubectl_eksdoc.model.addons import (
     UpdateHistory,
 )
 from kubectl_eksdoc.model.eks import ClusterVersion
-from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.kinds import Unknown
 from tests.aws.answers import Scripted, sees
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)
@@ -103,14 +103,6 @@ def test_updates_come_the_latest_first_and_unknown_ones_last() -> None:
     assert isinstance(latest, EksAddonUpdate) and latest.errors == (Issue("ConfigurationConflict", "no"),)
     assert [each.id for each in found[:-1] if isinstance(each, EksAddonUpdate)] == ["b", "a", "c"]
     assert latest.parameter("ResolveConflicts") == "OVERWRITE" and latest.parameter("AddonVersion") == ""
-
-
-def test_what_is_not_there_is_absent_and_what_ends_everything_is_raised() -> None:
-    assert eks.addon_configuration(sees(Scripted({})), "x", "v1") == Absent(
-        "no answer to eks:DescribeAddonConfiguration"
-    )
-    with pytest.raises(AwsError, match="no network"):
-        eks.addons(sees(Scripted({"eks:ListAddons": AwsError("no network")}), "shop"))
 
 
 @pytest.mark.parametrize(

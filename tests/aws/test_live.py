@@ -18,7 +18,6 @@ from kubectl_eksdoc.aws.asking import AT_ONCE, VerifiedCluster, at_once, believe
 from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.errors import (
     AwsDenied,
-    AwsError,
     AwsLogin,
     AwsOtherCluster,
     AwsThrottled,
@@ -324,21 +323,6 @@ def test_what_stays_throttled_is_unknown(prod: World) -> None:
     prod.throttle("eks:DescribeCluster")
     with pytest.raises(AwsThrottled):
         cluster_named(aws, NAME)
-
-
-def test_a_connection_that_is_lost(prod: World) -> None:
-    aws = live(prod)
-    prod.hang_up("eks:ListAddons")
-    with pytest.raises(AwsError, match=f"cannot ask eks in {REGION}"):
-        eks.addons(sees(aws, NAME))
-
-
-def test_a_question_that_aws_does_not_answer_takes_nothing_else_with_it(prod: World) -> None:
-    aws = live(prod)
-    prod.fail("eks:DescribeAddon", "ServerException", "something broke")
-    found = eks.addons(sees(aws, NAME))
-    assert isinstance(found, tuple) and len(found) == 2
-    assert all(isinstance(each, Unknown) and "ServerException: something broke" in each.why for each in found)
 
 
 @pytest.mark.long
