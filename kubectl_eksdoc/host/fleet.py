@@ -454,11 +454,12 @@ def read_fleet(path: str, wanted: str) -> list[object]:
     if not isinstance(found, list):
         raise UsageError(f"{FLAG} {path} holds no list of clusters", wanted)
     folder = os.path.dirname(path)
-    return [_placed(each, folder) if isinstance(each, Mapping) else each for each in found]
-
-
-def _placed(entry: Mapping[object, object], folder: str) -> dict[object, object]:
-    return {key: _path(value, folder) if key in _PATHS else value for key, value in entry.items()}
+    return [
+        {key: _path(value, folder) if key in _PATHS else value for key, value in each.items()}
+        if isinstance(each, Mapping)
+        else each
+        for each in found
+    ]
 
 
 def _path(value: object, folder: str) -> object:

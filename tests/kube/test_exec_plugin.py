@@ -225,11 +225,11 @@ def test_what_it_asks_a_user_is_shown_as_it_comes(server: ApiServer, write: Any,
 @pytest.mark.parametrize("child", ["", "import subprocess; subprocess.Popen(['sleep', '2']); "])
 def test_a_plugin_that_hangs_is_ended(tmp_path: Path, around: CredentialContext, child: str) -> None:
     program = kubeconfigs.plugin(
-        tmp_path, f"sys.stderr.write('open this page'); sys.stderr.flush(); {child}time.sleep(2)"
+        tmp_path, f"sys.stderr.write('open this page'); sys.stderr.flush(); {child}time.sleep(20)"
     )
     plugin = ExecPlugin(str(program), api_version=kubeconfigs.API)
-    with pytest.raises(Unauthorized, match=r"no answer within 0.3 s; it said: open this page"):
-        exec_plugin.run(plugin, ServerEntry("https://x"), around, timeout=0.3)
+    with pytest.raises(Unauthorized, match=r"no answer within 1 s; it said: open this page"):
+        exec_plugin.run(plugin, ServerEntry("https://x"), around, timeout=1.0)
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
