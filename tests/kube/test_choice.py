@@ -56,6 +56,12 @@ def test_files_are_merged_and_the_first_wins_each_name_whole(tmp_path: Path, two
     assert (blue.server.tls_server_name, blue.user.certificate_file, blue.user.token) == ("", "", "one")
 
 
+def test_the_first_file_that_chooses_a_context_wins(tmp_path: Path) -> None:
+    files = [kubeconfigs.one(tmp_path / name, f"https://{name}", name=name) for name in ("first", "second")]
+    assert choose(Connection(), places(tmp_path, *files)).context == "first"
+    assert choose(Connection(), places(tmp_path, *reversed(files))).context == "second"
+
+
 def test_home_is_the_last_resort(tmp_path: Path) -> None:
     kubeconfigs.one(tmp_path / ".kube" / "config", "https://home")
     assert choose(Connection(), places(tmp_path)).server.url == "https://home"
