@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 
 from kubectl_eksdoc.amazon import addon_versions
 from kubectl_eksdoc.aws import eks
-from kubectl_eksdoc.aws.asking import VerifiedCluster, at_once
+from kubectl_eksdoc.aws.asking import VerifiedCluster, at_once, together
 from kubectl_eksdoc.aws.eks import kept_values
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
 from kubectl_eksdoc.frozen import frozen
@@ -22,7 +21,7 @@ from kubectl_eksdoc.model.addons import (
     VersionSide,
 )
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
-from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.kinds import Absent, Unknown, known_or_unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.quantities import Version, parse
 
@@ -145,12 +144,11 @@ def addon_side(of: VerifiedCluster, name: str, wish: str | None) -> AddonSide:
         UsageError: the version that is meant cannot be told.
         AwsError: as `AwsClient.ask`.
     """
-    answers = dict(at_once(("addon", "versions"), lambda what: _asked(of, name, what)))
-    addon, offered = installed(of, name, answers["addon"]), answers["versions"]
-    assert isinstance(offered, (AddonVersions, Unknown)), "as they were asked"
+    told = together({"addon": lambda: eks.addon(of, name), "offered": lambda: eks.versions_of(of, name)})
+    addon, offered = installed(of, name, told["addon"]), known_or_unknown(told["offered"])
     target = addon.version if wish is None else _target(of, offered, name, wish)
     versions = dict(at_once(dict.fromkeys((addon.version, target)), lambda version: version_side(of, name, version)))
-    sides = addon, versions[addon.version], versions[target], values_now(addon)
+    sides = addon, versions[addon.version], versions[target], kept_values(addon.configuration)
     if isinstance(offered, Unknown):
         return AddonSide(*sides, offered, (target,), ())
     kubernetes = of.cluster.version
@@ -204,15 +202,6 @@ def creation_side(of: VerifiedCluster, name: str, wish: str) -> AddonSide:
     )
 
 
-def _asked(of: VerifiedCluster, name: str, what: str) -> Addon | AddonVersions | Unknown | Absent:
-    if what == "addon":
-        return eks.addon(of, name)
-    told = eks.addon_versions(of, name)
-    if isinstance(told, tuple):
-        return told[0] if told else Unknown(f"EKS lists no versions of {name}")
-    return told if isinstance(told, Unknown) else Unknown(told.said)
-
-
 def _target(of: VerifiedCluster, offered: object, name: str, wish: str) -> str:
     kubernetes = of.cluster.version
     if isinstance(offered, AddonVersions):
@@ -231,18 +220,8 @@ def _target(of: VerifiedCluster, offered: object, name: str, wish: str) -> str:
 
 def version_side(of: VerifiedCluster, name: str, version: str) -> VersionSide:
     """One question."""
-    told = eks.addon_configuration(of, name, version)
-    schema: Doc | Unknown
-    if isinstance(told, Absent):
-        schema = Unknown(told.said)
-    else:
-        schema = told if isinstance(told, Unknown) else told.schema
-    return VersionSide(version, chart_defaults(name, version), schema)
-
-
-def values_now(addon: Addon) -> Doc | Unknown:
-    """The configuration values of today; {} for none."""
-    return kept_values(addon.configuration)
+    told = known_or_unknown(eks.addon_configuration(of, name, version))
+    return VersionSide(version, chart_defaults(name, version), told if isinstance(told, Unknown) else told.schema)
 
 
 # All that AWS is asked of an add-on that was updated already: how it is, and its latest updates, two at a time.
@@ -259,33 +238,34 @@ def addon_past(of: VerifiedCluster, name: str, update: str) -> AddonPast:
         AwsDenied: it may not be described.
         AwsError: as `AwsClient.ask`.
     """
-    told = dict(at_once(("addon", "history"), lambda what: _addon_past_asked(of, name, what)))
+    whose = {"addonName": name}
+    told = together({"addon": lambda: eks.addon(of, name), "history": lambda: eks.history(of, whose, eks.MOST_UPDATES)})
     addon, history = installed(of, name, told["addon"]), told["history"]
-    assert isinstance(history, (UpdateHistory, Unknown)), "as they were asked"
-    version = addon.version
-    more = dict(at_once(("now", "update"), lambda what: _more(of, name, what, version, update, history)))
-    now, chosen = more["now"], more["update"]
-    assert isinstance(now, VersionSide) and not isinstance(chosen, VersionSide), "as they were asked"
+    more = together(
+        {
+            "now": lambda: version_side(of, name, addon.version),
+            "update": lambda: _chosen(of, name, update, history),
+        }
+    )
+    chosen = more["update"]
     if isinstance(chosen, Absent) and update:
         raise AwsMissing(
             f"{update} is no update of add-on {name} in cluster {of.cluster.name}",
             f"aws eks list-updates --name {of.cluster.name} --addon-name {name} lists those that EKS remembers.",
         )
-    return AddonPast(addon, now, values_now(addon), _with_values(history, chosen), chosen)
+    if isinstance(history, UpdateHistory):
+        given = {
+            each.id: each.parameter("ConfigurationValues")
+            for each in (*history.updates, chosen)
+            if isinstance(each, EksAddonUpdate)
+        }
+        history = replace(history, values={id: kept_values(text) for id, text in given.items() if text.strip()})
+    return AddonPast(addon, more["now"], kept_values(addon.configuration), history, chosen)
 
 
-def _addon_past_asked(of: VerifiedCluster, name: str, what: str) -> Addon | UpdateHistory | Unknown | Absent:
-    if what == "addon":
-        return eks.addon(of, name)
-    told = eks.updates_of_addon(of, name)
-    return UpdateHistory(()) if isinstance(told, Absent) else told
-
-
-def _more(
-    of: VerifiedCluster, name: str, what: str, version: str, update: str, history: UpdateHistory | Unknown
-) -> VersionSide | EksAddonUpdate | Unknown | Absent:
-    if what == "now":
-        return version_side(of, name, version)
+def _chosen(
+    of: VerifiedCluster, name: str, update: str, history: UpdateHistory | Unknown
+) -> EksAddonUpdate | Unknown | Absent:
     if not update:
         # Of the add-on itself. One that could not be described may be the latest: then nobody knows.
         if isinstance(history, Unknown):
@@ -297,18 +277,4 @@ def _more(
         return next(updates, None) or Absent("EKS lists no update of it")
     known = history.updates if isinstance(history, UpdateHistory) else ()
     same = (each for each in known if isinstance(each, EksAddonUpdate) and each.id == update)
-    return next(same, None) or eks.update_of_addon(of, name, update)
-
-
-def _with_values(
-    history: UpdateHistory | Unknown, chosen: EksAddonUpdate | Unknown | Absent
-) -> UpdateHistory | Unknown:
-    if isinstance(history, Unknown):
-        return history
-    updates = [each for each in (*history.updates, chosen) if isinstance(each, EksAddonUpdate)]
-    return replace(history, values=_values(updates))
-
-
-def _values(updates: list[EksAddonUpdate]) -> Mapping[str, Doc | Unknown]:
-    given = {each.id: each.parameter("ConfigurationValues") for each in updates}
-    return {id: kept_values(text) for id, text in given.items() if text.strip()}
+    return next(same, None) or eks.update(of, {"addonName": name}, update)

@@ -166,6 +166,20 @@ def at_once(keys: Iterable[K], ask: Callable[[K], T]) -> list[tuple[K, T]]:
         return list(zip(wanted, pool.map(ask, wanted), strict=True))
 
 
+def together(asks: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
+    """What each gives, asked `at_once`."""
+    return dict(at_once(asks, lambda name: asks[name]()))
+
+
+def metric_query(
+    ident: str, namespace: str, metric: str, dimensions: Mapping[str, str], period_s: int, statistic: str
+) -> Json:
+    """Of CloudWatch's GetMetricData."""
+    named = [{"Name": name, "Value": value} for name, value in dimensions.items()]
+    of = {"Namespace": namespace, "MetricName": metric, "Dimensions": named}
+    return {"Id": ident, "MetricStat": {"Metric": of, "Period": period_s, "Stat": statistic}}
+
+
 # Nothing that AWS says is believed before it is known to be about the cluster that kubectl talks to.
 #
 # A context may name a cluster of one account while the credentials at hand are of another one, where there may be a

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -49,20 +49,19 @@ def cluster_versions(of: VerifiedCluster) -> tuple[ClusterVersion, ...] | Unknow
     """Those that EKS supports, and how long."""
 
     def made(said: Json) -> tuple[ClusterVersion, ...]:
-        return tuple(_version(each) for each in said.get("clusterVersions", ()))
+        return tuple(
+            ClusterVersion(
+                version=each.get("clusterVersion", ""),
+                status=each.get("versionStatus") or each.get("status", "").replace("-", "_").upper(),
+                default=bool(each.get("defaultVersion", False)),
+                released=each.get("releaseDate"),
+                standard_ends=each.get("endOfStandardSupportDate"),
+                extended_ends=each.get("endOfExtendedSupportDate"),
+            )
+            for each in said.get("clusterVersions", ())
+        )
 
     return known(of.aws, questions.CLUSTER_VERSIONS, {}, made)
-
-
-def _version(said: Json) -> ClusterVersion:
-    return ClusterVersion(
-        version=said.get("clusterVersion", ""),
-        status=said.get("versionStatus") or said.get("status", "").replace("-", "_").upper(),
-        default=bool(said.get("defaultVersion", False)),
-        released=said.get("releaseDate"),
-        standard_ends=said.get("endOfStandardSupportDate"),
-        extended_ends=said.get("endOfExtendedSupportDate"),
-    )
 
 
 def addon_names(of: VerifiedCluster) -> tuple[str, ...] | Unknown:
@@ -82,20 +81,21 @@ def addons(of: VerifiedCluster) -> tuple[Addon | Unknown, ...] | Unknown:
 
 def addon(of: VerifiedCluster, name: str) -> Addon | Unknown | Absent:
     wanted = {"clusterName": of.cluster.name, "addonName": name}
-    return found(of.aws, questions.ADDON, wanted, lambda said: _addon(said["addon"]))
 
+    def made(answer: Json) -> Addon:
+        said = answer["addon"]
+        return Addon(
+            name=said.get("addonName", ""),
+            version=said.get("addonVersion", ""),
+            status=said.get("status", ""),
+            configuration=said.get("configurationValues", ""),
+            role=said.get("serviceAccountRoleArn", ""),
+            namespace=said.get("namespaceConfig", {}).get("namespace", ""),
+            issues=issues(said),
+            changed=said.get("modifiedAt"),
+        )
 
-def _addon(said: Json) -> Addon:
-    return Addon(
-        name=said.get("addonName", ""),
-        version=said.get("addonVersion", ""),
-        status=said.get("status", ""),
-        configuration=said.get("configurationValues", ""),
-        role=said.get("serviceAccountRoleArn", ""),
-        namespace=said.get("namespaceConfig", {}).get("namespace", ""),
-        issues=issues(said),
-        changed=said.get("modifiedAt"),
-    )
+    return found(of.aws, questions.ADDON, wanted, made)
 
 
 def addon_versions(
@@ -105,27 +105,34 @@ def addon_versions(
     wanted = {"addonName": name, "kubernetesVersion": kubernetes}
 
     def made(said: Json) -> tuple[AddonVersions, ...]:
-        return tuple(_addon_versions(each) for each in said.get("addons", ()))
+        return tuple(
+            AddonVersions(
+                of_one.get("addonName", ""),
+                of_one.get("type", ""),
+                of_one.get("publisher", ""),
+                tuple(
+                    AddonVersion(
+                        each.get("addonVersion", ""),
+                        tuple(
+                            CompatibleVersion(fit.get("clusterVersion", ""), bool(fit.get("defaultVersion", False)))
+                            for fit in each.get("compatibilities", ())
+                        ),
+                    )
+                    for each in of_one.get("addonVersions", ())
+                ),
+            )
+            for of_one in said.get("addons", ())
+        )
 
     return found(of.aws, questions.ADDON_VERSIONS, {key: value for key, value in wanted.items() if value}, made)
 
 
-def _addon_versions(said: Json) -> AddonVersions:
-    return AddonVersions(
-        said.get("addonName", ""),
-        said.get("type", ""),
-        said.get("publisher", ""),
-        tuple(
-            AddonVersion(
-                each.get("addonVersion", ""),
-                tuple(
-                    CompatibleVersion(fit.get("clusterVersion", ""), bool(fit.get("defaultVersion", False)))
-                    for fit in each.get("compatibilities", ())
-                ),
-            )
-            for each in said.get("addonVersions", ())
-        ),
-    )
+def versions_of(of: VerifiedCluster, name: str) -> AddonVersions | Absent | Unknown:
+    """All of one add-on."""
+    told = addon_versions(of, name)
+    if isinstance(told, tuple):
+        return told[0] if told else Unknown(f"EKS lists no versions of {name}")
+    return told
 
 
 def addon_configuration(of: VerifiedCluster, name: str, version: str) -> AddonConfiguration | Unknown | Absent:
@@ -165,50 +172,25 @@ def updates(of: VerifiedCluster, what: Mapping[str, str], most: int) -> UpdateHi
     ids = found(of.aws, questions.UPDATES, wanted, lambda said: texts(said, "updateIds"))
     if isinstance(ids, (Unknown, Absent)):
         return ids
-    told = at_once(ids[:most], lambda id: _update(of, what, id))
-    if len(ids) > most and not _newest_first([each for _, each in told]):
-        told += at_once(ids[most:MOST_SEARCHED], lambda id: _update(of, what, id))
-    seen = _latest_first([each for _, each in told if not isinstance(each, Absent)])
-    return UpdateHistory(seen, max(0, len(ids) - len(told)))
-
-
-def _newest_first(told: Sequence[EksAddonUpdate | Unknown | Absent]) -> bool:
-    """Whether EKS lists them so; what does not say when it began tells nothing of it."""
-    begun = [each.begun for each in told if isinstance(each, EksAddonUpdate) and each.begun is not None]
-    return all(earlier <= later for later, earlier in pairwise(begun))
-
-
-def update_of_addon(of: VerifiedCluster, name: str, ident: str) -> EksAddonUpdate | Unknown | Absent:
-    """One of them, by EKS's own id."""
-    return _update(of, {"addonName": name}, ident)
-
-
-def _update(of: VerifiedCluster, what: Mapping[str, str], ident: str) -> EksAddonUpdate | Unknown | Absent:
-    return found(of.aws, questions.UPDATE, {"name": of.cluster.name, **what, "updateId": ident}, update_of)
-
-
-def begin_update(of: VerifiedCluster, call: UpdateCall) -> EksAddonUpdate:
-    """
-    Raises:
-        AwsDenied, AwsMissing, AwsThrottled, AwsRefused, AwsError: as `AwsClient.ask`.
-    """
-    wanted = {
-        "clusterName": of.cluster.name,
-        "addonName": call.addon,
-        "addonVersion": call.version,
-        "resolveConflicts": call.mode,
-        "clientRequestToken": call.token,
-    }
-    if call.values is not None:
-        wanted["configurationValues"] = call.values
-    return answered(of.aws, questions.UPDATE_ADDON, wanted, update_of)
-
-
-def _latest_first(told: Sequence[EksAddonUpdate | Unknown]) -> tuple[EksAddonUpdate | Unknown, ...]:
-    """What is unknown comes last."""
-    seen = [each for each in told if isinstance(each, EksAddonUpdate)]
+    told = at_once(ids[:most], lambda id: update(of, what, id))
+    # What does not say when it began tells nothing of the order.
+    begun = [each.begun for _, each in told if isinstance(each, EksAddonUpdate) and each.begun is not None]
+    if len(ids) > most and not all(earlier <= later for later, earlier in pairwise(begun)):
+        told += at_once(ids[most:MOST_SEARCHED], lambda id: update(of, what, id))
+    seen = [each for _, each in told if isinstance(each, EksAddonUpdate)]
     seen.sort(key=lambda each: (each.begun.timestamp() if each.begun is not None else 0.0, each.id), reverse=True)
-    return (*seen, *(each for each in told if isinstance(each, Unknown)))
+    unknown = (each for _, each in told if isinstance(each, Unknown))
+    return UpdateHistory((*seen, *unknown), max(0, len(ids) - len(told)))
+
+
+def history(of: VerifiedCluster, what: Mapping[str, str], most: int) -> UpdateHistory | Unknown:
+    """As `updates`; of what is not there there were none."""
+    told = updates(of, what, most)
+    return UpdateHistory(()) if isinstance(told, Absent) else told
+
+
+def update(of: VerifiedCluster, what: Mapping[str, str], ident: str) -> EksAddonUpdate | Unknown | Absent:
+    return found(of.aws, questions.UPDATE, {"name": of.cluster.name, **what, "updateId": ident}, update_of)
 
 
 def update_of(said: Json) -> EksAddonUpdate:
@@ -239,12 +221,8 @@ def release(of: VerifiedCluster, ami_type: str, version: str) -> str | Absent | 
     name = parameter_of(ami_type, version)
     if not name:
         return Unknown(f"no public parameter tells the releases of {ami_type or 'its AMI'}")
-    told = found(of.aws, questions.PARAMETER, {"Name": name}, lambda said: _value(said["Parameter"]))
+    told = found(of.aws, questions.PARAMETER, {"Name": name}, lambda said: name_of(said["Parameter"], "Value"))
     return Absent(f"Systems Manager has no parameter {name}") if isinstance(told, Absent) else told
-
-
-def _value(said: Json) -> str:
-    return name_of(said, "Value")
 
 
 # Updates of one add-on: begun, and followed.
@@ -259,18 +237,32 @@ class AddonUpdates:
 
     def begin(self, call: UpdateCall) -> EksAddonUpdate:
         """As `flows.ports.AddonEks.begin`."""
+        wanted = {
+            "clusterName": self._of.cluster.name,
+            "addonName": call.addon,
+            "addonVersion": call.version,
+            "resolveConflicts": call.mode,
+            "clientRequestToken": call.token,
+        }
+        if call.values is not None:
+            wanted["configurationValues"] = call.values
         try:
-            return begin_update(self._of, call)
+            return answered(self._of.aws, questions.UPDATE_ADDON, wanted, update_of)
         except AwsDenied as error:
             raise AwsDenied(error.message, f"Nothing was changed. {error.hint}", error.missing) from error
         except AwsRefused as error:
             if error.code not in _REFUSING:
                 raise AwsError(error.message, error.hint) from error
-            raise _in_words(error, call) from error
+            if error.code not in _WORDS:
+                raise
+            what, hint = _WORDS[error.code]
+            said = error.message.partition(f"{error.code}: ")[2]
+            message = f"{what.format(addon=call.addon, version=call.version)}: {said}"
+            raise AwsRefused(message, f"Nothing was changed. {hint}", error.code) from error
 
     def update(self, ident: str) -> EksAddonUpdate | Unknown | Absent:
         """As `flows.ports.AddonEks.update`."""
-        return update_of_addon(self._of, self._name, ident)
+        return update(self._of, {"addonName": self._name}, ident)
 
     def addon(self) -> Addon | Unknown | Absent:
         """As `flows.ports.AddonEks.addon`."""
@@ -308,15 +300,6 @@ _REFUSING = frozenset(
 that is not known), or an answer that nobody can read, the update may have begun."""
 
 
-def _in_words(error: AwsRefused, call: UpdateCall) -> AwsRefused:
-    if error.code not in _WORDS:
-        return error
-    what, hint = _WORDS[error.code]
-    said = error.message.partition(f"{error.code}: ")[2]
-    message = f"{what.format(addon=call.addon, version=call.version)}: {said}"
-    return AwsRefused(message, f"Nothing was changed. {hint}", error.code)
-
-
 # How the targets of a load balancer's target group are. Source of the shapes: botocore 1.44.5, elbv2/2015-12-01.
 
 
@@ -325,21 +308,21 @@ def target_group(of: VerifiedCluster, arn: str) -> TargetGroup | Unknown:
     Raises:
         AwsError: nothing can be asked.
     """
-    told = found(of.aws, questions.TARGET_HEALTH, {"TargetGroupArn": arn}, lambda said: _group(arn, said))
+
+    def made(said: Json) -> TargetGroup:
+        targets = [
+            TargetHealth(
+                each["Target"].get("Id", ""),
+                int(each["Target"].get("Port", 0)),
+                each.get("TargetHealth", {}).get("State", ""),
+                each.get("TargetHealth", {}).get("Reason", ""),
+            )
+            for each in said.get("TargetHealthDescriptions", ())
+        ]
+        return TargetGroup(arn, tuple(sorted(targets, key=lambda target: (target.id, target.port))))
+
+    told = found(of.aws, questions.TARGET_HEALTH, {"TargetGroupArn": arn}, made)
     return Unknown(f"there is no such target group: {told.said}") if isinstance(told, Absent) else told
-
-
-def _group(arn: str, said: Json) -> TargetGroup:
-    targets = [
-        TargetHealth(
-            each["Target"].get("Id", ""),
-            int(each["Target"].get("Port", 0)),
-            each.get("TargetHealth", {}).get("State", ""),
-            each.get("TargetHealth", {}).get("Reason", ""),
-        )
-        for each in said.get("TargetHealthDescriptions", ())
-    ]
-    return TargetGroup(arn, tuple(sorted(targets, key=lambda target: (target.id, target.port))))
 
 
 # Configuration values of add-ons, and the schemas they are held to, from the text that EKS keeps of them.
@@ -368,7 +351,12 @@ def values_of(text: str) -> Doc:
         ValuesError: it is no object in JSON or YAML, or names a key twice, or uses what is not read here.
     """
     try:
-        return _object(_decoded(text))
+        try:
+            return _object(_json(text))
+        except _NotReadable as error:
+            if not isinstance(error.__cause__, json.JSONDecodeError):
+                raise
+            return _object(_yaml(text))
     except _NotReadable as error:
         raise ValuesError(f"these configuration values cannot be read: {error}", _HINT) from error
 
@@ -397,25 +385,11 @@ def document_of(text: str, what: str) -> Doc | Unknown:
         return Unknown(f"{what} cannot be read: {error}")
 
 
-def _decoded(text: str) -> Any:
-    try:
-        return _json(text)
-    except _NotReadable as error:
-        if isinstance(error.__cause__, json.JSONDecodeError):
-            return _yaml(text)
-        raise
-
-
 def _object(value: Any) -> Doc:
     if not isinstance(value, dict):
-        raise _NotReadable(f"it is no object but {_kind(value)}")
+        kinds = {type(None): "nothing", bool: "true or false", str: "a text", list: "a list"}
+        raise _NotReadable(f"it is no object but {kinds.get(type(value), 'a number')}")
     return value
-
-
-def _kind(value: Any) -> str:
-    if value is None:
-        return "nothing"
-    return {bool: "true or false", str: "a text", list: "a list"}.get(type(value), "a number")
 
 
 def _json(text: str) -> Any:

@@ -18,6 +18,7 @@ from kubectl_eksdoc.aws.asking import (
     found,
     issues,
     known,
+    metric_query,
     name_of,
     number,
     parts,
@@ -25,6 +26,7 @@ from kubectl_eksdoc.aws.asking import (
     text,
     texts,
     there,
+    together,
 )
 from kubectl_eksdoc.aws.ec2 import by_key, template_ref
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsRefused
@@ -70,7 +72,8 @@ def node_group(of: VerifiedCluster, name: str) -> NodeGroup | Absent | Unknown:
 
 
 def _group(said: Json) -> NodeGroup:
-    sizes = said.get("scalingConfig") or {}
+    sizes, update = said.get("scalingConfig") or {}, said.get("updateConfig") or {}
+    part = update.get("maxUnavailablePercentage")
     return NodeGroup(
         name=name_of(said, "nodegroupName"),
         ami_type=text(said, "amiType"),
@@ -82,7 +85,7 @@ def _group(said: Json) -> NodeGroup:
             name_of(each, "name") for each in (said.get("resources") or {}).get("autoScalingGroups") or ()
         ),
         created=said.get("createdAt"),
-        at_once=_at_once(said.get("updateConfig") or {}),
+        at_once=str(update.get("maxUnavailable", "")) if part is None else f"{part} %",
         issues=issues(said),
         subnets=texts(said, "subnets"),
         size=number(sizes, "desiredSize"),
@@ -90,27 +93,18 @@ def _group(said: Json) -> NodeGroup:
         most=number(sizes, "maxSize"),
         capacity=text(said, "capacityType"),
         instance_types=texts(said, "instanceTypes"),
-        strategy=text(said.get("updateConfig") or {}, "updateStrategy"),
+        strategy=text(update, "updateStrategy"),
         disk=number(said, "diskSize"),
         tags=tags(said),
     )
 
 
-def _at_once(said: Json) -> str:
-    part = said.get("maxUnavailablePercentage")
-    return f"{part} %" if part is not None else str(said.get("maxUnavailable", ""))
+def pod_identities(of: VerifiedCluster) -> frozenset[PodIdentity] | Unknown:
+    """Of all service accounts that have a role so."""
 
-
-def pod_identities(of: VerifiedCluster) -> tuple[PodIdentity, ...] | Unknown:
-    """Of all service accounts that have a role so, sorted."""
-
-    def made(said: Json) -> tuple[PodIdentity, ...]:
-        return tuple(
-            sorted(
-                PodIdentity(name_of(each, "namespace"), name_of(each, "serviceAccount"))
-                for each in said["associations"]
-            )
-        )
+    def made(said: Json) -> frozenset[PodIdentity]:
+        each = ((name_of(each, "namespace"), name_of(each, "serviceAccount")) for each in said["associations"])
+        return frozenset(PodIdentity(*names) for names in each)
 
     return known(of.aws, questions.POD_IDENTITIES, {"clusterName": of.cluster.name}, made)
 
@@ -125,8 +119,8 @@ def machines_told(of: VerifiedCluster, keys: MachineKeys) -> MachineFacts:
         name: partial(ask, of, getattr(keys, name)) for name, ask in _BY_KEY.items() if getattr(keys, name)
     }
     if keys.account:
-        asked |= {"account": partial(ec2.account_defaults, of), "identities": partial(_identities, of)}
-    return MachineFacts(**dict(at_once(asked, lambda name: asked[name]())))
+        asked |= {"account": partial(ec2.account_defaults, of), "identities": partial(pod_identities, of)}
+    return MachineFacts(**together(asked))
 
 
 _BY_KEY: Mapping[str, Callable[..., Any]] = {
@@ -138,11 +132,6 @@ _BY_KEY: Mapping[str, Callable[..., Any]] = {
     "configurations": ec2.launch_configurations,
 }
 """What asks for each of `MachineKeys`."""
-
-
-def _identities(of: VerifiedCluster) -> object:
-    found = pod_identities(of)
-    return found if isinstance(found, Unknown) else frozenset(found)
 
 
 def nothing_told(why: Unknown, keys: MachineKeys) -> MachineFacts:
@@ -163,15 +152,18 @@ def subnets(of: VerifiedCluster, ids: Iterable[str]) -> Mapping[str, Subnet | Ab
         questions.SUBNETS,
         sorted(ids),
         lambda part: {"Filters": [{"Name": "subnet-id", "Values": part}]},
-        lambda said: map(_subnet, parts(said, "Subnets")),
+        lambda said: (
+            Subnet(
+                name_of(each, "SubnetId"),
+                text(each, "AvailabilityZone"),
+                number(each, "AvailableIpAddressCount"),
+                text(each, "CidrBlock"),
+            )
+            for each in parts(said, "Subnets")
+        ),
         lambda each: each.id,
         "EC2 knows no such subnet",
     )
-
-
-def _subnet(said: Json) -> Subnet:
-    free = number(said, "AvailableIpAddressCount")
-    return Subnet(name_of(said, "SubnetId"), text(said, "AvailabilityZone"), free, text(said, "CidrBlock"))
 
 
 def quotas(of: VerifiedCluster, at: datetime | None) -> Mapping[str, Quota | Unknown]:
@@ -179,31 +171,23 @@ def quotas(of: VerifiedCluster, at: datetime | None) -> Mapping[str, Quota | Unk
     told = dict(at_once(QUOTAS, lambda which: _quota(of, which)))
     counted = {each.code: each.metric for each in told.values() if isinstance(each, Quota) and each.metric}
     used = _used(of, counted, at) if counted and at is not None else {}
-    return {which.code: _with(each, used.get(which.code)) for which, each in told.items()}
-
-
-def _with(quota: Quota | Unknown, used: float | Unknown | None) -> Quota | Unknown:
-    return quota if isinstance(quota, Unknown) or used is None else replace(quota, used=used)
+    return {
+        which.code: replace(each, used=used[which.code]) if isinstance(each, Quota) and which.code in used else each
+        for which, each in told.items()
+    }
 
 
 def _quota(of: VerifiedCluster, which: QuotaOf) -> Quota | Unknown:
-    wanted = {"ServiceCode": which.service, "QuotaCode": which.code}
-    return there(of.aws, questions.QUOTA, wanted, lambda said: _made(which, said["Quota"]))
+    def made(said: Json) -> Quota:
+        value, metric = said["Quota"]["Value"], said["Quota"].get("UsageMetric") or {}
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise TypeError(f"Value is a number, and there is {value!r}")
+        dimensions = metric.get("MetricDimensions") or {}
+        named = {name: text(dimensions, name) for name in sorted(dimensions)}
+        used = UsageMetric(name_of(metric, "MetricNamespace"), name_of(metric, "MetricName"), named) if metric else None
+        return Quota(which.code, float(value), used)
 
-
-def _made(which: QuotaOf, said: Json) -> Quota:
-    value = said["Value"]
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"Value is a number, and there is {value!r}")
-    return Quota(which.code, float(value), _metric(said.get("UsageMetric") or {}))
-
-
-def _metric(said: Json) -> UsageMetric | None:
-    if not said:
-        return None
-    dimensions = said.get("MetricDimensions") or {}
-    named = {name: text(dimensions, name) for name in sorted(dimensions)}
-    return UsageMetric(name_of(said, "MetricNamespace"), name_of(said, "MetricName"), named)
+    return there(of.aws, questions.QUOTA, {"ServiceCode": which.service, "QuotaCode": which.code}, made)
 
 
 _PERIOD_S = 300
@@ -213,25 +197,21 @@ _PERIOD_S = 300
 def _used(of: VerifiedCluster, metrics: Mapping[str, UsageMetric], at: datetime) -> Mapping[str, float | Unknown]:
     """One question for all: the most of the last one to two full hours, so that it is the same a minute later."""
     until = at.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
-    queries = [_query(f"m{place}", metrics[code]) for place, code in enumerate(metrics)]
+    queries = [
+        metric_query(f"m{place}", each.namespace, each.name, each.dimensions, _PERIOD_S, "Maximum")
+        for place, each in enumerate(metrics.values())
+    ]
     wanted = {"StartTime": until - timedelta(hours=2), "EndTime": until, "MetricDataQueries": queries}
-    told = there(of.aws, questions.METRICS, wanted, _values)
+
+    def made(said: Json) -> Mapping[str, float]:
+        results = parts(said, "MetricDataResults")
+        return {name_of(each, "Id"): max(map(float, each["Values"])) for each in results if each.get("Values")}
+
+    told = there(of.aws, questions.METRICS, wanted, made)
     if isinstance(told, Unknown):
         return dict.fromkeys(metrics, told)
     none = Unknown("CloudWatch has no figures of what is in use")
     return {code: told.get(f"m{place}", none) for place, code in enumerate(metrics)}
-
-
-def _query(ident: str, metric: UsageMetric) -> Json:
-    dimensions = [{"Name": name, "Value": value} for name, value in metric.dimensions.items()]
-    of = {"Namespace": metric.namespace, "MetricName": metric.name, "Dimensions": dimensions}
-    return {"Id": ident, "MetricStat": {"Metric": of, "Period": _PERIOD_S, "Stat": "Maximum"}}
-
-
-def _values(said: Json) -> Mapping[str, float]:
-    """Those that have any."""
-    results = parts(said, "MetricDataResults")
-    return {name_of(each, "Id"): max(map(float, each["Values"])) for each in results if each.get("Values")}
 
 
 # Requests to the metadata service without a token, as CloudWatch counts them for each instance.
@@ -259,7 +239,7 @@ def v1_calls(of: VerifiedCluster, instances: Sequence[str], at: datetime) -> Map
 
 def _of(of: VerifiedCluster, instances: Sequence[str], until: datetime) -> Mapping[str, V1Calls] | Unknown:
     queries = [
-        _metadata_calls_query(f"{key}{at}", name, each)
+        metric_query(f"{key}{at}", "AWS/EC2", name, {"InstanceId": each}, _DAY_S, "Sum")
         for at, each in enumerate(instances)
         for key, name in _METRICS.items()
     ]
@@ -271,20 +251,14 @@ def _of(of: VerifiedCluster, instances: Sequence[str], until: datetime) -> Mappi
             if text(each, "StatusCode") not in _COMPLETE:
                 raise ValueError(f"CloudWatch did not tell all of the figures: {text(each, 'StatusCode')}")
             values[name_of(each, "Id")] += map(float, each.get("Values") or ())
-        return {each: _metadata_calls_made(values[f"a{at}"], values[f"r{at}"]) for at, each in enumerate(instances)}
+        calls: dict[str, V1Calls] = {}
+        for at, instance in enumerate(instances):
+            taken, refused = values[f"a{at}"], values[f"r{at}"]
+            sums = [int(sum(counted)) if counted else None for counted in (taken, refused)]
+            calls[instance] = V1Calls(sums[0], sums[1], max(len(taken), len(refused)))
+        return calls
 
     return there(of.aws, questions.METRICS, wanted, made)
-
-
-def _metadata_calls_made(answered: Sequence[float], rejected: Sequence[float]) -> V1Calls:
-    days = max(len(answered), len(rejected))
-    return V1Calls(int(sum(answered)) if answered else None, int(sum(rejected)) if rejected else None, days)
-
-
-def _metadata_calls_query(ident: str, metric: str, instance: str) -> Json:
-    dimensions = [{"Name": "InstanceId", "Value": instance}]
-    of = {"Namespace": "AWS/EC2", "MetricName": metric, "Dimensions": dimensions}
-    return {"Id": ident, "MetricStat": {"Metric": of, "Period": _DAY_S, "Stat": "Sum"}}
 
 
 # Changes of the metadata service's options: of running instances, by a template's version, by a node group's update.

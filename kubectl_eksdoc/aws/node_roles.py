@@ -60,7 +60,10 @@ def _events(of: VerifiedCluster, ident: str, at: datetime, wait: Wait, pause: bo
         if pause or page:
             wait(_PAUSE_S)
         told = _told(
-            of, questions.EVENTS, wanted | ({"NextToken": token} if token else {}), lambda said: _page(said, ident)
+            of,
+            questions.EVENTS,
+            wanted | ({"NextToken": token} if token else {}),
+            lambda said: ([_event(each, ident) for each in parts(said, "Events")], text(said, "NextToken")),
         )
         if isinstance(told, Unknown):
             if page == 0:
@@ -71,18 +74,12 @@ def _events(of: VerifiedCluster, ident: str, at: datetime, wait: Wait, pause: bo
             oldest = min(oldest, when)
             if use is not None:
                 key = use.service, use.action, use.agent
-                uses[key] = _both(uses[key], use) if key in uses else use
+                if one := uses.get(key):
+                    use = replace(one, last=max(one.last, use.last), count=one.count + use.count, v1=one.v1 + use.v1)
+                uses[key] = use
         if not token:
             break
     return RoleUses(oldest if token else since, tuple(uses.values()))
-
-
-def _both(one: RoleUse, other: RoleUse) -> RoleUse:
-    return replace(one, last=max(one.last, other.last), count=one.count + other.count, v1=one.v1 + other.v1)
-
-
-def _page(said: Json, ident: str) -> tuple[list[tuple[datetime, RoleUse | None]], str]:
-    return [_event(each, ident) for each in parts(said, "Events")], text(said, "NextToken")
 
 
 def _event(said: Json, ident: str) -> tuple[datetime, RoleUse | None]:
@@ -107,7 +104,12 @@ def last_accessed(of: VerifiedCluster, profiles: Sequence[str], wait: Wait = sle
 
 def _reported(of: VerifiedCluster, profile: str, wait: Wait) -> RoleUses | Unknown:
     named = {"InstanceProfileName": profile.rpartition("/")[2]}
-    role = _told(of, questions.INSTANCE_PROFILE, named, lambda said: _role(said["InstanceProfile"]))
+
+    def role_of(said: Json) -> str:
+        (role,) = parts(said["InstanceProfile"], "Roles")  # it has one, or none
+        return name_of(role, "Arn")
+
+    role = _told(of, questions.INSTANCE_PROFILE, named, role_of)
     if isinstance(role, Unknown):
         return role
     asked = {"Arn": role, "Granularity": "SERVICE_LEVEL"}
@@ -120,12 +122,6 @@ def _reported(of: VerifiedCluster, profile: str, wait: Wait) -> RoleUses | Unkno
         if told is not None:
             return told
     return Unknown(f"IAM has not completed its report on {role} within {sum(_LOOKS_S):.0f} s")
-
-
-def _role(said: Json) -> str:
-    """An instance profile has one, or none."""
-    (role,) = parts(said, "Roles")
-    return name_of(role, "Arn")
 
 
 def _report(of: VerifiedCluster, job: str) -> RoleUses | Unknown | None:

@@ -10,7 +10,18 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import unquote
 
-from kubectl_eksdoc.aws.asking import Json, VerifiedCluster, at_once, found, known, name_of, text, there
+from kubectl_eksdoc.aws.asking import (
+    Json,
+    VerifiedCluster,
+    at_once,
+    found,
+    known,
+    metric_query,
+    name_of,
+    text,
+    there,
+    together,
+)
 from kubectl_eksdoc.aws.eks import document_of
 from kubectl_eksdoc.model import questions
 from kubectl_eksdoc.model.api_objects import Doc
@@ -37,21 +48,21 @@ def queue(of: VerifiedCluster, name: str) -> Queue | Absent | Unknown:
     url = found(of.aws, questions.QUEUE_URL, {"QueueName": name}, lambda said: name_of(said, "QueueUrl"))
     if not isinstance(url, str):
         return url
-    asked = {"QueueUrl": url, "AttributeNames": list(_TOLD)}
-    return found(of.aws, questions.QUEUE_ATTRIBUTES, asked, lambda said: _queue(name, url, said["Attributes"]))
 
+    def made(answer: Json) -> Queue:
+        said = answer["Attributes"]
+        policy = text(said, "Policy")
+        return Queue(
+            name,
+            url,
+            name_of(said, "QueueArn"),
+            document_of(policy, f"the policy of queue {name}") if policy else None,
+            text(said, "KmsMasterKeyId"),
+            _number(said, "MessageRetentionPeriod"),
+            _number(said, "ApproximateNumberOfMessages"),
+        )
 
-def _queue(name: str, url: str, said: Json) -> Queue:
-    policy = text(said, "Policy")
-    return Queue(
-        name,
-        url,
-        name_of(said, "QueueArn"),
-        document_of(policy, f"the policy of queue {name}") if policy else None,
-        text(said, "KmsMasterKeyId"),
-        _number(said, "MessageRetentionPeriod"),
-        _number(said, "ApproximateNumberOfMessages"),
-    )
+    return found(of.aws, questions.QUEUE_ATTRIBUTES, {"QueueUrl": url, "AttributeNames": list(_TOLD)}, made)
 
 
 def _number(said: Json, name: str) -> int | None:
@@ -70,15 +81,13 @@ def key(of: VerifiedCluster, ident: str) -> KmsKey | Absent | Unknown:
     told = found(of.aws, questions.KEY, {"KeyId": ident}, made)
     if not isinstance(told, KmsKey):
         return told
-    # An alias is no name for this question.
-    asked = {"KeyId": told.arn, "PolicyName": "default"}
-    return KmsKey(told.arn, told.manager, told.enabled, _key_policy(of, asked))
-
-
-def _key_policy(of: VerifiedCluster, asked: Json) -> Doc | Unknown:
-    return there(
-        of.aws, questions.KEY_POLICY, asked, lambda said: policy_in(name_of(said, "Policy"), "the policy of the key")
+    policy = there(
+        of.aws,
+        questions.KEY_POLICY,
+        {"KeyId": told.arn, "PolicyName": "default"},  # an alias is no name for this question
+        lambda said: policy_in(name_of(said, "Policy"), "the policy of the key"),
     )
+    return KmsKey(told.arn, told.manager, told.enabled, policy)
 
 
 def policy_in(written: str, what: str) -> Doc:
@@ -103,16 +112,15 @@ _SHAPED = ("Input", "InputPath", "InputTransformer")
 def rules(of: VerifiedCluster) -> tuple[EventRule, ...] | Unknown:
     """Sorted by name."""
 
+    def rule(said: Json) -> EventRule:
+        name, pattern = name_of(said, "Name"), text(said, "EventPattern")
+        read = document_of(pattern, f"the pattern of rule {name}") if pattern else None
+        return EventRule(name, text(said, "Arn"), read, text(said, "State") or "ENABLED")
+
     def made(said: Json) -> tuple[EventRule, ...]:
-        return tuple(sorted((_rule(each) for each in said["Rules"]), key=lambda rule: rule.name))
+        return tuple(sorted(map(rule, said["Rules"]), key=lambda rule: rule.name))
 
     return known(of.aws, questions.RULES, {}, made)
-
-
-def _rule(said: Json) -> EventRule:
-    name, pattern = name_of(said, "Name"), text(said, "EventPattern")
-    read = document_of(pattern, f"the pattern of rule {name}") if pattern else None
-    return EventRule(name, text(said, "Arn"), read, text(said, "State") or "ENABLED")
 
 
 def targets(of: VerifiedCluster, names: Sequence[str]) -> Mapping[str, tuple[RuleTarget, ...] | Unknown]:
@@ -169,8 +177,7 @@ def _queries(about: FiguresOf) -> Iterator[tuple[tuple[str, str], Json]]:
         metrics = ("NumberOfEmptyReceives", "NumberOfMessagesDeleted")
         asked += [(metric, "AWS/SQS", "QueueName", about.queue) for metric in metrics]
     for number, (metric, namespace, dimension, name) in enumerate(asked):
-        of = {"Namespace": namespace, "MetricName": metric, "Dimensions": [{"Name": dimension, "Value": name}]}
-        yield (metric, name), {"Id": f"m{number}", "MetricStat": {"Metric": of, "Period": _HOUR, "Stat": "Sum"}}
+        yield (metric, name), metric_query(f"m{number}", namespace, metric, {dimension: name}, _HOUR, "Sum")
 
 
 def _sum(said: Json) -> int | None:
@@ -215,51 +222,39 @@ def role_policies(of: VerifiedCluster, arn: str) -> RolePolicies | Absent | Unkn
     account = part_of(arn, 4)
     if account != of.cluster.account:
         return Unknown(f"role {arn} is of another account than the cluster ({of.cluster.account}), which is not asked")
-    role = found(of.aws, questions.ROLE, {"RoleName": name}, lambda said: (text(said["Role"], "Arn"), _boundary(said)))
+
+    def made(said: Json) -> tuple[str, str]:
+        boundary = said["Role"].get("PermissionsBoundary") or {}
+        return text(said["Role"], "Arn"), text(boundary, "PermissionsBoundaryArn")
+
+    role = found(of.aws, questions.ROLE, {"RoleName": name}, made)
     if isinstance(role, Absent):
         return role
     if not isinstance(role, Unknown) and role[0] not in ("", arn):
         return Absent(f"there is no role {arn}: the one of that name is {role[0]}")
-    boundary = role if isinstance(role, Unknown) else role[1]
-    own, attached = _names(of, name), _attached(of, name)
+    own = there(of.aws, questions.ROLE_POLICIES, {"RoleName": name}, lambda said: tuple(sorted(said["PolicyNames"])))
+    attached = there(
+        of.aws,
+        questions.ATTACHED_POLICIES,
+        {"RoleName": name},
+        lambda said: tuple(sorted(name_of(each, "PolicyArn") for each in said["AttachedPolicies"])),
+    )
+
+    def inline(each: str) -> Doc | Unknown:
+        asked = {"RoleName": name, "PolicyName": each}
+        return there(of.aws, questions.ROLE_POLICY, asked, lambda said: _document(said["PolicyDocument"], each))
+
     read = [
-        *at_once(own if not isinstance(own, Unknown) else (), lambda each: _inline(of, name, each)),
-        *at_once(attached if not isinstance(attached, Unknown) else (), lambda each: _managed(of, each)),
+        *at_once(() if isinstance(own, Unknown) else own, inline),
+        *at_once(() if isinstance(attached, Unknown) else attached, lambda each: _managed(of, each)),
     ]
     unread = [each for each in (own, attached, *(doc for _, doc in read)) if isinstance(each, Unknown)]
     return RolePolicies(
         arn,
         tuple((each, doc) for each, doc in read if not isinstance(doc, Unknown)),
         tuple(dict.fromkeys(unread)),
-        _bounded(of, boundary),
+        role if isinstance(role, Unknown) else _managed(of, role[1]) if role[1] else None,
     )
-
-
-def _boundary(said: Json) -> str:
-    """The ARN of the policy, "" where there is none."""
-    return text(said["Role"].get("PermissionsBoundary") or {}, "PermissionsBoundaryArn")
-
-
-def _bounded(of: VerifiedCluster, arn: str | Unknown) -> Doc | Unknown | None:
-    if isinstance(arn, Unknown):
-        return arn
-    return _managed(of, arn) if arn else None
-
-
-def _names(of: VerifiedCluster, role: str) -> tuple[str, ...] | Unknown:
-    return there(of.aws, questions.ROLE_POLICIES, {"RoleName": role}, lambda said: tuple(sorted(said["PolicyNames"])))
-
-
-def _attached(of: VerifiedCluster, role: str) -> tuple[str, ...] | Unknown:
-    def made(said: Json) -> tuple[str, ...]:
-        return tuple(sorted(name_of(each, "PolicyArn") for each in said["AttachedPolicies"]))
-
-    return there(of.aws, questions.ATTACHED_POLICIES, {"RoleName": role}, made)
-
-
-def _inline(of: VerifiedCluster, role: str, name: str) -> Doc | Unknown:
-    asked = {"RoleName": role, "PolicyName": name}
-    return there(of.aws, questions.ROLE_POLICY, asked, lambda said: _document(said["PolicyDocument"], name))
 
 
 def _managed(of: VerifiedCluster, arn: str) -> Doc | Unknown:
@@ -298,8 +293,7 @@ def interruption_told(of: VerifiedCluster, keys: InterruptionKeys) -> Interrupti
         "figures": lambda: keys.figures and figures(of, keys.figures),
         "notices": lambda: notices(of, keys.notices),
     }
-    wanted = [name for name in asked if getattr(keys, name)]
-    return InterruptionAnswers(**dict(at_once(wanted, lambda name: asked[name]())))
+    return InterruptionAnswers(**together({name: ask for name, ask in asked.items() if getattr(keys, name)}))
 
 
 def nothing_told(why: Unknown, keys: InterruptionKeys) -> InterruptionAnswers:
@@ -318,12 +312,11 @@ def notices(of: VerifiedCluster, instances: Sequence[str]) -> Mapping[str, Notic
     filters = [{"Name": "status-code", "Values": list(_MARKED)}]
 
     def made(said: Json) -> dict[str, Notice]:
-        found = (_notice(each) for each in said["SpotInstanceRequests"] if text(each, "InstanceId") in wanted)
-        return {each.instance: each for each in found if each.code in _MARKED}
+        there = {}
+        for each in said["SpotInstanceRequests"]:
+            ident, status = text(each, "InstanceId"), each.get("Status") or {}
+            if ident in wanted and (code := text(status, "Code")) in _MARKED:
+                there[ident] = Notice(ident, code, status.get("UpdateTime"))
+        return there
 
     return known(of.aws, questions.SPOT_REQUESTS, {"Filters": filters}, made)
-
-
-def _notice(said: Json) -> Notice:
-    status = said.get("Status") or {}
-    return Notice(name_of(said, "InstanceId"), text(status, "Code"), status.get("UpdateTime"))

@@ -229,7 +229,10 @@ class LiveAws:
             UsageError: nothing says which region.
         """
         if not access.region:
-            access = replace(access, region=_region_of(access))
+            from kubectl_eksdoc.aws.sessions import region_of
+
+            # The profile's own, as awscli takes it where nothing else says one.
+            access = replace(access, region=region_of(access.profile, dict(access.settings)))
         if not access.region:
             raise UsageError(
                 "nothing says in which AWS region the cluster is: not the kubeconfig, not AWS_REGION, not the profile",
@@ -265,7 +268,8 @@ class LiveAws:
         except (BotoCoreError, ClientError) as error:
             trouble = told(error, question, self.access)
             if isinstance(trouble, AwsDenied):
-                self._refused(trouble.missing)
+                with self._lock:
+                    self._denied |= {trouble.missing} - {""}
             raise trouble from error
         except (OSError, EOFError, RuntimeError) as error:  # botocore's own are told above
             raise not_had(error, self.access) from error
@@ -302,10 +306,6 @@ class LiveAws:
         with self._lock:
             return tuple(sorted(self._denied))
 
-    def _refused(self, action: str) -> None:
-        with self._lock:
-            self._denied |= {action} - {""}
-
     def _asked(self, question: AwsOperation, parameters: dict[str, Any]) -> Json:
         from botocore import xform_name
         from botocore.parsers import ResponseParserError
@@ -337,10 +337,3 @@ class LiveAws:
     def _count(self, call: str) -> None:
         with self._lock:
             self.calls[call] += 1
-
-
-def _region_of(access: AwsAccess) -> str:
-    """The profile's own, as awscli takes it where nothing else says one."""
-    from kubectl_eksdoc.aws.sessions import region_of
-
-    return region_of(access.profile, dict(access.settings))

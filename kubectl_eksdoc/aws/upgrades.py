@@ -5,8 +5,8 @@ The versions of a node group's own launch template. Source of the shapes: botoco
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
 from typing import Any
 
 from kubectl_eksdoc.aws import eks, machines
@@ -23,10 +23,11 @@ from kubectl_eksdoc.aws.asking import (
     text,
     texts,
     there,
+    together,
 )
 from kubectl_eksdoc.aws.ec2 import a_template_version, template_version
 from kubectl_eksdoc.model import questions
-from kubectl_eksdoc.model.addons import Addon, AddonVersions, UpdateHistory
+from kubectl_eksdoc.model.addons import Addon
 from kubectl_eksdoc.model.check_needs import CheckNeed, WantedVersions
 from kubectl_eksdoc.model.eks import (
     MISCONFIGURATION,
@@ -45,27 +46,25 @@ from kubectl_eksdoc.model.eks import (
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.machines import NodeGroup, TemplateRef, TemplateVersion
 
-_BOTH = ["$Latest", "$Default"]
-
 
 def template_versions(of: VerifiedCluster, ref: TemplateRef) -> TemplateVersions | Absent | Unknown:
     """`ref` names the version that is used; that one is asked for by itself where it is neither of the others: EC2
     refuses a whole request for one version that is gone."""
     which = {"LaunchTemplateId": ref.id} if ref.id else {"LaunchTemplateName": ref.name}
-    told = found(of.aws, questions.TEMPLATE_VERSIONS, {**which, "Versions": _BOTH}, _both)
+
+    def made(said: Json) -> tuple[TemplateVersion, TemplateVersion]:
+        """One answer where the newest is the default."""
+        versions = [(a_template_version(each), each) for each in parts(said, "LaunchTemplateVersions")]
+        latest = max((each for each, _ in versions), key=lambda each: each.number)
+        default = next((each for each, one in versions if one.get("DefaultVersion") is True), latest)
+        return latest, default
+
+    told = found(of.aws, questions.TEMPLATE_VERSIONS, {**which, "Versions": ["$Latest", "$Default"]}, made)
     if isinstance(told, (Absent, Unknown)):
         return told
     latest, default = told
     known = {str(each.number): each for each in told} | {"$Latest": latest, "$Default": default}
     return TemplateVersions(latest, default, known.get(ref.version) or template_version(of, ref))
-
-
-def _both(said: Json) -> tuple[TemplateVersion, TemplateVersion]:
-    """One answer where the newest is the default."""
-    versions = [(a_template_version(each), each) for each in parts(said, "LaunchTemplateVersions")]
-    latest = max((each for each, _ in versions), key=lambda each: each.number)
-    default = next((each for each, one in versions if one.get("DefaultVersion") is True), latest)
-    return latest, default
 
 
 # EKS's insights: in short all of them, in full those that do not pass. Source of the shapes: botocore 1.44.5,
@@ -177,10 +176,6 @@ _DESCRIBED = frozenset((CheckNeed.NODE_GROUPS, CheckNeed.TEMPLATES, CheckNeed.RE
 _NAMED = _DESCRIBED | {CheckNeed.GROUP_UPDATES}
 
 
-Source = tuple[str, Callable[[], Any]]
-"""The name of a field of `UpgradeFacts`, and who fills it."""
-
-
 def upgrade_told(of: VerifiedCluster, wanted: WantedVersions) -> UpgradeFacts:
     """
     Raises:
@@ -190,8 +185,10 @@ def upgrade_told(of: VerifiedCluster, wanted: WantedVersions) -> UpgradeFacts:
     sources: Mapping[CheckNeed, Callable[[], dict[str, Any]]] = {
         CheckNeed.VERSIONS: lambda: {"versions": eks.cluster_versions(of)},
         CheckNeed.ADDONS: lambda: _addons(of),
-        CheckNeed.INSIGHTS: lambda: _asked(_insights(of, wanted)),
-        CheckNeed.CLUSTER_UPDATES: lambda: {"cluster_updates": _history(of, {}, MOST_OF_CLUSTER)},
+        CheckNeed.INSIGHTS: lambda: together(
+            {"insights": lambda: readiness(of, wanted.steps), "other_insights": lambda: others(of)}
+        ),
+        CheckNeed.CLUSTER_UPDATES: lambda: {"cluster_updates": eks.history(of, {}, MOST_OF_CLUSTER)},
         CheckNeed.QUOTAS: lambda: {"quotas": machines.quotas(of, wanted.at)},
     }
     asked = [make for need, make in sources.items() if need in needs]
@@ -205,75 +202,52 @@ def upgrade_told(of: VerifiedCluster, wanted: WantedVersions) -> UpgradeFacts:
 
 def nothing_told(why: Unknown) -> UpgradeFacts:
     """Where AWS could not be believed."""
-    return UpgradeFacts(
-        versions=why,
-        addons=why,
-        insights=why,
-        other_insights=why,
-        cluster_updates=why,
-        node_groups=why,
-        group_updates=why,
-        subnets=why,
-        quotas=why,
-    )
-
-
-def _insights(of: VerifiedCluster, wanted: WantedVersions) -> Iterator[Source]:
-    yield "insights", lambda: readiness(of, wanted.steps)
-    yield "other_insights", lambda: others(of)
+    by_key = {"addon_versions", "templates", "releases"}
+    names = {each.name for each in fields(UpgradeFacts)} - by_key
+    return UpgradeFacts(**dict.fromkeys(names, why))  # type: ignore[arg-type]
 
 
 def _addons(of: VerifiedCluster) -> dict[str, Any]:
     addons = eks.addons(of)
     names = () if isinstance(addons, Unknown) else [each.name for each in addons if isinstance(each, Addon)]
-    return {"addons": addons, "addon_versions": dict(at_once(names, lambda name: _versions(of, name)))}
-
-
-def _versions(of: VerifiedCluster, name: str) -> AddonVersions | Absent | Unknown:
-    told = eks.addon_versions(of, name)
-    if isinstance(told, tuple):
-        return told[0] if told else Unknown(f"EKS lists no versions of {name}")
-    return told
-
-
-def _history(of: VerifiedCluster, what: Mapping[str, str], most: int) -> UpdateHistory | Unknown:
-    told = eks.updates(of, what, most)
-    return UpdateHistory(()) if isinstance(told, Absent) else told
+    return {"addons": addons, "addon_versions": dict(at_once(names, lambda name: eks.versions_of(of, name)))}
 
 
 def _of_groups(of: VerifiedCluster, needs: frozenset[CheckNeed]) -> dict[str, Any]:
     """Groups and their updates by their names, then what these rest on, and the subnets of all."""
     names = machines.names(of) if needs & _NAMED else ()
     if isinstance(names, Unknown):
-        return {"node_groups": names, "group_updates": names, **_asked(_below(of, (), needs))}
-    told = _asked(_named(of, names, needs))
+        return {"node_groups": names, "group_updates": names, **together(_below(of, (), needs))}
+    told = together(_named(of, names, needs))
     groups = [each for each in told.get("node_groups", {}).values() if isinstance(each, NodeGroup)]
-    return {**told, **_asked(_below(of, groups, needs))}
+    return {**told, **together(_below(of, groups, needs))}
 
 
-def _asked(sources: Iterable[Source]) -> dict[str, Any]:
-    return {name: told for (name, _), told in at_once(sources, lambda source: source[1]())}
+Asks = dict[str, Callable[[], Any]]
+"""The names of fields of `UpgradeFacts`, and who fills each."""
 
 
-def _named(of: VerifiedCluster, names: tuple[str, ...], needs: frozenset[CheckNeed]) -> Iterator[Source]:
+def _named(of: VerifiedCluster, names: tuple[str, ...], needs: frozenset[CheckNeed]) -> Asks:
+    asks: Asks = {}
     if needs & _DESCRIBED:
-        yield "node_groups", lambda: machines.node_groups(of, names)
+        asks["node_groups"] = lambda: machines.node_groups(of, names)
     if CheckNeed.GROUP_UPDATES in needs:
-        yield "group_updates", lambda: dict(at_once(names, lambda name: _of_group(of, name)))
+        asks["group_updates"] = lambda: dict(
+            at_once(names, lambda name: eks.history(of, {"nodegroupName": name}, MOST_OF_GROUP))
+        )
+    return asks
 
 
-def _of_group(of: VerifiedCluster, name: str) -> UpdateHistory | Unknown:
-    return _history(of, {"nodegroupName": name}, MOST_OF_GROUP)
-
-
-def _below(of: VerifiedCluster, groups: Sequence[NodeGroup], needs: frozenset[CheckNeed]) -> Iterator[Source]:
+def _below(of: VerifiedCluster, groups: Sequence[NodeGroup], needs: frozenset[CheckNeed]) -> Asks:
     """Each answer once, however many groups share it."""
+    asks: Asks = {}
     if CheckNeed.TEMPLATES in needs:
         own = dict.fromkeys(each.template for each in groups if each.template is not None)
-        yield "templates", lambda: dict(at_once(own, lambda ref: template_versions(of, ref)))
+        asks["templates"] = lambda: dict(at_once(own, lambda ref: template_versions(of, ref)))
     if CheckNeed.RELEASES in needs:
         kinds = dict.fromkeys((each.ami_type, each.version) for each in groups if each.ami_type != "CUSTOM")
-        yield "releases", lambda: dict(at_once(kinds, lambda kind: eks.release(of, *kind)))
+        asks["releases"] = lambda: dict(at_once(kinds, lambda kind: eks.release(of, *kind)))
     if CheckNeed.SUBNETS in needs:
         ids = (*of.cluster.subnets, *(one for each in groups for one in each.subnets))
-        yield "subnets", lambda: machines.subnets(of, ids)
+        asks["subnets"] = lambda: machines.subnets(of, ids)
+    return asks

@@ -12,7 +12,7 @@ import math
 import os
 import re
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import timezone
 from pathlib import Path
@@ -167,19 +167,23 @@ def content_of(known: CachedNames) -> bytes:
 def known_in(content: bytes) -> CachedNames | None:
     """None: it is not what `content_of` of this version makes."""
     try:
-        document: object = json.loads(content)
-        if not isinstance(document, dict):
-            return None
-        fields = DocumentFields(document)
-        if fields.whole("version") != VERSION:
-            return None
-        return CachedNames(_names(fields.each("names")), _seconds(fields, "asked"), _seconds(fields, "seen"))
+        fields = _fields(content)
+        names = tuple(Name(each.text("name"), each.text_or_empty("about")) for each in fields.each("names"))
+        return CachedNames(names, _seconds(fields, "asked"), _seconds(fields, "seen"))
     except (ValueError, RecursionError, OverflowError):  # ValueError: not JSON, not Unicode, or Unfit
         return None
 
 
-def _names(entries: Iterable[DocumentFields]) -> tuple[Name, ...]:
-    return tuple(Name(each.text("name"), each.text_or_empty("about")) for each in entries)
+def _fields(content: bytes) -> DocumentFields:
+    """
+    Raises:
+        ValueError, RecursionError: it is of another version, or none of ours.
+    """
+    document: object = json.loads(content)
+    fields = DocumentFields(document if isinstance(document, dict) else {})
+    if fields.whole("version") != VERSION:
+        raise Unfit("version is another")
+    return fields
 
 
 def _seconds(fields: DocumentFields, key: str) -> float:
@@ -281,10 +285,7 @@ def _key(uid: str, context: str) -> str:
 
 def _read(content: bytes) -> Propagation | None:
     try:
-        document: object = json.loads(content)
-        fields = DocumentFields(document if isinstance(document, dict) else {})
-        if fields.whole("version") != VERSION:
-            return None
+        fields = _fields(content)
         return Propagation(
             fields.whole("seconds"), fields.whole("nodes"), fields.moment("measuredAt"), bool(fields.whole("lost"))
         )

@@ -396,7 +396,7 @@ class JsonFile:
                 what = f"{called} is neither JSON nor YAML, or not all of it: {short(str(error))}"
                 raise self.error(what, self.make) from error
         try:
-            document: object = json.loads(content, parse_constant=_no_number)
+            document: object = json.loads(content, parse_constant=no_number)
         except RecursionError as error:
             raise self.error(f"{called} is {self.no}: it is nested too deeply", self.make) from error
         except ValueError as error:  # not JSON, not Unicode, or a number of thousands of digits
@@ -405,7 +405,8 @@ class JsonFile:
         return document
 
 
-def _no_number(word: str) -> NoReturn:
+def no_number(word: str) -> NoReturn:
+    """NaN could not be printed again."""
     raise ValueError(f"{word} is no number in JSON")
 
 

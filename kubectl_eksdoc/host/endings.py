@@ -11,47 +11,13 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from time import monotonic, sleep
 from types import FrameType
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
-_INSISTING = 3
 _LOOK_S = 0.2
-
-
-@contextmanager
-def told_to_end() -> Iterator[Callable[[], None]]:
-    """What waits for it, from now on and until the block ends; in the main thread. What is ignored stays so: nohup
-    means it.
-
-    Raises:
-        KeyboardInterrupt: somebody insists.
-    """
-    usual = (signal.SIG_DFL, signal.default_int_handler)
-    held = {number: signal.getsignal(number) for number in numbers()}
-    taken = {number: before for number, before in held.items() if before in usual}
-    heard: list[int] = []
-
-    def hear(number: int, frame: FrameType | None) -> None:
-        heard.append(number)
-        if len(heard) >= _INSISTING:
-            raise KeyboardInterrupt
-
-    def wait() -> None:
-        """By looking: what is told just before a thread begins to wait wakes nobody."""
-        while not heard:
-            time.sleep(_LOOK_S)
-
-    for number in taken:
-        signal.signal(number, hear)
-    try:
-        yield wait
-    finally:
-        for number, before in taken.items():
-            signal.signal(number, before)
 
 
 def numbers() -> Iterator[signal.Signals]:
@@ -92,6 +58,19 @@ def told_to_stop() -> Iterator[Callable[[], int]]:
     finally:
         for number, before in taken.items():
             signal.signal(number, before)
+
+
+@contextmanager
+def told_to_end() -> Iterator[Callable[[], None]]:
+    """What waits for it, from now on and until the block ends; as `told_to_stop`."""
+    with told_to_stop() as times:
+
+        def wait() -> None:
+            """By looking: what is told just before a thread begins to wait wakes nobody."""
+            while not times():
+                sleep(_LOOK_S)
+
+        yield wait
 
 
 # A process with all that it has started: how it is ended.

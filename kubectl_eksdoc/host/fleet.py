@@ -16,12 +16,12 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import IO, Any, NoReturn
+from typing import IO, Any
 
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.host import endings
-from kubectl_eksdoc.host.documents import hand_written, read_text
+from kubectl_eksdoc.host.documents import hand_written, no_number, read_text
 from kubectl_eksdoc.model.api_objects import Doc, at, text_at
 from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.documents import ADDON_DIFF, API_VERSION, IMDS_PROBE, UPGRADE_CHECK
@@ -57,28 +57,29 @@ def outcome(status: int, printed: bytes, complaint: str, kind: str) -> Outcome:
         how = f"was killed by signal {-status}" if status < 0 else f"ended with exit code {status}"
         hint = _SHORT_OF_MEMORY if status == _KILLED else hint
         return UnjudgedMember(_BUG, f"its process {how}{f': {reason}' if reason else ''}", hint)
-    document = _document(printed)
+    try:
+        read = json.loads(printed, parse_constant=no_number)
+    except (ValueError, RecursionError):
+        read = {}
+    document: Doc = read if isinstance(read, dict) else {}
     whole = isinstance(document.get("findings"), list)  # without them nothing is known, and least that all is well
     if document.get("kind") != kind or document.get("apiVersion") != API_VERSION or not whole:
         return UnjudgedMember(_BUG, f"its process ended with exit code {status} and printed no {kind}", reason)
+    unverified, moment = at(document, "metadata", "cluster", "unverified"), text_at(document, "metadata", "observedAt")
+    figures = _FIGURES.get(kind)
     return JudgedMember(
         status,
         Identity(
             **{field: text_at(document, "metadata", "cluster", name) for field, name in _NAMES.items()},
-            unverified=_unverified(document),
+            unverified=tuple(map(str, unverified)) if isinstance(unverified, list) else (),
         ),
         text_at(document, "metadata", "source"),
-        _moment(text_at(document, "metadata", "observedAt")),
+        moment if _MOMENT.match(moment) else "",
         text_at(document, "verdict"),
         tuple(_said(each) for each in _objects(document, "findings")),
-        tuple(_FIGURES.get(kind, _no_figures)(document)),
+        tuple(figures(document)) if figures else (),
         document,
     )
-
-
-def _unverified(document: Doc) -> tuple[str, ...]:
-    found = at(document, "metadata", "cluster", "unverified")
-    return tuple(map(str, found)) if isinstance(found, list) else ()
 
 
 def _complained(text: str) -> tuple[str, str]:
@@ -89,24 +90,6 @@ def _complained(text: str) -> tuple[str, str]:
         hint = " ".join(line for line in lines[begun[-1] + 1 :] if line)
         return lines[begun[-1]].removeprefix(_ERROR), hint[:_LONGEST]
     return next((line for line in reversed(lines) if line), ""), ""
-
-
-def _document(printed: bytes) -> Doc:
-    """{} for what is no JSON object."""
-    try:
-        found = json.loads(printed, parse_constant=_no_number)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _no_number(word: str) -> NoReturn:
-    """NaN could not be printed again."""
-    raise ValueError(f"{word} is no number in JSON")
-
-
-def _moment(text: str) -> str:
-    return text if _MOMENT.match(text) else ""
 
 
 def _said(finding: Doc) -> MemberFinding:
@@ -133,10 +116,6 @@ def _objects(of: Any, *path: str) -> Iterator[Doc]:
     """The objects of a list, wherever it may stand."""
     found = at(of, *path)
     return (each for each in found if isinstance(each, dict)) if isinstance(found, list) else iter(())
-
-
-def _no_figures(document: Doc) -> Iterator[FleetFigure]:
-    return iter(())
 
 
 def _of_check(document: Doc) -> Iterator[FleetFigure]:
@@ -475,11 +454,12 @@ def read_fleet(path: str, wanted: str) -> list[object]:
     if not isinstance(found, list):
         raise UsageError(f"{FLAG} {path} holds no list of clusters", wanted)
     folder = os.path.dirname(path)
-    return [_placed(each, folder) if isinstance(each, Mapping) else each for each in found]
-
-
-def _placed(entry: Mapping[object, object], folder: str) -> dict[object, object]:
-    return {key: _path(value, folder) if key in _PATHS else value for key, value in entry.items()}
+    return [
+        {key: _path(value, folder) if key in _PATHS else value for key, value in each.items()}
+        if isinstance(each, Mapping)
+        else each
+        for each in found
+    ]
 
 
 def _path(value: object, folder: str) -> object:

@@ -130,9 +130,11 @@ class _Command:
         if late:
             why = "it was killed as the run ended" if closing.is_set() else f"it takes more than {duration(timeout_s)}"
             return False, _joined(why, self._last_line)
-        if process.returncode == 0:
+        status = process.returncode
+        if status == 0:
             return True, self._last_line
-        return False, _joined(_how(process.returncode), self._last_line)
+        how = f"exit status {status}" if status > 0 else f"killed by signal {-status}"
+        return False, _joined(how, self._last_line)
 
     def _begun(self, names: IO[bytes]) -> subprocess.Popen[bytes]:
         """In a session of its own: it gets no Ctrl-C of this terminal, and is killed with all that it starts."""
@@ -171,11 +173,6 @@ class _Command:
         lines = self._tail.decode("utf-8", "replace").split("\n")
         said = ("".join(each for each in line if each.isprintable()).strip() for line in reversed(lines))
         return next(filter(None, said), "")[:LONGEST_SAID]
-
-
-def _how(status: int) -> str:
-    """How a process ended that says no."""
-    return f"exit status {status}" if status > 0 else f"killed by signal {-status}"
 
 
 def _joined(why: str, said: str) -> str:

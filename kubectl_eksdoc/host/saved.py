@@ -125,10 +125,6 @@ def _of_kind(path: str, document: object, kind: str, command: str, save: str) ->
 _CUSTOM = frozenset(kind.full_name for kind in kinds.ALL if kind.custom)
 
 
-def source(metadata: DocumentFields) -> Source:
-    return metadata.word("source", Source)
-
-
 def known(read: DocumentFields) -> bool:
     """As `KindRead.known`: a custom kind that is not served has no objects."""
     state = read.word("state", ReadState)
@@ -190,14 +186,17 @@ def read_earlier(path: str, kind: str, command: str) -> SavedResult:
 def _earlier(document: Mapping[str, object], path: str) -> SavedResult:
     """What an older version does not write yet is left open."""
     answer = DocumentFields(document)
+    way = answer.inside("way") if "way" in answer.names() else None
     return SavedResult(
         **_head(answer, path),
         options=options(answer.inside("metadata").inside("options")),
         findings=tuple(map(finding, answer.each("findings"))),
         suppressed=tuple(finding(each.inside("finding")) for each in _if_there(answer, "suppressed")),
-        codes=_codes(answer),
+        codes=frozenset(code for check in answer.each("checks") for code in check.texts("codes"))
+        if "checks" in answer.names()
+        else None,
         addons={each.text("name"): each.text("target") for each in _if_there(answer, "addons")},
-        way=_way(answer),
+        way=f"{way.text('now')} → {way.text('target')}" if way else "",
     )
 
 
@@ -207,7 +206,7 @@ def _head(result: DocumentFields, file: str) -> dict[str, Any]:
     return {
         "file": file,
         "identity": identity(metadata.inside("cluster")),
-        "source": source(metadata),
+        "source": metadata.word("source", Source),
         "observed_at": metadata.moment("observedAt"),
         "tool_version": metadata.text("toolVersion"),
         "read": frozenset(each.text("resource") for each in metadata.each("kindsRead") if known(each)),
@@ -216,19 +215,6 @@ def _head(result: DocumentFields, file: str) -> dict[str, Any]:
 
 def _if_there(answer: DocumentFields, key: str) -> tuple[DocumentFields, ...]:
     return tuple(answer.each(key)) if key in answer.names() else ()
-
-
-def _codes(answer: DocumentFields) -> frozenset[str] | None:
-    if "checks" not in answer.names():
-        return None
-    return frozenset(code for check in answer.each("checks") for code in check.texts("codes"))
-
-
-def _way(answer: DocumentFields) -> str:
-    if "way" not in answer.names():
-        return ""
-    way = answer.inside("way")
-    return f"{way.text('now')} → {way.text('target')}"
 
 
 # From the document of a saved drain plan to its outline: only what is compared is looked at, and checked.
@@ -248,9 +234,14 @@ def baseline_of(document: Mapping[str, object], file: str) -> Baseline:
         Unfit: the document is not as its schema says.
     """
     plan = DocumentFields(document)
+    flags = options(plan.inside("metadata").inside("options"))
+    # Plans of earlier versions know no file with an order.
+    allowed = plan.inside("options") if "options" in plan.names() else DocumentFields({})
+    if "orderNodes" in allowed.names() and (nodes := allowed.texts("orderNodes")):
+        flags["order-file"] = list(nodes)
     return Baseline(
         **_head(plan, file),
-        options=options(plan.inside("metadata").inside("options")) | _ordered(plan),
+        options=flags,
         outline=_outline(plan),
         promise=_promise(plan),
         uids=frozenset(each.text_or_empty("uid") for key in ("targets", "budgets") for each in plan.each(key)) - {""},
@@ -261,7 +252,12 @@ def _promise(plan: DocumentFields) -> ReadPlan:
     return ReadPlan(
         {each.text("name"): (each.text_or_empty("uid"), each.text("verdict")) for each in plan.each("targets")},
         {
-            each.text_or_empty("uid"): (f"{each.text('namespace')}/{each.text('name')}", _owner(each), _means(each))
+            each.text_or_empty("uid"): (
+                f"{each.text('namespace')}/{each.text('name')}",
+                # Plans of earlier versions say neither.
+                each.text_or_null("ownerUid") if "ownerUid" in each.names() else "",
+                each.text("means") if "means" in each.names() else "eviction",
+            )
             for each in plan.each("evictions")
         },
         {f"{each.text('namespace')}/{each.text('name')}": each.text("verdict") for each in plan.each("budgets")},
@@ -269,28 +265,11 @@ def _promise(plan: DocumentFields) -> ReadPlan:
     )
 
 
-def _owner(eviction: DocumentFields) -> str:
-    """Plans of earlier versions do not say it."""
-    return (eviction.text_or_null("ownerUid") or "") if "ownerUid" in eviction.names() else ""
-
-
-def _means(eviction: DocumentFields) -> str:
-    """In plans of earlier versions all are evicted."""
-    return eviction.text("means") if "means" in eviction.names() else "eviction"
-
-
-def _ordered(plan: DocumentFields) -> dict[str, object]:
-    """The nodes that an order's file named; plans of earlier versions know no such file."""
-    allowed = plan.inside("options") if "options" in plan.names() else DocumentFields({})
-    nodes = allowed.texts("orderNodes") if "orderNodes" in allowed.names() else ()
-    return {"order-file": list(nodes)} if nodes else {}
-
-
 def _outline(plan: DocumentFields) -> PlanOutline:
     return PlanOutline(
-        targets=_all(plan, "targets", _target),
-        budgets=_all(plan, "budgets", _budget),
-        findings=_all(plan, "findings", finding),
+        targets=tuple(map(_target, plan.each("targets"))),
+        budgets=tuple(map(_budget, plan.each("budgets"))),
+        findings=tuple(map(finding, plan.each("findings"))),
         evictions=len(list(plan.each("evictions"))),
         left=len(list(plan.each("left"))),
         rounds=plan.whole("rounds"),
@@ -298,10 +277,6 @@ def _outline(plan: DocumentFields) -> PlanOutline:
         times=_times(plan),
         stops=frozenset((code, row.text("node")) for row in plan.each("left") for code in row.texts("codes")),
     )
-
-
-def _all(plan: DocumentFields, key: str, make: Callable[[DocumentFields], _Made]) -> tuple[_Made, ...]:
-    return tuple(make(fields) for fields in plan.each(key))
 
 
 def _target(target: DocumentFields) -> TargetOutline:

@@ -102,7 +102,13 @@ def read_terraform_plan(path: str) -> TerraformPlan:
             addons=tuple(sorted(map(_resource, _addons(document)), key=lambda each: each.address)),
             constraints=constraints(configuration),
             failed=document.get("errored") is True,
-            deferred=_deferred(document),
+            deferred=tuple(
+                sorted(
+                    _address(each)
+                    for later in _list(document.get("deferred_changes"), "deferred_changes")
+                    if isinstance(each := later.get("resource_change"), dict) and each.get("type") == _TYPE
+                )
+            ),
             modules=modules(configuration),
             unread=_unread(document),
             upgrades=tuple(_upgrades(document)),
@@ -135,8 +141,13 @@ _OLD = ("0.1", "0.2")
 
 
 def _addons(document: Json) -> list[Json]:
+    return [each for each in _managed(document) if _is_read(each)]
+
+
+def _managed(document: Json) -> list[Json]:
+    """Without data sources."""
     changes = _list(document.get("resource_changes"), "resource_changes")
-    return [each for each in changes if _is_read(each) and each.get("mode", "managed") == "managed"]
+    return [each for each in changes if each.get("mode", "managed") == "managed"]
 
 
 def _is_read(said: Json) -> bool:
@@ -148,14 +159,20 @@ def _is_read(said: Json) -> bool:
 
 def _unread(document: Json) -> tuple[str, ...]:
     """Of AWS's Cloud Control API: by its own provider, or by the resource that the AWS provider has for it."""
-    changes = _list(document.get("resource_changes"), "resource_changes")
-    found = [each for each in changes if each.get("mode", "managed") == "managed" and _is_unread(each)]
+
+    def is_unread(said: Json) -> bool:
+        if said.get("type") != "aws_cloudcontrolapi_resource":
+            return said.get("type") == _AWSCC and not _is_read(said)
+        sides = map(_change(said).get, ("before", "after"))
+        return any(isinstance(each, dict) and each.get("type_name") == _CLOUD_CONTROL for each in sides)
+
+    found = filter(is_unread, _managed(document))
     return tuple(sorted(_address(each) for each in found if not _IDLE.issuperset(_actions(each, _change(each)))))
 
 
 def _upgrades(document: Json) -> Iterator[ClusterUpgrade]:
-    for each in _list(document.get("resource_changes"), "resource_changes"):
-        if each.get("type") != "aws_eks_cluster" or each.get("mode", "managed") != "managed":
+    for each in _managed(document):
+        if each.get("type") != "aws_eks_cluster":
             continue
         change = _change(each)
         before, after = (change.get(side) or {} for side in ("before", "after"))
@@ -165,14 +182,6 @@ def _upgrades(document: Json) -> Iterator[ClusterUpgrade]:
         if now != then:
             name, arn = (_plan_text(before.get(key) or "") for key in ("name", "arn"))
             yield ClusterUpgrade(name, arn, _plan_text(now or ""), None if then is None else _plan_text(then))
-
-
-def _is_unread(said: Json) -> bool:
-    if said.get("type") != "aws_cloudcontrolapi_resource":
-        return said.get("type") == _AWSCC and not _is_read(said)
-    change = _change(said)
-    sides = [change.get("before"), change.get("after")]
-    return any(isinstance(each, dict) and each.get("type_name") == _CLOUD_CONTROL for each in sides)
 
 
 def _change(said: Json) -> Json:
@@ -193,25 +202,26 @@ def _actions(said: Json, change: Json) -> tuple[str, ...]:
     return actions
 
 
-def _needed(actions: tuple[str, ...]) -> set[str]:
-    """Which sides of it a change must have."""
-    needed = {"before"} if {"update", "delete", "forget"} & set(actions) else set()
-    return needed | ({"after"} if {"update", "create"} & set(actions) else set())
-
-
 def _resource(said: Json) -> AddonResource:
     change = _change(said)
     actions = _actions(said, change)
     before, after, said_later = (change.get(key) for key in ("before", "after", "after_unknown"))
-    lacks = sorted(side for side in _needed(actions) if change.get(side) is None)
-    if lacks:
-        raise Unfit(f"{_address(said)} has nothing {lacks[0]} its change")
+    for side, needing in (("after", {"update", "create"}), ("before", {"update", "delete", "forget"})):
+        if needing & set(actions) and change.get(side) is None:
+            raise Unfit(f"{_address(said)} has nothing {side} its change")
     if said_later is True:
         raise Unfit(f"after_unknown of {_address(said)} is no object")
     later = said_later if isinstance(said_later, dict) else {}
     was = _settings(before, {}, change.get("before_sensitive"))
     settings = _settings(after, later, change.get("after_sensitive"))
-    differs = _differs(before or {}, after or {}, later)
+    old, new = before or {}, after or {}
+    differs = tuple(
+        sorted(
+            name
+            for name in old.keys() | new.keys() | later.keys()
+            if _unknown(later.get(name)) or (old.get(name) or None) != (new.get(name) or None)
+        )
+    )
     if said.get("type") == _AWSCC and settings is not None:
         settings = _of_cloud_control(settings, before or {}, differs)
     return AddonResource(
@@ -231,17 +241,6 @@ def _of_cloud_control(after: AddonSettings, before: Json, differs: Sequence[str]
     if before and after.resolve_conflicts not in (None, "NONE") and "resolve_conflicts" not in differs:
         after = replace(after, resolve_conflicts=_NOT_SENT)
     return replace(after, configuration=_CLEARED) if before.get(_VALUES) and after.configuration is None else after
-
-
-def _differs(before: Json, after: Json, later: Json) -> tuple[str, ...]:
-    names = before.keys() | after.keys() | later.keys()
-    return tuple(
-        sorted(
-            name
-            for name in names
-            if _unknown(later.get(name)) or (before.get(name) or None) != (after.get(name) or None)
-        )
-    )
 
 
 def _unknown(later: Any) -> bool:
@@ -289,11 +288,6 @@ def _settings(values: Any, later: Json, sensitive: Any) -> AddonSettings | None:
         region=text("region"),
         preserve=_LATER if _unknown(later.get("preserve")) else preserve,
     )
-
-
-def _deferred(document: Json) -> tuple[str, ...]:
-    changes = (each.get("resource_change") for each in _list(document.get("deferred_changes"), "deferred_changes"))
-    return tuple(sorted(_address(each) for each in changes if isinstance(each, dict) and each.get("type") == _TYPE))
 
 
 def _list(value: Any, name: str) -> list[Json]:

@@ -245,7 +245,11 @@ def error_of(
     ``list pods``; `tries`: so often it was answered like that."""
     server = access.target.server.address
     if 200 <= answer.status < 300:
-        return _something_else(access, answer, path, wanted)
+        kind = shown(answer.headers.get("content-type", "no content type"))
+        return RequestRefused(
+            f"{server}{path} answered with {kind} instead of {wanted}: {answer.said}",
+            "Is this the address of a Kubernetes API, and is no login page or proxy in between?",
+        )
     if answer.status == 401:
         return _unauthorized(access, answer)
     if answer.status == 403:
@@ -257,7 +261,11 @@ def error_of(
     if answer.status == 410:
         return ContinueTokenExpired(answer.said)
     if 300 <= answer.status < 400:
-        return _redirected(access, answer, path)
+        where = address(shown(answer.headers.get("location", "somewhere")))
+        return RequestRefused(
+            f"{server}{path} answered with a redirect to {where}; an API server does not do that",
+            "A login page or a proxy stands in between.",
+        )
     times = f" ({tries} tries)" if tries > 1 else ""
     return RequestRefused(f"{server}{path} answered {answer.status}{times}: {answer.said}")
 
@@ -283,22 +291,6 @@ def _unauthorized(access: ApiAccess, answer: HttpAnswer) -> Unauthorized:
             "right, the cluster has no access entry (or aws-auth line) for this identity."
         )
     return Unauthorized(f"{access.target.server.address} does not accept {access.login}: {answer.said}", hint)
-
-
-def _something_else(access: ApiAccess, answer: HttpAnswer, path: str, wanted: str) -> RequestRefused:
-    kind = shown(answer.headers.get("content-type", "no content type"))
-    return RequestRefused(
-        f"{access.target.server.address}{path} answered with {kind} instead of {wanted}: {answer.said}",
-        "Is this the address of a Kubernetes API, and is no login page or proxy in between?",
-    )
-
-
-def _redirected(access: ApiAccess, answer: HttpAnswer, path: str) -> RequestRefused:
-    where = address(shown(answer.headers.get("location", "somewhere")))
-    return RequestRefused(
-        f"{access.target.server.address}{path} answered with a redirect to {where}; an API server does not do that",
-        "A login page or a proxy stands in between.",
-    )
 
 
 # An answer over HTTP as a Status: the server's own document where there is one, else what can be told of it.

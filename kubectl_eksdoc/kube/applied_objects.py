@@ -78,7 +78,9 @@ class AppliedSearch:
             for doc in docs:
                 managers = _managers(doc)
                 if not managers or manager in managers:
-                    labels[named(doc)] = _naming(doc)
+                    held = at(doc, "metadata", "labels")
+                    held = held if isinstance(held, dict) else {}
+                    labels[named(doc)] = {key: str(held[key]) for key in NAMING_LABELS if key in held}
                 if not managers:
                     stripped.add(named(doc))
         return AppliedObjects(labels, frozenset(stripped), self._unlisted)
@@ -181,8 +183,3 @@ def _managers(doc: Doc) -> set[str]:
         for each in (entries if isinstance(entries, list) else ())
         if isinstance(each, dict)
     }
-
-
-def _naming(doc: Doc) -> dict[str, str]:
-    labels = at(doc, "metadata", "labels")
-    return {key: str(labels[key]) for key in NAMING_LABELS if key in labels} if isinstance(labels, dict) else {}

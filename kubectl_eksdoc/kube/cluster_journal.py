@@ -232,14 +232,15 @@ class ClusterJournal:
         self, name: str, labels: Mapping[str, str], annotations: Doc, data: Doc, ours: Callable[[ConfigMap], bool]
     ) -> str | ConfigMap:
         """The new one's version; or the one that somebody else made, which is not `ours`."""
-        sent = UNASKED
+        sent, space = UNASKED, self._maps.namespace
         for pause in self._maps.tries.each(self._maps.clock):
             self._fence()
             sent = self._maps.create(name, labels, annotations, data)
             if sent.ok:
                 return _version(sent)
             if sent.code == 404 and not self._head_version:  # nothing was begun
-                raise _no_namespace(self._maps.namespace)
+                hint = f"Make it (kubectl create namespace {space}), or keep the journal in another one."
+                raise UsageError(f"there is no namespace {space} to keep the journal of the run in", hint)
             self._maps.check(sent, "create configmaps", f"create {name}", pause.tried_s)
             if sent.code == 409 or sent.unknown:
                 found = self._maps.get(name)
@@ -300,8 +301,3 @@ def _lost(what: str, holder: str) -> LockLost:
     who = f": {holder} leads it now" if holder else ""
     hint = "Nothing more is done from here. The process that leads now continues; kubectl eksdoc drain status shows it."
     return LockLost(f"{what}{who}", hint, holder)
-
-
-def _no_namespace(namespace: str) -> UsageError:
-    hint = f"Make it (kubectl create namespace {namespace}), or keep the journal in another one."
-    return UsageError(f"there is no namespace {namespace} to keep the journal of the run in", hint)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from kubectl_eksdoc.kube.config import ApiAccess
@@ -101,21 +101,17 @@ def _pod(item: Doc) -> DnsPod:
     meta, status = item["metadata"], item.get("status") or {}
     addresses = [str(each["ip"]) for each in status.get("podIPs") or () if each.get("ip")]
     conditions = {each.get("type"): each.get("status") for each in status.get("conditions") or ()}
+    # The deletion timestamp is that of the request and the grace period (meta/v1 ObjectMeta).
+    deadline = parsed(meta.get("deletionTimestamp"))
     return DnsPod(
         str(meta["name"]),
         str(meta.get("uid") or ""),
         str(at(item, "spec", "nodeName") or ""),
         tuple(addresses or [str(status["podIP"])] if status.get("podIP") or addresses else ()),
         conditions.get("Ready") == "True",
-        _told_at(meta),
+        deadline and deadline - timedelta(seconds=int(meta.get("deletionGracePeriodSeconds") or 0)),
         status.get("phase") in ENDED,
     )
-
-
-def _told_at(meta: Mapping[str, Any]) -> datetime | None:
-    """The deletion timestamp is that of the request and the grace period (meta/v1 ObjectMeta)."""
-    deadline = parsed(meta.get("deletionTimestamp"))
-    return deadline and deadline - timedelta(seconds=int(meta.get("deletionGracePeriodSeconds") or 0))
 
 
 # CoreDNS' pods of a live cluster: which there are, what their metrics say, and what they printed since a moment ago.

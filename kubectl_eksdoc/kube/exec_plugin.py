@@ -49,7 +49,10 @@ def run(plugin: ExecPlugin, server: ServerEntry, around: CredentialContext, time
     environ["KUBERNETES_EXEC_INFO"] = json.dumps(_exec_info(plugin, server, interactive))
     program = shutil.which(plugin.command, path=around.environ.get("PATH"))
     if program is None:
-        raise ConfigError(f"the credential plugin {plugin.command!r} {_why_not(plugin)}", _install_hint(plugin))
+        why_not = "is not executable" if os.path.exists(plugin.command) else "does not exist"
+        if not os.path.dirname(plugin.command):
+            why_not = "is not on PATH"
+        raise ConfigError(f"the credential plugin {plugin.command!r} {why_not}", _install_hint(plugin))
     try:
         process = subprocess.Popen(
             [program, *plugin.args],
@@ -62,7 +65,10 @@ def run(plugin: ExecPlugin, server: ServerEntry, around: CredentialContext, time
         raise ConfigError(
             f"the credential plugin {plugin.line!r} cannot be run: {error.strerror}", _install_hint(plugin)
         ) from error
-    output, complaint = _converse(process, plugin, around, interactive, _limit_s(interactive, timeout))
+    bounds = current()
+    left_s = inf if bounds is None else max(bounds.left_s - _KILL_S, 0.0)
+    limit_s = min(inf if interactive else timeout, left_s)
+    output, complaint = _converse(process, plugin, around, interactive, limit_s if limit_s < inf else None)
     if process.returncode != 0:
         said = f": {complaint}" if complaint else ", without a word on stderr"
         raise Unauthorized(
@@ -70,14 +76,6 @@ def run(plugin: ExecPlugin, server: ServerEntry, around: CredentialContext, time
             _remedy(plugin, complaint, environ),
         )
     return _credential(plugin, output, complaint)
-
-
-def _limit_s(interactive: bool, timeout: float) -> float | None:
-    """How long it may run, None: as long as its user needs."""
-    bounds = current()
-    left_s = inf if bounds is None else max(bounds.left_s - _KILL_S, 0.0)
-    limit_s = min(inf if interactive else timeout, left_s)
-    return limit_s if limit_s < inf else None
 
 
 def _converse(
@@ -170,7 +168,8 @@ def _credential(plugin: ExecPlugin, output: bytes, complaint: str) -> Credential
     status = document.get("status") if isinstance(document, dict) else None
     if not isinstance(status, dict) or document.get("kind") != "ExecCredential":
         raise garbage("printed JSON that is not an ExecCredential with a status")
-    token, certificate, key = (_text(status.get(name)) for name in ("token", "clientCertificateData", "clientKeyData"))
+    told = (status.get(name) for name in ("token", "clientCertificateData", "clientKeyData"))
+    token, certificate, key = (value if isinstance(value, str) else "" for value in told)
     hold(token, key)
     if document.get("apiVersion") != plugin.api_version:
         version = without_held(str(document.get("apiVersion")))
@@ -187,16 +186,6 @@ def _credential(plugin: ExecPlugin, output: bytes, complaint: str) -> Credential
     if until is not None and expires_at is None:
         raise garbage(f"printed an expirationTimestamp that is no time: {until!r}")
     return Credential(f"Bearer {token}" if token else "", certificate, key, expires_at)
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _why_not(plugin: ExecPlugin) -> str:
-    if not os.path.dirname(plugin.command):
-        return "is not on PATH"
-    return "is not executable" if os.path.exists(plugin.command) else "does not exist"
 
 
 def _install_hint(plugin: ExecPlugin) -> str:
@@ -245,15 +234,12 @@ def program_of(plugin: ExecPlugin) -> str:
 def unwrapped(plugin: ExecPlugin) -> ExecPlugin:
     """The program that is run in the end, with all that was set for it; what sets something else is left as it is."""
     for _ in range(_DEEPEST):
-        inner = {"env": _of_env, "aws-vault": _of_vault}.get(program_of(plugin), _nothing)(plugin)
+        unwrap = {"env": _of_env, "aws-vault": _of_vault}.get(program_of(plugin))
+        inner = unwrap and unwrap(plugin)
         if inner is None:
             break
         plugin = inner
     return plugin
-
-
-def _nothing(_plugin: ExecPlugin) -> ExecPlugin | None:
-    return None
 
 
 def _of_env(plugin: ExecPlugin) -> ExecPlugin | None:

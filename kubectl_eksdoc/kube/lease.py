@@ -66,37 +66,6 @@ def micro_time(when: datetime) -> str:
     return when.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-# The API server's clock, as far as its Date headers tell it: between which two times it stands now.
-#
-# A Date header is cut to the second, and was written at some time between our question and its answer. So the earliest
-# and the latest time that fit are known, and both go on with our own monotonic clock.
-
-
-class ServerTime:
-    """Mutable: told of every answer. Several API servers may answer in turn; the last one counts."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._told: tuple[datetime, float] | None = None  # both at once: several threads ask
-
-    def told(self, date: datetime | None, asked_s: float) -> None:
-        """`asked_s`: when it was asked, by the monotonic clock."""
-        if date is not None:
-            self._told = date, asked_s
-
-    @property
-    def date(self) -> datetime | None:
-        """The last one that was told: the earliest that fits the moment of that answer."""
-        return self._told[0] if self._told is not None else None
-
-    def latest(self) -> datetime | None:
-        """The latest that fits now; None where no server told its time."""
-        if self._told is None:
-            return None
-        date, asked_s = self._told
-        return date + timedelta(seconds=1 + self._clock.monotonic() - asked_s)
-
-
 # The Lease as the cluster has it: asked for, watched by looking at it again, and what the server says of it.
 
 
@@ -114,7 +83,10 @@ class LeaseThere:
         self._sender = sender
         self._path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
         self._clock = clock
-        self._server = ServerTime(clock)
+        # The API server's clock, as far as its Date headers tell it. One is cut to the second, and was written at some
+        # time between our question and its answer. So the earliest and the latest time that fit are known, and go on
+        # with our own monotonic clock. Several API servers may answer in turn; the last one counts.
+        self._date: tuple[datetime, float] | None = None  # both at once: several threads ask
         self._watched: tuple[Doc, float] | None = None  # the spec that was seen last, and since when
 
     @property
@@ -124,13 +96,17 @@ class LeaseThere:
     @property
     def latest(self) -> datetime | None:
         """The latest time that the server's clock could show; None where it never said its own."""
-        return self._server.latest()
+        if self._date is None:
+            return None
+        date, asked_s = self._date
+        return date + timedelta(seconds=1 + self._clock.monotonic() - asked_s)
 
     def ask(self, method: str, body: Doc | None = None) -> SentRequest:
         path = self._path if method == "POST" else f"{self._path}/{NAME}"
         asked_s = self._clock.monotonic()
         sent = self._sender.send(method, path, MANAGER if body is not None else {}, body, JSON)
-        self._server.told(sent.date, asked_s)
+        if sent.date is not None:
+            self._date = sent.date, asked_s
         return sent
 
     def written(self, before: LeaseSeen | None, spec: Doc, clock: str) -> SentRequest:
@@ -163,10 +139,9 @@ class LeaseThere:
     def is_over(self, found: LeaseSeen, duration_s: int) -> bool:
         """By the server's clock alone: who renewed it wrote the latest time that the server's could be, and we take the
         earliest, which is its Date header. `duration_s` is for one that says none."""
-        date = self._server.date
-        if date is None or found.renewed is None or not found.by_server:
+        if self._date is None or found.renewed is None or not found.by_server:
             return False
-        return date - found.renewed > timedelta(seconds=found.duration_s or duration_s)
+        return self._date[0] - found.renewed > timedelta(seconds=found.duration_s or duration_s)
 
     def stood_still(self, found: LeaseSeen, duration_s: int) -> bool:
         """By our own clock: nobody renewed it for its whole duration while we looked."""

@@ -230,7 +230,8 @@ class Lock:
         sent: SentRequest | None = UNASKED
         for pause in self._there.tries.each(self._clock):
             found = self._there.look()
-            if found is not None and not self._is_free(found):
+            free = found is None or found.holder in ("", self.holder) or self._there.is_over(found, self.duration_s)
+            if found is not None and not free and not self._there.stood_still(found, self.duration_s):
                 self._hold = None
                 return found
             sent = self._write(found)
@@ -258,10 +259,6 @@ class Lock:
             pause.after(sent)
             self.must_be_held()
         raise Unreachable(f"whether the lock {where} is still ours cannot be read: {said(sent)}")
-
-    def _is_free(self, found: LeaseSeen) -> bool:
-        ours = found.holder in ("", self.holder)
-        return ours or self._there.is_over(found, self.duration_s) or self._there.stood_still(found, self.duration_s)
 
     # Writing
 
@@ -320,7 +317,17 @@ class Lock:
         """
         since_s, date = self._clock.monotonic() if since_s is None else since_s, self._there.latest
         clock = lease.SERVERS if date is not None else ""
-        spec = self._spec(before, lease.micro_time(date or self._clock.now()))
+        now = lease.micro_time(date or self._clock.now())
+        known = before.spec if before is not None else {}
+        ours = before is not None and before.holder == self.holder
+        spec = {
+            **known,
+            "holderIdentity": self.holder,
+            "leaseDurationSeconds": self.duration_s,
+            "acquireTime": known.get("acquireTime", now) if ours else now,
+            "renewTime": now,
+            "leaseTransitions": before.transitions + int(not ours) if before is not None else 0,
+        }
         sent = self._there.written(before, spec, clock)
         if sent.ok:
             self._holds(lease.seen(sent.doc), since_s)
@@ -342,19 +349,6 @@ class Lock:
                 raise self._holds_no_more(lease.taken(self._there.where, found.holder))
             self._hold = replace(hold, lease=found)  # of another version: somebody put a label on it, say
         return False
-
-    def _spec(self, found: LeaseSeen | None, now: str) -> Doc:
-        before = found.spec if found is not None else {}
-        ours = found is not None and found.holder == self.holder
-        changes_hands = found is not None and not ours
-        return {
-            **before,
-            "holderIdentity": self.holder,
-            "leaseDurationSeconds": self.duration_s,
-            "acquireTime": before.get("acquireTime", now) if ours else now,
-            "renewTime": now,
-            "leaseTransitions": (found.transitions if found is not None else 0) + int(changes_hands),
-        }
 
     # What is told
 

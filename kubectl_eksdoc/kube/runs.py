@@ -29,7 +29,7 @@ from kubectl_eksdoc.kube.sent import (
 )
 from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.model.journal import Entries, Entry, HeldLock, RunPhase, RunStarted, RunSummary, is_run_id
+from kubectl_eksdoc.model.journal import Entries, HeldLock, RunPhase, RunStarted, RunSummary, is_run_id
 from kubectl_eksdoc.objects.journal_lines import read_lines
 
 # ConfigMaps of one namespace: reads that are tried again until they are answered, and writes that are sent once.
@@ -224,7 +224,9 @@ def read_run(maps: ConfigMaps, run: str) -> StoredRun:
         raise _no_run(maps, run)
     numbered = [each for each in found if chunk_number(name, each) is not None]
     chunks = sorted(numbered, key=lambda each: chunk_number(name, each) or 0)
-    return StoredRun(head, tuple(chunks), _entries(name, head, chunks))
+    reads = list(_reads(name, head, chunks))
+    entries = tuple(entry for read in reads for entry in read.entries)
+    return StoredRun(head, tuple(chunks), Entries(entries, tuple(why for read in reads for why in read.dropped)))
 
 
 def list_runs(maps: ConfigMaps) -> tuple[RunSummary, ...]:
@@ -266,15 +268,6 @@ def remove_run(maps: ConfigMaps, run: str) -> None:
 def chunk_number(head: str, found: ConfigMap) -> int | None:
     match = _CHUNK.fullmatch(found.name.removeprefix(head)) if found.name.startswith(head) else None
     return int(match[1]) if match else None
-
-
-def _entries(name: str, head: ConfigMap, chunks: Sequence[ConfigMap]) -> Entries:
-    entries: list[Entry] = []
-    dropped: list[str] = []
-    for read in _reads(name, head, chunks):
-        entries += read.entries
-        dropped += read.dropped
-    return Entries(tuple(entries), tuple(dropped))
 
 
 def _reads(name: str, head: ConfigMap, chunks: Sequence[ConfigMap]) -> Iterator[Entries]:

@@ -43,14 +43,6 @@ def test_the_first_few_that_are_listed_are_described_and_the_rest_counted() -> N
     assert len(asked.asked) <= 5 + 5
 
 
-def test_listed_in_another_order_the_latest_is_looked_for_among_all() -> None:
-    listed = {"updateIds": [f"u{day}" for day in range(1, 9)]}
-    past = addon_past(sees(aws(**{"eks:ListUpdates": listed}), "shop"), "vpc-cni", "")
-    assert isinstance(past.history, UpdateHistory) and past.history.unseen == 0
-    assert isinstance(past.update, EksAddonUpdate) and past.update.id == "u8"
-    assert past.history.values == {"u3": {"env": {"A": "1"}}}
-
-
 def test_an_update_that_is_named_is_asked_for_where_it_is_not_among_them() -> None:
     past = addon_past(sees(aws(), "shop"), "vpc-cni", "u1")
     assert isinstance(past.update, EksAddonUpdate) and past.update.id == "u1"

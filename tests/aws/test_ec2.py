@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kubectl_eksdoc.amazon.metadata_service import launch
-from kubectl_eksdoc.aws import ec2, machines
+from kubectl_eksdoc.aws import ec2
 from kubectl_eksdoc.aws.asking import VerifiedCluster, believed
 from kubectl_eksdoc.errors import AwsDenied
 from kubectl_eksdoc.model.kinds import Absent, Unknown
@@ -15,13 +15,11 @@ from kubectl_eksdoc.model.machines import (
     Image,
     Instance,
     MetadataOptions,
-    PodIdentity,
     SaidOptions,
     ScalingGroup,
     TemplateRef,
     TemplateVersion,
 )
-from kubectl_eksdoc.session.aws import DemoAnswers
 from tests.aws.answers import Scripted, sees
 from tests.aws.test_live import live, prod
 
@@ -96,29 +94,6 @@ def test_templates_by_number_newest_and_default(prod: World, of: VerifiedCluster
     assert getattr(first, "options", None) == SaidOptions("required", 2)
 
 
-def test_nobody_has_said_anything(prod: World, of: VerifiedCluster) -> None:
-    assert ec2.account_defaults(of) == SaidOptions()
-
-
-def test_an_auto_scaling_group_and_its_template(prod: World, of: VerifiedCluster) -> None:
-    ref = a_template(prod.client("ec2"), HttpTokens="optional")
-    template = {"LaunchTemplateId": ref.id, "Version": "$Latest"}
-    prod.client("autoscaling").create_auto_scaling_group(
-        AutoScalingGroupName="own", MinSize=1, MaxSize=1, AvailabilityZones=["ap-northeast-2a"], LaunchTemplate=template
-    )
-    found = ec2.scaling_groups(of, ["own", "gone"])
-    group = found["own"]
-    assert not isinstance(group, (Absent, Unknown)) and group.template is not None
-    assert (group.template.id, group.template.version) == (ref.id, "$Latest")
-    assert isinstance(found["gone"], Absent)
-    (launched,) = [
-        i["InstanceId"] for r in prod.client("ec2").describe_instances()["Reservations"] for i in r["Instances"]
-    ]
-    instance = ec2.instances(of, [launched])[launched]
-    assert isinstance(instance, Instance) and instance.scaling_group == "own"
-    assert instance.template is not None and instance.template.id == ref.id
-
-
 def test_a_launch_configuration(prod: World, of: VerifiedCluster) -> None:
     client = prod.client("autoscaling")
     client.create_launch_configuration(
@@ -161,7 +136,7 @@ def spec(version: str) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     ("overrides", "versions"),
-    [((), ["1"]), (("", ""), ["1"]), (("2", ""), ["1", "2"]), (("2", "2"), ["2"]), (("2", "3"), ["2", "3"])],
+    [((), ["1"]), (("2", ""), ["1", "2"]), (("2", "2"), ["2"]), (("2", "3"), ["2", "3"])],
 )
 def test_templates_of_a_group_of_several_instance_types(overrides: tuple[str, ...], versions: list[str]) -> None:
     group = mixed(*overrides)
@@ -171,11 +146,16 @@ def test_templates_of_a_group_of_several_instance_types(overrides: tuple[str, ..
 
 def test_an_instance_that_lacks_an_option_leaves_the_others() -> None:
     whole = {"HttpTokens": "required", "HttpPutResponseHopLimit": 64, "HttpEndpoint": "enabled"}
-    told: list[dict[str, Any]] = [{"InstanceId": "i-0", "MetadataOptions": whole}]
+    named = {"autoscaling:groupName": "own", "ec2launchtemplate:id": "lt-1", "ec2launchtemplate:version": "2"}
+    tags = [{"Key": f"aws:{key}", "Value": value} for key, value in named.items()]
+    told: list[dict[str, Any]] = [{"InstanceId": "i-0", "MetadataOptions": whole, "Tags": tags}]
     for at, name in enumerate(whole, start=1):
         told.append({"InstanceId": f"i-{at}", "MetadataOptions": {key: whole[key] for key in whole if key != name}})
     answer = {"ec2:DescribeInstances": {"Reservations": [{"Instances": told}]}}
     found = ec2.instances(sees(Scripted(answer)), [each["InstanceId"] for each in told])
+    first = found["i-0"]
+    assert isinstance(first, Instance)
+    assert (first.scaling_group, first.template) == ("own", TemplateRef("lt-1", version="2"))
     options = [each.options for each in found.values() if isinstance(each, Instance)]
     assert options == [MetadataOptions("required", 64), None, None, None]
 
@@ -186,7 +166,6 @@ def test_an_instance_that_lacks_an_option_leaves_the_others() -> None:
         {"InstanceId": "i-0", "ImageId": 7},
         {"InstanceId": "i-0", "Tags": [{"Key": "aws:autoscaling:groupName", "Value": ["asg"]}]},
         {"InstanceId": "i-0", "MetadataOptions": {"HttpTokens": [], "HttpPutResponseHopLimit": 1, "HttpEndpoint": "x"}},
-        {"InstanceId": "i-0", "MetadataOptions": {"HttpTokens": "required", "HttpPutResponseHopLimit": "1"}},
         {"ImageId": "ami-0"},
     ],
 )
@@ -211,23 +190,3 @@ def test_a_thousand_instances_are_asked_for_in_few_calls() -> None:
     kinds = [type(each) for each in found.values()]
     assert kinds.count(Unknown) == 200 and kinds.count(Instance) == 800, "a part that is refused leaves the others"
     assert found["i-0"] == Unknown("IAM does not allow it", "ec2:DescribeInstances")
-
-
-def test_node_groups_of_the_demo_and_who_has_roles() -> None:
-    demo = DemoAnswers()
-    seen = believed(demo, demo.access)
-    names = machines.names(seen)
-    assert names == ("blue", "green")
-    groups = machines.node_groups(seen, ("blue", "gone"))
-    blue = groups["blue"]
-    assert not isinstance(blue, (Absent, Unknown)) and blue.template is None
-    assert blue.ami_type == "AL2_x86_64" and blue.scaling_groups and isinstance(groups["gone"], Absent)
-    identities = machines.pod_identities(seen)
-    assert not isinstance(identities, Unknown) and all(isinstance(each, PodIdentity) for each in identities)
-
-
-def test_a_group_with_a_template_of_its_owner() -> None:
-    said = {"nodegroupName": "own", "launchTemplate": {"id": "lt-1", "name": "own", "version": "3"}}
-    aws = Scripted({"eks:DescribeNodegroup": {"nodegroup": said}})
-    group = machines.node_group(sees(aws), "own")
-    assert not isinstance(group, (Absent, Unknown)) and group.template == TemplateRef("lt-1", "own", "3")

@@ -20,8 +20,8 @@ from kubectl_eksdoc.model.addons import (
     Issue,
     UpdateHistory,
 )
-from kubectl_eksdoc.model.eks import ClusterVersion, part_of
-from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.eks import ClusterVersion
+from kubectl_eksdoc.model.kinds import Unknown
 from tests.aws.answers import Scripted, sees
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)
@@ -105,14 +105,6 @@ def test_updates_come_the_latest_first_and_unknown_ones_last() -> None:
     assert latest.parameter("ResolveConflicts") == "OVERWRITE" and latest.parameter("AddonVersion") == ""
 
 
-def test_what_is_not_there_is_absent_and_what_ends_everything_is_raised() -> None:
-    assert eks.addon_configuration(sees(Scripted({})), "x", "v1") == Absent(
-        "no answer to eks:DescribeAddonConfiguration"
-    )
-    with pytest.raises(AwsError, match="no network"):
-        eks.addons(sees(Scripted({"eks:ListAddons": AwsError("no network")}), "shop"))
-
-
 @pytest.mark.parametrize(
     ("answer", "schema"),
     [
@@ -135,11 +127,6 @@ def test_versions_that_eks_supports() -> None:
         ClusterVersion("1.33", "STANDARD_SUPPORT", False, standard_ends=NOW),
         ClusterVersion("1.29", "EXTENDED_SUPPORT", False),
     )
-
-
-@pytest.mark.parametrize("text", ["", "prod", "arn:aws:eks", "urn:aws:eks:r:a:x"])
-def test_what_is_no_arn_has_no_parts(text: str) -> None:
-    assert part_of(text, 4) == ""
 
 
 def test_no_more_than_so_many_are_under_way() -> None:

@@ -6,9 +6,8 @@ import itertools
 import json
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,7 +18,7 @@ from kubectl_eksdoc.bounds import ReadTime
 from kubectl_eksdoc.errors import AwsError, AwsRefused
 from kubectl_eksdoc.model import questions
 from kubectl_eksdoc.model.eks import AwsAccess
-from kubectl_eksdoc.model.questions import AwsOperation
+from tests.aws.answers import Scripted
 from tests.fakes.apiserver import ApiServer, Reply, Request, json_reply
 from tests.fakes.programs import program
 from tests.kube.test_hostile import OK, for_ever
@@ -46,7 +45,6 @@ def asked(url: str, read_s: float = 0.0, read_time: ReadTime | None = None, trie
 
 SLOW = {
     "a body": (OK + b"\r\n", b"{"),
-    "a body of a length": (OK + b"Content-Length: 100000\r\n\r\n", b"{"),
     "headers": (OK, b"X-A: b\r\n"),
     "interim answers": (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
 }
@@ -131,15 +129,14 @@ def test_the_first_observation_includes_what_came_before_it() -> None:
     assert read_time.left_s(10.0) == 10.0
 
 
-@pytest.mark.parametrize("body", [b"[" * 100_000, b"[]", b'"text"'])
+@pytest.mark.parametrize("body", [b"[" * 100_000, b"[]"])
 def test_an_answer_that_is_none(body: bytes) -> None:
     server = Endpoint(lambda _: Reply(200, {"Content-Type": "application/json"}, body))
     with server, pytest.raises(AwsRefused, match=r"the answer to eks:DescribeAddon is not what it should be"):
         asked(server.url).ask(questions.ADDON, CNI)
 
 
-@pytest.mark.parametrize("status", [200, 403, 500])
-@pytest.mark.parametrize("body", [b"", b"<html><p>Sign in", b"{}", b"\0" * 10_000])
+@pytest.mark.parametrize(("status", "body"), [(200, b""), (403, b"<html><p>Sign in"), (500, b"\0" * 10_000)])
 def test_an_answer_that_is_no_xml(status: int, body: bytes) -> None:
     """As that of a login page: STS, EC2 and SQS answer in XML."""
     with Endpoint(lambda _: Reply(status, {}, body)) as server, pytest.raises(AwsError) as caught:
@@ -165,22 +162,14 @@ def test_a_credential_process_without_an_end(tmp_path: Path, source: str) -> Non
     assert not Path(f"/proc/{noted.read_text()}").exists(), "nor does it go on"
 
 
-@pytest.mark.parametrize("field", ["arn", "endpoint", "version", "createdAt"])
+@pytest.mark.parametrize("field", ["endpoint", "createdAt"])
 def test_a_cluster_that_is_described_with_lists(field: str) -> None:
     """In a snapshot that somebody has edited there may be anything."""
-
-    class Edited:
-        def ask(self, question: AwsOperation, parameters: Mapping[str, Any]) -> dict[str, Any]:
-            return {"cluster": {"name": "prod", "version": "1.33", field: ["x"]}}
-
+    edited = Scripted({"eks:DescribeCluster": {"cluster": {"name": "prod", "version": "1.33", field: ["x"]}}})
     with pytest.raises(AwsRefused, match=f"the answer to eks:DescribeCluster is not what it should be.*{field}"):
-        cluster_named(Edited(), "prod")
+        cluster_named(edited, "prod")
 
 
 def test_a_caller_that_is_described_with_lists() -> None:
-    class Edited:
-        def ask(self, question: AwsOperation, parameters: Mapping[str, Any]) -> dict[str, Any]:
-            return {"Account": "111122223333", "Arn": ["x"]}
-
     with pytest.raises(AwsRefused, match="Arn is a text"):
-        caller_of(Edited())
+        caller_of(Scripted({"sts:GetCallerIdentity": {"Account": "111122223333", "Arn": ["x"]}}))

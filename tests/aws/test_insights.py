@@ -80,12 +80,6 @@ def test_one_list_that_may_not_be_had_leaves_the_other() -> None:
     assert upgrades.readiness(denied, []) == ()
 
 
-def test_one_that_may_not_be_described_is_there_all_the_same() -> None:
-    aws = account(DescribeInsight=AwsDenied("no", missing="eks:DescribeInsight"))
-    (told,) = upgrades.readiness(sees(aws), ["1.34"])  # type: ignore[misc]
-    assert isinstance(told, Insight) and told.detail == Unknown("no", "eks:DescribeInsight")
-
-
 def test_a_refresh() -> None:
     said = {"message": "on it", "status": "IN_PROGRESS"}
     aws = Scripted({"eks:StartInsightsRefresh": said, "eks:DescribeInsightsRefresh": {**said, "status": "COMPLETED"}})

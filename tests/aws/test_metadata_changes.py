@@ -21,7 +21,7 @@ from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused
 from kubectl_eksdoc.imds_probe.run import FixDone
 from kubectl_eksdoc.model.change_journal import Became
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.machines import Instance, MetadataOptions, SaidOptions, TemplateRef
+from kubectl_eksdoc.model.machines import Instance, MetadataOptions, SaidOptions
 from kubectl_eksdoc.model.metadata import Act, OnInstances, OnTemplate, SetOptions
 from tests.aws.test_live import live, prod
 from tests.changes.fixed import FakeClasses, Kept
@@ -124,14 +124,6 @@ def test_it_is_waited_for_until_it_is_in_force(prod: World, of: VerifiedCluster)
     assert carried_out(of, act, sleep).whole and len(slept) >= 3
 
 
-def test_what_cannot_be_read_is_not_changed(prod: World, of: VerifiedCluster) -> None:
-    act = act_on(of, an_instance(prod))
-    prod.fail("ec2:DescribeInstances", "InternalError", "later", times=1)
-    done = carried_out(of, act)
-    assert not done.whole and prod.count("ec2:ModifyInstanceMetadataOptions") == 0
-    assert "InternalError" in done.parts[0].why
-
-
 def test_a_dry_run_of_ec2_says_whether_it_would(prod: World, of: VerifiedCluster) -> None:
     act, aws = act_on(of, an_instance(prod)).each[0], MetadataChanges(of)
     aws.set_options(act, dry=True)
@@ -198,27 +190,3 @@ def test_a_version_and_an_update_are_found_again(prod: World, of: VerifiedCluste
     prod.deny("ec2:DescribeLaunchTemplateVersions", "eks:ListUpdates")
     assert isinstance(aws.version_of(act, TOKEN), Unknown) and isinstance(aws.update_to(act, number), Unknown)
     assert isinstance(aws.group("gone"), Absent)
-
-
-def test_a_group_that_is_updated_takes_no_other(prod: World, of: VerifiedCluster) -> None:
-    act = a_group(prod)
-    prod.client("eks").update_nodegroup_version(
-        clusterName="prod", nodegroupName="own", launchTemplate={"id": act.id, "version": "1"}
-    )
-    with pytest.raises(AwsRefused, match="in progress"):
-        carried_out(of, act)
-
-
-def test_who_may_not_update_a_group_is_told_which_action(prod: World, of: VerifiedCluster) -> None:
-    act, aws = a_group(prod), MetadataChanges(of)
-    number = aws.new_version(act, TOKEN)
-    prod.deny("eks:UpdateNodegroupVersion")
-    with pytest.raises(AwsDenied) as error:
-        aws.update_group(act, number, TOKEN)
-    assert error.value.missing == "eks:UpdateNodegroupVersion" and aws.update_to(act, number) == ""
-
-
-def test_what_the_chooser_proposes_of_a_template_is_what_ec2_says_of_it(prod: World, of: VerifiedCluster) -> None:
-    act = a_group(prod)
-    found = ec2.template_version(of, TemplateRef(act.id, version="1"))
-    assert not isinstance(found, (Absent, Unknown)) and found.options == act.before

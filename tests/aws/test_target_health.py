@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs
 
+import boto3
 import pytest
+from botocore.stub import Stubber
 
 from kubectl_eksdoc.aws.eks import AddonUpdates, target_group
-from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused
 from kubectl_eksdoc.model.addons import UpdateCall
-from kubectl_eksdoc.model.eks import AwsAccess, TargetGroup, TargetHealth
+from kubectl_eksdoc.model.eks import TargetGroup, TargetHealth
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from tests.aws.answers import Scripted, sees
 from tests.aws.test_addon_side import seen
-from tests.aws.test_live import NO_FILES, REGION, prod
+from tests.aws.test_live import REGION, prod
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
@@ -30,13 +28,15 @@ ILL = {
 }
 WELL = {"Target": {"Id": "10.0.1.5", "Port": 8080}, "TargetHealth": {"State": "healthy"}}
 
+TOLD = {"TargetHealthDescriptions": [ILL, WELL]}
+
 
 def told(answer: Any) -> TargetGroup | Unknown:
     return target_group(sees(Scripted({"elbv2:DescribeTargetHealth": answer})), ARN)
 
 
 def test_targets_are_told_by_their_ids() -> None:
-    group = told({"TargetHealthDescriptions": [ILL, WELL]})
+    group = told(TOLD)
     assert isinstance(group, TargetGroup)
     assert group.targets[0] == TargetHealth("10.0.1.5", 8080, "healthy") and group.healthy == 1
     assert group.unhealthy == ("10.0.1.7:8080 unhealthy (Target.FailedHealthChecks)",)
@@ -97,41 +97,8 @@ def test_after_a_fault_of_eks_own_nobody_says_that_nothing_was_changed(answer: A
     assert type(raised.value) is AwsError and "Nothing was changed" not in raised.value.hint
 
 
-ANSWER = """<DescribeTargetHealthResponse xmlns="http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/">
-<DescribeTargetHealthResult><TargetHealthDescriptions><member><TargetHealth><State>healthy</State></TargetHealth>
-<Target><Port>8080</Port><Id>10.0.1.5</Id></Target></member></TargetHealthDescriptions></DescribeTargetHealthResult>
-<ResponseMetadata><RequestId>1</RequestId></ResponseMetadata></DescribeTargetHealthResponse>"""
-DENIED = """<ErrorResponse xmlns="http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/"><Error><Type>Sender</Type>
-<Code>AccessDenied</Code><Message>not authorized</Message></Error><RequestId>1</RequestId></ErrorResponse>"""
-
-
-class Balancers(BaseHTTPRequestHandler):
-    """Speaks as that service does; one group may not be looked at."""
-
-    def do_POST(self) -> None:
-        asked = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
-        allowed = asked["Action"] == ["DescribeTargetHealth"] and asked["TargetGroupArn"] == [ARN]
-        body = (ANSWER if allowed else DENIED).encode()
-        self.send_response(200 if allowed else 403)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: Any) -> None:
-        """Nothing is said on stderr."""
-
-
-def test_botocore_asks_and_reads_it() -> None:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Balancers)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    keys = (("AWS_ACCESS_KEY_ID", "x"), ("AWS_SECRET_ACCESS_KEY", "x"), *NO_FILES)
-    asked = LiveAws(AwsAccess("prod", REGION, settings=keys), f"http://127.0.0.1:{server.server_port}", 1)
-    try:
-        assert target_group(sees(asked), ARN) == TargetGroup(ARN, (TargetHealth("10.0.1.5", 8080, "healthy"),))
-        denied = target_group(sees(asked), ARN + "5")
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-    assert isinstance(denied, Unknown) and denied.missing == "elasticloadbalancing:DescribeTargetHealth"
+def test_it_is_of_the_shape_that_botocore_reads() -> None:
+    client = boto3.client("elbv2", REGION, aws_access_key_id="x", aws_secret_access_key="x")
+    with Stubber(client) as stub:
+        stub.add_response("describe_target_health", TOLD, {"TargetGroupArn": ARN})
+        assert client.describe_target_health(TargetGroupArn=ARN) == TOLD

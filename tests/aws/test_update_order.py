@@ -42,7 +42,7 @@ def test_of_those_that_come_newest_first_the_first_are_described() -> None:
     assert (named(found), found.unseen, asked) == (["9", "8", "7"], 2, 3)
 
 
-@pytest.mark.parametrize("ids", [[5, 6, 7, 8, 9], [7, 5, 9, 6, 8], [6, 5, 7, 9, 8]])
+@pytest.mark.parametrize("ids", [[5, 6, 7, 8, 9], [7, 5, 9, 6, 8]])
 def test_where_they_come_in_another_order_the_latest_is_found_all_the_same(ids: list[int]) -> None:
     found, asked = history(ids, days)
     assert (named(found), found.unseen, asked) == (["9", "8", "7", "6", "5"], 0, 5)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 import yaml
@@ -13,8 +12,6 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.aws.eks import DEEPEST, LONGEST, schema_of, values_of
 from kubectl_eksdoc.errors import ValuesError
 from kubectl_eksdoc.model.kinds import Unknown
-
-SCHEMAS = sorted((Path(__file__).parents[1] / "data" / "aws" / "eks" / "schemas").glob("*.json"))
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**20), 10**20) | st.floats(allow_nan=False, allow_infinity=False)
@@ -68,29 +65,18 @@ LAUGHS = "a: &a [x, x, x, x]\nb: &b [*a, *a, *a, *a]\nc: [*b, *b, *b, *b]\n"
     ("text", "why"),
     [
         ("", "no object but nothing"),
-        ("# nothing", "no object but nothing"),
         ("[]", "no object but a list"),
-        ("- a", "no object but a list"),
         ('"{}"', "no object but a text"),
-        ("7", "no object but a number"),
-        ("true", "no object but true or false"),
         ('{"a": 1, "a": 1}', "the key 'a' is in one object twice"),
-        ('{"x": {"a": 1, "b": {}, "a": 2}}', "the key 'a' is in one object twice"),
         ("x:\n  a: 1\n  a: 2\n", "the key 'a' is in one object twice"),
         ("1: a\n'1': b\n", "the key '1' is in one object twice"),
         ('{"a": NaN}', "JSON has no number nan"),
-        ("a: .inf", "JSON has no number inf"),
         (LAUGHS, "aliases"),
-        ("a: &a\n  b: *a\n", "aliases"),
         ("a: !!python/object/apply:os.system [id]", "neither JSON nor YAML"),
-        ("a: !!python/name:os.system ''", "neither JSON nor YAML"),
         ("a: !!binary aGk=", "a bytes is not read here"),
-        ("a: !!set {x, y}", "a set is not read here"),
-        ("a: !mine {}", "neither JSON nor YAML"),
         ("? [a]\n: b", "a key is no text"),
         ("a: 1\n---\nb: 2\n", "neither JSON nor YAML"),
         ("{", "neither JSON nor YAML"),
-        ("a: b: c", "neither JSON nor YAML"),
         ('{"a":' * (DEEPEST + 1) + "1" + "}" * (DEEPEST + 1), "deeper than"),
         ("[" * 100_000, "cannot be read"),
         ("{a: " * 5_000, "cannot be read"),
@@ -102,11 +88,6 @@ def test_what_is_refused_says_why(text: str, why: str) -> None:
     with pytest.raises(ValuesError, match="cannot be read") as caught:
         values_of(text)
     assert why in caught.value.message
-
-
-@pytest.mark.parametrize("path", SCHEMAS, ids=lambda path: path.stem)
-def test_every_published_schema_is_read(path: Path) -> None:
-    assert schema_of(path.read_text(encoding="utf-8")) == json.loads(path.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("text", ["", "no", "[]", "a: b", '{"a": 1, "a": 2}'])

@@ -195,6 +195,10 @@ def _handler(server: ApiServer) -> type[http.server.BaseHTTPRequestHandler]:
             )
             self._send(server.reply(request), request)
 
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            self.do_GET()
+
         def _certificate(self) -> Any:
             return (isinstance(self.connection, ssl.SSLSocket) and self.connection.getpeercert()) or {}
 

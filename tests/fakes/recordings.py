@@ -17,11 +17,6 @@ def _all() -> dict[str, dict[str, Any]]:
         return {exchange["name"]: exchange for exchange in map(json.loads, lines)}
 
 
-def request_path(name: str) -> str:
-    path: str = _all()[name]["request"]["path"]
-    return path
-
-
 def response(name: str) -> tuple[int, dict[str, str], bytes]:
     """Status, headers and body; a JSON body is printed compactly, as the server does it."""
     recorded = _all()[name]["response"]

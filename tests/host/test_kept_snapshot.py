@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.errors import SnapshotError
-from kubectl_eksdoc.host.archives.snapshot import MANIFEST, SnapshotFile, SnapshotFileReader, file_in, snapshot_at
+from kubectl_eksdoc.host.archives.snapshot import SnapshotFile, SnapshotFileReader, file_in, snapshot_at
 from kubectl_eksdoc.model.cluster import Identity, Source
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import BUDGETS, LEASES, NODES, PODS, KindRead, ReadState
@@ -62,6 +62,7 @@ def reader(path: Path, scene: str = "") -> SnapshotFileReader:
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     path = made(tmp_path / "lab.eksdoc")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600 and os.listdir(tmp_path) == ["lab.eksdoc"]
     found = reader(path).read((NODES, PODS, BUDGETS, LEASES))
     assert [node.name for node in found.nodes] == ["a", "b"]
     assert (found.identity, found.observed_at, found.source) == (
@@ -77,12 +78,6 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     }
     assert file_in(str(path), "", "cluster-answers") == b"{}"
     assert file_in(str(path), "", "aws-answers") is None
-
-
-def test_only_its_owner_may_read_it_and_nothing_else_is_left(tmp_path: Path) -> None:
-    path = made(tmp_path / "lab.eksdoc")
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert os.listdir(tmp_path) == ["lab.eksdoc"]
 
 
 def test_a_list_that_begins_anew_is_in_it_once(tmp_path: Path) -> None:
@@ -118,18 +113,6 @@ def test_what_somebody_else_has_written_meanwhile_stays(tmp_path: Path) -> None:
         file.finish(told())
     assert os.listdir(tmp_path) == ["lab.eksdoc"]
     assert (tmp_path / "lab.eksdoc").read_bytes() == b"theirs"
-
-
-def test_where_nothing_can_be_written(tmp_path: Path) -> None:
-    with pytest.raises(SnapshotError, match="cannot write the snapshot .*no/lab.eksdoc: No such file or directory"):
-        SnapshotFile(str(tmp_path / "no" / "lab.eksdoc"))
-
-
-def test_tar_and_gzip_read_it_and_its_first_file_says_what_it_is(tmp_path: Path) -> None:
-    with tarfile.open(made(tmp_path / "lab.eksdoc"), "r:gz") as archive:
-        names = archive.getnames()
-    assert names[:2] == [f"{MANIFEST}.json", "cluster-answers.json"]
-    assert "lists/nodes/00001.json" in names
 
 
 def test_unpacked_into_a_folder_it_is_the_same(tmp_path: Path) -> None:
@@ -191,7 +174,7 @@ def test_in_another_order_it_is_not_taken_for_a_dump(tmp_path: Path) -> None:
         open_reader(SourceChoice(snapshot=str(path)), Connection()).read((NODES, PODS))
 
 
-@pytest.mark.parametrize("share", [0.2, 0.5, 0.9, 0.99])
+@pytest.mark.parametrize("share", [0.2, 0.99])
 def test_one_that_is_cut_short_is_refused(tmp_path: Path, share: float) -> None:
     path = made(tmp_path / "lab.eksdoc")
     whole = path.read_bytes()
@@ -211,12 +194,10 @@ def refusal(path: Path) -> str:
     ("manifest", "why"),
     [
         (told().replace(b'"format": 1', b'"format": 9'), "it is of format 9, and this tool reads 1"),
-        (b"{}", "what it says of itself cannot be read"),
         (b"no json", "what it says of itself cannot be read"),
         (told().replace(b"SnapshotManifest", b"Pod"), "it is 'Pod'"),
         (told().replace(b'"scenes"', b'"others"'), "what it says of itself cannot be read"),
         (journal_lines.written(Snapshot("0.1.0", Source.LIVE, {"check": SCENE})), "no scene that all commands see"),
-        (journal_lines.written(Snapshot("0.1.0", Source.LIVE, {})), "no scene that all commands see"),
     ],
 )
 def test_what_it_says_of_itself_is_none(tmp_path: Path, manifest: bytes, why: str) -> None:

@@ -67,7 +67,7 @@ def test_an_answer() -> None:
     )
 
 
-@pytest.mark.parametrize("status", [2, 3, 4, 70])
+@pytest.mark.parametrize("status", [2, 70])
 def test_a_refusal_says_why_and_what_to_try(status: int) -> None:
     said = "context prod\nerror: old\nerror: nobody answers at https://x\nTry again.\n    kubectl get nodes\n"
     assert outcome(status, b"", said, UPGRADE_CHECK) == UnjudgedMember(
@@ -94,22 +94,16 @@ def test_what_neither_answers_nor_refuses_is_a_bug(status: int, reason: str) -> 
     assert ("--parallel" in found.hint) is (status == -9)
 
 
-@pytest.mark.parametrize("findings", [None, "none", {}])
-def test_an_answer_without_findings_is_not_clean(findings: object) -> None:
-    found = of(DOCUMENT | {"findings": findings}, 0)
+WITHOUT = json.dumps({key: value for key, value in DOCUMENT.items() if key != "findings"}).encode()
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [WITHOUT, b"{", b"[]", b"\xff", b'{"kind": "DrainPlan"}', b"[" * 100_000, b'{"more": NaN, ' + WITHOUT[1:]],
+)
+def test_an_answer_without_findings_is_not_clean(printed: bytes) -> None:
+    found = outcome(0, printed, "", UPGRADE_CHECK)
     assert found == UnjudgedMember(70, "its process ended with exit code 0 and printed no UpgradeCheck")
-    without = {key: value for key, value in DOCUMENT.items() if key != "findings"}
-    assert of(without, 0) == found
-
-
-def test_what_could_not_be_printed_again_is_not_read() -> None:
-    assert isinstance(of(DOCUMENT | {"more": float("nan")}), UnjudgedMember)
-
-
-@pytest.mark.parametrize("printed", [b"", b"{", b"[]", b"\xff", b'{"kind": "DrainPlan"}', b"[" * 100_000])
-def test_an_answer_that_is_none_is_a_bug(printed: bytes) -> None:
-    found = outcome(1, printed, "", UPGRADE_CHECK)
-    assert found == UnjudgedMember(70, "its process ended with exit code 1 and printed no UpgradeCheck")
 
 
 def test_what_only_add_ons_have() -> None:
@@ -168,12 +162,6 @@ JSON = st.recursive(
 def test_whatever_an_answer_holds_it_is_read(more: dict[str, Any], kind: str) -> None:
     found = of(DOCUMENT | more | {"kind": kind}, kind=kind)
     assert isinstance(found, JudgedMember if isinstance(more.get("findings", []), list) else UnjudgedMember)
-
-
-@given(st.integers(-70, 255), st.binary(max_size=40), st.text(max_size=40))
-def test_whatever_a_process_says_is_an_outcome(status: int, printed: bytes, complaint: str) -> None:
-    found = outcome(status, printed, complaint, UPGRADE_CHECK)
-    assert isinstance(found, UnjudgedMember) and found.reason and found.exit_code in (2, 3, 4, 70)
 
 
 def test_names_that_nothing_confirmed() -> None:

@@ -144,12 +144,6 @@ def test_who_hangs_is_ended_with_all_that_was_started(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_whom_it_leaves_behind_holds_nobody_up() -> None:
-    found = answer(members(f"os.fork() or (os.setsid(), time.sleep(20), os._exit(0))\n{PRINTS}"))
-    assert isinstance(found, JudgedMember)
-
-
-@pytest.mark.long
 def test_closing_ends_all_and_none_begins(tmp_path: Path) -> None:
     program = f"open({str(tmp_path)!r} + '/' + sys.argv[1], 'w').write(str(os.getpid())); time.sleep(600)"
     asking = members(program)
@@ -171,11 +165,6 @@ def test_a_program_that_is_not_there_is_a_row() -> None:
     assert found == UnjudgedMember(70, "its process cannot be begun: No such file or directory")
 
 
-def test_words_that_no_process_takes_are_a_row() -> None:
-    asked = MemberProcess(lambda _: ("\0",), "UpgradeCheck", lambda _: {}, 5.0, (sys.executable,))
-    assert answers(MemberProcesses(asked), "a")["a"].exit_code == 70
-
-
 @pytest.mark.long
 def test_it_is_this_program_wherever_somebody_works(tmp_path: Path) -> None:
     """A folder of the same name where it is called must not be taken for it."""
@@ -193,19 +182,3 @@ def test_it_is_this_program_wherever_somebody_works(tmp_path: Path) -> None:
     found = answers(MemberProcesses(asked), "a")["a"]
     assert isinstance(found, JudgedMember), found
     assert found.who.cluster == "demo-shop"
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("profile", ["", "prod"])
-def test_each_has_an_environment_of_its_own(profile: str) -> None:
-    program = (
-        "names = [os.environ.get(name, '-') for name in ('AWS_PROFILE', 'AWS_ACCESS_KEY_ID', 'AWS_REGION', 'OTHER')]\n"
-        "sys.exit('error: ' + ' '.join(names)) if print(' '.join(names), file=sys.stderr) else sys.exit(3)"
-    )
-    environ = {"AWS_PROFILE": "mine", "AWS_ACCESS_KEY_ID": "AKIA", "AWS_REGION": "us-east-1", "OTHER": "kept"}
-    asking = members(program, environ=environ)
-    with closing(asking):
-        asking.begin(Member("a", "a", profile=profile, region="eu-west-1" if profile else ""))
-        found: list[Outcome] = []
-        until(lambda: bool(found.extend(outcome for _, outcome in asking.ended(0.2)) or found))
-    assert found[0] == UnjudgedMember(3, "prod - eu-west-1 kept" if profile else "mine AKIA us-east-1 kept")

@@ -53,6 +53,7 @@ def changed(where: list[Any], value: Any) -> bytes:
 
 
 def test_no_such_path(tmp_path: Path) -> None:
+    assert "null" in refusal("a\0b").message
     assert refusal(tmp_path / "no").message == f"cannot open the snapshot {tmp_path / 'no'}: No such file or directory"
 
 
@@ -81,48 +82,31 @@ def test_an_unreadable_entry_of_a_folder(tmp_path: Path) -> None:
     assert refusal(tmp_path).message.endswith("pods.json: No such file or directory")
 
 
-def test_a_path_with_a_null_byte() -> None:
-    assert "null" in refusal("a\0b").message
-
-
 def test_folder_without_lists(tmp_path: Path) -> None:
     (tmp_path / "pods.yaml").write_text("kind: List")
     assert refusal(tmp_path).message.endswith("holds no List, and no file called *.json or *.json.gz")
-
-
-def test_folder_with_other_json_only(tmp_path: Path) -> None:
-    (tmp_path / "x.json").write_text('{"kind":"Info"}')
-    assert refusal(tmp_path).message.endswith("x.json was skipped: it is a single Info, not a List")
 
 
 @pytest.mark.parametrize(
     ("data", "says"),
     [
         (b"", "/dump.json: it is empty"),
-        (b" \n\t ", "/dump.json: it is empty"),
         (b"\xef\xbb\xbf", "/dump.json: it is empty"),
         (SMALL[:-40], f"it ends in the middle of a List, after {len(SMALL) - 40:,} bytes"),
         (SMALL + SMALL[:40], f"it ends in the middle of a List, after {len(SMALL) + 40:,} bytes"),
         (b"nodes:\n- a", "it is not JSON at byte 0: expected a List"),
-        (b"NAME   READY\nn-1    True", "it is not JSON at byte 0: expected a List"),
         (b'{"items":[{"a":1,}]}', "it is not JSON at byte 17: trailing comma in object"),
         (b'{"items":[{},]}', "it is not JSON at byte 13: a comma before the end"),
-        (b'{"items":[{}{}]}', "it is not JSON at byte 12: expected ','"),
         (b'{"items":[7]}', "it is not JSON at byte 10: expected an object in the list"),
         (b'{"items":[{"a":' + b"[" * 100_000 + b"}]}", "it is nested too deeply"),
         (b"{items:[]}", "it is not JSON at byte 1: expected a key"),
-        (b'{"kind":"Pod","metadata":{"name":"a"}}', "it is a single Pod, not a List"),
-        (b'{"kind":"Status","code":403}', "it is a single Status, not a List"),
+        (b'{"kind":"Pod\\u001b[2J","metadata":{"name":"a"}}', "it is a single Pod"),
         (b'{"items":{}}', 'it is a JSON object whose "items" is no array, not a List'),
         (b"{}", "it is a JSON object without items, not a List"),
-        (b"[1]", "it is a JSON array, not a List"),
-        (b'"text"', "it is not JSON at byte 0: expected a List"),
         (b'{"items":[]} x', "it is not JSON at byte 13: expected a List"),
         (SMALL.decode().encode("utf-16"), "it is UTF-16 text, not JSON in UTF-8"),
         (b"PK\x03\x04" + b"\0" * 30, "it is a zip archive, not JSON in UTF-8"),
-        (b"\xfd7zXZ\0" + b"\0" * 30, "it is an xz file, not JSON in UTF-8"),
         (SMALL.replace("ä".encode(), b"\xe4"), "it is not UTF-8: invalid continuation byte near byte "),
-        (b'{"items":[],"a":"\xc3', "it is not UTF-8: unexpected end of data"),
         (b'{"items":[{"a":"\\ud800, half a character"}]}', "it is not JSON at byte "),
         (gzip.compress(SMALL, mtime=0)[:-20], "the gzip data is cut short or damaged"),
         (gzip.compress(SMALL, mtime=0)[:-8] + b"\0" * 8, "the gzip data is cut short or damaged (CRC check failed"),
@@ -142,11 +126,6 @@ def test_a_status_is_told_with_the_command_that_dumps(tmp_path: Path) -> None:
     hint = refusal(tmp_path / "d.json").hint
     assert "kubectl get nodes,pods,pdb,deploy" in hint
     assert hint.endswith("-A -o json > dump.json")
-
-
-def test_a_single_pod_in_a_folder_is_not_passed_over(tmp_path: Path) -> None:
-    files = {"d.json": SMALL, "e.json": b'{"kind":"Pod","metadata":{"name":"a"}}'}
-    assert refusal(dumps.folder(tmp_path, files)).message.endswith("e.json: it is a single Pod, not a List")
 
 
 @pytest.mark.parametrize(("kind", "left"), [("nodes", ["Pod"]), ("pods", ["Node"])])
@@ -170,17 +149,12 @@ def test_a_missing_page_of_pods(tmp_path: Path) -> None:
             "Pod shop/web-0: Expected `str | null`, got `int` - at `$.spec.nodeName`",
         ),
         (["items", 1, "metadata", "labels"], {"a": 1}, "Expected `str`, got `int` - at `$.metadata.labels[...]`"),
-        (["items", 1, "metadata", "labels"], [], "Expected `object | null`, got `array` - at `$.metadata.labels`"),
         (["items", 1, "metadata", "ownerReferences"], [7], "at `$.metadata.ownerReferences[0]`"),
         (["items", 1, "metadata", "creationTimestamp"], "yesterday", "at `$.metadata.creationTimestamp`"),
-        (["items", 1, "metadata", "creationTimestamp"], "2026-11-20T00:00:00", "at `$.metadata.creationTimestamp`"),
         (["items", 1, "metadata", "name"], None, "a Pod has no name at `$.metadata.name`"),
-        (["items", 1, "metadata", "name"], "", "a Pod has no name at `$.metadata.name`"),
         (["items", 1, "metadata", "namespace"], None, "Pod web-0 has no namespace at `$.metadata.namespace`"),
-        (["items", 1, "metadata"], None, "a Pod has no name at `$.metadata.name`"),
         (["items", 1, "status", "conditions"], [], ""),
         (["items", 3, "spec", "minAvailable"], "half", "got 'half' - at `$.spec.minAvailable`"),
-        (["items", 3, "spec", "selector"], "a=b", "at `$.spec.selector`"),
     ],
 )
 def test_values_of_a_wrong_type(where: list[Any], value: Any, says: str, tmp_path: Path) -> None:
@@ -195,14 +169,12 @@ def test_values_of_a_wrong_type(where: list[Any], value: Any, says: str, tmp_pat
     assert cluster.pods
 
 
-@pytest.mark.parametrize("name", ["poddisruptionbudgets.json", "pdb.json", "dump.json"])
+@pytest.mark.parametrize("name", ["pdb.json", "dump.json"])
 @pytest.mark.parametrize(
     ("kind", "version"),
     [
         ("PodDisruptionBudgt", "policy/v1"),
         ("poddisruptionbudget", "policy/v1"),
-        ("PodDisruptionBudget", "policy"),
-        ("PodDisruptionBudget", "v1"),
         ("PodDisruptionBudget", "polcy/v1"),
     ],
 )
@@ -220,7 +192,7 @@ def test_a_mistyped_kind_is_not_passed_over(name: str, kind: str, version: str, 
 
 @pytest.mark.parametrize(
     ("kind", "version"),
-    [("ServiceAccount", "v1"), ("CronJob", "batch/v1"), ("Service", "serving.knative.dev/v1"), ("Widget", "x.io/v1")],
+    [("ServiceAccount", "v1"), ("Service", "serving.knative.dev/v1"), ("Widget", "x.io/v1")],
 )
 def test_kinds_of_others_are_taken_for_no_mistakes(kind: str, version: str, tmp_path: Path) -> None:
     dump: Any = dumps.a_small_dump()
@@ -239,20 +211,10 @@ def test_two_objects_of_one_name(tmp_path: Path) -> None:
     )
 
 
-def test_the_same_object_at_two_times(tmp_path: Path) -> None:
-    files = {"a.json": SMALL, "b.json": changed(["items", 1, "metadata", "resourceVersion"], "2")}
-    assert "two different Pods" in refusal(dumps.folder(tmp_path, files)).message
-
-
 @pytest.mark.long
 def test_one_object_that_is_too_large(tmp_path: Path) -> None:
     text = b'{"items":[{"kind":"Pod","metadata":{"name":"' + b"a" * (65 << 20) + b'"}}]}'
     assert refused(gzip.compress(text, 1), tmp_path).endswith("one value in it is larger than 64 MiB")
-
-
-def test_names_cannot_move_the_cursor(tmp_path: Path) -> None:
-    (tmp_path / "d.json").write_text('{"kind":"\\u001b[2JPod\\n\\u202e"}')
-    assert "\x1b" not in refusal(tmp_path / "d.json").message
 
 
 # Archives --------------------------------------------------------------------------------------

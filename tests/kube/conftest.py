@@ -20,6 +20,7 @@ from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.model.connection import Connection
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer
+from tests.kube import spaces
 
 NOW = datetime(2026, 11, 20, 9, 30, 5, tzinfo=timezone.utc)
 
@@ -98,3 +99,9 @@ def reader(around: CredentialContext, slept: Slept) -> Callable[..., LiveReader]
 
 def _fields(around: CredentialContext) -> dict[str, Any]:
     return {name: getattr(around, name) for name in CredentialContext.__dataclass_fields__}
+
+
+@pytest.fixture
+def space() -> Iterator[spaces.World]:
+    with spaces.served() as made:
+        yield made

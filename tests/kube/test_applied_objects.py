@@ -13,7 +13,7 @@ from kubectl_eksdoc.kube.target import of_this_process
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, ObjectName
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.kinds import Absent
 from tests.fakes.apiserver import ApiServer, Reply, json_reply, refused
 
 LABELS = {"app.kubernetes.io/name": "aws-node", "team": "net"}
@@ -117,12 +117,6 @@ def test_a_server_without_aggregated_discovery_is_asked_group_by_group(server: A
     server.script(ROLES, a_list(an_object(ROLE.name, ("eks", "Apply"))))
     found = searched(config)
     assert set(found.labels) == {ROLE} and set(found.unlisted) == {"*.gone.io"}
-
-
-def test_nothing_is_known_without_discovery(server: ApiServer, config: str) -> None:
-    server.script("/api", refused("nobody may", "Forbidden", 403))
-    found = SingleObjects(Connection(kubeconfig=config)).applied_by("eks")
-    assert isinstance(found, Unknown) and found.missing == "get /api"
 
 
 def test_an_object_that_was_found_is_read_with_the_right_to_list(server: ApiServer, config: str) -> None:

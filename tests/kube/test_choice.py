@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube import kubeconfig
 from kubectl_eksdoc.kube.kubeconfig import choose
-from kubectl_eksdoc.kube.target import CredentialContext, Impersonation, from_file, utc_now
+from kubectl_eksdoc.kube.target import CredentialContext, from_file, utc_now
 from kubectl_eksdoc.model.connection import Connection
 from tests.fakes import kubeconfigs
 
@@ -63,64 +62,27 @@ def test_the_first_file_that_chooses_a_context_wins(tmp_path: Path) -> None:
     assert choose(Connection(), places(tmp_path, *reversed(files))).context == "second"
 
 
-def test_the_flag_replaces_the_list(tmp_path: Path, two: tuple[str, str]) -> None:
-    assert choose(Connection(kubeconfig=two[1]), places(tmp_path, two[0])).server.url == "https://second"
-
-
 def test_home_is_the_last_resort(tmp_path: Path) -> None:
     kubeconfigs.one(tmp_path / ".kube" / "config", "https://home")
     assert choose(Connection(), places(tmp_path)).server.url == "https://home"
     assert choose(Connection(), places(tmp_path, KUBECONFIG="")).server.url == "https://home"
 
 
-def test_cluster_and_user_flags_replace_the_context(tmp_path: Path, two: tuple[str, str]) -> None:
+def test_what_flags_name_must_be_there(tmp_path: Path, two: tuple[str, str]) -> None:
     target = choose(Connection(context="blue", cluster="d", user="v"), places(tmp_path, *two))
-    assert (target.context, target.cluster_name, target.user_name) == ("blue", "d", "v")
-    assert (target.server.url, target.user.token) == ("https://second", "")
-
-
-def test_cluster_and_user_flags_need_no_context(tmp_path: Path, two: tuple[str, str]) -> None:
-    target = choose(Connection(kubeconfig=two[0], cluster="c", user="u"), places(tmp_path))
-    assert (target.context, target.server.url, target.user.token) == ("", "https://first", "one")
+    assert (target.context, target.server.url, target.user.token) == ("blue", "https://second", "")
+    for kind in ("cluster", "user"):
+        with pytest.raises(ConfigError, match=f"{kind} 'nope' does not exist"):
+            choose(Connection(**{kind: "nope"}), places(tmp_path, *two))
+    with pytest.raises(ConfigError, match="no context is chosen") as caught:
+        choose(Connection(kubeconfig=two[0]), places(tmp_path))
+    assert caught.value.hint == "Give --context. Known contexts: blue"
 
 
 def test_a_server_alone_is_enough(tmp_path: Path) -> None:
     target = choose(Connection(server="localhost:8001"), places(tmp_path))
     assert target.server.url == "http://localhost:8001"
     assert choose(Connection(server="https://x/", token="t"), places(tmp_path)).user.token == "t"
-
-
-def test_the_server_flag_drops_the_name_but_keeps_the_authority(tmp_path: Path) -> None:
-    config = kubeconfigs.one(tmp_path / "c", "https://x", b"PEM", **{"tls-server-name": "n"})
-    server = choose(Connection(kubeconfig=config, server="https://y"), places(tmp_path)).server
-    assert (server.url, server.tls_server_name, server.ca_data) == ("https://y", "", "PEM")
-    named = Connection(kubeconfig=config, server="https://y", tls_server_name="m")
-    assert choose(named, places(tmp_path)).server.tls_server_name == "m"
-
-
-def test_authority_flags_drop_the_configured_one(tmp_path: Path) -> None:
-    config = kubeconfigs.one(tmp_path / "c", "https://x", b"PEM")
-    server = choose(Connection(kubeconfig=config, certificate_authority="f"), places(tmp_path)).server
-    assert (server.ca_file, server.ca_data, server.skip_verify) == ("f", "", False)
-    server = choose(Connection(kubeconfig=config, insecure_skip_tls_verify=True), places(tmp_path)).server
-    assert (server.ca_data, server.skip_verify) == ("", True)
-    skipping = kubeconfigs.one(tmp_path / "d", "https://x", **{"insecure-skip-tls-verify": True})
-    server = choose(Connection(kubeconfig=skipping, certificate_authority="f"), places(tmp_path)).server
-    assert (server.ca_file, server.skip_verify) == ("f", False)
-
-
-def test_impersonation_of_the_file_and_of_flags(tmp_path: Path) -> None:
-    fields = {"as": "jane", "as-uid": "7", "as-groups": ["a", "b"], "as-user-extra": {"reason": ["x", "y"]}}
-    config = kubeconfigs.one(tmp_path / "c", "https://x", user=fields)
-    extra = (("reason", "x"), ("reason", "y"))
-    assert choose(Connection(kubeconfig=config), places(tmp_path)).user.impersonation == Impersonation(
-        "jane", "7", ("a", "b"), extra
-    )
-    flags = Connection(kubeconfig=config, impersonate_user="joe", impersonate_groups=("c",))
-    assert choose(flags, places(tmp_path)).user.impersonation == Impersonation("joe", "7", ("c",), extra)
-    bare = kubeconfigs.one(tmp_path / "d", "https://x")
-    with pytest.raises(ConfigError, match="but no user"):
-        choose(Connection(kubeconfig=bare, impersonate_groups=("c",)), places(tmp_path))
 
 
 def test_an_unknown_context_shows_the_known_ones_closest_first(tmp_path: Path) -> None:
@@ -133,22 +95,6 @@ def test_an_unknown_context_shows_the_known_ones_closest_first(tmp_path: Path) -
     assert caught.value.hint.endswith(f"{ARN}staging")
 
 
-def test_many_contexts_are_not_all_listed(tmp_path: Path) -> None:
-    contexts = {f"cluster-{i}": ("c", "u") for i in range(40)}
-    config = kubeconfigs.many(tmp_path / "c", {"c": {"server": "https://x"}}, {"u": {}}, contexts)
-    with pytest.raises(ConfigError) as caught:
-        choose(Connection(kubeconfig=config, context="cluster-39x"), places(tmp_path))
-    assert caught.value.hint.startswith("Known contexts: cluster-39, ")
-    assert caught.value.hint.endswith(", and 30 more")
-
-
-def test_unknown_cluster_and_user(tmp_path: Path, two: tuple[str, str]) -> None:
-    with pytest.raises(ConfigError, match="cluster 'nope' does not exist"):
-        choose(Connection(cluster="nope"), places(tmp_path, *two))
-    with pytest.raises(ConfigError, match="user 'nope' does not exist"):
-        choose(Connection(user="nope"), places(tmp_path, *two))
-
-
 def test_no_kubeconfig_at_all(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         choose(Connection(), places(tmp_path))
@@ -157,12 +103,6 @@ def test_no_kubeconfig_at_all(tmp_path: Path) -> None:
     assert "aws eks update-kubeconfig" in caught.value.hint
     # A whole command: the one that was typed need not have --demo (drain run, resume, status).
     assert caught.value.hint.endswith(": kubectl eksdoc --demo") and "--snapshot" not in caught.value.hint
-
-
-def test_no_current_context(tmp_path: Path, two: tuple[str, str]) -> None:
-    with pytest.raises(ConfigError, match="no context is chosen") as caught:
-        choose(Connection(kubeconfig=two[0]), places(tmp_path))
-    assert caught.value.hint == "Give --context. Known contexts: blue"
 
 
 def test_inside_a_pod(tmp_path: Path) -> None:
@@ -181,16 +121,12 @@ def test_inside_a_pod(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("a: [", "is not YAML"),
-        ("\tx", "is not YAML"),
         ("- a\n- b", "holds no mapping"),
-        ("clusters: 7", "clusters is not a list"),
         ("clusters: [{cluster: {}}]", "an entry of clusters has no name"),
-        ("clusters: [7]", "an entry of clusters has no name"),
         ("clusters: [{name: a, cluster: 7}]", "cluster 'a' is not a mapping"),
         ("clusters: [{name: a}, {name: a}]", "clusters has 'a' twice"),
         ("current-context: [a]", "current-context is not a text"),
         ("", "no cluster to talk to"),
-        ("# nothing yet\n", "no cluster to talk to"),
     ],
 )
 def test_files_that_are_no_kubeconfig(tmp_path: Path, text: str, message: str) -> None:
@@ -216,13 +152,10 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     [
         ({"server": 7}, {}, "server should be a text, not a number"),
         ({}, {}, "has no server"),
-        ({"server": "https://[x"}, {}, "is not a URL of the form"),
         ({"server": "https://x:99999"}, {}, "is not a URL of the form"),
-        ({"server": "x:443"}, {}, "is not a URL of the form"),
         ({"server": "ftp://x"}, {}, "is not a URL of the form"),
         ({"server": "https://x", "insecure-skip-tls-verify": "yes"}, {}, "should be true or false"),
         ({"server": "https://x"}, {"as-groups": "a"}, "as-groups should be a list"),
-        ({"server": "https://x"}, {"exec": {}}, "exec has no command"),
         ({"server": "https://x"}, {"exec": {"command": "aws", "env": ["A=b"]}}, "env should be a list of mappings"),
         ({"server": "https://x"}, {"auth-provider": {"name": "gcp"}}, "auth-provider 'gcp', which kubectl dropped"),
     ],
@@ -240,7 +173,6 @@ def test_entries_that_are_wrong(tmp_path: Path, cluster: Any, user: Any, message
         {"token": ["7778889"]},
         {"exec": {"command": "aws", "args": ["--password", 7778889]}},
         {"exec": {"command": "aws", "env": [{"name": "PASSWORD", "value": 7778889}]}},
-        {"exec": {"command": "aws", "env": [{"name": "PASSWORD", "value": {"a": 7778889}}]}},
     ],
 )
 def test_a_secret_without_quotes_is_not_repeated(tmp_path: Path, user: Any) -> None:
@@ -250,7 +182,7 @@ def test_a_secret_without_quotes_is_not_repeated(tmp_path: Path, user: Any) -> N
     assert "7778889" not in f"{caught.value}{caught.value.hint}"
 
 
-@pytest.mark.parametrize("text", ["token: hunter2: x", 'token: "hunter2', "token: {hunter2", "token: !!float hunter2"])
+@pytest.mark.parametrize("text", ["token: hunter2: x", "token: !!float hunter2"])
 def test_what_is_no_yaml_is_not_repeated(tmp_path: Path, text: str) -> None:
     (tmp_path / "config").write_text(text)
     with pytest.raises(ConfigError, match="is not YAML") as caught:
@@ -258,7 +190,7 @@ def test_what_is_no_yaml_is_not_repeated(tmp_path: Path, text: str) -> None:
     assert "hunter2" not in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["[", '{"a": ', "- "])
+@pytest.mark.parametrize("text", ["[", "- "])
 def test_a_kubeconfig_that_is_nested_too_deeply(tmp_path: Path, text: str) -> None:
     """libyaml's loader ends the process."""
     (tmp_path / "config").write_text(text * 100_000)
@@ -281,15 +213,6 @@ def test_a_named_pipe_to_which_nothing_writes(tmp_path: Path) -> None:
         kubeconfig.load(str(tmp_path / "config"), CredentialContext())
 
 
-def test_a_named_pipe_to_which_something_writes(tmp_path: Path, two: tuple[str, str]) -> None:
-    os.mkfifo(tmp_path / "config")
-    content = Path(two[0]).read_bytes()
-    writer = threading.Thread(target=lambda: (tmp_path / "config").write_bytes(content))
-    writer.start()
-    assert kubeconfig.load(str(tmp_path / "config"), CredentialContext()).clusters
-    writer.join()
-
-
 def test_a_token_file_without_an_end() -> None:
     with pytest.raises(ConfigError, match="/dev/zero is larger than 1 MiB: is it a token"):
         from_file("/dev/zero", utc_now)()
@@ -302,12 +225,3 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path, flag: str) -> None:
     for path in (str(pipe), "/dev/zero"):
         with pytest.raises(ConfigError, match=f"{path} is no regular file"):
             choose(Connection(server="https://x", **{flag: path}), places(tmp_path))
-
-
-def test_a_pipe_that_a_kubeconfig_names_is_not_waited_for(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "ca")
-    config = kubeconfigs.many(
-        tmp_path / "c", {"x": {"server": "https://x", "certificate-authority": "ca"}}, {"x": {}}, {"x": ("x", "x")}, "x"
-    )
-    with pytest.raises(ConfigError, match="is no regular file"):
-        choose(Connection(kubeconfig=config), places(tmp_path))

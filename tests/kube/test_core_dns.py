@@ -9,8 +9,8 @@ import pytest
 from kubectl_eksdoc.embedded.serving.access import RbacRule, restricted
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.flows.dns_measure import Dns
-from kubectl_eksdoc.model.coredns import DnsPod, DnsService, DnsStand, DnsWorkload
-from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.coredns import DnsService, DnsStand, DnsWorkload
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.wiring.changes import open_dns
 from tests.flows.dns_labs import DnsLab, a_dns, until
 from tests.flows.probes import OTHER, connection
@@ -40,13 +40,6 @@ def test_as_it_stands(tmp_path: Path, addresses: tuple[str, ...]) -> None:
         found = ready(dns, 2)
         assert found.serving == {address for pod in found.pods for address in pod.addresses}
         assert all(pod.ready and pod.node and pod.told_at is None and not pod.ended for pod in found.pods)
-
-
-def test_a_cluster_without_it(tmp_path: Path) -> None:
-    with DnsLab(objects={}).served() as (server, _):
-        dns = open_dns(connection(server, tmp_path))
-        assert isinstance(dns.service(), Absent) and isinstance(dns.workload(), Absent)
-        assert stand(dns).pods == () and stand(dns).serving == frozenset()
 
 
 def test_a_restart_replaces_each_pod_and_a_dry_run_none(tmp_path: Path) -> None:
@@ -79,16 +72,6 @@ def test_an_eviction_is_of_exactly_that_pod_and_its_budget_counts(tmp_path: Path
         assert dns.evict(one) is None
         refused = dns.evict(two)
         assert refused is not None and refused.later and "429" in refused.why
-
-
-def test_a_pod_that_took_its_name_is_not_evicted(tmp_path: Path) -> None:
-    with DnsLab().served() as (server, _):
-        dns = open_dns(connection(server, tmp_path))
-        one, _ = ready(dns, 2).pods
-        until(lambda: dns.evict(one, dry=True) is None)
-        refused = dns.evict(DnsPod(one.name, "another", one.node))
-        assert refused is not None and "409" in refused.why and not refused.later
-        assert all(pod.told_at is None for pod in stand(dns).pods)
 
 
 def test_rights_that_are_missing_are_named(tmp_path: Path) -> None:

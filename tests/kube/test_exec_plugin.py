@@ -46,31 +46,19 @@ def write(server: ApiServer, authority: Any, tmp_path: Path) -> Callable[..., st
     return make
 
 
-def test_its_token_is_used_and_it_runs_once(
-    server: ApiServer, write: Any, transport: MakeTransport, tmp_path: Path
-) -> None:
-    api = transport(Connection(kubeconfig=write(f"runs(); say(token='t1', expirationTimestamp={at(minutes=14)!r})")))
-    assert kubeconfigs.runs(tmp_path / "plugin") == 0
-    for _ in range(3):
-        api.get("/version")
-    assert {r.header("Authorization") for r in server.requests} == {"Bearer t1"}
-    assert kubeconfigs.runs(tmp_path / "plugin") == 1
-
-
-@pytest.mark.parametrize(
-    "expiry", [at(minutes=-2), None, *(pytest.param(at(minutes=m), marks=pytest.mark.long) for m in (2, 60))]
-)
+@pytest.mark.parametrize("expiry", [at(minutes=-2), None])
 def test_eight_threads_share_one_run(
     server: ApiServer, write: Any, transport: MakeTransport, tmp_path: Path, expiry: str | None
 ) -> None:
     config = write(f"runs(); time.sleep(0.05); say(token='t', expirationTimestamp={expiry!r})")
     api = transport(Connection(kubeconfig=config))
+    assert kubeconfigs.runs(tmp_path / "plugin") == 0
     threads = [threading.Thread(target=lambda: [api.get("/version") for _ in range(3)]) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(server.requests) == 24
+    assert [r.header("Authorization") for r in server.requests] == ["Bearer t"] * 24
     assert kubeconfigs.runs(tmp_path / "plugin") == 1
 
 
@@ -115,20 +103,12 @@ def test_it_runs_again_when_its_token_has_ended(
     assert [r.header("Authorization") for r in server.requests] == ["Bearer t1", "Bearer t1", "Bearer t2"]
 
 
-EXPIRED_SSO = "Error when retrieving token from sso: Token has expired and refresh failed"
-NO_PROFILE = "The config profile (prod) could not be found"
-
-
 @pytest.mark.parametrize(
     ("complaint", "hint"),
     [
-        (EXPIRED_SSO, "Sign in again: aws sso login --profile prod"),
-        (NO_PROFILE, "aws configure list-profiles"),
-        (
-            "Unable to locate credentials. You can configure credentials by",
-            "aws sts get-caller-identity --profile prod",
-        ),
-        ("An error occurred (ExpiredToken)", "aws sts get-caller-identity"),
+        ("Error when retrieving token from sso: Token has expired", "Sign in again: aws sso login --profile prod"),
+        ("The config profile (prod) could not be found", "aws configure list-profiles"),
+        ("Unable to locate credentials. You can configure", "aws sts get-caller-identity --profile prod"),
         ("boom", "Run it by hand to see what it prints: "),
     ],
 )
@@ -148,23 +128,16 @@ def test_a_failing_plugin_is_quoted_without_credentials(write: Any, transport: M
     assert "hunter2" not in str(caught.value) and "EXAMPLE" not in str(caught.value)
 
 
-def test_a_plugin_that_fails_silently(write: Any, transport: MakeTransport) -> None:
-    with pytest.raises(Unauthorized, match=r"failed \(exit 3\), without a word on stderr"):
-        transport(Connection(kubeconfig=write("sys.exit(3)"))).get("/version")
-
-
 @pytest.mark.parametrize(
     ("source", "message"),
     [
         ("print('Updated! secret')", "printed 16 bytes that are not JSON"),
-        ("", "printed 0 bytes that are not JSON"),
         ("os.write(1, bytes(range(256)))", "printed 256 bytes that are not JSON"),
+        ("sys.stdout.write('[' * 100000)", "printed 100000 bytes that are not JSON"),
         ("print('[]')", "is not an ExecCredential"),
-        ("print('{}')", "is not an ExecCredential"),
         ("print(json.dumps({'apiVersion': 'x', 'kind': 'ExecCredential'}))", "with a status"),
         ("print(json.dumps({'apiVersion': 'v9', 'kind': 'ExecCredential', 'status': {}}))", "answered in v9"),
         ("say()", "neither a token nor a certificate"),
-        ("say(token=7)", "neither a token nor a certificate"),
         ("say(token='t', expirationTimestamp='soon')", "expirationTimestamp that is no time"),
         ("say(clientCertificateData='x')", "a certificate without its key"),
     ],
@@ -194,14 +167,9 @@ def test_a_plugin_that_is_not_there(
     assert "does not exist" in told("/no/such/plugin").message
     (tmp_path / "text").write_text("no program")
     assert "is not executable" in told(str(tmp_path / "text")).message
+    (tmp_path / "text").chmod(0o700)
+    assert "cannot be run: Exec format error" in told(str(tmp_path / "text")).message
     assert "The kubeconfig runs: other eks get-token" in told("other").hint
-
-
-def test_a_file_that_is_no_program(write: Any, transport: MakeTransport, tmp_path: Path) -> None:
-    config = write("")
-    (tmp_path / "plugin").write_bytes(b"\x7fnot a program")
-    with pytest.raises(ConfigError, match="cannot be run: Exec format error"):
-        transport(Connection(kubeconfig=config)).get("/version")
 
 
 def test_names_with_a_folder_belong_to_the_kubeconfig(
@@ -242,12 +210,6 @@ def test_what_it_is_told(server: ApiServer, write: Any, transport: MakeTransport
     }
 
 
-def test_interactive_mode(write: Any, transport: MakeTransport) -> None:
-    config = write("runs()", interactiveMode="Always")
-    with pytest.raises(ConfigError, match="interactiveMode Always, but stdin is no terminal"):
-        transport(Connection(kubeconfig=config)).get("/version")
-
-
 def test_what_it_asks_a_user_is_shown_as_it_comes(server: ApiServer, write: Any, transport: MakeTransport) -> None:
     said: list[str] = []
     source = "sys.stderr.write('MFA code: '); sys.stderr.flush(); say(token='t')"
@@ -256,16 +218,18 @@ def test_what_it_asks_a_user_is_shown_as_it_comes(server: ApiServer, write: Any,
             "/version"
         )
     assert said == ["MFA code: "] * 2
+    with pytest.raises(ConfigError, match="interactiveMode Always, but stdin is no terminal"):
+        transport(Connection(kubeconfig=write(source, interactiveMode="Always"))).get("/version")
 
 
 @pytest.mark.parametrize("child", ["", "import subprocess; subprocess.Popen(['sleep', '2']); "])
 def test_a_plugin_that_hangs_is_ended(tmp_path: Path, around: CredentialContext, child: str) -> None:
     program = kubeconfigs.plugin(
-        tmp_path, f"sys.stderr.write('open this page'); sys.stderr.flush(); {child}time.sleep(2)"
+        tmp_path, f"sys.stderr.write('open this page'); sys.stderr.flush(); {child}time.sleep(20)"
     )
     plugin = ExecPlugin(str(program), api_version=kubeconfigs.API)
-    with pytest.raises(Unauthorized, match=r"no answer within 0.15 s; it said: open this page"):
-        exec_plugin.run(plugin, ServerEntry("https://x"), around, timeout=0.15)
+    with pytest.raises(Unauthorized, match=r"no answer within 1 s; it said: open this page"):
+        exec_plugin.run(plugin, ServerEntry("https://x"), around, timeout=1.0)
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
@@ -279,11 +243,6 @@ def test_a_plugin_that_prints_without_an_end(tmp_path: Path, around: CredentialC
     assert time.monotonic() - begun < 30
 
 
-def test_a_plugin_has_no_more_time_than_all_reading(write: Any, transport: MakeTransport) -> None:
-    with pytest.raises(ClusterError, match=r"no answer within 0.[0-9]+ s|cannot be read within 0.6 s"):
-        transport(Connection(kubeconfig=write("time.sleep(5)"), read_timeout=0.6)).get("/version")
-
-
 def test_a_plugin_that_is_run_again_has_what_is_left_of_the_time(
     server: ApiServer, write: Any, transport: MakeTransport
 ) -> None:
@@ -293,11 +252,6 @@ def test_a_plugin_that_is_run_again_has_what_is_left_of_the_time(
         source = "time.sleep(1.5)\nsay(token=str(runs()))\n"
         transport(Connection(kubeconfig=write(source), read_timeout=2.0)).get("/version")
     assert time.monotonic() - begun < 2.9
-
-
-def test_what_a_plugin_prints_is_nested_too_deeply(write: Any, transport: MakeTransport) -> None:
-    with pytest.raises(ConfigError, match="printed 100000 bytes that are not JSON"):
-        transport(Connection(kubeconfig=write("sys.stdout.write('[' * 100000)"))).get("/version")
 
 
 def test_a_plugin_may_bring_a_client_certificate(authority: Any, transport: MakeTransport, tmp_path: Path) -> None:
@@ -317,34 +271,19 @@ def test_a_plugin_may_bring_a_client_certificate(authority: Any, transport: Make
         assert [r.client for r in server.requests] == ["role-1", "role-1", "role-2"]
 
 
-@pytest.mark.parametrize("secret", ["token", "basic", "certificate"])
+@pytest.mark.parametrize(
+    ("own", "expected"),
+    [({"token": "own"}, "Bearer own"), ({"username": "jane", "password": "p"}, "Basic amFuZTpw")],
+)
 def test_it_does_not_run_when_the_user_has_something_else(
-    server: ApiServer, write: Any, authority: Any, transport: MakeTransport, tmp_path: Path, secret: str
+    server: ApiServer, authority: Any, transport: MakeTransport, tmp_path: Path, own: dict[str, str], expected: str
 ) -> None:
     program = kubeconfigs.plugin(tmp_path, "runs(); say(token='plugin')")
-    user: dict[str, Any] = kubeconfigs.exec_user(program)
-    issued = authority.ca.issue_cert("x@example.com", common_name="x")
-    user |= {
-        "token": {"token": "own"},
-        "basic": {"username": "jane", "password": "p"},
-        "certificate": {
-            "client-certificate-data": kubeconfigs.b64(issued.cert_chain_pems[0].bytes()),
-            "client-key-data": kubeconfigs.b64(issued.private_key_pem.bytes()),
-        },
-    }[secret]
-    config = kubeconfigs.one(tmp_path / "config", server.url, authority.pem, user)
+    config = kubeconfigs.one(tmp_path / "config", server.url, authority.pem, kubeconfigs.exec_user(program) | own)
     transport(Connection(kubeconfig=config)).get("/version")
-    assert kubeconfigs.runs(program) == 0
-    expected = {"token": "Bearer own", "basic": "Basic amFuZTpw", "certificate": ""}[secret]
     assert server.requests[0].header("Authorization") == expected
-
-
-def test_a_token_from_the_flag_wins_over_the_plugin(
-    server: ApiServer, write: Any, transport: MakeTransport, tmp_path: Path
-) -> None:
-    transport(Connection(kubeconfig=write("runs(); say(token='plugin')"), token="flag")).get("/version")
-    assert server.requests[0].header("Authorization") == "Bearer flag"
-    assert kubeconfigs.runs(tmp_path / "plugin") == 0
+    transport(Connection(kubeconfig=config, token="flag")).get("/version")
+    assert server.requests[1].header("Authorization") == "Bearer flag" and kubeconfigs.runs(program) == 0
 
 
 def test_a_token_file_is_read_again_after_a_minute_or_a_refusal(
@@ -375,17 +314,6 @@ def test_a_token_file_without_a_token(
     config = kubeconfigs.one(tmp_path / "config", server.url, user={"tokenFile": "token"})
     with pytest.raises(ConfigError, match=message):
         transport(Connection(kubeconfig=config)).get("/version")
-
-
-def test_only_the_first_of_many_refusals_renews() -> None:
-    made = iter(Credential(f"Bearer {i}") for i in range(9))
-    credentials = Credentials(lambda: next(made), lambda: NOW)
-    old = credentials.current()
-    assert [(each.authorization, fresh) for each, fresh in map(credentials.renewed, (old, old))] == [
-        ("Bearer 1", True),
-        ("Bearer 1", False),
-    ]
-    assert credentials.current().authorization == "Bearer 1"
 
 
 def test_what_another_request_renewed_may_have_ended_too(

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -79,15 +78,6 @@ def test_kubeconfigs(tmp_path: Path, document: Any) -> None:
     except ConfigError:
         return
     assert access.target.server.url.lower().startswith(("http://", "https://"))
-
-
-@settings(suppress_health_check=list(HealthCheck))
-@given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
-def test_files_of_any_bytes(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "config"
-    path.write_bytes(content)
-    with pytest.raises(ConfigError):
-        connect(Connection(kubeconfig=str(path)), CredentialContext())
 
 
 STATUS = st.dictionaries(

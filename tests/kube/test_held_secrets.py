@@ -106,7 +106,7 @@ def test_a_plugin_that_says_what_it_prints(
             transport(Connection(kubeconfig=config)).get(PODS)
 
 
-@pytest.mark.parametrize("end", ["\nevil: 1", "\r\n", "\0", "\u20ac"])
+@pytest.mark.parametrize("end", ["\r\n", "\0", "\u20ac"])
 def test_one_that_no_header_may_have_is_told_without_it(
     server: ApiServer, authority: Any, transport: MakeTransport, tmp_path: Path, end: str
 ) -> None:
@@ -142,11 +142,8 @@ def test_logins_of_the_environment_and_of_addresses(tmp_path: Path) -> None:
     said = [f"mellon-{number}-m" for number in (6, 8, 9, 10)] + ["mellon-5/mellon", "mellon-5%2Fmellon"]
     said += ["mellon-7-mellon", base64.b64encode(b"ann:mellon-5/mellon").decode()]
     assert without_held(" ".join(said)) == " ".join("…" * len(said))
-
-
-def test_short_words_are_no_secrets() -> None:
     hold("a" * (SHORTEST - 1), "", "  ")
-    assert without_held("a" * SHORTEST + "  ") == "a" * SHORTEST + "  "
+    assert without_held("a" * SHORTEST + "  ") == "a" * SHORTEST + "  ", "short words are no secrets"
 
 
 def test_an_aws_that_repeats_them() -> None:

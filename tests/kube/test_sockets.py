@@ -63,17 +63,6 @@ def test_who_reads_is_told_when_it_is_cut(head: bytes) -> None:
         response.close()
 
 
-def test_who_waits_for_an_answer_is_told_when_it_is_cut() -> None:
-    sockets, manager = OpenSockets(), urllib3.PoolManager()
-    sockets.remember(manager)
-    with listening(b"") as url:
-        begun_s = time.monotonic()
-        threading.Timer(0.1, sockets.cut).start()
-        with pytest.raises(urllib3.exceptions.HTTPError):
-            asked(manager, url, 30.0)
-        assert time.monotonic() - begun_s < 5.0
-
-
 @pytest.mark.parametrize("head", ENDLESS)
 def test_the_time_for_a_beginning_is_not_that_for_the_rest(head: bytes) -> None:
     sockets, manager = OpenSockets(), urllib3.PoolManager()

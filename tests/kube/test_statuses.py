@@ -28,8 +28,6 @@ def answered(code: int, document: Any, **headers: str) -> ApiStatus | LostAnswer
             "Cannot evict pod as it would violate the pod's disruption budget.",
             Details("web-0", "", "pods", "uid", (StatusCause("DisruptionBudget", "needs 2 healthy pods", "x"),), 10),
         ),
-        ApiStatus(404, "NotFound", "gone", Details("b", "policy", "poddisruptionbudgets")),
-        ApiStatus(409, "Conflict", "modified", Details()),
         ApiStatus(500, "", "This pod has more than one PodDisruptionBudget"),
     ],
     ids=lambda status: str(status.code),
@@ -56,12 +54,7 @@ def test_an_object_is_a_success_without_words() -> None:
     assert answered(200, {"kind": "Node", "metadata": {"name": "n"}}) == ApiStatus(200)
 
 
-def test_text_is_its_message() -> None:
-    plain = HttpAnswer(502, b"<html>Bad\nGateway</html>", {"content-type": "text/html"})
-    assert status_of(plain) == ApiStatus(502, "", "<html>Bad Gateway</html>")
-
-
-@pytest.mark.parametrize("sort", ["text/plain", "application/json", ""])
+@pytest.mark.parametrize("sort", ["text/plain", "application/json"])
 @pytest.mark.parametrize(
     ("status", "said"),
     [
@@ -79,15 +72,13 @@ def test_a_failure_that_comes_as_a_success_is_a_failure() -> None:
     assert answered(200, {**document, "code": 0}) == ApiStatus(500, "InternalError", "no")
 
 
-@pytest.mark.parametrize("code", [200, 201])
-def test_a_success_that_is_no_json_is_none(code: int) -> None:
-    lost = status_of(HttpAnswer(code, b"Sign in", {"content-type": "text/html"}))
+def test_a_success_that_is_no_json_is_none() -> None:
+    lost = status_of(HttpAnswer(201, b"Sign in", {"content-type": "text/html"}))
     assert isinstance(lost, LostAnswer) and "Sign in" in lost.said
 
 
-@pytest.mark.parametrize("code", [301, 302, 307])
-def test_a_redirect_is_no_answer(code: int) -> None:
-    lost = status_of(HttpAnswer(code, b"", {"location": "https://login.example/"}))
+def test_a_redirect_is_no_answer() -> None:
+    lost = status_of(HttpAnswer(302, b"", {"location": "https://login.example/"}))
     assert isinstance(lost, LostAnswer) and "https://login.example/" in lost.said
 
 
@@ -109,12 +100,9 @@ def test_addresses_in_what_a_server_says_are_printed_as_all_others() -> None:
     """A webhook's, for one: it goes into journals."""
     said = 'failed calling webhook "a": Post "https://admin:hunter2@hook.shop.svc:443/check?timeout=10s&sig=hunter2"'
     causes = [{"reason": "x", "message": said}]
+    told = answered(500, {"kind": "Status", "message": "x" * 100_000})
+    assert isinstance(told, ApiStatus) and len(told.message) == 4000
     status = answered(500, {"kind": "Status", "message": said, "details": {"causes": causes}})
     assert isinstance(status, ApiStatus) and status.details is not None
     assert status.message == 'failed calling webhook "a": Post "https://hook.shop.svc:443/check"'
     assert status.details.causes[0].message == status.message
-
-
-def test_a_message_is_cut() -> None:
-    status = answered(500, {"kind": "Status", "message": "x" * 100_000})
-    assert isinstance(status, ApiStatus) and len(status.message) == 4000

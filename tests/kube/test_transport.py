@@ -11,8 +11,8 @@ import pytest
 from urllib3 import exceptions
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized, Unreachable
-from kubectl_eksdoc.kube.answers import Incomplete, NotServed, RequestRefused, breakdown
+from kubectl_eksdoc.errors import ClusterError, Forbidden, Unreachable
+from kubectl_eksdoc.kube.answers import Incomplete, RequestRefused, breakdown
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import RetryPolicy, Timing
 from kubectl_eksdoc.kube.target import CredentialContext
@@ -20,6 +20,7 @@ from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.model.connection import Connection, OutageLimits
 from tests.fakes import kubeconfigs, recordings
 from tests.fakes.apiserver import DATE, ApiServer, Reply, json_reply, recorded, refused
+from tests.fakes.sender import Hands
 
 MakeTransport = Callable[..., Transport]
 PODS = "/api/v1/pods"
@@ -42,12 +43,6 @@ def test_one_answer(server: ApiServer, get: Any, slept: Any) -> None:
     assert slept.pauses == []
 
 
-def test_one_connection_serves_many_requests(server: ApiServer, get: Any) -> None:
-    for _ in range(5):
-        get("/version")
-    assert len({r.port for r in server.requests}) == 1
-
-
 def test_big_answers_come_compressed_unless_told_otherwise(
     server: ApiServer, transport: MakeTransport, config: str
 ) -> None:
@@ -64,18 +59,12 @@ def test_big_answers_come_compressed_unless_told_otherwise(
         ({"Retry-After": "3"}, 3.0),
         ({"Retry-After": "3600"}, 30.0),
         ({"Retry-After": "Fri, 20 Nov 2026 09:30:07 GMT", "Date": DATE}, 7.0),
-        ({"Retry-After": "Fri, 20 Nov 2026 09:00:00 GMT", "Date": DATE}, 0.0),
         ({"Retry-After": "soon"}, 0.5),
-        ({"Retry-After": "²"}, 0.5),
         ({"Retry-After": "-1"}, 0.5),
-        ({}, 0.5),
     ],
 )
-@pytest.mark.parametrize("status", [429, 503])
-def test_retry_after(
-    server: ApiServer, get: Any, slept: Any, header: dict[str, str], pause: float, status: int
-) -> None:
-    server.script("/version", refused("slow down", "TooManyRequests", status, **header))
+def test_retry_after(server: ApiServer, get: Any, slept: Any, header: dict[str, str], pause: float) -> None:
+    server.script("/version", refused("slow down", "TooManyRequests", 429, **header))
     assert get("/version").status == 200
     assert slept.pauses == [pause]
 
@@ -87,8 +76,8 @@ def test_pauses_grow_and_end(server: ApiServer, get: Any, slept: Any) -> None:
     assert slept.pauses == [0.5, 1.0, 2.0, 4.0]
 
 
-@pytest.mark.parametrize("name", ["bad label selector", "pods page 2 broken token"])
-def test_other_refusals_are_not_repeated(server: ApiServer, get: Any, name: str) -> None:
+def test_other_refusals_are_not_repeated(server: ApiServer, get: Any) -> None:
+    name = "bad label selector"
     server.script(PODS, recorded(name))
     with pytest.raises(RequestRefused) as caught:
         get(PODS)
@@ -113,19 +102,6 @@ def test_anonymous_is_told_apart(server: ApiServer, get: Any) -> None:
     assert caught.value.missing == ""
 
 
-@pytest.mark.parametrize("path", ["/apis/nope/v1", "/apis/karpenter.sh/v1/nodepools"])
-def test_not_served(get: Any, path: str) -> None:
-    with pytest.raises(NotServed):
-        get(path)
-
-
-def test_a_refused_fixed_token_is_not_sent_again(server: ApiServer, get: Any) -> None:
-    server.accepts = lambda request: False
-    with pytest.raises(Unauthorized):
-        get("/version")
-    assert len(server.requests) == 1
-
-
 def test_a_redirect_is_not_followed(server: ApiServer, get: Any) -> None:
     server.script("/version", Reply(302, {"Location": "https://login.example/"}))
     with pytest.raises(RequestRefused, match="a redirect to https://login.example/"):
@@ -139,35 +115,17 @@ def test_a_reset_in_the_body_is_tried_again(server: ApiServer, get: Any, slept: 
     assert slept.pauses == [0.5, 1.0]
 
 
-def test_resets_for_ever(server: ApiServer, get: Any) -> None:
-    server.script(PODS, *[recorded("pods on node", sent=10_000)] * 3)
-    with pytest.raises(Incomplete, match="broke off its answer") as caught:
-        get(PODS)
-    assert caught.value.__cause__ is not None
-    assert len(server.requests) == 3
-
-
-class Passing:
+@pytest.fixture
+def patient(config: str, around: CredentialContext) -> Callable[..., tuple[Transport, Hands, list[str]]]:
     """Pauses pass at once, and all of them count."""
 
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def sleep(self, seconds: float) -> None:
-        self.seconds += seconds
-
-    def timing(self) -> Timing:
-        return Timing(self.sleep, lambda: self.seconds, lambda: 1.0)
-
-
-@pytest.fixture
-def patient(config: str, around: CredentialContext) -> Callable[..., tuple[Transport, Passing, list[str]]]:
-    def made(answered: bool) -> tuple[Transport, Passing, list[str]]:
+    def made(answered: bool) -> tuple[Transport, Hands, list[str]]:
         told: list[str] = []
-        passing = Passing()
+        hands = Hands(0.0)
+        timing = Timing(hands.sleep, lambda: hands.seconds, lambda: 1.0)
         waiting = OutageLimits(600.0, told.append, answered)
         access = connect(Connection(kubeconfig=config), around)
-        return Transport(access, timing=passing.timing(), waiting=waiting), passing, told
+        return Transport(access, timing=timing, waiting=waiting), hands, told
 
     return made
 
@@ -203,45 +161,6 @@ def test_a_server_that_never_answered_is_not_waited_for(server: ApiServer, patie
     get.get("/version")
     server.script(PODS, *[recorded("pods on node", sent=0)] * 4, recorded("pods on node"))
     assert get.get(PODS).status == 200 and len(told) == 1, "now it has"
-
-
-def test_an_answer_that_ends_too_early(server: ApiServer, get: Any) -> None:
-    body = recordings.response("version")[2]
-    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
-    server.script("/version", Reply(200, headers, body))
-    assert get("/version").body == body  # not gzip at all: tried again
-
-
-def test_a_slow_server_meets_the_request_timeout(
-    server: ApiServer, transport: MakeTransport, config: str, slept: Any
-) -> None:
-    server.script("/version", recorded("version", delay=0.2))
-    with pytest.raises(Incomplete, match=r"gave no answer within 0.05 s") as caught:
-        transport(Connection(kubeconfig=config, request_timeout=0.05)).get("/version")
-    assert "--request-timeout" in caught.value.hint
-    assert len(server.requests) <= 1
-    assert slept.pauses == []
-
-
-def test_a_dripping_server_meets_the_request_timeout(server: ApiServer, transport: MakeTransport, config: str) -> None:
-    server.script("/version", recorded("version", drip=0.02))
-    with pytest.raises(Incomplete, match=r"within 0.15 s"):
-        transport(Connection(kubeconfig=config, request_timeout=0.15)).get("/version")
-
-
-def test_a_timeout_that_suffices(server: ApiServer, transport: MakeTransport, config: str) -> None:
-    big = json_reply({"x": "y" * 300_000})
-    server.script("/version", big, recorded("version"))
-    api = transport(Connection(kubeconfig=config, request_timeout=5.0))
-    assert api.get("/version").body == big.body
-    assert api.get("/version").body == recordings.response("version")[2]
-    assert len({r.port for r in server.requests}) == 1
-
-
-def test_silence_is_bounded_without_a_timeout(server: ApiServer, transport: MakeTransport, config: str) -> None:
-    server.script("/version", recorded("version", delay=0.2))
-    with pytest.raises(Incomplete, match="gave no answer within 0.05 s"):
-        transport(Connection(kubeconfig=config), RetryPolicy(silence=0.05)).get("/version")
 
 
 def test_no_connection_within_the_limit(transport: MakeTransport, tmp_path: Path) -> None:

@@ -57,22 +57,6 @@ def test_one_hop_cuts_the_pod_off_and_not_its_node(network: Made) -> None:
     assert on_node(host).reach is Reach.REACHABLE
 
 
-@pytest.mark.long
-def test_one_more_router_needs_one_hop_more(network: Made) -> None:
-    expect(network(MetadataOptions("required", 2), routers=1), Reach.CUT_OFF, Cause.HOP_LIMIT)
-
-
-@pytest.mark.long
-def test_three_hops_are_enough_for_two_routers(network: Made) -> None:
-    expect(network(MetadataOptions("required", 3), routers=1), *REACHED)
-
-
-@pytest.mark.long
-def test_without_required_tokens_the_old_way_works(network: Made) -> None:
-    own, _ = expect(network(MetadataOptions("optional", 1)), Reach.V1_ONLY, Cause.HOP_LIMIT)
-    assert own.v4.instance == INSTANCE
-
-
 def test_a_disabled_endpoint(network: Made) -> None:
     options = MetadataOptions("required", 2, endpoint=False)
     _, host = expect(network(options), Reach.CUT_OFF, Cause.DISABLED)
@@ -133,24 +117,6 @@ def test_the_rule_says_what_packets_do(network: Made, tokens: str, routers: int,
     options = MetadataOptions(tokens, hops)
     foretold = verdict(options, hops=2 + routers).reach
     expect(network(options, routers), foretold, Cause.NONE if foretold is Reach.REACHABLE else Cause.HOP_LIMIT)
-
-
-def test_nothing_is_left(namespaces: None) -> None:
-    with Network(MetadataOptions("required", 2)) as made:
-        there = [made.space(name) for name in ("service", "node", "pod")]
-        assert set(there) <= {line.split()[0] for line in ip("netns", "list").splitlines()}
-    assert not set(there) & {line.split()[0] for line in ip("netns", "list").splitlines() if line}
-
-
-def test_what_fails_halfway_is_taken_back(namespaces: None) -> None:
-    broken = Network(MetadataOptions("required", 2), routers=3)
-    ip("netns", "add", broken.space("r2"))
-    try:
-        with pytest.raises(AssertionError, match="File exists"):
-            broken.__enter__()
-        assert broken.space("service") not in ip("netns", "list")
-    finally:
-        ip("netns", "del", broken.space("r2"))
 
 
 def test_what_a_killed_test_process_left_is_swept(namespaces: None) -> None:

@@ -210,7 +210,6 @@ class LiveRunField:
         journal: str = "",
         fence: Fence = unfenced,
         confirm: Fence = unfenced,
-        workers: int = WORKERS,
         around: CredentialContext | None = None,
         patience: RetryPolicy | None = None,
         following: WatchTimes | None = None,
@@ -237,11 +236,18 @@ class LiveRunField:
         self._error: BaseException | None = None
         self._threads = [self._begun(telling.resource.plural, self._watch(telling).follow) for telling in WATCHED]
         soon = replace(self._patience, connect=min(self._patience.connect, CONNECT_S))
-        sender = ApiWriter(Exchanges(access, soon, self._timing), self._behind(fence), confirm)
+
+        def admit() -> None:
+            self._closing.check()  # whoever closed it may have begun another one
+            fence()
+
+        sender = ApiWriter(Exchanges(access, soon, self._timing), admit, confirm)
         swapping = PodActions(self._transport, sender, self._timing)
         marking, restarts = NodeAnnotations(run, swapping, journal), Restarts(run, swapping)
-        for _ in range(workers):
-            work = partial(self._worker(sender, marking, restarts).work, self._acts, self._tell_one, self._fail)
+        for _ in range(WORKERS):
+            reads = RetryingReads(self._transport, self._patience, self._timing, self._closing, self._page_size)
+            worker = Worker(sender, marking, restarts, reads, self._closing)
+            work = partial(worker.work, self._acts, lambda news: self._told.put((news,)), self._fail)
             self._threads.append(self._begun("acts", work))
 
     def do(self, act: Act) -> None:
@@ -285,13 +291,6 @@ class LiveRunField:
                 thread.join(0.02)
         self._pools.close()
 
-    def _behind(self, fence: Fence) -> Fence:
-        def admit() -> None:
-            self._closing.check()  # whoever closed it may have begun another one
-            fence()
-
-        return admit
-
     def _heard(self) -> list[News]:
         found: list[News] = []
         try:
@@ -299,9 +298,6 @@ class LiveRunField:
                 found += self._told.get_nowait()
         except Empty:
             return found
-
-    def _tell_one(self, news: News) -> None:
-        self._told.put((news,))
 
     def _begun(self, name: str, work: Callable[[], None]) -> threading.Thread:
         thread = threading.Thread(target=self._guarded, args=(work,), name=f"eksdoc field: {name}", daemon=True)
@@ -334,7 +330,3 @@ class LiveRunField:
             monotonic,
             self._told.put,
         )
-
-    def _worker(self, sender: ApiWriter, marking: NodeAnnotations, restarts: Restarts) -> Worker:
-        reads = RetryingReads(self._transport, self._patience, self._timing, self._closing, self._page_size)
-        return Worker(sender, marking, restarts, reads, self._closing)

@@ -200,7 +200,9 @@ class WatchThread:
             self._fruitful = False
             try:
                 if self._version is None:
-                    self._list()
+                    listed = self._lister.all()
+                    self._version, self._fruitless = listed.version, 0
+                    self._tell([self._telling.all(listed)])
                 else:
                     self._watch(self._version)
             except (ContinueTokenExpired, BadObject) as error:
@@ -211,11 +213,6 @@ class WatchThread:
                 self._failed(error)
             except ClusterError as error:  # no connection at all tells nothing of the version
                 self._failed(error)
-
-    def _list(self) -> None:
-        listed = self._lister.all()
-        self._version, self._fruitless = listed.version, 0
-        self._tell([self._telling.all(listed)])
 
     def _watch(self, version: int) -> None:
         """One connection, until it ends."""

@@ -412,12 +412,10 @@ class NodeAnnotations:
         """What is asked for is done already: 200, and nothing is sent. Raises LockLost: as `ApiWriter.send`."""
         try:
             return self._swapping.change(kinds.NODES, "", act.node, act.uid, lambda node: self._patch(act, node))
-        except NoPrior as error:
+        except (NoPrior, ForeignRun) as error:
+            code, reason = (422, "Invalid") if isinstance(error, NoPrior) else (409, "Conflict")
             text = f'Node "{act.node}" is left as it is: {error}'
-            return ApiStatus(422, "Invalid", text, Details(act.node, "", "Node"))
-        except ForeignRun as error:
-            text = f'Node "{act.node}" is left as it is: {error}'
-            return ApiStatus(409, "Conflict", text, Details(act.node, "", "Node"))
+            return ApiStatus(code, reason, text, Details(act.node, "", "Node"))
 
     def _patch(self, act: OfNode, node: Found) -> Found:
         match act:

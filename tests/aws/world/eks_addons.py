@@ -1,4 +1,4 @@
-"""EKS's add-on calls: created, listed, described, updated, deleted, with the checks that AWS makes first.
+"""EKS's add-on calls: created, listed, described and updated, with the checks that AWS makes first.
 
 Each function is given the state of one account and region and the request's parameters by botocore's names, and answers
 with botocore's response shape; refusals are raised.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.aws.world import configured, identities
+from tests.aws.world import configured
 from tests.aws.world.catalogue import Offer
 from tests.aws.world.eks_state import EksState, Update, now
 from tests.aws.world.paging import page
@@ -30,7 +30,7 @@ def create_addon(eks: EksState, params: Params) -> dict[str, Any]:
     addon = {
         "addonName": name,
         "clusterName": cluster,
-        "status": eks.creating,
+        "status": "ACTIVE",
         "addonVersion": offer.version,
         "health": {"issues": []},
         "addonArn": arn,
@@ -42,8 +42,6 @@ def create_addon(eks: EksState, params: Params) -> dict[str, Any]:
         "namespaceConfig": params.get("namespaceConfig") or {"namespace": offer.namespace},
         **{key: params[key] for key in ("serviceAccountRoleArn", "configurationValues") if params.get(key)},
     }
-    owned = [identities.owned(eks, cluster, arn, offer.namespace, one) for one in _associations(params) or ()]
-    addon["podIdentityAssociations"] = owned
     eks.addons.setdefault(cluster, {})[name] = addon
     return {"addon": {**addon, "status": "CREATING"}}
 
@@ -69,13 +67,6 @@ def update_addon(eks: EksState, params: Params) -> dict[str, Any]:
     def succeed() -> None:
         addon.update(addonVersion=offer.version, status="ACTIVE", health={"issues": []}, modifiedAt=now())
         addon.update({key: params[key] for key in ("serviceAccountRoleArn", "configurationValues") if key in params})
-        wanted = _associations(params)
-        if wanted is not None:
-            identities.disowned(eks, cluster, addon["addonArn"])
-            space = addon["namespaceConfig"]["namespace"]
-            addon["podIdentityAssociations"] = [
-                identities.owned(eks, cluster, addon["addonArn"], space, one) for one in wanted
-            ]
 
     def fail(errors: list[dict[str, Any]]) -> None:
         issues = [
@@ -87,18 +78,8 @@ def update_addon(eks: EksState, params: Params) -> dict[str, Any]:
     return eks.begin(Update("AddonUpdate", cluster, _told(params), succeed, fail, addon=name))
 
 
-def delete_addon(eks: EksState, params: Params) -> dict[str, Any]:
-    cluster, name = params["clusterName"], params["addonName"]
-    addon = eks.addon(cluster, name)
-    del eks.addons[cluster][name]
-    identities.disowned(eks, cluster, addon["addonArn"])
-    return {"addon": {**addon, "status": "DELETING"}}
-
-
 def describe_addon_versions(eks: EksState, params: Params) -> dict[str, Any]:
     found = eks.catalogue.described(params.get("addonName"), params.get("kubernetesVersion"))
-    for key, of in (("types", "type"), ("publishers", "publisher"), ("owners", "owner")):
-        found = [addon for addon in found if not params.get(key) or addon[of] in params[key]]
     return page(found, "addons", params)
 
 
@@ -136,17 +117,7 @@ def _check(params: Params, offer: Offer) -> None:
         configured.check(params["configurationValues"], offer.schema)
 
 
-def _associations(params: Params) -> list[dict[str, str]] | None:
-    """None where the request says nothing of them; [] takes all away."""
-    asked: list[dict[str, str]] | None = params.get("podIdentityAssociations")
-    return asked
-
-
 def _told(params: Params) -> list[dict[str, str]]:
     """The update's params: what was asked for, and only that."""
     names = ("addonVersion", "serviceAccountRoleArn", "resolveConflicts", "configurationValues")
-    told = [{"type": name[0].upper() + name[1:], "value": params[name]} for name in names if params.get(name)]
-    if _associations(params) is not None:
-        value = "[" + ", ".join(f"{a['serviceAccount']}={a['roleArn']}" for a in _associations(params) or ()) + "]"
-        told.append({"type": "PodIdentityAssociations", "value": value})
-    return told
+    return [{"type": name[0].upper() + name[1:], "value": params[name]} for name in names if params.get(name)]

@@ -20,11 +20,8 @@ ANSWERS: tuple[Answer, ...] = (
     eks_addons.list_addons,
     eks_addons.describe_addon,
     eks_addons.update_addon,
-    eks_addons.delete_addon,
     eks_addons.describe_addon_versions,
     eks_addons.describe_addon_configuration,
-    eks_updates.update_cluster_version,
-    eks_updates.update_cluster_config,
     eks_updates.update_nodegroup_version,
     eks_updates.list_updates,
     eks_updates.describe_update,
@@ -37,8 +34,6 @@ ANSWERS: tuple[Answer, ...] = (
     identities.create_pod_identity_association,
     identities.list_pod_identity_associations,
     identities.describe_pod_identity_association,
-    identities.update_pod_identity_association,
-    identities.delete_pod_identity_association,
 )
 
 

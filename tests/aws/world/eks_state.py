@@ -63,7 +63,6 @@ class EksState:
 
     `ends_when_asked`: an update ends well at its n-th DescribeUpdate; 0 leaves it under way until a test ends it.
     `carry_out`: called with each update as it begins, in the server's thread; it may end it.
-    `creating`: what a new add-on's status is after CreateAddon.
     """
 
     backend: Any
@@ -74,7 +73,6 @@ class EksState:
     associations: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
     ends_when_asked: int = 0
     carry_out: Callable[[Update], None] | None = None
-    creating: str = "ACTIVE"
     lock: threading.RLock = field(default_factory=threading.RLock)
     _numbers: Any = field(default_factory=lambda: itertools.count(1))
 

@@ -1,11 +1,10 @@
-"""EKS's updates: of a cluster's version and configuration and of a node group's version; listed and described.
+"""EKS's updates: of a node group's version; listed and described.
 
-Shapes as in eks_addons.py. Not modelled: the rollback of a cluster's version, and what AWS checks of node groups first.
+Shapes as in eks_addons.py. Not modelled: what AWS checks of node groups first.
 """
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from tests.aws.world.eks_state import RUNNING, EksState, Update, now
@@ -13,71 +12,14 @@ from tests.aws.world.paging import page
 from tests.aws.world.refused import invalid, refused
 
 Params = dict[str, Any]
-# Parameter of UpdateClusterConfig: the update's type, its param's type, moto's attribute of the cluster.
-_CONFIG = {
-    "resourcesVpcConfig": ("VpcConfigUpdate", "Subnets", "resources_vpc_config"),
-    "logging": ("LoggingUpdate", "ClusterLogging", "logging"),
-    "accessConfig": ("AccessConfigUpdate", "AuthenticationMode", "access_config"),
-    "upgradePolicy": ("UpgradePolicyUpdate", "UpgradePolicy", "upgrade_policy"),
-    "zonalShiftConfig": ("ZonalShiftConfigUpdate", "ZonalShiftConfig", "zonal_shift_config"),
-    "computeConfig": ("AutoModeUpdate", "ComputeConfig", "compute_config"),
-    "kubernetesNetworkConfig": ("AutoModeUpdate", "KubernetesNetworkConfig", "kubernetes_network_config"),
-    "storageConfig": ("AutoModeUpdate", "StorageConfig", "storage_config"),
-    "remoteNetworkConfig": ("RemoteNetworkConfigUpdate", "RemoteNetworkConfig", "remote_network_config"),
-}
-
-
-def update_cluster_version(eks: EksState, params: Params) -> dict[str, Any]:
-    name, wanted = params["name"], params["version"]
-    cluster = eks.cluster(name)
-    _free(eks, "VersionUpdate", (name, None, None))
-    known = {one["clusterVersion"] for one in eks.catalogue.cluster_versions()}
-    if wanted not in known:
-        raise invalid(f"unsupported Kubernetes version {wanted}", clusterName=name)
-    if _minor(wanted) != _minor(cluster.version) + 1:
-        message = f"Unsupported Kubernetes minor version update from {cluster.version} to {wanted}"
-        raise invalid(message, clusterName=name)
-
-    def succeed() -> None:
-        cluster.version, cluster.platformVersion, cluster.status = wanted, "eks.1", "ACTIVE"
-
-    def fail(_errors: list[dict[str, Any]]) -> None:
-        cluster.status = "ACTIVE"
-
-    cluster.status = "UPDATING"
-    told = [{"type": "Version", "value": wanted}, {"type": "PlatformVersion", "value": "eks.1"}]
-    return eks.begin(Update("VersionUpdate", name, told, succeed, fail))
-
-
-def update_cluster_config(eks: EksState, params: Params) -> dict[str, Any]:
-    name = params["name"]
-    cluster = eks.cluster(name)
-    asked = [key for key in _CONFIG if params.get(key)]
-    if not asked:
-        raise invalid("No changes needed for the logging config provided", clusterName=name)
-    kinds = {_CONFIG[key][0] for key in asked}
-    if len(kinds) > 1:
-        raise invalid("Only one type of update can be allowed.", clusterName=name)
-    _free(eks, kinds.copy().pop(), (name, None, None))
-
-    def succeed() -> None:
-        for key in asked:
-            old = getattr(cluster, _CONFIG[key][2], None)
-            setattr(cluster, _CONFIG[key][2], {**(old or {}), **params[key]})
-        cluster.status = "ACTIVE"
-
-    def fail(_errors: list[dict[str, Any]]) -> None:
-        cluster.status = "ACTIVE"
-
-    cluster.status = "UPDATING"
-    told = [{"type": _CONFIG[key][1], "value": json.dumps(params[key])} for key in asked]
-    return eks.begin(Update(kinds.pop(), name, told, succeed, fail))
 
 
 def update_nodegroup_version(eks: EksState, params: Params) -> dict[str, Any]:
     cluster, name = params["clusterName"], params["nodegroupName"]
     group = eks.nodegroup(cluster, name)
-    _free(eks, "VersionUpdate", (cluster, name, None))
+    if under_way := eks.running((cluster, name, None)):
+        message = f"Cannot VersionUpdate because nodegroup {name} currently has update {under_way.id} in progress"
+        raise refused("ResourceInUseException", message, clusterName=cluster, nodegroupName=name)
     template = _template(group, params)
     if template and eks.own_image(template):
         if params.get("version") or params.get("releaseVersion"):
@@ -147,15 +89,6 @@ def _about(eks: EksState, params: Params) -> tuple[str, str | None, str | None]:
     if addon and not any(update.addon == addon for update in eks.updates):
         eks.addon(name, addon)
     return name, group, addon
-
-
-def _free(eks: EksState, kind: str, about: tuple[str, str | None, str | None]) -> None:
-    """Refuse a second update while one is under way (the words are AWS's for a cluster)."""
-    if under_way := eks.running(about):
-        cluster, group, _ = about
-        subject = f"nodegroup {group}" if group else f"cluster {cluster}"
-        message = f"Cannot {kind} because {subject} currently has update {under_way.id} in progress"
-        raise refused("ResourceInUseException", message, clusterName=cluster, nodegroupName=group)
 
 
 def _template(group: Any, params: Params) -> dict[str, str] | None:

@@ -16,7 +16,6 @@ from urllib.parse import parse_qsl
 from xml.sax.saxutils import escape
 
 from tests.aws.world import callers
-from tests.aws.world.limits import limited
 from tests.aws.world.troubles import Troubles
 from tests.aws.world.words import Call, Refusal
 
@@ -38,20 +37,13 @@ class Gate:
         if call is None:
             return self._application(environ, start)
         environ["HTTP_X_MOTO_ACCOUNT_ID"] = call.account
-        freed = self._troubles.freed
         trouble = self._troubles.meets(call)
-        if trouble is not None:
-            if trouble.delay:
-                freed.wait(trouble.delay)
-            if trouble.hang_up:
-                environ["werkzeug.socket"].shutdown(socket.SHUT_RDWR)
-                return []
-            if trouble.refusal is not None:
-                return _refused(environ, start, call, trouble.refusal(call))
-        size = self._troubles.page_size(call)
-        if size is not None:
-            limited(environ, body, call, size)
-        return self._application(environ, start)
+        if trouble is None:
+            return self._application(environ, start)
+        if trouble.refusal is None:  # no answer at all
+            environ["werkzeug.socket"].shutdown(socket.SHUT_RDWR)
+            return []
+        return _refused(environ, start, call, trouble.refusal(call))
 
 
 _SIGNED_AS = {"monitoring": "cloudwatch", "servicequotas": "service-quotas"}

@@ -9,8 +9,7 @@ from tests.aws.world.paging import page
 from tests.aws.world.refused import refused
 
 Params = dict[str, Any]
-_SUMMARY = ("clusterName", "namespace", "serviceAccount", "associationArn", "associationId", "ownerArn")
-_KEPT = ("roleArn", "targetRoleArn", "policy", "disableSessionTags")
+_SUMMARY = ("clusterName", "namespace", "serviceAccount", "associationArn", "associationId")
 
 
 def create_pod_identity_association(eks: EksState, params: Params) -> dict[str, Any]:
@@ -20,7 +19,20 @@ def create_pod_identity_association(eks: EksState, params: Params) -> dict[str, 
         if (known["namespace"], known["serviceAccount"]) == (params["namespace"], params["serviceAccount"]):
             message = f"Association already exists: {known['associationId']}"
             raise refused("ResourceInUseException", message, clusterName=cluster)
-    return {"association": _kept(eks, params)}
+    number = f"a-{eks.serial():017x}"
+    association = {
+        "clusterName": cluster,
+        "namespace": params["namespace"],
+        "serviceAccount": params["serviceAccount"],
+        "roleArn": params["roleArn"],
+        "associationArn": eks.arn("podidentityassociation", cluster, number),
+        "associationId": number,
+        "tags": params.get("tags", {}),
+        "createdAt": now(),
+        "modifiedAt": now(),
+    }
+    eks.associations.setdefault(cluster, {})[number] = association
+    return {"association": association}
 
 
 def list_pod_identity_associations(eks: EksState, params: Params) -> dict[str, Any]:
@@ -33,58 +45,9 @@ def list_pod_identity_associations(eks: EksState, params: Params) -> dict[str, A
 
 
 def describe_pod_identity_association(eks: EksState, params: Params) -> dict[str, Any]:
-    return {"association": _known(eks, params)}
-
-
-def update_pod_identity_association(eks: EksState, params: Params) -> dict[str, Any]:
-    known = _known(eks, params)
-    known.update({key: params[key] for key in _KEPT if key in params}, modifiedAt=now())
-    return {"association": known}
-
-
-def delete_pod_identity_association(eks: EksState, params: Params) -> dict[str, Any]:
-    known = _known(eks, params)
-    del eks.associations[params["clusterName"]][params["associationId"]]
-    return {"association": known}
-
-
-def owned(eks: EksState, cluster: str, owner: str, namespace: str, asked: dict[str, str]) -> str:
-    """The ARN of the association that the add-on with ARN `owner` gets for {serviceAccount, roleArn}."""
-    params = {"clusterName": cluster, "namespace": namespace, **asked}
-    known = _kept(eks, params)
-    known["ownerArn"] = owner
-    return str(known["associationArn"])
-
-
-def disowned(eks: EksState, cluster: str, owner: str) -> None:
-    """An add-on's own associations go with it."""
-    known = eks.associations.get(cluster, {})
-    for one in [key for key, value in known.items() if value.get("ownerArn") == owner]:
-        del known[one]
-
-
-def _kept(eks: EksState, params: Params) -> dict[str, Any]:
-    cluster = params["clusterName"]
-    number = f"a-{eks.serial():017x}"
-    association = {
-        "clusterName": cluster,
-        "namespace": params["namespace"],
-        "serviceAccount": params["serviceAccount"],
-        "associationArn": eks.arn("podidentityassociation", cluster, number),
-        "associationId": number,
-        "tags": params.get("tags", {}),
-        "createdAt": now(),
-        "modifiedAt": now(),
-        **{key: params[key] for key in _KEPT if key in params},
-    }
-    eks.associations.setdefault(cluster, {})[number] = association
-    return association
-
-
-def _known(eks: EksState, params: Params) -> dict[str, Any]:
     eks.cluster(params["clusterName"])
     known = eks.associations.get(params["clusterName"], {})
     if params["associationId"] not in known:
         message = f"The specified association does not exist: {params['associationId']}"
         raise refused("ResourceNotFoundException", message, clusterName=params["clusterName"])
-    return known[params["associationId"]]
+    return {"association": known[params["associationId"]]}

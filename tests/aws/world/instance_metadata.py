@@ -2,9 +2,8 @@
 
 Of moto's internals: `Instance.__init__` is where every way of launching ends (RunInstances, fleets, auto scaling
 groups), and takes `launch_template` and `metadata_options`; methods of EC2Response are the answers; a backend's
-dictionary is emptied by moto's reset, so the account's defaults lie there; `filter_dict_attribute_mapping` names the
-attribute behind each filter of DescribeInstances; an auto scaling group tells nobody which version of its template it
-launches.
+dictionary is emptied by moto's reset, so the account's defaults lie there; an auto scaling group tells nobody which
+version of its template it launches.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ def mend() -> None:
     from moto.autoscaling.models import FakeAutoScalingGroup
     from moto.ec2.models.instances import Instance, MetadataOptions
     from moto.ec2.responses import EC2Response
-    from moto.ec2.utils import filter_dict_attribute_mapping
+    from moto.ec2.utils import filter_dict_attribute_mapping as of_filter
 
     Instance.__init__ = _launching(Instance.__init__)
     launch = FakeAutoScalingGroup.replace_autoscaling_group_instances
@@ -63,13 +62,7 @@ def mend() -> None:
     EC2Response.get_instance_metadata_defaults = get_instance_metadata_defaults
     EC2Response.modify_instance_metadata_defaults = modify_instance_metadata_defaults
     MetadataOptions.hop_limit_text = property(lambda options: str(options.http_put_response_hop_limit))
-    for name, attribute in (
-        ("http-tokens", "http_tokens"),
-        ("http-put-response-hop-limit", "hop_limit_text"),
-        ("http-endpoint", "http_endpoint"),
-        ("instance-metadata-tags", "instance_metadata_tags"),
-    ):
-        filter_dict_attribute_mapping[f"metadata-options.{name}"] = f"metadata_options.{attribute}"
+    of_filter["metadata-options.http-put-response-hop-limit"] = "metadata_options.hop_limit_text"
 
 
 def _launching(original: Callable[..., None]) -> Callable[..., None]:

@@ -1,4 +1,4 @@
-"""Mends what moto makes of clusters and node groups: the defaults that EKS has today, changes that leave an update.
+"""Mends what moto makes of clusters and node groups: the defaults that EKS has today.
 
 Of moto's internals: both answers hold the backend's own object (Cluster, Nodegroup) in `result`, whose attributes are
 what DescribeCluster and DescribeNodegroup tell; None is not told. moto's node groups have the versions of 2021, and one
@@ -8,26 +8,12 @@ it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
-from tests.aws.world.eks_state import Update, state_of
+from tests.aws.world.eks_state import state_of
 
 Method = Callable[[Any], Any]
-# What UpdateNodegroupConfig takes, and the update's params that tell of it.
-_PARAMS = {
-    ("scalingConfig", "minSize"): "MinSize",
-    ("scalingConfig", "maxSize"): "MaxSize",
-    ("scalingConfig", "desiredSize"): "DesiredSize",
-    ("updateConfig", "maxUnavailable"): "MaxUnavailable",
-    ("updateConfig", "maxUnavailablePercentage"): "MaxUnavailablePercentage",
-    ("updateConfig", "updateStrategy"): "UpdateStrategy",
-    ("labels", "addOrUpdateLabels"): "LabelsToAdd",
-    ("labels", "removeLabels"): "LabelsToRemove",
-    ("taints", "addOrUpdateTaints"): "TaintsToAdd",
-    ("taints", "removeTaints"): "TaintsToRemove",
-}
 
 
 def mend() -> None:
@@ -36,7 +22,6 @@ def mend() -> None:
 
     EKSResponse.create_cluster = _cluster(EKSResponse.create_cluster)
     EKSResponse.create_nodegroup = _nodegroup(EKSResponse.create_nodegroup)
-    EKSResponse.update_nodegroup_config = _changed(EKSResponse.update_nodegroup_config)
 
 
 def _cluster(original: Method) -> Method:
@@ -70,26 +55,6 @@ def _nodegroup(original: Method) -> Method:
         if group.launch_template:
             group.launch_template.setdefault("version", "$Default")
             group.disk_size, group.instance_types = None, response._get_param("instanceTypes")
-        return answer
-
-    return method
-
-
-def _changed(original: Method) -> Method:
-    """moto changes the group at once, so its update has ended well; it is kept, and told in the model's words."""
-
-    def method(response: Any) -> Any:
-        answer = original(response)
-        told = [
-            {"type": kind, "value": value if isinstance(value, str) else json.dumps(value)}
-            for (part, name), kind in _PARAMS.items()
-            if (value := (response._get_param(part) or {}).get(name)) is not None
-        ]
-        cluster, group = response._get_param("name"), response._get_param("nodegroupName")
-        update = Update("ConfigUpdate", cluster, told, lambda: None, lambda _: None, nodegroup=group)
-        update.status = "Successful"
-        state_of(response.eks_backend).updates.insert(0, update)
-        answer.result["update"] = update.described()
         return answer
 
     return method

@@ -26,6 +26,7 @@ from tests.aws.world import (
     event_delivery,
     instance_metadata,
     nodegroups,
+    paging,
     quotas,
     role_uses,
     stacks,
@@ -106,6 +107,7 @@ class World:
     def reset(self) -> None:
         """An empty world in which nothing goes wrong."""
         self._troubles.clear()
+        paging.most = 100
         moto_api_backend.reset()
 
     def environ(self, account: str = ACCOUNT, region: str = REGION) -> dict[str, str]:
@@ -236,10 +238,6 @@ class World:
     def expire(self, operation: str = "*", times: int | None = None) -> None:
         self.refuse(operation, words.expired, times)
 
-    def disown(self, operation: str = "*") -> None:
-        """The access key is of nobody."""
-        self.refuse(operation, words.unknown_key)
-
     def fail(self, operation: str, code: str, message: str, status: int = 500, times: int | None = None) -> None:
         self.refuse(operation, lambda _: Refusal(code, status, message), times)
 
@@ -247,17 +245,13 @@ class World:
         """Answer the next `times` calls of the operation (None: all) so, unless something newer fits."""
         self._troubles.add(Trouble(operation, refusal, left=times))
 
-    def slow(self, operation: str, seconds: float, times: int | None = None) -> None:
-        """Answer after so many seconds; a reset ends the waiting."""
-        self._troubles.add(Trouble(operation, delay=seconds, left=times))
-
     def hang_up(self, operation: str, times: int | None = None) -> None:
         """Close the connection instead of answering."""
-        self._troubles.add(Trouble(operation, hang_up=True, left=times))
+        self._troubles.add(Trouble(operation, left=times))
 
-    def pages(self, size: int, operation: str = "*") -> None:
-        """At most so many per page, whatever was asked for."""
-        self._troubles.pages.append((operation, size))
+    def pages(self, size: int) -> None:
+        """At most so many per page of EKS, whatever was asked for."""
+        paging.most = size
 
     # What was asked
 

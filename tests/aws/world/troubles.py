@@ -12,26 +12,22 @@ from tests.aws.world.words import Call, Refusal
 
 @dataclass
 class Trouble:
-    """`refusal` is the answer; without one the call is answered after `delay` seconds, or hung up on. Mutable.
+    """`refusal` is the answer; without one the call is hung up on. Mutable.
 
     `left`: for how many more calls, None for all.
     """
 
     operation: str
     refusal: Callable[[Call], Refusal] | None = None
-    delay: float = 0.0
-    hang_up: bool = False
     left: int | None = None
 
 
 @dataclass
 class Troubles:
-    """All of them, the calls that were seen, and the sizes of pages. Mutable; used by the server's threads too."""
+    """All of them, and the calls that were seen. Mutable; used by the server's threads too."""
 
     wanted: list[Trouble] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
-    pages: list[tuple[str, int]] = field(default_factory=list)
-    freed: threading.Event = field(default_factory=threading.Event)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def meets(self, call: Call) -> Trouble | None:
@@ -49,14 +45,8 @@ class Troubles:
         with self.lock:
             self.wanted.append(trouble)
 
-    def page_size(self, call: Call) -> int | None:
-        return next((size for operation, size in reversed(self.pages) if fnmatchcase(call.name, operation)), None)
-
     def clear(self) -> None:
-        """Forget everything, and let go whoever waits."""
+        """Forget everything."""
         with self.lock:
-            self.freed.set()
-            self.freed = threading.Event()
             self.wanted.clear()
             self.calls.clear()
-            self.pages.clear()

@@ -60,15 +60,6 @@ def expired(call: Call) -> Refusal:
     return Refusal("ExpiredToken", 403, said)
 
 
-def unknown_key(call: Call) -> Refusal:
-    said = "The security token included in the request is invalid"
-    if call.service == "ec2":
-        return Refusal("AuthFailure", 401, "AWS was not able to validate the provided access credentials")
-    if call.service in _JSON:
-        return Refusal("UnrecognizedClientException", 403 if call.service == "eks" else 400, f"{said}.")
-    return Refusal("InvalidClientTokenId", 403, f"{said}.")
-
-
 def denied(call: Call) -> Refusal:
     action = call.name.lower() if call.service == "sqs" else call.name
     says = f"User: {call.caller} is not authorized to perform: {action}"

@@ -14,7 +14,7 @@ from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
-from kubectl_eksdoc.embedded.serving.targets import RequestHandler
+from kubectl_eksdoc.embedded.serving.targets import Reply, RequestHandler, ServedRequest
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
 from kubectl_eksdoc.kube.field.live import LiveRunField
 from kubectl_eksdoc.kube.field.watches import WatchTimes
@@ -23,7 +23,7 @@ from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import AttachedVolumes, News, PodsFound, RequestAnswered
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import Act
-from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import Resource
@@ -88,6 +88,49 @@ def connection(
 def field_on(to: Connection, run: str = RUN, patience: RetryPolicy = HASTY) -> Iterator[LiveRunField]:
     with contextlib.closing(LiveRunField(to, run, patience=patience, following=SHORT)) as field:
         yield field
+
+
+@contextlib.contextmanager
+def field_among(
+    folder: Path, api: RequestHandler, *faults: str | Fault, page_size: int = 20, token: str = worlds.ADMIN_TOKEN
+) -> Iterator[LiveRunField]:
+    with among(api, *faults) as server, field_on(connection(server, folder, page_size, token)) as field:
+        yield field
+
+
+class Kept:
+    """Keeps the requests that fit, and does something before each of them goes on to `inner`. Mutable."""
+
+    def __init__(
+        self,
+        inner: RequestHandler,
+        fits: Callable[[ServedRequest], bool] = lambda request: True,
+        before: Callable[[int], object] = lambda count: None,
+    ) -> None:
+        self.inner = inner
+        self.requests: list[ServedRequest] = []
+        self._fits, self._before = fits, before
+
+    def handle(self, request: ServedRequest) -> Reply:
+        if self._fits(request):
+            self.requests.append(request)
+            self._before(len(self.requests))
+        return self.inner.handle(request)
+
+
+class Either:
+    """The second where `second` says so of the request, else the first."""
+
+    def __init__(self, first: RequestHandler, other: RequestHandler, second: Callable[[ServedRequest], bool]) -> None:
+        self._both = first, other
+        self._second = second
+
+    def handle(self, request: ServedRequest) -> Reply:
+        return self._both[self._second(request)].handle(request)
+
+
+def is_eviction(request: ServedRequest) -> bool:
+    return request.path.endswith("/eviction")
 
 
 def answer_to(field: LiveRunField, act: Act) -> ApiStatus | LostAnswer | tuple[Pod, ...] | AttachedVolumes:
@@ -160,3 +203,13 @@ def node_of(api: Api, name: str) -> Doc:
         return item.doc
 
     return api.now(doc)
+
+
+def change(api: Api, resource: Resource, key: tuple[str, str], path: tuple[str, ...], value: object) -> None:
+    """Somebody else writes it."""
+
+    def write(plane: ControlPlane) -> None:
+        item = plane.registry.get(resource.full_name, key)
+        plane.registry.update(item, with_value(item.doc, path, value))
+
+    api.now(write)

@@ -16,7 +16,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import ListAttachments
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from tests.kube.field.fields import among, answer_to, connection, field_on
+from tests.kube.field.fields import answer_to, field_among
 
 ATTACHMENTS = kinds.VOLUME_ATTACHMENTS.full_name
 
@@ -36,13 +36,6 @@ def attach(api: Api, *docs: Doc) -> None:
     api.now(create)
 
 
-def detach(api: Api, name: str) -> None:
-    def delete(plane: ControlPlane) -> None:
-        plane.registry.delete(plane.registry.get(ATTACHMENTS, ("", name)))
-
-    api.now(delete)
-
-
 ON_A = ListAttachments("a")
 
 
@@ -50,10 +43,10 @@ def test_those_of_a_node_until_they_are_gone(api: Api, tmp_path: Path) -> None:
     """Page by page, and without what pods hold inline."""
     attach(api, *(an_attachment(f"csi-{i:02}", "ab"[i % 2], f"pv-{i:02}") for i in range(7)))
     attach(api, an_attachment("inline", "a", ""))
-    with among(api) as server, field_on(connection(server, tmp_path, page_size=2)) as field:
+    with field_among(tmp_path, api, page_size=2) as field:
         assert answer_to(field, ON_A) == AttachedVolumes(ON_A, ("pv-00", "pv-02", "pv-04", "pv-06"))
         for name in ("csi-00", "csi-02", "csi-04", "csi-06"):
-            detach(api, name)
+            api.now(lambda plane, name=name: plane.registry.delete(plane.registry.get(ATTACHMENTS, ("", name))))
         assert answer_to(field, ON_A) == AttachedVolumes(ON_A)
         assert answer_to(field, ListAttachments("nowhere")) == AttachedVolumes(ListAttachments("nowhere"))
 
@@ -64,7 +57,7 @@ REFUSED = Fault(faults.forbidding(ATTACHMENTS), times=FOR_GOOD)
 def test_without_the_right_it_is_said_and_everything_else_goes_on(api: Api, tmp_path: Path) -> None:
     """An API server that has just started may not know the roles yet: it is asked a few times."""
     attach(api, an_attachment("csi-1", "a", "pv-1"))
-    with among(api, REFUSED) as server, field_on(connection(server, tmp_path)) as field:
+    with field_among(tmp_path, api, REFUSED) as field:
         answer = answer_to(field, ON_A)
         assert isinstance(answer, AttachedVolumes) and answer.refused and not answer.volumes
         assert "list volumeattachments.storage.k8s.io" in answer.unread
@@ -74,7 +67,7 @@ def test_without_the_right_it_is_said_and_everything_else_goes_on(api: Api, tmp_
 def test_a_right_that_is_known_a_moment_later(api: Api, tmp_path: Path) -> None:
     attach(api, an_attachment("csi-1", "a", "pv-1"))
     once = Fault(faults.forbidding(ATTACHMENTS), times=FOR_GOOD - 1)
-    with among(api, once) as server, field_on(connection(server, tmp_path)) as field:
+    with field_among(tmp_path, api, once) as field:
         assert answer_to(field, ON_A) == AttachedVolumes(ON_A, ("pv-1",))
 
 
@@ -89,6 +82,6 @@ def test_a_right_that_is_known_a_moment_later(api: Api, tmp_path: Path) -> None:
 )
 def test_what_cannot_be_read_is_unknown_and_nobody_insists(api: Api, tmp_path: Path, instead: Effect) -> None:
     fault = Fault(instead, path="/volumeattachments")
-    with among(api, fault) as server, field_on(connection(server, tmp_path)) as field:
+    with field_among(tmp_path, api, fault) as field:
         answer = answer_to(field, ON_A)
     assert isinstance(answer, AttachedVolumes) and answer.unread and not answer.refused and not answer.volumes

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +13,31 @@ from kubectl_eksdoc.embedded.faults.of_requests import made, parse
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import BrokenConnection as Breaks
 from kubectl_eksdoc.embedded.serving.faults import DuplicatedRequest, Fault, FaultMoment, Faulty
-from kubectl_eksdoc.embedded.serving.targets import Reply, RequestHandler, ServedRequest
+from kubectl_eksdoc.embedded.serving.targets import RequestHandler
 from kubectl_eksdoc.kube.field.live import LiveRunField
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
-from kubectl_eksdoc.model.acts import Cordon, Restore
-from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.acts import Cordon, Exclude, OfNode, Protect, Release, Restore
+from kubectl_eksdoc.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.embedded.clients import worlds
-from tests.kube.field.fields import RUN, among, answer_to, connection, field_on, node_of, nodes_alone
+from tests.kube.field.fields import (
+    RUN,
+    Either,
+    Kept,
+    among,
+    answer_to,
+    change,
+    connection,
+    field_among,
+    field_on,
+    node_of,
+    nodes_alone,
+)
+
+EVERY = [Cordon, Restore, Exclude, Protect, Release]
 
 
 @pytest.fixture
@@ -51,105 +65,52 @@ def lasting(node: Doc) -> Doc:
     return {**node, "metadata": meta}
 
 
-def change(api: Api, name: str, changed: Callable[[Doc], Doc]) -> None:
-    """Somebody else writes the node."""
-
-    def write(plane: ControlPlane) -> None:
-        item = plane.store.get("nodes", ("", name))
-        assert item is not None
-        plane.registry.update(item, changed(item.doc))
-
-    api.now(write)
-
-
-def annotated(key: str, value: str) -> Callable[[Doc], Doc]:
-    return lambda doc: with_value(doc, ("metadata", "annotations", key), value)
-
-
 def notes(api: Api, name: str) -> dict[str, Any]:
     """What of this tool is noted on the node."""
     held = at(node_of(api, name), "metadata", "annotations") or {}
     return {key: value for key, value in held.items() if key.startswith("eksdoc.io/")}
 
 
-def test_a_cordon_is_noted_and_taken_back_byte_for_byte(api: Api, field: LiveRunField) -> None:
+def note(api: Api, name: str, key: str, value: str) -> None:
+    change(api, kinds.NODES, ("", name), ("metadata", "annotations", key), value)
+
+
+@pytest.mark.parametrize(
+    ("acts", "back", "prior"),
+    [
+        ([Cordon], Restore, {"unschedulable": False}),
+        ([Cordon, Exclude], Restore, {"labels": [EXCLUDED_FROM_BALANCERS], "unschedulable": False}),
+        ([Protect], Release, {"protected": sorted(PROTECTIONS)}),
+    ],
+)
+def test_what_is_done_is_noted_and_taken_back_byte_for_byte(
+    api: Api, field: LiveRunField, acts: list[type[OfNode]], back: type[OfNode], prior: dict[str, Any]
+) -> None:
     name, uid = some_node(api)
     before = node_of(api, name)
-    assert answer_to(field, Cordon(name, uid)) == ApiStatus(200)
-    cordoned = node_of(api, name)
-    assert cordoned["spec"]["unschedulable"] is True
-    assert notes(api, name) == {"eksdoc.io/run": RUN, "eksdoc.io/prior": '{"unschedulable":false}'}
-    assert answer_to(field, Restore(name, uid)) == ApiStatus(200)
+    for act in acts:
+        assert answer_to(field, act(name, uid)) == ApiStatus(200)
+    now = node_of(api, name)
+    assert now["spec"].get("unschedulable", False) is (Cordon in acts)
+    assert (now["metadata"]["labels"].get(EXCLUDED_FROM_BALANCERS) == "true") is (Exclude in acts)
+    assert {now["metadata"]["annotations"].get(key) for key in PROTECTIONS} == {"true" if Protect in acts else None}
+    assert notes(api, name) == {
+        "eksdoc.io/run": RUN,
+        "eksdoc.io/prior": json.dumps(prior, separators=(",", ":"), sort_keys=True),
+    }
+    assert answer_to(field, acts[0](name, uid)) == ApiStatus(200)
+    assert node_of(api, name) == now, "once is enough"
+    assert answer_to(field, back(name, uid)) == ApiStatus(200)
     assert json.dumps(lasting(node_of(api, name))) == json.dumps(lasting(before))
-
-
-def test_a_node_without_annotations_has_none_afterwards(api: Api, field: LiveRunField) -> None:
-    name, uid = some_node(api)
-    change(api, name, lambda doc: without(doc, ("metadata", "annotations")))
-    before = node_of(api, name)
-    answer_to(field, Cordon(name, uid))
-    answer_to(field, Restore(name, uid))
-    assert lasting(node_of(api, name)) == lasting(before)
-
-
-def test_what_this_run_has_cordoned_is_not_written_again(api: Api, field: LiveRunField) -> None:
-    name, uid = some_node(api)
-    answer_to(field, Cordon(name, uid))
-    cordoned = node_of(api, name)
-    assert answer_to(field, Cordon(name, uid)) == ApiStatus(200)
-    assert node_of(api, name) == cordoned
-
-
-def test_a_node_that_somebody_had_cordoned_stays_so(api: Api, field: LiveRunField) -> None:
-    name, uid = some_node(api)
-    api.now(lambda plane: mishaps.cordon(plane, name))
-    before = node_of(api, name)
-    assert answer_to(field, Cordon(name, uid)) == ApiStatus(200)
-    assert notes(api, name) == {"eksdoc.io/run": RUN, "eksdoc.io/prior": '{"unschedulable":true}'}
-    assert answer_to(field, Restore(name, uid)) == ApiStatus(200)
-    assert lasting(node_of(api, name)) == lasting(before)
 
 
 def test_a_node_of_another_run_that_may_not_be_over_is_not_cordoned(api: Api, field: LiveRunField) -> None:
     name, uid = some_node(api)
-    change(api, name, annotated("eksdoc.io/run", "run-0"))
+    note(api, name, "eksdoc.io/run", "run-0")
     before = node_of(api, name)
     for over in ("", "run-9"):
         answer = answer_to(field, Cordon(name, uid, over))
         assert isinstance(answer, ApiStatus) and answer.code == 409 and "run run-0 has changed it" in answer.message
-    assert node_of(api, name) == before
-
-
-def test_the_journals_namespace_is_noted(api: Api, tmp_path: Path) -> None:
-    name, uid = some_node(api)
-    before = node_of(api, name)
-    with among(api) as server, closing(LiveRunField(connection(server, tmp_path), RUN, journal="ops")) as field:
-        answer_to(field, Cordon(name, uid))
-        assert json.loads(notes(api, name)["eksdoc.io/prior"]) == {"journal": "ops", "unschedulable": False}
-        answer_to(field, Restore(name, uid))
-    assert lasting(node_of(api, name)) == lasting(before)
-
-
-def test_what_another_run_has_noted_comes_back(api: Api, field: LiveRunField) -> None:
-    name, uid = some_node(api)
-    earlier = '{"unschedulable":false,"else":"ünï\\u0001"}'
-    for key, value in (("eksdoc.io/run", "run-0"), ("eksdoc.io/prior", earlier)):
-        change(api, name, annotated(key, value))
-    api.now(lambda plane: mishaps.cordon(plane, name))
-    before = node_of(api, name)
-    answer_to(field, Cordon(name, uid, "run-0"))
-    assert notes(api, name)["eksdoc.io/run"] == RUN
-    answer_to(field, Restore(name, uid))
-    assert lasting(node_of(api, name)) == lasting(before)
-
-
-def test_what_another_run_has_cordoned_is_not_restored(api: Api, field: LiveRunField) -> None:
-    name, uid = some_node(api)
-    change(api, name, annotated("eksdoc.io/run", "run-0"))
-    change(api, name, annotated("eksdoc.io/prior", '{"unschedulable":false}'))
-    api.now(lambda plane: mishaps.cordon(plane, name))
-    before = node_of(api, name)
-    assert answer_to(field, Restore(name, uid)) == ApiStatus(200)
     assert node_of(api, name) == before
 
 
@@ -164,13 +125,10 @@ def test_a_node_that_was_uncordoned_meanwhile_is_cordoned_again_and_keeps_its_no
     assert node_of(api, name)["spec"]["unschedulable"] and notes(api, name) == noted
 
 
-@pytest.mark.parametrize(
-    "note", ["", "nonsense", "[]", '{"unschedulable":1}', '{"unschedulable":true,"annotations":[]}']
-)
-def test_a_note_that_cannot_be_read_leaves_the_node_as_it_is(api: Api, field: LiveRunField, note: str) -> None:
+def test_a_note_that_cannot_be_read_leaves_the_node_as_it_is(api: Api, field: LiveRunField) -> None:
     name, uid = some_node(api)
     answer_to(field, Cordon(name, uid))
-    change(api, name, annotated("eksdoc.io/prior", note))
+    note(api, name, "eksdoc.io/prior", "nonsense")
     before = node_of(api, name)
     answer = answer_to(field, Restore(name, uid))
     assert isinstance(answer, ApiStatus) and answer.code == 422
@@ -178,8 +136,8 @@ def test_a_note_that_cannot_be_read_leaves_the_node_as_it_is(api: Api, field: Li
     assert node_of(api, name) == before
 
 
-@pytest.mark.parametrize("act", [Cordon, Restore])
-def test_another_node_of_the_same_name_is_left_alone(api: Api, field: LiveRunField, act: type[Cordon]) -> None:
+@pytest.mark.parametrize("act", EVERY)
+def test_another_node_of_the_same_name_is_left_alone(api: Api, field: LiveRunField, act: type[OfNode]) -> None:
     name, _ = some_node(api)
     before = node_of(api, name)
     answer = answer_to(field, act(name, "another-uid"))
@@ -187,24 +145,17 @@ def test_another_node_of_the_same_name_is_left_alone(api: Api, field: LiveRunFie
     assert node_of(api, name) == before
 
 
-@pytest.mark.parametrize("act", [Cordon, Restore])
-def test_a_node_that_is_not_there(field: LiveRunField, act: type[Cordon]) -> None:
+@pytest.mark.parametrize("act", EVERY)
+def test_a_node_that_is_not_there(field: LiveRunField, act: type[OfNode]) -> None:
     answer = answer_to(field, act("nowhere", "uid"))
     assert isinstance(answer, ApiStatus) and (answer.code, answer.reason) == (404, "NotFound")
 
 
-class WrittenMeanwhile:
-    """Somebody else writes the node before the first patches arrive."""
-
-    def __init__(self, api: Api, name: str, deeds: list[Callable[[ControlPlane], object]]) -> None:
-        self._api = api
-        self._name = name
-        self.deeds = deeds
-
-    def handle(self, request: ServedRequest) -> Reply:
-        if request.method == "PATCH" and self.deeds:
-            self._api.now(self.deeds.pop(0))
-        return self._api.handle(request)
+def written_meanwhile(api: Api, *deeds: Callable[[], object]) -> Kept:
+    """Somebody else does something before the first patches arrive."""
+    return Kept(
+        api, lambda request: request.method == "PATCH", lambda count: count <= len(deeds) and deeds[count - 1]()
+    )
 
 
 def asked_of(handler: RequestHandler, folder: Path, act: Cordon | Restore) -> ApiStatus | LostAnswer:
@@ -217,9 +168,9 @@ def asked_of(handler: RequestHandler, folder: Path, act: Cordon | Restore) -> Ap
 def test_whoever_cordons_at_the_same_time_is_noted_as_before(api: Api, tmp_path: Path) -> None:
     """Between the read and the patch somebody cordons: it was not this run, and is not taken back."""
     name, uid = some_node(api)
-    handler = WrittenMeanwhile(api, name, [lambda plane: mishaps.cordon(plane, name)])
+    handler = written_meanwhile(api, lambda: api.now(lambda plane: mishaps.cordon(plane, name)))
     assert asked_of(handler, tmp_path, Cordon(name, uid)) == ApiStatus(200)
-    assert not handler.deeds and notes(api, name)["eksdoc.io/prior"] == '{"unschedulable":true}'
+    assert len(handler.requests) == 2 and notes(api, name)["eksdoc.io/prior"] == '{"unschedulable":true}'
     asked_of(api, tmp_path, Restore(name, uid))
     assert node_of(api, name)["spec"]["unschedulable"] is True
 
@@ -228,85 +179,24 @@ def test_what_others_write_meanwhile_is_kept(api: Api, tmp_path: Path) -> None:
     name, uid = some_node(api)
     before = node_of(api, name)
 
-    def labelled(number: int) -> Callable[[ControlPlane], object]:
-        def write(plane: ControlPlane) -> None:
-            item = plane.store.get("nodes", ("", name))
-            assert item is not None
-            plane.registry.update(item, with_value(item.doc, ("metadata", "labels", f"n{number}"), "x"))
+    def labelled(key: str) -> Callable[[], object]:
+        return lambda: change(api, kinds.NODES, ("", name), ("metadata", "labels", key), "x")
 
-        return write
-
-    assert asked_of(WrittenMeanwhile(api, name, [labelled(1), labelled(2)]), tmp_path, Cordon(name, uid)).ok  # type: ignore[union-attr]
-    assert asked_of(WrittenMeanwhile(api, name, [labelled(3)]), tmp_path, Restore(name, uid)).ok  # type: ignore[union-attr]
+    cordon = written_meanwhile(api, labelled("n1"), labelled("n2"))
+    assert asked_of(cordon, tmp_path, Cordon(name, uid)) == ApiStatus(200)
+    assert asked_of(written_meanwhile(api, labelled("n3")), tmp_path, Restore(name, uid)) == ApiStatus(200)
     labels = {**before["metadata"]["labels"], "n1": "x", "n2": "x", "n3": "x"}
     assert lasting(node_of(api, name)) == lasting(with_value(before, ("metadata", "labels"), labels))
 
 
-def test_of_two_runs_at_once_one_has_the_node(api: Api, tmp_path: Path) -> None:
-    """Whichever is told of the other's note leaves it alone, and what the one did is taken back by that one."""
-    name, uid = some_node(api)
-    before = node_of(api, name)
-    answers: dict[str, int] = {}
-    with among(api) as server:
-        runs = ["run-a", "run-b"]
-        folders = {run: tmp_path / run for run in runs}
-
-        def cordon(run: str) -> None:
-            with field_on(connection(server, folders[run]), run) as field:
-                answer = answer_to(field, Cordon(name, uid))
-                assert isinstance(answer, ApiStatus)
-                answers[run] = answer.code
-
-        threads = [threading.Thread(target=cordon, args=(run,)) for run in runs]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        has_it = notes(api, name)["eksdoc.io/run"]
-        (other,) = set(runs) - {has_it}
-        assert answers == {has_it: 200, other: 409}
-        for run, cordoned in ((other, True), (has_it, False)):
-            with field_on(connection(server, folders[run]), run) as field:
-                answer_to(field, Restore(name, uid))
-            assert bool(node_of(api, name)["spec"].get("unschedulable")) is cordoned
-    assert lasting(node_of(api, name)) == lasting(before)
-
-
-def test_an_answer_that_is_lost_is_said_to_be_and_nothing_is_sent_again(api: Api, tmp_path: Path) -> None:
-    name, uid = some_node(api)
-    patches = Fault(Breaks(FaultMoment.AFTER), method="PATCH", times=1)
-    with among(api, patches) as server, field_on(connection(server, tmp_path)) as field:
-        assert isinstance(answer_to(field, Cordon(name, uid)), LostAnswer)
-        cordoned = node_of(api, name)
-        assert cordoned["spec"]["unschedulable"] is True
-        assert answer_to(field, Cordon(name, uid)) == ApiStatus(200)
-        assert node_of(api, name) == cordoned
-        assert notes(api, name)["eksdoc.io/prior"] == '{"unschedulable":false}'
-
-
-@pytest.mark.parametrize("fault", ["reset", "unavailable", "denied", "webhook-down", "throttled"])
+@pytest.mark.parametrize("fault", ["reset", "unavailable", "denied"])
 def test_a_refusal_or_a_breakdown_changes_nothing(api: Api, tmp_path: Path, fault: str) -> None:
     name, uid = some_node(api)
     before = node_of(api, name)
-    handler = OnlyPatches(api, fault)
-    answer = asked_of(handler, tmp_path, Cordon(name, uid))
+    bad = Kept(Faulty(api, made([parse(fault)], 1).requests, lambda seconds: None))
+    answer = asked_of(Either(api, bad, lambda request: request.method == "PATCH"), tmp_path, Cordon(name, uid))
     assert isinstance(answer, LostAnswer) or not answer.ok
-    assert node_of(api, name) == before and handler.patches == 1
-
-
-class OnlyPatches:
-    """Patches meet a fault, and are counted."""
-
-    def __init__(self, api: Api, fault: str) -> None:
-        self._api = api
-        self._bad = Faulty(api, made([parse(fault)], 1).requests, lambda seconds: None)
-        self.patches = 0
-
-    def handle(self, request: ServedRequest) -> Reply:
-        if request.method != "PATCH":
-            return self._api.handle(request)
-        self.patches += 1
-        return self._bad.handle(request)
+    assert node_of(api, name) == before and len(bad.requests) == 1
 
 
 def test_a_patch_that_arrives_twice_is_done_once(api: Api, tmp_path: Path) -> None:
@@ -322,14 +212,33 @@ def test_a_patch_that_arrives_twice_is_done_once(api: Api, tmp_path: Path) -> No
 
 def test_conflicts_for_ever_are_answered_in_the_end(api: Api, tmp_path: Path) -> None:
     name, uid = some_node(api)
-    with among(api, "conflict") as server, field_on(connection(server, tmp_path)) as field:
+    with field_among(tmp_path, api, "conflict") as field:
         answer = answer_to(field, Cordon(name, uid))
     assert isinstance(answer, ApiStatus) and answer.code == 409
     assert "unschedulable" not in node_of(api, name)["spec"]
 
 
-def test_without_the_right(api: Api, tmp_path: Path) -> None:
+@pytest.mark.parametrize("act", [Cordon, Exclude, Protect])
+def test_without_the_right(api: Api, tmp_path: Path, act: type[OfNode]) -> None:
     name, uid = some_node(api)
-    with among(api) as server, field_on(connection(server, tmp_path, token=worlds.VIEWER_TOKEN)) as field:
-        answer = answer_to(field, Cordon(name, uid))
+    before = node_of(api, name)
+    with field_among(tmp_path, api, token=worlds.VIEWER_TOKEN) as field:
+        answer = answer_to(field, act(name, uid))
     assert isinstance(answer, ApiStatus) and answer.code == 403 and "cannot patch" in answer.message
+    assert node_of(api, name) == before
+
+
+@pytest.mark.parametrize(("act", "back"), [(Cordon, Restore), (Exclude, Restore), (Protect, Release)])
+def test_an_answer_that_is_lost_can_be_asked_for_again(
+    api: Api, tmp_path: Path, act: type[OfNode], back: type[OfNode]
+) -> None:
+    name, uid = some_node(api)
+    before = node_of(api, name)
+    for each in (act, back):
+        lost = Fault(Breaks(FaultMoment.AFTER), method="PATCH", times=1)
+        with field_among(tmp_path, api, lost) as field:
+            assert isinstance(answer_to(field, each(name, uid)), LostAnswer)
+            done = node_of(api, name)
+            assert answer_to(field, each(name, uid)) == ApiStatus(200)
+            assert node_of(api, name) == done
+    assert lasting(node_of(api, name)) == lasting(before)

@@ -16,8 +16,8 @@ from kubectl_eksdoc.embedded.faults.of_requests import made, parse
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Delayed, Fault, Faulty
 from kubectl_eksdoc.embedded.serving.faults import FaultyAnswer as Instead
-from kubectl_eksdoc.embedded.serving.handler import serving
-from kubectl_eksdoc.embedded.serving.targets import Reply, RequestHandler, ServedRequest
+from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
+from kubectl_eksdoc.embedded.serving.targets import RequestHandler
 from kubectl_eksdoc.errors import LockLost
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import Exchanges, real_timing
@@ -29,23 +29,25 @@ from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import RequestAnswered
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import Act, Cordon, Evict
-from kubectl_eksdoc.model.api_objects import with_value
-from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.embedded.clients import worlds
-from tests.examples import one_in
 from tests.fakes.sender import Hands
 from tests.kube.field.fields import (
     HASTY,
     RUN,
     SHORT,
+    Either,
+    Kept,
     answers,
+    change,
     connection,
     heard,
+    is_eviction,
     nothing_seen,
     read,
     serving_again,
     wait_until,
 )
+from tests.kube.field.test_cordons import some_node
 
 SAID = "the lock kube-system/eksdoc-drain was removed"
 WRITES = ("POST", "PATCH", "DELETE", "PUT")
@@ -66,19 +68,9 @@ class FakeLock:
             raise LockLost(SAID, "Ask, then resume.")
 
 
-class Arriving:
+def arriving(inner: RequestHandler, before: Callable[[int], object] = lambda count: None) -> Kept:
     """Counts requests that change something as they arrive, and tells of each."""
-
-    def __init__(self, inner: RequestHandler, arrived: Callable[[int], object] = lambda count: None) -> None:
-        self._inner = inner
-        self._arrived = arrived
-        self.writes: list[ServedRequest] = []
-
-    def handle(self, request: ServedRequest) -> Reply:
-        if request.method in WRITES:
-            self.writes.append(request)
-            self._arrived(len(self.writes))
-        return self._inner.handle(request)
+    return Kept(inner, lambda request: request.method in WRITES, before)
 
 
 @contextlib.contextmanager
@@ -98,63 +90,23 @@ def evictions(field: LiveRunField) -> list[Act]:
     return [Evict(pod, None) for pod in list(seen.pods())[:12]]
 
 
-def cordons(api: Api) -> list[Act]:
-    def found(plane: ControlPlane) -> list[Act]:
-        return [Cordon(item.key[1], item.uid) for item in plane.store.list("nodes")]
-
-    return api.now(found)
-
-
-@pytest.mark.parametrize("what", one_in(4, [Evict, Cordon]))
-def test_acts_that_wait_behind_slow_ones_are_not_sent(api: Api, tmp_path: Path, what: type[Act]) -> None:
-    lock = FakeLock()
-    slow = Faulty(api, made([parse("slow=0.3s")], 1).requests, time.sleep)
-    handler = Arriving(slow, lambda count: count == WORKERS and lock.lost.set())
-    with field_behind(lock, handler, tmp_path) as field:
-        acts = evictions(field) if what is Evict else cordons(api)
-        assert len(acts) > WORKERS
-        for act in acts:
-            field.do(act)
-        told = answers_to_the_end(field)
-        wait_until(lambda: lock.asked >= len(acts))
-        assert len(handler.writes) == WORKERS, "those that were on their way"
-    refused = [each for each in told if isinstance(each.answer, LostAnswer)]
-    assert refused and all(each.answer == LostAnswer(f"it was not sent: {SAID}") for each in refused)
-
-
-def answers_to_the_end(field: LiveRunField) -> list[RequestAnswered]:
-    """Until the field says that the lock is lost."""
-    told: list[RequestAnswered] = []
-
-    def ended() -> bool:
-        try:
-            told.extend(each for each in field.news(0.05) if isinstance(each, RequestAnswered))
-        except LockLost as error:
-            assert (error.message, error.hint) == (SAID, "Ask, then resume.")
-            return True
-        return False
-
-    wait_until(ended)
-    with pytest.raises(LockLost):
-        while True:  # what was watched meanwhile is told, and then the same again
-            told.extend(each for each in field.news(0.05) if isinstance(each, RequestAnswered))
-    return told
-
-
 def test_a_patch_that_met_a_conflict_is_not_tried_again(api: Api, tmp_path: Path) -> None:
     lock = FakeLock()
     conflicts = Faulty(api, made([parse("conflict")], 1).requests, lambda seconds: None)
-    handler = Arriving(conflicts, lambda count: count == 2 and lock.lost.set())
+    handler = arriving(conflicts, lambda count: count == 2 and lock.lost.set())
     with field_behind(lock, handler, tmp_path) as field:
-        act = cordons(api)[0]
+        act = Cordon(*some_node(api))
         field.do(act)
         assert answers(field, 1) == [RequestAnswered(act, LostAnswer(f"it was not sent: {SAID}"))]  # type: ignore[arg-type]
-        assert len(handler.writes) == 2 and lock.refused == 1
+        assert len(handler.requests) == 2 and lock.refused == 1
+        with pytest.raises(LockLost) as lost:
+            wait_until(lambda: bool(field.news(0.05)) and False)
+        assert (lost.value.message, lost.value.hint) == (SAID, "Ask, then resume.")
 
 
 def test_a_connection_that_comes_too_late_is_not_used(api: Api, tmp_path: Path) -> None:
     """It is refused, as the server is away, and the lock is over when it is back."""
-    lock, handler = FakeLock(), Arriving(api)
+    lock, handler = FakeLock(), arriving(api)
     with serving(handler) as server:
         to, port = connection(server, tmp_path), server.port
         act = Evict(read(server, tmp_path).pods[0], None)
@@ -167,14 +119,14 @@ def test_a_connection_that_comes_too_late_is_not_used(api: Api, tmp_path: Path) 
         wait_until(lambda: lock.refused > 0)  # a try that was under way has met a server that is away
         with serving_again(handler, port):
             assert answers(field, 1) == [RequestAnswered(act, LostAnswer(f"it was not sent: {SAID}"))]
-    assert handler.writes == []
+    assert handler.requests == []
 
 
 def test_newer_credentials_do_not_send_it_again(api: Api, tmp_path: Path) -> None:
     """The server does not accept those it was sent with; newer ones are made, and meanwhile the lock is lost."""
     lock = FakeLock()
     expired = Instead(ApiStatus(401, "Unauthorized", "Unauthorized"))
-    handler = Arriving(Faulty(api, [Fault(expired, method="PATCH")], lambda seconds: None))
+    handler = arriving(Faulty(api, [Fault(expired, method="PATCH")], lambda seconds: None))
     signed_in: list[Credential] = []
 
     def sign_in() -> Credential:
@@ -191,24 +143,19 @@ def test_newer_credentials_do_not_send_it_again(api: Api, tmp_path: Path) -> Non
         with pytest.raises(LockLost, match="was removed"):
             sender.send("PATCH", "/api/v1/nodes/new-0", {}, {"spec": {"unschedulable": True}}, MERGE_PATCH)
         access.pools.close()
-    assert len(signed_in) == 2 and len(handler.writes) == 1 and lock.refused == 1
+    assert len(signed_in) == 2 and len(handler.requests) == 1 and lock.refused == 1
+
+
+LEASE = ("kube-system", "eksdoc-drain")
 
 
 def stolen(api: Api, hands: Hands) -> None:
     """By a client that does not ask whose it is."""
-
-    def taken(plane: ControlPlane) -> None:
-        item = plane.registry.get(kinds.LEASES.full_name, ("kube-system", "eksdoc-drain"))
-        plane.registry.update(item, with_value(item.doc, ("spec", "holderIdentity"), "eve"))
-
-    api.now(taken)
+    change(api, kinds.LEASES, LEASE, ("spec", "holderIdentity"), "eve")
 
 
 def deleted(api: Api, hands: Hands) -> None:
-    def removed(plane: ControlPlane) -> None:
-        plane.registry.delete(plane.registry.get(kinds.LEASES.full_name, ("kube-system", "eksdoc-drain")))
-
-    api.now(removed)
+    api.now(lambda plane: plane.registry.delete(plane.registry.get(kinds.LEASES.full_name, LEASE)))
 
 
 def not_renewed(api: Api, hands: Hands) -> None:
@@ -218,28 +165,34 @@ def not_renewed(api: Api, hands: Hands) -> None:
 LOSSES = {stolen: "eve holds it", deleted: "was removed", not_renewed: "it was not renewed within"}
 
 
-@pytest.mark.parametrize("duration_s", [12, pytest.param(60, marks=pytest.mark.long)])
+@contextlib.contextmanager
+def locked(
+    server: SimulatedApiServer, folder: Path, hands: Hands, lasts_s: int = 12
+) -> Iterator[tuple[Lock, LiveRunField]]:
+    """A field and its lock, which nobody has taken yet."""
+    to = connection(server, folder)
+    sender = ApiWriter(Exchanges(connect(to, of_this_process()), PATIENT, real_timing()))
+    lock = Lock(sender, "kube-system", "ann", hands.clock(), lasts_s)
+    field = LiveRunField(to, RUN, fence=lock.must_be_held, confirm=lock.confirm, patience=PATIENT, following=SHORT)
+    with contextlib.closing(field):
+        yield lock, field
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_after_a_lease_is_lost_no_eviction_is_sent_beyond_those_in_flight(
-    api: Api, tmp_path: Path, loss: Callable[[Api, Hands], None], duration_s: int
+    api: Api, tmp_path: Path, loss: Callable[[Api, Hands], None]
 ) -> None:
     """Nobody renews it meanwhile, so that no renewal tells."""
     hands = Hands()
     slow = Faulty(api, [Fault(Delayed(0.2), r"/eviction$")], time.sleep)
-    arriving = Arriving(slow, lambda count: count == WORKERS and loss(api, hands))
-    with serving(arriving) as server:
-        to = connection(server, tmp_path)
-        sender = ApiWriter(Exchanges(connect(to, of_this_process()), PATIENT, real_timing()))
-        lock = Lock(sender, "kube-system", "ann", hands.clock(), duration_s)
+    handler = Kept(slow, is_eviction, lambda count: count == WORKERS and loss(api, hands))
+    with serving(handler) as server, locked(server, tmp_path, hands) as (lock, field):
         lock.take()
-        arriving.writes.clear()
-        field = LiveRunField(to, RUN, fence=lock.must_be_held, confirm=lock.confirm, patience=PATIENT, following=SHORT)
-        with contextlib.closing(field):
-            acts = evictions(field)
-            for act in acts:
-                field.do(act)
-            told = not_sent(field, len(acts), LOSSES[loss])
-    assert [each.path.endswith("/eviction") for each in arriving.writes] == [True] * WORKERS
+        acts = evictions(field)
+        for act in acts:
+            field.do(act)
+        told = not_sent(field, len(acts), LOSSES[loss])
+    assert len(handler.requests) == WORKERS
     assert len(told) == len(acts) - WORKERS
 
 
@@ -257,40 +210,18 @@ def not_sent(field: LiveRunField, acts: int, why: str) -> list[RequestAnswered]:
 
 
 def test_what_cannot_be_confirmed_is_not_sent_and_may_be_asked_for_again(api: Api, tmp_path: Path) -> None:
-    away = [True]
-    hands = Hands()
+    away = [False]
     failing = Fault(Instead(ApiStatus(503, "ServiceUnavailable", "not now")), r"/leases/", method="GET")
-    arriving = Arriving(Either(Faulty(api, [failing], time.sleep), api, lambda: away[0]))
-    with serving(arriving) as server:
-        to = connection(server, tmp_path)
-        sender = ApiWriter(Exchanges(connect(to, of_this_process()), PATIENT, real_timing()))
-        lock = Lock(sender, "kube-system", "ann", hands.clock(), 60)
-        away[0] = False
+    handler = Kept(Either(api, Faulty(api, [failing], time.sleep), lambda request: away[0]), is_eviction)
+    with serving(handler) as server, locked(server, tmp_path, Hands(), 60) as (lock, field):
         lock.take()
         away[0] = True
-        arriving.writes.clear()
-        field = LiveRunField(to, RUN, fence=lock.must_be_held, confirm=lock.confirm, patience=PATIENT, following=SHORT)
-        with contextlib.closing(field):
-            act = evictions(field)[0]
-            field.do(act)
-            (answer,) = not_sent(field, 1, "is still ours cannot be read: the server answered 503")
-            assert arriving.writes == []
-            away[0] = False
-            field.do(act)
-            (answer,) = answers(field, 1)
-    assert (
-        isinstance(answer, RequestAnswered)
-        and isinstance(answer.answer, ApiStatus)
-        and answer.answer.code in (201, 429)
-    )
-
-
-class Either:
-    """The first while `away` says so, else the second."""
-
-    def __init__(self, first: RequestHandler, second: RequestHandler, away: Callable[[], bool]) -> None:
-        self._both = second, first
-        self._away = away
-
-    def handle(self, request: ServedRequest) -> Reply:
-        return self._both[self._away()].handle(request)
+        act = evictions(field)[0]
+        field.do(act)
+        (answer,) = not_sent(field, 1, "is still ours cannot be read: the server answered 503")
+        assert handler.requests == []
+        away[0] = False
+        field.do(act)
+        (answer,) = answers(field, 1)
+    assert isinstance(answer, RequestAnswered)
+    assert isinstance(answer.answer, ApiStatus) and answer.answer.code in (201, 429)

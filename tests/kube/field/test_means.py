@@ -3,49 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from kubectl_eksdoc.drain.run.answers import Next, meaning, read
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.faults import BrokenConnection as Breaks
-from kubectl_eksdoc.embedded.serving.faults import Fault, FaultMoment
 from kubectl_eksdoc.embedded.serving.handler import serving
-from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
 from kubectl_eksdoc.kube.field.live import LiveRunField
 from kubectl_eksdoc.kube.field.writes import options
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import RESTARTED_AT, Delete, Restart
-from kubectl_eksdoc.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.builders import a_pod
-from tests.kube.field.fields import RUN, among, answer_to, connection, field_on
+from tests.kube.field.fields import RUN, Kept, answer_to, connection, field_on
 from tests.kube.field.fields import read as facts_of
 
 DEPLOYMENTS = kinds.DEPLOYMENTS.full_name
-
-
-def _nothing() -> None: ...
-
-
-class Sent:
-    """Keeps what is sent by one method, after doing something else first if told so."""
-
-    def __init__(self, api: Api, method: str) -> None:
-        self._api = api
-        self._method = method
-        self.bodies: list[Doc] = []
-        self.before: Callable[[], None] = _nothing
-
-    def handle(self, request: ServedRequest) -> Reply:
-        if request.method == self._method:
-            before, self.before = self.before, _nothing
-            before()
-            self.bodies.append(json.loads(request.body))
-        return self._api.handle(request)
 
 
 def deployment(api: Api) -> Doc:
@@ -63,35 +38,16 @@ def noted(api: Api) -> str:
     return str(annotations.get(RESTARTED_AT, ""))
 
 
-def annotate(api: Api) -> None:
-    """Somebody else writes the Deployment."""
-
-    def write(plane: ControlPlane) -> None:
-        item = next(iter(plane.store.list(DEPLOYMENTS)))
-        plane.registry.update(item, with_value(item.doc, ("metadata", "annotations", "other"), "x"))
-
-    api.now(write)
-
-
 def test_a_rollout_is_restarted_once_by_a_run(api: Api, tmp_path: Path) -> None:
-    sent, was = Sent(api, "PATCH"), deployment(api)
+    sent, was = Kept(api, lambda request: request.method == "PATCH"), deployment(api)
     with serving(sent) as server, field_on(connection(server, tmp_path)) as field:
         assert answer_to(field, restart_of(was)) == ApiStatus(200)
         generation = deployment(api)["metadata"]["generation"]
         assert noted(api) == RUN and generation == was["metadata"]["generation"] + 1
         assert answer_to(field, restart_of(was)) == ApiStatus(200)
-    (body,) = sent.bodies
-    assert body["metadata"]["uid"] == was["metadata"]["uid"]
+    (asked,) = sent.requests
+    assert json.loads(asked.body)["metadata"]["uid"] == was["metadata"]["uid"]
     assert deployment(api)["metadata"]["generation"] == generation, "it was asked for twice and done once"
-
-
-def test_whoever_writes_in_between_loses_nothing(api: Api, tmp_path: Path) -> None:
-    sent = Sent(api, "PATCH")
-    sent.before = lambda: annotate(api)
-    with serving(sent) as server, field_on(connection(server, tmp_path)) as field:
-        assert answer_to(field, restart_of(deployment(api))) == ApiStatus(200)
-    assert len(sent.bodies) == 2
-    assert noted(api) == RUN and deployment(api)["metadata"]["annotations"]["other"] == "x"
 
 
 def test_another_deployment_of_that_name_is_left_alone(api: Api, field: LiveRunField) -> None:
@@ -102,22 +58,6 @@ def test_another_deployment_of_that_name_is_left_alone(api: Api, field: LiveRunF
     assert meaning(act, answer).next is Next.LEAVES, "its pods go with it"
 
 
-def test_one_that_is_gone_is_told(api: Api, field: LiveRunField) -> None:
-    answer = answer_to(field, restart_of(deployment(api))._replace(name="gone"))
-    assert isinstance(answer, ApiStatus) and answer.code == 404
-
-
-def test_an_answer_that_is_lost_is_looked_at_and_changes_nothing_twice(api: Api, tmp_path: Path) -> None:
-    act = restart_of(deployment(api))
-    lost = Fault(Breaks(FaultMoment.AFTER), method="PATCH", times=1)
-    with among(api, lost) as server, field_on(connection(server, tmp_path)) as field:
-        answer = answer_to(field, act)
-        assert isinstance(answer, LostAnswer) and meaning(act, answer).next is Next.LOOK
-        generation = deployment(api)["metadata"]["generation"]
-        assert answer_to(field, act) == ApiStatus(200)
-    assert deployment(api)["metadata"]["generation"] == generation
-
-
 def some_pod(tmp_path: Path, api: Api) -> Pod:
     with serving(api) as server:
         pods = facts_of(server, tmp_path).pods
@@ -125,7 +65,7 @@ def some_pod(tmp_path: Path, api: Api) -> Pod:
 
 
 def test_a_pod_is_deleted_by_its_uid_with_its_own_time(api: Api, tmp_path: Path) -> None:
-    pod, sent = some_pod(tmp_path, api), Sent(api, "DELETE")
+    pod, sent = some_pod(tmp_path, api), Kept(api, lambda request: request.method == "DELETE")
     with serving(sent) as server, field_on(connection(server, tmp_path)) as field:
         answer = answer_to(field, Delete(replace(pod, uid="uid-of-yesterday")))
         assert isinstance(answer, ApiStatus) and read(answer).next is Next.GONE
@@ -134,7 +74,7 @@ def test_a_pod_is_deleted_by_its_uid_with_its_own_time(api: Api, tmp_path: Path)
         answer = answer_to(field, Delete(pod))
         assert isinstance(answer, ApiStatus) and read(answer).next is Next.LEAVES
         assert answer_to(field, Delete(replace(pod, name="gone"))).code == 404  # type: ignore[union-attr]
-    assert all("gracePeriodSeconds" not in body for body in sent.bodies)
+    assert all(b"gracePeriodSeconds" not in request.body for request in sent.requests)
 
 
 def test_no_pod_is_deleted_without_time_to_stop() -> None:

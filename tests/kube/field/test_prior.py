@@ -32,7 +32,6 @@ NODES = st.fixed_dictionaries(
         "spec": st.fixed_dictionaries({"providerID": st.just("aws:///x")}, optional={"unschedulable": st.just(True)}),
     }
 )
-RUNS = st.lists(st.uuids().map(str), min_size=1, max_size=4, unique=True)
 
 
 def skipped(node: dict[str, Any], run: str) -> dict[str, Any]:
@@ -53,19 +52,6 @@ def patched(node: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
-@given(NODES, RUNS)
-def test_runs_one_inside_the_other(node: dict[str, Any], runs: list[str]) -> None:
-    states = [node]
-    for run in runs:
-        states.append(patched(states[-1], writes.cordoned(states[-1], run)))
-        assert writes.run_of(states[-1]) == run and writes.unschedulable(states[-1])
-        assert writes.cordoned(states[-1], run) == {}, "once is enough"
-    for run in reversed(runs):
-        now = states.pop()
-        assert patched(now, writes.restored(now, run)) == states[-1]
-    assert states == [node]
-
-
 @given(NODES, st.lists(st.tuples(DEEDS, st.sampled_from(UNDONE)), min_size=1, max_size=3))
 def test_whatever_runs_do_to_it_is_taken_back(
     node: dict[str, Any], runs: list[tuple[list[Patch], list[Patch]]]
@@ -76,6 +62,7 @@ def test_whatever_runs_do_to_it_is_taken_back(
         for deed in deeds:
             now = patched(now, deed(now, f"run-{number}"))
             assert deed(now, f"run-{number}") == {}, "once is enough"
+            assert now == states[-1] or writes.run_of(now) == f"run-{number}"
         states.append(now)
     for number, (_, undone) in reversed(list(enumerate(runs))):
         now = states.pop()

@@ -29,7 +29,7 @@ from kubectl_eksdoc.kubernetes.news import (
 from kubectl_eksdoc.model.acts import Act, Evict, ListPods, Look
 from tests.builders import a_pod
 from tests.kube.field.fields import RUN, SHORT, connection, read
-from tests.kube.field.test_fence import PATIENT, Arriving, FakeLock
+from tests.kube.field.test_fence import PATIENT, FakeLock, arriving
 
 
 class Still:
@@ -110,8 +110,8 @@ def test_acts_that_wait_are_not_sent_by_the_one_that_was_closed(api: Api, tmp_pa
     """Though the lock is held all the time, or again."""
     lock, enough = FakeLock(), threading.Event()
     slow = Faulty(api, [Fault(Delayed(0.4), r"/eviction$")], time.sleep)
-    arriving = Arriving(slow, lambda count: count == WORKERS and enough.set())
-    with serving(arriving) as server:
+    handler = arriving(slow, lambda count: count == WORKERS and enough.set())
+    with serving(handler) as server:
         to = connection(server, tmp_path)
         acts = [Evict(pod, None) for pod in read(server, tmp_path).pods[:12]]
         field = RenewableField(
@@ -129,4 +129,4 @@ def test_acts_that_wait_are_not_sent_by_the_one_that_was_closed(api: Api, tmp_pa
                 for news in field.news(0.1):
                     unseen.discard(type(news))  # type: ignore[arg-type]
                     answered += isinstance(news, RequestAnswered)
-            assert answered == len(acts) and len(arriving.writes) <= WORKERS
+            assert answered == len(acts) and len(handler.requests) <= WORKERS

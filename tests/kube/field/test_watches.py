@@ -28,15 +28,17 @@ from kubectl_eksdoc.kubernetes.news import (
     WatchInterrupted,
     WatchRestored,
 )
+from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.embedded.clients import worlds
 from tests.examples import one_in
 from tests.kube.field.fields import (
-    SHORT,
     among,
+    change,
     connection,
+    field_among,
     field_on,
     heard,
     nothing_seen,
@@ -92,7 +94,7 @@ def lists(told: list[News]) -> int:
 
 
 def test_each_is_listed_once_and_then_followed(api: Api, tmp_path: Path) -> None:
-    with among(api) as server, field_on(connection(server, tmp_path)) as field:
+    with field_among(tmp_path, api) as field:
         told = watched_to_the_end(api, tmp_path, field)
     assert lists(told) == 3
     versions = [each.version for each in told if isinstance(each, PodIs)]
@@ -100,35 +102,30 @@ def test_each_is_listed_once_and_then_followed(api: Api, tmp_path: Path) -> None
     assert all(isinstance(version, int) for version in versions)
 
 
-@pytest.mark.parametrize("share", ["", pytest.param("@30%", marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     "fault",
     one_in(
-        3,
-        [
-            *("watch-cut=0", "watch-cut=3", "watch-expired", "watch-expired=2", "watch-late=0.05", "watch-doubled"),
-            *(pytest.param(each, marks=pytest.mark.long) for each in ("watch-cut=1", "watch-silent")),
-        ],
+        3, ["watch-cut=0", "watch-cut=3@30%", "watch-expired", "watch-expired=2", "watch-late=0.05", "watch-doubled"]
     ),
 )
-def test_watches_that_go_wrong(api: Api, tmp_path: Path, fault: str, share: str) -> None:
-    with among(api, fault + share) as server, field_on(connection(server, tmp_path)) as field:
+def test_watches_that_go_wrong(api: Api, tmp_path: Path, fault: str) -> None:
+    with field_among(tmp_path, api, fault) as field:
         watched_to_the_end(api, tmp_path, field)
 
 
 @pytest.mark.parametrize(
     "fault",
-    one_in(3, ["list-expired", "reset@30%", "answer-lost@30%", "cut-short@30%", "unavailable@30%", "throttled@30%"]),
+    ["list-expired", "reset@30%", "throttled@30%"],
 )
 @pytest.mark.long
 def test_lists_and_connections_that_go_wrong(api: Api, tmp_path: Path, fault: str) -> None:
-    with among(api, fault) as server, field_on(connection(server, tmp_path)) as field:
+    with field_among(tmp_path, api, fault) as field:
         watched_to_the_end(api, tmp_path, field)
 
 
 def test_a_silent_watch_is_found_out_by_its_own_time(api: Api, tmp_path: Path) -> None:
     """No event, no bookmark, and the connection stays open: what it should have told is listed when it ends."""
-    with among(api, "watch-silent") as server, field_on(connection(server, tmp_path)) as field:
+    with field_among(tmp_path, api, "watch-silent") as field:
         told = watched_to_the_end(api, tmp_path, field)
     assert lists(told) > 3
     assert not any(isinstance(each, (PodIs, NodeIs)) for each in told)
@@ -157,7 +154,7 @@ class Hanging:
 def test_a_connection_that_leads_nowhere_is_dropped(api: Api, tmp_path: Path) -> None:
     """It is open beyond the time it was asked for, which no server lets happen."""
     handler = Hanging(api, 3)
-    with among(handler) as server, field_on(connection(server, tmp_path)) as field:
+    with field_among(tmp_path, handler) as field:
         try:
             watched_to_the_end(api, tmp_path, field)
         finally:
@@ -166,17 +163,15 @@ def test_a_connection_that_leads_nowhere_is_dropped(api: Api, tmp_path: Path) ->
 
 
 def test_a_server_that_is_away_for_some_time(api: Api, tmp_path: Path) -> None:
-    """That is told, not at once, and once; it is taken up again at the same address."""
+    """That is told, and once (when, says test_reach); it is taken up again at the same address."""
     with among(api) as server:
         to, port = connection(server, tmp_path), server.port
     with field_on(to) as live:
         seen = nothing_seen()
         with serving_again(api, port):
             heard(live, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
-            begun_s = time.monotonic()  # it may be gone before it is known to be closed
         api.now(lambda plane: busy(plane, 0))
         told = heard_until(live, seen, WatchInterrupted)
-        assert time.monotonic() - begun_s > SHORT.away - 0.1
         (away,) = [each for each in told if isinstance(each, WatchInterrupted)]
         assert "refused" in away.said or "broke off" in away.said
         with serving_again(api, port):
@@ -236,22 +231,13 @@ class Spoiling:
         return line
 
 
-def touched(api: Api, name: str, namespace: str) -> None:
-    def touch(plane: ControlPlane) -> None:
-        item = plane.store.get("pods", (namespace, name))
-        assert item is not None
-        plane.registry.update(item, with_value(item.doc, ("metadata", "labels", "touched"), "yes"))
-
-    api.now(touch)
-
-
 def test_an_object_that_cannot_be_understood_is_listed_anew(api: Api, tmp_path: Path) -> None:
     namespace, name = api.now(lambda plane: next(iter(plane.store.list("pods"))).key)
     handler = Spoiling(api, name, watches=1, lists=False)
-    with among(handler) as server, field_on(connection(server, tmp_path)) as field:
+    with field_among(tmp_path, handler) as field:
         seen = nothing_seen()
         heard(field, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
-        touched(api, name, namespace)
+        change(api, kinds.PODS, (namespace, name), ("metadata", "labels", "touched"), "yes")
         told = heard(field, seen, lambda: any(pod.labels.get("touched") for pod in seen.pods()))
     assert not handler.watches and lists(told) == 1
 
@@ -259,7 +245,7 @@ def test_an_object_that_cannot_be_understood_is_listed_anew(api: Api, tmp_path: 
 def test_an_object_that_is_never_understood_is_named_while_the_run_goes_on(api: Api, tmp_path: Path) -> None:
     namespace, name = api.now(lambda plane: next(iter(plane.store.list("pods"))).key)
     handler = Spoiling(api, name, watches=0, lists=True)
-    with among(handler) as server, field_on(connection(server, tmp_path)) as field:
+    with field_among(tmp_path, handler) as field:
         seen = nothing_seen()
         told = heard_until(field, seen, WatchInterrupted)
         (away,) = [each for each in told if isinstance(each, WatchInterrupted)]
@@ -270,15 +256,15 @@ def test_an_object_that_is_never_understood_is_named_while_the_run_goes_on(api: 
         assert len(list(seen.pods())) == len(_read_without_faults(api, tmp_path).pods)
 
 
-@pytest.mark.parametrize("fault", ["forbidden=pods", "forbidden=poddisruptionbudgets", "forbidden=nodes"])
+@pytest.mark.parametrize("fault", ["forbidden=pods", "forbidden=nodes"])
 def test_what_may_not_be_watched_ends_the_news(api: Api, tmp_path: Path, fault: str) -> None:
-    with among(api, fault) as server, field_on(connection(server, tmp_path)) as field:
+    with field_among(tmp_path, api, fault) as field:
         error = error_of(field)
     assert isinstance(error, Forbidden) and error.missing.startswith("list ")
 
 
 def test_whoever_may_list_and_not_watch(api: Api, tmp_path: Path) -> None:
-    with among(api) as server, field_on(connection(server, tmp_path, token=worlds.DRAINER_TOKEN)) as field:
+    with field_among(tmp_path, api, token=worlds.DRAINER_TOKEN) as field:
         error = error_of(field)
     assert isinstance(error, Forbidden)
     assert error.missing in ("watch pods", "watch nodes", "list poddisruptionbudgets.policy")
@@ -287,7 +273,7 @@ def test_whoever_may_list_and_not_watch(api: Api, tmp_path: Path) -> None:
 def test_a_right_that_is_missing_for_a_moment_ends_nothing(api: Api, tmp_path: Path) -> None:
     """An API server that has just started does not know its roles yet."""
     moment = Fault(faults.forbidding("pods"), times=2)
-    with among(api, moment) as server, field_on(connection(server, tmp_path)) as field:
+    with field_among(tmp_path, api, moment) as field:
         watched_to_the_end(api, tmp_path, field)
 
 

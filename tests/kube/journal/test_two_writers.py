@@ -3,38 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
 from kubectl_eksdoc.errors import LockLost
 from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
-from kubectl_eksdoc.kube.runs import ConfigMaps, read_run, remove_run
-from kubectl_eksdoc.kube.sent import RequestSender
+from kubectl_eksdoc.kube.runs import ConfigMaps, read_run
 from kubectl_eksdoc.model.journal import Entry, JournalNote, Note, RunStarted
 from tests.builders import NOW
-from tests.embedded.clients import worlds
 from tests.examples import examples
-from tests.fakes.sender import DirectSender, Hands, HttpSender
-
-SPACE = "kube-system"
-
-
-@pytest.fixture(scope="module")
-def api() -> Api:
-    return Api(worlds.plane_of("small-traps", None), worlds.SETUP, ManualTime())
-
-
-def nothing() -> None:
-    """No fence: the cluster's own must be enough."""
-
-
-def maps_of(sender: RequestSender) -> ConfigMaps:
-    return ConfigMaps(sender, SPACE, Hands().clock())
+from tests.fakes.sender import Hands
+from tests.kube.spaces import SPACE, World, an_api, directly, no_fence
 
 
 def beginning() -> RunStarted:
@@ -50,15 +31,9 @@ STEPS = st.lists(st.tuples(st.integers(0, 2), st.sampled_from(("append", "append
 
 @settings(max_examples=examples(150))
 @given(steps=STEPS)
-def test_only_who_adopted_last_can_write(api: Api, steps: list[tuple[int, str, int]]) -> None:
-    check_writers(api, steps)
-
-
-def check_writers(api: Api, steps: list[tuple[int, str, int]]) -> None:
-    maps = maps_of(DirectSender(api, worlds.ADMIN_TOKEN, lambda: None))
-    writers = [ClusterJournal(maps, f"w{i}", nothing, 400) for i in range(3)]
-    if any(each.labels["eksdoc.io/run"] == "r1" for each in maps.find("eksdoc.io/part=head")):
-        remove_run(maps, "r1")  # of a run of this test that failed
+def test_only_who_adopted_last_can_write(steps: list[tuple[int, str, int]]) -> None:
+    maps = ConfigMaps(directly(an_api()), SPACE, Hands().clock())
+    writers = [ClusterJournal(maps, f"w{i}", no_fence, 400) for i in range(3)]
     writers[0].begin(beginning())
     for writer in writers[1:]:
         writer.open("r1")  # and they do not know better ever after
@@ -80,23 +55,16 @@ def check_writers(api: Api, steps: list[tuple[int, str, int]]) -> None:
         number += count
     stored = read_run(maps, "r1")
     assert list(stored.entries.entries) == expected and stored.entries.dropped == ()
-    remove_run(maps, "r1")
 
 
-@pytest.fixture
-def url(api: Api) -> Iterator[str]:
-    with serving(api) as server:
-        yield server.url(worlds.ADMIN_TOKEN)
-
-
-def test_four_at_once_lose_nothing(url: str) -> None:
+def test_four_at_once_lose_nothing(space: World) -> None:
     """Each adopts the run again whenever it was taken from it, as nobody should: what was confirmed is there, once."""
-    ClusterJournal(maps_of(HttpSender(url)), "begin", nothing).begin(beginning())
+    space.journal("begin").begin(beginning())
     confirmed: dict[str, list[Entry]] = {f"w{i}": [] for i in range(4)}
     lost: list[str] = []
 
     def write(name: str, first: int) -> None:
-        journal = ClusterJournal(maps_of(HttpSender(url)), name, nothing, 1500)
+        journal = space.journal(name, 1500)
         number, opened = first, False
         while len(confirmed[name]) < 25:
             entries: list[Entry] = [a_note(number, name)]
@@ -119,11 +87,9 @@ def test_four_at_once_lose_nothing(url: str) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    maps = maps_of(HttpSender(url))
-    stored = read_run(maps, "r1")
+    stored = read_run(space.sound, "r1")
     assert stored.entries.dropped == () and lost, "they were in each other's way"
     for name, entries in confirmed.items():
         ours = [each for each in stored.entries.entries if isinstance(each, Note) and each.subject == name]
         assert [each for each in ours if each in entries] == entries, name
         assert len(ours) == len(set(ours))
-    remove_run(maps, "r1")

@@ -5,38 +5,21 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
 
 import pytest
 
-from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.faults import BrokenConnection, Fault, Faulty
-from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
+from kubectl_eksdoc.embedded.serving.faults import BrokenConnection, Fault
 from kubectl_eksdoc.errors import Forbidden, LockInDoubt, LockLost
 from kubectl_eksdoc.kube.lock import Lock, LockKeeper
 from kubectl_eksdoc.kube.sent import real_clock
-from tests.embedded.clients import among_faults, worlds
-from tests.kube.locking.test_lock import LEASE, SETUP, SPACE, World, clear
+from tests.kube.spaces import SPACE, World, served
 
 
-@pytest.fixture(scope="module")
-def api() -> Api:
-    return Api(worlds.plane_of("small-traps", None), SETUP, ManualTime())
-
-
-@pytest.fixture
-def world(api: Api) -> Iterator[World]:
-    with among_faults.served(api) as server:
-        made = World(server.url)
-        yield made
-        clear(made)
-
-
-def late(world: World, seconds: float = 120.0) -> Lock:
+def late(space: World, seconds: float = 120.0) -> Lock:
     """A lock of which nobody knows whose it is."""
-    lock = world.lock("ada")
+    lock = space.lock("ada")
     lock.take()
-    world.hands.seconds += seconds
+    space.hands.seconds += seconds
     with pytest.raises(LockInDoubt):
         lock.renew()
     return lock
@@ -50,32 +33,32 @@ def refuses(lock: Lock) -> bool:
     return False
 
 
-def test_it_is_ours_again_where_nobody_took_it_and_shut_until_all_was_looked_at(world: World) -> None:
-    lock = late(world)
+def test_it_is_ours_again_where_nobody_took_it_and_shut_until_all_was_looked_at(space: World) -> None:
+    lock = late(space)
     assert not lock.regained(0) and lock.doubted_s == 120
     assert lock.regain() and lock.held() and refuses(lock)
-    world.hands.seconds += 10
+    space.hands.seconds += 10
     assert lock.renew() and refuses(lock) and lock.doubted_s == 130
     assert lock.regained(0)
     lock.go_on()
     lock.must_be_held()
     assert lock.doubted_s == 0
-    spec = world.lease().doc["spec"]
+    spec = space.lease().doc["spec"]
     assert (spec["holderIdentity"], spec["leaseTransitions"]) == ("ada", 0)
     assert lock.release()
 
 
 def test_who_stood_still_right_before_a_renewal_was_sent_does_not_think_that_it_is_fresh(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    space: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody took it meanwhile, but what was decided before is old."""
-    lock, held = world.lock("ada"), Lock.held
+    lock, held = space.lock("ada"), Lock.held
     lock.take()
 
     def and_stops(self: Lock, now_s: float | None = None) -> bool:
         found, callers = held(self, now_s), sys._getframe(1).f_code.co_name
         if callers == "_renewed":
-            world.hands.seconds += 120
+            space.hands.seconds += 120
         return found
 
     monkeypatch.setattr(Lock, "held", and_stops)
@@ -87,8 +70,8 @@ def test_who_stood_still_right_before_a_renewal_was_sent_does_not_think_that_it_
 
 
 @pytest.mark.parametrize("gave_back", [False, True])
-def test_it_is_lost_where_somebody_took_it_whether_they_still_have_it_or_not(world: World, gave_back: bool) -> None:
-    lock, other = late(world), world.lock("eve")
+def test_it_is_lost_where_somebody_took_it_whether_they_still_have_it_or_not(space: World, gave_back: bool) -> None:
+    lock, other = late(space), space.lock("eve")
     other.take()
     if gave_back:
         assert other.release()
@@ -99,46 +82,27 @@ def test_it_is_lost_where_somebody_took_it_whether_they_still_have_it_or_not(wor
     assert gave_back or other.renew()
 
 
-def test_it_is_lost_where_it_was_removed(world: World) -> None:
-    lock = late(world)
-    assert world.sender().send("DELETE", LEASE, {}, None).ok
-    with pytest.raises(LockLost, match="was removed"):
-        lock.regain()
-    with pytest.raises(LockLost, match="was removed"):
-        lock.must_be_held()
-
-
-def test_a_label_on_it_is_no_other_holder(world: World) -> None:
-    lock = late(world)
-    patch = {"metadata": {"labels": {"team": "a"}}}
-    assert world.sender().send("PATCH", LEASE, {}, patch, "application/merge-patch+json").ok
-    assert lock.regain() and world.lease().doc["metadata"]["labels"]["team"] == "a"
-
-
-def test_somebody_is_faster_by_a_moment(api: Api) -> None:
+def test_somebody_is_faster_by_a_moment(space: World) -> None:
     """Between our reading it and our writing it."""
-    with among_faults.served(api) as server:
-        world = World(server.url)
-        lock, other = late(world), world.lock("eve")
-        sender = world.senders[0]
-        send = sender.send
+    lock, other = late(space), space.lock("eve")
+    sender = space.senders[0]
+    send = sender.send
 
-        def second(method, *rest):  # type: ignore[no-untyped-def]
-            if method == "PUT" and not other.held():
-                other.take()
-            return send(method, *rest)
+    def second(method, *rest):  # type: ignore[no-untyped-def]
+        if method == "PUT" and not other.held():
+            other.take()
+        return send(method, *rest)
 
-        sender.send = second  # type: ignore[method-assign]
-        with pytest.raises(LockLost, match="eve holds it"):
-            lock.regain()
-        assert not lock.held() and other.renew()
-        clear(world)
+    sender.send = second  # type: ignore[method-assign]
+    with pytest.raises(LockLost, match="eve holds it"):
+        lock.regain()
+    assert not lock.held() and other.renew()
 
 
-def test_a_second_gap_needs_a_second_look(world: World) -> None:
-    lock = late(world)
+def test_a_second_gap_needs_a_second_look(space: World) -> None:
+    lock = late(space)
     assert lock.regain() and lock.regained(0)
-    world.hands.seconds += 120
+    space.hands.seconds += 120
     assert lock.regain() and lock.held()
     with pytest.raises(LockInDoubt):
         lock.go_on()
@@ -146,45 +110,37 @@ def test_a_second_gap_needs_a_second_look(world: World) -> None:
     lock.go_on()
 
 
-def test_a_server_that_does_not_answer_is_asked_again(api: Api) -> None:
-    away = Fault(BrokenConnection(), "leases", skip=2, times=2)
-    with serving(Faulty(api, [away], lambda seconds: None)) as server:
-        world = World(server.url)
-        lock = late(world)
+def test_a_server_that_does_not_answer_is_asked_again() -> None:
+    with served(Fault(BrokenConnection(), "leases", skip=2, times=2)) as among:
+        lock = late(among)
         assert [lock.regain(), lock.regain(), lock.regain()] == [False, False, True]
-        clear(world)
 
 
-def test_an_answer_that_was_lost_is_found_by_reading(api: Api) -> None:
-    for seed in range(6):
-        with among_faults.served(api, "answer-lost@50%", seed=seed) as server:
-            world = World(server.url)
-            lock = late(world)
+def test_an_answer_that_was_lost_is_found_by_reading() -> None:
+    for seed in range(3):
+        with served("answer-lost@50%", seed=seed) as among:
+            lock = late(among)
             while not lock.regain():
-                world.hands.seconds += 3
+                among.hands.seconds += 3
             assert lock.regained(0)
             lock.go_on()
-        with among_faults.served(api) as server:
-            clear(World(server.url))
 
 
-def test_a_right_that_was_taken_away_is_told(world: World) -> None:
-    lock = late(world)
-    world.senders[0].url = world.url("reader")
+def test_a_right_that_was_taken_away_is_told(space: World) -> None:
+    lock = late(space)
+    space.senders[0].url = space.url("reader")
     with pytest.raises(Forbidden):
         lock.regain()
     with pytest.raises(LockInDoubt, match="refuses update leases"):
         lock.must_be_held()
-    world.senders[0].url = world.url("admin")
+    space.senders[0].url = space.url("admin")
     assert lock.regain()
 
 
-def test_who_keeps_it_alive_takes_it_again(api: Api) -> None:
+def test_who_keeps_it_alive_takes_it_again() -> None:
     """A server that is away for longer than the lock is held."""
-    away = Fault(BrokenConnection(), "leases", skip=2, times=8)
-    with serving(Faulty(api, [away], lambda seconds: None)) as server:
-        world = World(server.url)
-        lock = Lock(world.sender(), SPACE, "ada", real_clock(), duration_s=1)
+    with served(Fault(BrokenConnection(), "leases", skip=2, times=8)) as among:
+        lock = Lock(among.sender(), SPACE, "ada", real_clock(), duration_s=1)
         with LockKeeper(lock, again_s=0.15):
             ends_s = time.monotonic() + 10
             while not refuses(lock):
@@ -193,5 +149,4 @@ def test_who_keeps_it_alive_takes_it_again(api: Api) -> None:
                 assert time.monotonic() < ends_s and refuses(lock)
             lock.go_on()
             lock.must_be_held()
-        assert world.lease().doc["spec"]["holderIdentity"] == ""
-        clear(world)
+        assert among.lease().doc["spec"]["holderIdentity"] == ""

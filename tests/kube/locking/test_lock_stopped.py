@@ -11,13 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
-from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
+from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.kube.lock import Lock
 from kubectl_eksdoc.kube.sent import real_clock
-from tests.embedded.clients import worlds
 from tests.fakes.sender import HttpSender
+from tests.kube.field.fields import Kept
+from tests.kube.spaces import an_api
 
 ROOT = Path(__file__).parents[3]
 ACTS = 5
@@ -28,6 +27,7 @@ from kubectl_eksdoc.errors import LockLost
 from kubectl_eksdoc.kube.sent import real_clock
 from kubectl_eksdoc.kube.lock import Lock
 from tests.fakes.sender import HttpSender
+from tests.kube.field.fields import Kept
 
 sender = HttpSender(sys.argv[1])
 lock = Lock(sender, "kube-system", "stopped", real_clock(), duration_s=2)
@@ -46,37 +46,23 @@ except LockLost as error:
 """
 
 
-class Listening:
-    """Counts the acts of the process, and tells when there were enough."""
-
-    def __init__(self, api: Api) -> None:
-        self._api = api
-        self.acts = 0
-        self.enough = threading.Event()
-
-    def handle(self, request: ServedRequest) -> Reply:
-        if request.path.endswith("/act"):
-            self.acts += 1
-            if self.acts >= ACTS:
-                self.enough.set()
-        return self._api.handle(request)
-
-
 @pytest.mark.long
 def test_who_was_stopped_sends_nothing_more() -> None:
-    listening = Listening(Api(worlds.plane_of("small-traps", None), worlds.SETUP, ManualTime()))
+    acts = threading.Semaphore(0)
+    listening = Kept(an_api(), lambda request: request.path.endswith("/act"), lambda _: acts.release())
     with serving(listening) as server:
-        url = server.url(worlds.ADMIN_TOKEN)
+        url = server.url("admin")
         command = [sys.executable, "-c", SCRIPT, url]
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-            assert listening.enough.wait(20)
+            for _ in range(ACTS):
+                assert acts.acquire(timeout=20)
             os.kill(process.pid, signal.SIGSTOP)
             other = Lock(HttpSender(url), "kube-system", "other", real_clock(), duration_s=2)
             other.take(wait_s=20)
             assert other.held()
-            before = listening.acts
+            before = len(listening.requests)
             os.kill(process.pid, signal.SIGCONT)
             said, _ = process.communicate(timeout=20)
         assert said.startswith("lost: the lock kube-system/eksdoc-drain")
-        assert listening.acts <= before + 1, "at most one that was on its way when it was stopped"
+        assert len(listening.requests) <= before + 1, "at most one that was on its way when it was stopped"
         assert other.renew()

@@ -6,24 +6,13 @@ import json
 import time
 from pathlib import Path
 
-from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Scaled, serving
-from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
 from kubectl_eksdoc.kubernetes.news import AllNodes
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.wiring.runs import JournalLocation, RunEdges, open_run
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
-
-
-class Counting:
-    def __init__(self, api: Api) -> None:
-        self._api = api
-        self.asked: list[str] = []
-
-    def handle(self, request: ServedRequest) -> Reply:
-        self.asked.append(request.path)
-        return self._api.handle(request)
+from tests.kube.field.fields import Kept
 
 
 def listed(world: RunEdges) -> None:
@@ -33,7 +22,7 @@ def listed(world: RunEdges) -> None:
 
 
 def test_a_field_that_is_begun_anew_is_that_of_the_same_cluster(tmp_path: Path) -> None:
-    one, other = (Counting(worlds.api_of("small-traps", Scaled(time.monotonic, 1.0))) for _ in range(2))
+    one, other = (Kept(worlds.api_of("small-traps", Scaled(time.monotonic, 1.0))) for _ in range(2))
     with serving(one) as first, serving(other) as second:
         path = tmp_path / "config"
         clusters = {name: {"server": server.url(worlds.ADMIN_TOKEN)} for name, server in (("a", first), ("b", second))}
@@ -45,4 +34,4 @@ def test_a_field_that_is_begun_anew_is_that_of_the_same_cluster(tmp_path: Path) 
             path.write_text(json.dumps({**json.loads(path.read_text()), "current-context": "b"}))
             world.field.renew()
             listed(world)
-    assert one.asked and not other.asked
+    assert one.requests and not other.requests

@@ -17,7 +17,6 @@ import pytest
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Delayed, Fault, Faulty
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
-from kubectl_eksdoc.embedded.serving.targets import Reply, RequestHandler, ServedRequest
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.nodes import PROTECTIONS
 from kubectl_eksdoc.simulator import mishaps
@@ -26,7 +25,7 @@ from kubectl_eksdoc.simulator.store import StoredItem
 from tests.embedded.clients import worlds
 from tests.embedded.clients.programs import at_once
 from tests.fakes import kubeconfigs
-from tests.kube.field.fields import serving_again
+from tests.kube.field.fields import Kept, is_eviction, serving_again
 from tests.kube.field.test_whole_drain import Evictions
 from tests.kube.run.machine import LOCK_S
 
@@ -100,22 +99,10 @@ def check(api: Api, seen: Evictions, machines: Sequence[Machine]) -> None:
 
 
 @pytest.mark.long
-def test_one_machine_drains_it(api: Api, seen: Evictions, tmp_path: Path) -> None:
-    with serving(api) as server:
-        machine = Machine("begin", server, tmp_path / "a")
-        assert machine.to_the_end() == ["over", "done"], machine.told
-        check(api, seen, [machine])
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "points",
-    [(("evicted", 1), ("protected", 2), ("cordoned", 1)), (("evicted", 9), ("gone", 3), ("unprotected", 1))],
-    ids=lambda points: " ".join(what for what, _ in points),
-)
-def test_one_is_killed_and_another_goes_on(tmp_path: Path, points: Sequence[tuple[str, int]]) -> None:
+def test_one_is_killed_and_another_goes_on(tmp_path: Path) -> None:
     """Three clusters at a time: each mostly waits for its lock."""
-    at_once(*(partial(killed_at, tmp_path / str(place), *point) for place, point in enumerate(points)))
+    points = (("protected", 2), ("evicted", 9), ("unprotected", 1))
+    at_once(*(partial(killed_at, tmp_path / what, what, times) for what, times in points))
 
 
 def killed_at(folder: Path, what: str, times: int) -> None:
@@ -129,22 +116,6 @@ def killed_at(folder: Path, what: str, times: int) -> None:
         first.process.wait()
         second = Machine("go-on", server, folder / "b")
         assert second.to_the_end() == ["over", "done"], second.told
-        check(api, seen, [first, second])
-
-
-@pytest.mark.long
-def test_one_is_stopped_past_its_lock_and_does_nothing_when_it_wakes(api: Api, seen: Evictions, tmp_path: Path) -> None:
-    with serving(api) as server:
-        first = Machine("begin", server, tmp_path / "a")
-        first.until("evicted", 1)
-        first.process.send_signal(signal.SIGSTOP)
-        second = Machine("go-on", server, tmp_path / "b")
-        assert second.to_the_end() == ["over", "done"], second.told
-        before = dict(seen.of)
-        first.process.send_signal(signal.SIGCONT)
-        last = first.to_the_end()
-        assert last[:2] == ["error", "LockLost"] and first.process.returncode == 6, first.told
-        assert dict(seen.of) == before
         check(api, seen, [first, second])
 
 
@@ -180,31 +151,18 @@ def test_the_server_is_away_for_longer_than_the_lock_is_held(api: Api, seen: Evi
 def test_one_that_is_stopped_while_its_acts_wait_sends_none_of_them_when_it_wakes(api: Api, tmp_path: Path) -> None:
     """Evictions are slow, so that more are asked for than are on their way when it is stopped."""
     late = Fault(Delayed(0.8), r"/eviction$")
-    arriving = Arriving(Faulty(api, [late], time.sleep))
+    arriving = Kept(Faulty(api, [late], time.sleep), is_eviction)
     with serving(arriving) as server:
         first = Machine("begin", server, tmp_path / "a")
         first.until("evicted", 1)
         first.process.send_signal(signal.SIGSTOP)
         second = Machine("roll-back", server, tmp_path / "b")
         assert second.to_the_end()[0] == "over", second.told
-        before = len(arriving.evictions)
+        before = len(arriving.requests)
         first.process.send_signal(signal.SIGCONT)
         last = first.to_the_end()
         assert last[:2] == ["error", "LockLost"] and first.process.returncode == 6, first.told
-        assert len(arriving.evictions) == before, arriving.evictions[before:]
-
-
-class Arriving:
-    """Counts evictions as they arrive."""
-
-    def __init__(self, inner: RequestHandler) -> None:
-        self._inner = inner
-        self.evictions: list[str] = []
-
-    def handle(self, request: ServedRequest) -> Reply:
-        if request.path.endswith("/eviction"):
-            self.evictions.append(request.path)
-        return self._inner.handle(request)
+        assert len(arriving.requests) == before, arriving.requests[before:]
 
 
 @pytest.mark.long
