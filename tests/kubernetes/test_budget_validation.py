@@ -9,9 +9,7 @@ import pytest
 from kubectl_eksdoc.kubernetes.api.workload_validation import NEGATIVE, NOT_SUPPORTED, Problem, budget_problems
 from kubectl_eksdoc.kubernetes.budgets import amount_of
 from kubectl_eksdoc.model.budgets import Amount
-from kubectl_eksdoc.model.selectors import EVERYTHING, NOTHING, Requirement, Selector, from_parts
 from tests import raw_facts
-from tests.kubernetes.budgets_v1 import MARKER, MATCHES_NONE, as_v1
 
 NOT_A_PERCENTAGE = (
     "a valid percent string must be a numeric string followed by an ending '%' "
@@ -86,23 +84,3 @@ def test_texts_of_an_amount(text: str, said: str) -> None:
 )
 def test_what_a_text_amounts_to(text: str, amount: Amount | None) -> None:
     assert amount_of(text) == amount
-
-
-def test_an_empty_selector_means_the_opposite_in_the_older_version() -> None:
-    assert as_v1("policy/v1", EVERYTHING) == EVERYTHING
-    assert as_v1("policy/v1beta1", EVERYTHING) == MATCHES_NONE
-    assert not MATCHES_NONE.matches({"app": "web"})
-    assert as_v1("policy/v1beta1", Selector((Requirement(MARKER, "DoesNotExist"),))) == EVERYTHING
-
-
-@pytest.mark.parametrize("version", ["policy/v1", "policy/v1beta1"])
-def test_other_selectors_are_shown_as_written(version: str) -> None:
-    web = from_parts({"app": "web"})
-    assert as_v1(version, web) == web
-    assert as_v1(version, NOTHING) == NOTHING
-    mixed = Selector((*web.requirements, Requirement(MARKER, "Exists")))
-    assert as_v1(version, mixed) == web
-
-
-def test_the_form_that_policy_v1_shows_stays() -> None:
-    assert as_v1("policy/v1", MATCHES_NONE) == MATCHES_NONE

@@ -21,14 +21,13 @@ from kubectl_eksdoc.kubernetes.budgets import (
     rounding_note,
     scaled,
     synced,
-    with_allowed,
 )
-from kubectl_eksdoc.kubernetes.replacement import ScaledController, Scales
+from kubectl_eksdoc.kubernetes.replacement import Scales
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Amount, BudgetStatus
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.model.selectors import NOTHING
-from tests.builders import NOW, a_budget, a_pod, a_workload, ago, an_amount, an_owner, pods
+from tests.builders import NOW, a_budget, a_pod, a_workload, ago, an_owner, pods
 
 WEB = a_workload("ReplicaSet/web", owner="Deployment/web")
 SCALES = Scales.of([WEB, a_workload("Deployment/web", replicas=3)])
@@ -44,11 +43,6 @@ def test_percentages_round_up_exactly(percent: int, total: int) -> None:
     exact = Fraction(percent * total, 100)
     assert scaled(Amount(percent, percent=True), total) == math.ceil(exact)
     assert scaled(Amount(percent, percent=True), total, round_up=False) == math.floor(exact)
-
-
-@given(st.integers(0, 10_000), st.integers(0, 10_000))
-def test_an_absolute_amount_does_not_depend_on_the_total(amount: int, total: int) -> None:
-    assert scaled(Amount(amount), total) == amount
 
 
 amounts = st.one_of(st.integers(0, 40).map(Amount), st.integers(0, 100).map(lambda p: Amount(p, percent=True)))
@@ -80,11 +74,7 @@ def test_a_budget_that_expects_nothing_allows_nothing(expected: int, current: in
         ({"min_available": "90%"}, 5, 0),
         ({"max_unavailable": "10%"}, 5, 1),
         ({"max_unavailable": "30%"}, 7, 3),
-        ({"min_available": "75%"}, 2, 0),
-        ({"min_available": "34%"}, 3, 1),
         ({"max_unavailable": 0}, 3, 0),
-        ({"max_unavailable": "0%"}, 3, 0),
-        ({"min_available": "100%"}, 3, 0),
         ({"min_available": 5}, 3, -2),
         ({"max_unavailable": 1}, 1, 1),
     ],
@@ -117,44 +107,6 @@ def test_full_health_of_an_absolute_minimum_needs_no_scale() -> None:
     gone = [a_pod("done", phase="Succeeded", owner="Job/etl"), a_pod("going", deletion_deadline=ago(-9), owner=None)]
     assert full_health_allowed(a_budget(min_available=2), [*jobs, *gone], Scales.of(())) == 1
     assert full_health_allowed(a_budget(max_unavailable=1), jobs, Scales.of(())) is None
-
-
-def test_a_deployment_counts_once_for_all_its_replica_sets() -> None:
-    old = a_workload("ReplicaSet/web-old", owner="Deployment/web", replicas=1)
-    new = a_workload("ReplicaSet/web-new", owner="Deployment/web", replicas=3)
-    scales = Scales.of([old, new, a_workload("Deployment/web", replicas=3)])
-    rolling = [a_pod("a", owner="ReplicaSet/web-old"), a_pod("b", owner="ReplicaSet/web-new")]
-    result = recompute(a_budget(max_unavailable=1), rolling, scales, NOW)
-    assert status_of(result) == BudgetStatus(allowed=0, current=2, desired=2, expected=3)
-    assert isinstance(result, Computed)
-    assert [c.kind for c in result.controllers] == ["Deployment"]
-
-
-def test_a_replica_set_whose_deployment_is_gone_has_its_own_scale() -> None:
-    orphan = a_workload("ReplicaSet/web", owner="Deployment/web", replicas=4)
-    found = Scales.of([orphan]).find(an_owner("ReplicaSet/web"), "default")
-    assert found == ScaledController(orphan.uid, 4, "ReplicaSet", "web")
-
-
-def test_an_object_of_the_same_name_with_another_uid_is_not_the_owner() -> None:
-    again = replace(WEB, uid="another", owner=None)
-    result = recompute(a_budget(max_unavailable=1), pods(2), Scales.of([again]), NOW)
-    assert result == SyncFailed('found no controllers for pod "web-0"')
-
-
-@pytest.mark.parametrize(
-    ("owner", "error"),
-    [
-        ("Job/etl", "jobs.batch does not implement the scale subresource"),
-        ("DaemonSet/agent", "daemonsets.apps does not implement the scale subresource"),
-        ("Node/old-0", "nodes does not implement the scale subresource"),
-    ],
-)
-def test_owners_without_scale_fail_the_sync(owner: str, error: str) -> None:
-    for budget in (a_budget(max_unavailable=1), a_budget(min_available="50%")):
-        assert recompute(budget, pods(2, owner=owner), Scales.of(()), NOW) == SyncFailed(error)
-    counted = recompute(a_budget(min_available=1), pods(2, owner=owner), Scales.of(()), NOW)
-    assert status_of(counted).allowed == 1
 
 
 def test_a_custom_owner_cannot_be_told() -> None:
@@ -203,25 +155,11 @@ def test_a_deleted_pod_leaves_the_list_of_granted_evictions() -> None:
     assert (dict(result.disrupted), result.status.allowed) == ({}, 0)
 
 
-def test_a_sync_writes_the_status_and_catches_up_with_the_spec() -> None:
-    stale = a_budget(generation=3, observed_generation=2, condition_message="old", allowed=0)
-    result = recompute(stale, pods(3), SCALES, NOW)
-    assert isinstance(result, Computed)
-    after = synced(stale, result)
-    assert (after.observed_generation, after.status.allowed) == (3, 1)
-    assert (after.condition_status, after.condition_reason, after.condition_message) == ("True", "SufficientPods", "")
-
-
 def test_a_failed_sync_keeps_the_numbers_and_the_lag() -> None:
     stale = a_budget(generation=3, observed_generation=2, allowed=2)
     after = synced(stale, SyncFailed("no scale"))
     assert (after.observed_generation, after.status) == (2, replace(stale.status, allowed=0))
     assert (after.condition_reason, after.condition_message) == ("SyncFailed", "no scale")
-
-
-def test_with_allowed_sets_the_condition() -> None:
-    assert with_allowed(a_budget(allowed=2), 0).condition_reason == "InsufficientPods"
-    assert with_allowed(a_budget(allowed=0), 1).condition_status == "True"
 
 
 @pytest.mark.parametrize(
@@ -236,7 +174,3 @@ def test_with_allowed_sets_the_condition() -> None:
 )
 def test_rounding_is_explained_where_it_happens(rule: dict[str, Any], expected: int, note: str) -> None:
     assert rounding_note(a_budget(**rule), expected) == note
-
-
-def test_builders_read_amounts_as_the_api_does() -> None:
-    assert an_amount("30%") == Amount(30, percent=True)

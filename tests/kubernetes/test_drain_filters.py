@@ -23,7 +23,7 @@ from kubectl_eksdoc.kubernetes.drain_filters import (
 )
 from kubectl_eksdoc.model.nodes import MIRROR, Pod
 from kubectl_eksdoc.model.selectors import parse
-from tests.builders import NOW, a_claimed, a_hostpath, a_pod, ago, an_emptydir
+from tests.builders import NOW, a_pod, an_emptydir
 from tests.fakes.kubectl import error_of, error_texts, warning_of, warning_text
 
 DAEMON = a_pod("agent-1", owner="DaemonSet/agent")
@@ -40,11 +40,6 @@ def decided(pod: Pod, daemon_set: DaemonSetPresence = DaemonSetPresence.EXISTS, 
 
 def said(decision: Decision) -> list[tuple[DrainFilter, DrainFilterOutcome]]:
     return [(s.filter, s.outcome) for s in decision.said]
-
-
-@pytest.mark.parametrize("pod", [a_pod(), a_pod(volumes=(a_hostpath(), a_claimed("data")))])
-def test_most_pods_go_without_a_word(pod: Pod) -> None:
-    assert (said(decided(pod)), decided(pod).outcome) == ([], DrainFilterOutcome.DELETE)
 
 
 @pytest.mark.parametrize(
@@ -94,12 +89,6 @@ def test_a_daemon_set_that_is_gone_or_was_not_read(
         assert (error_of(decision), warning_of(decision)) == ("", "")
 
 
-@pytest.mark.parametrize(("seconds", "limit", "outcome"), [(21, 20, "skip"), (20.9, 20, "delete"), (99, 0, "delete")])
-def test_pods_past_their_deadline(seconds: float, limit: int, outcome: str) -> None:
-    pod = a_pod(deletion_deadline=ago(seconds))
-    assert decided(pod, skip_deleting_after=limit).outcome.value == outcome
-
-
 def test_every_verdict_is_kept_also_after_the_one_that_decides() -> None:
     assert said(decided(BARE_SCRATCH)) == [
         (DrainFilter.LOCAL_STORAGE, DrainFilterOutcome.ERROR),
@@ -126,10 +115,3 @@ def test_the_texts_of_a_node() -> None:
         "cannot delete Pods with local storage (use --delete-emptydir-data to override): default/scratch",
     )
     assert warning_text(mixed) == "ignoring DaemonSet-managed Pods: default/agent-1"
-
-
-def test_warnings_are_grouped_and_joined() -> None:
-    mixed = [decided(p, force=True, ignore_daemonsets=True) for p in (DAEMON, BARE)]
-    assert warning_text(mixed) == (
-        "ignoring DaemonSet-managed Pods: default/agent-1; deleting Pods that declare no controller: default/bare"
-    )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import pytest
 
@@ -17,17 +16,13 @@ from kubectl_eksdoc.kubernetes.evictions import (
     Stored,
     conflict,
     malformed,
-    not_found,
     serve,
 )
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.nodes import Pod
-from tests import raw_facts
 from tests.builders import NOW, a_budget, a_pod
 
 ASKED = EvictionRequest("web-1", "web-1")
-
-EXCHANGES: Mapping[str, dict[str, Any]] = {e["name"]: e for e in raw_facts.lines("recordings/exchanges.jsonl.gz")}
 
 
 @dataclass
@@ -64,38 +59,14 @@ class OnePod:
         return self.refuse_delete or conflict(Stored(self.pod, "7"), uid, resource_version)
 
 
-def recorded(name: str) -> tuple[int, str, str, str | None]:
-    response = EXCHANGES[name]["response"]
-    body = response["body"]
-    return response["status"], body.get("reason", ""), body["message"], response["headers"].get("Retry-After")
-
-
-def told(answer: EvictionAnswer | None) -> tuple[int, str, str, str | None]:
-    assert answer is not None
-    return answer.code, answer.reason, answer.message, str(answer.retry_after) if answer.retry_after else None
-
-
-def test_the_refusals_a_real_server_gave() -> None:
-    name = "trap-emptydir-5f44f89dcf-gb9tn"
-    stored = Stored(replace(a_pod(name), uid="c03b69d2-5ada-4310-b91f-02e7efc6c7df"), "1")
-    wrong = conflict(stored, "00000000-0000-0000-0000-000000000000", None)
-    assert told(wrong) == recorded("eviction wrong uid precondition")
-    assert told(malformed(EvictionRequest("other", name))) == recorded("eviction name mismatch")
-    assert told(not_found("nope")) == recorded("eviction of a missing pod")
-
-
 @pytest.mark.parametrize(
     ("method", "version", "kind", "code"),
     [
         ("POST", "", "", 0),
-        ("POST", "policy/v1", "", 0),
-        ("POST", "", "Eviction", 0),
         ("POST", VERSIONS[1], "Eviction", 0),
         ("POST", "policy/v2", "Eviction", 400),
-        ("POST", "v1", "Eviction", 400),
         ("POST", "policy/v1", "PodDisruptionBudget", 400),
         ("PUT", "policy/v1", "Eviction", 405),
-        ("DELETE", "", "", 405),
         ("GET", "policy/v2", "", 405),
     ],
 )
@@ -135,13 +106,6 @@ def test_one_race_too_many_is_a_conflict() -> None:
 def test_a_budget_that_goes_during_the_race_is_what_is_not_found() -> None:
     answer = serve(ASKED, OnePod(a_pod(), a_budget(), races=1, goes_with_race=True), NOW)
     assert (answer.code, answer.message) == (404, 'poddisruptionbudgets.policy "web" not found')
-
-
-def test_another_pod_of_the_same_name_is_left_alone() -> None:
-    store = OnePod(a_pod())
-    answer = serve(replace(ASKED, uid="of the pod before"), store, NOW)
-    assert answer.code == 409
-    assert "deleted and then recreated" in answer.message
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.kubernetes.budgets import Computed, recompute, synced
-from kubectl_eksdoc.kubernetes.evictions import MAX_DISRUPTED, EvictionAnswer, EvictionCause, evict
+from kubectl_eksdoc.kubernetes.evictions import MAX_DISRUPTED, EvictionCause, evict
 from kubectl_eksdoc.kubernetes.replacement import Scales
-from kubectl_eksdoc.model.budgets import ALWAYS_ALLOW, IF_HEALTHY, Budget
+from kubectl_eksdoc.model.budgets import ALWAYS_ALLOW, Budget
 from kubectl_eksdoc.model.nodes import Pod
-from tests.builders import NOW, a_budget, a_pod, a_workload, ago, pods
+from tests.builders import NOW, a_budget, a_pod, a_workload, pods
 
 READY = a_pod("web-0")
 UNREADY = a_pod("web-0", ready=False)
@@ -25,45 +25,8 @@ def asked(pod: Pod, *guards: Budget) -> tuple[int, EvictionCause]:
     return answer.code, answer.why
 
 
-@pytest.mark.parametrize("phase", ["Pending", "Succeeded", "Failed"])
-def test_these_phases_need_no_budget(phase: str) -> None:
-    pod = a_pod(phase=phase)
-    assert asked(pod, NONE_LEFT, NONE_LEFT) == (201, EvictionCause.PHASE)
-    assert evict(pod, (NONE_LEFT,), NOW).checks_version == (phase == "Pending")
-
-
-def test_a_pod_that_is_being_deleted_needs_no_budget() -> None:
-    assert asked(a_pod(deletion_deadline=ago(-30)), NONE_LEFT) == (201, EvictionCause.DELETING)
-
-
 def test_a_pod_of_unknown_phase_needs_one() -> None:
     assert asked(a_pod(phase="Unknown", ready=True), NONE_LEFT) == (429, EvictionCause.EXHAUSTED)
-
-
-def test_without_a_budget_it_goes() -> None:
-    assert evict(READY, (), NOW) == EvictionAnswer(201, EvictionCause.NOT_GUARDED, deletes=True)
-
-
-def test_two_budgets_refuse_even_when_both_would_allow() -> None:
-    answer = evict(READY, (a_budget("a"), a_budget("b")), NOW)
-    assert (answer.code, answer.reason, answer.cause) == (500, "", "")
-    assert answer.message.startswith("This pod has more than one PodDisruptionBudget")
-
-
-@pytest.mark.parametrize(
-    ("policy", "current", "desired", "expected"),
-    [
-        ("", 2, 2, (201, EvictionCause.UNHEALTHY_ALLOWED)),
-        (IF_HEALTHY, 3, 2, (201, EvictionCause.UNHEALTHY_ALLOWED)),
-        (IF_HEALTHY, 1, 2, (429, EvictionCause.EXHAUSTED)),
-        (IF_HEALTHY, 0, 0, (429, EvictionCause.EXHAUSTED)),
-        (ALWAYS_ALLOW, 0, 2, (201, EvictionCause.UNHEALTHY_ALLOWED)),
-    ],
-)
-def test_unready_pods(policy: str, current: int, desired: int, expected: tuple[int, EvictionCause]) -> None:
-    budget = a_budget(allowed=0, current=current, desired=desired, unhealthy_policy=policy)
-    assert asked(UNREADY, budget) == expected
-    assert asked(READY, budget) == (429, EvictionCause.EXHAUSTED)
 
 
 def test_an_unready_pod_is_not_counted_even_if_the_budget_could_afford_it() -> None:
@@ -75,12 +38,6 @@ def test_a_policy_beats_a_stale_status() -> None:
     stale = a_budget(generation=2, observed_generation=1, unhealthy_policy=ALWAYS_ALLOW)
     assert asked(UNREADY, stale) == (201, EvictionCause.UNHEALTHY_ALLOWED)
     assert asked(READY, stale) == (429, EvictionCause.STALE)
-
-
-def test_a_stale_status_asks_to_come_back_later() -> None:
-    answer = evict(READY, (a_budget(generation=2, observed_generation=1, allowed=5),), NOW)
-    assert (answer.code, answer.retry_after) == (429, 10)
-    assert answer.cause == "The disruption budget web is still being processed by the server."
 
 
 def test_a_negative_number_is_forbidden() -> None:
@@ -117,26 +74,6 @@ def test_too_many_evictions_the_controller_has_not_seen(entries: int, code: int)
 def test_why_nothing_is_allowed(more: dict[str, Any], cause: str) -> None:
     answer = evict(READY, (a_budget(allowed=0, **more),), NOW)
     assert (answer.code, answer.reason, answer.cause, answer.retry_after) == (429, "TooManyRequests", cause, 0)
-
-
-def test_a_granted_eviction_takes_one_and_names_the_pod() -> None:
-    before = a_budget(allowed=2, disrupted={"other": ago(5)}, condition_status="", condition_reason="", generation=1)
-    after = evict(READY, (before,), NOW).after
-    assert after is not None
-    assert (after.status.allowed, after.condition_status, after.condition_reason) == (1, "", "")
-    assert after.disrupted == {"other": ago(5), "web-0": NOW}
-
-
-def test_the_last_one_turns_the_condition() -> None:
-    after = evict(READY, (a_budget(allowed=1),), NOW).after
-    assert after is not None
-    assert (after.status.allowed, after.condition_status, after.condition_reason) == (0, "False", "InsufficientPods")
-
-
-def test_dry_runs_take_nothing_so_each_succeeds() -> None:
-    budget = a_budget(allowed=1)
-    answers = [evict(pod, (budget,), NOW, dry_run=True) for pod in pods(5)]
-    assert [(a.ok, a.after) for a in answers] == [(True, None)] * 5
 
 
 @given(st.integers(0, 8), st.integers(1, 12), st.booleans())

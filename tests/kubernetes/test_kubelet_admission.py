@@ -19,10 +19,6 @@ def pod(name: str, cpu: int = 0, memory: int = 0, phase: str = "Running") -> Pod
     return replace(a_pod(name, node="n"), phase=phase, placement=Placement(Requests(cpu, memory)))
 
 
-def test_what_fits_runs() -> None:
-    assert rejected(pod("new", 400, 400), NODE, [pod("old", 600, 600)]) is None
-
-
 def test_each_resource_by_its_name() -> None:
     old = [pod("old", 700, 100)]
     text = "Node didn't have enough resource: cpu, requested: 400, used: 700, capacity: 1000"

@@ -158,14 +158,10 @@ _GOOD |= {"extended_ends": None, "source": {"document": "EKS user guide"}}
     [
         ({}, ""),
         ({"version": "new"}, "'new' is no version"),
-        ({"released": "yesterday"}, "yesterday"),
         ({"relased": "2019-09-04"}, "CalendarRow has no field relased, but version, upstream, released"),
         ({"source": {}}, "its source has no document"),
         ({"source": {"document": "EKS user guide", "confidence": "sure"}}, "'sure' is none of"),
-        ({"source": {"document": 5}}, "5 is no str"),
-        ({"source": {"document": " "}}, "its source has no document"),
         ({"source": {"document": "EKS user guide", "read": "1926-11-20"}}, "its source was read on 1926-11-20"),
-        ({"source": {"document": "EKS user guide", "read": "9999-11-20"}}, "its source was read on 9999-11-20"),
     ],
 )
 def test_a_fault_is_said_of_its_record(change: Doc, fault: str) -> None:

@@ -39,7 +39,6 @@ def only(status: dict[str, Any], **given_: Any) -> Container:
         ),
         ({"state": ENDED}, ContainerRunState.ENDED, False, False),
         ({}, ContainerRunState.UNTOLD, False, False),
-        ({"state": None, "lastState": None, "ready": None}, ContainerRunState.UNTOLD, False, False),
     ],
 )
 def test_how_it_fares(status: dict[str, Any], runs: ContainerRunState, ready: bool, before: bool) -> None:

@@ -80,9 +80,7 @@ def test_whatever_a_field_holds(document: dict[str, Any], changed: dict[str, Any
         ({"at": "9999-01-01T00:00:00Z"}, "the year 9999 is none of a run"),
         ({"seconds": -1}, "-1 are no seconds of a run"),
         ({"seconds": 1e300}, "1e+300 are no seconds of a run"),
-        ({"kind": "DrainPlan"}, "it is no DrainRunEvent of eksdoc.io/v1alpha1"),
         ({"apiVersion": "eksdoc.io/v2"}, "it is no DrainRunEvent of eksdoc.io/v1alpha1"),
-        ({"subject": 3}, "its DrainRunEvent is not as this version writes it"),
     ],
 )
 def test_what_is_wrong_with_a_line_is_said(changed: dict[str, Any], why: str) -> None:

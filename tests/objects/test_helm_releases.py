@@ -102,7 +102,7 @@ def test_what_is_no_release_is_unknown(content: bytes, why: str) -> None:
     assert isinstance(found, Unknown) and why in found.why and OF.secret in found.why
 
 
-@pytest.mark.parametrize("data", [None, {}, {"release": 7}, {"release": ""}, {"release": "é"}, {"release": "a"}, "x"])
+@pytest.mark.parametrize("data", [None, {"release": 7}, {"release": "é"}, "x"])
 def test_a_secret_of_another_form_is_unknown(data: Any) -> None:
     assert isinstance(release(OF, a_secret() | {"data": data}).manifest, Unknown)
 

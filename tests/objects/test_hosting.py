@@ -28,10 +28,7 @@ def a_template(*volumes: Any, **spec: Any) -> dict[str, Any]:
 
 WORKLOADS = (
     kinds.DEPLOYMENTS,
-    kinds.REPLICA_SETS,
-    kinds.STATEFUL_SETS,
     kinds.DAEMON_SETS,
-    kinds.REPLICATION_CONTROLLERS,
 )
 
 
@@ -54,7 +51,7 @@ def test_of_a_cron_job() -> None:
 
 @pytest.mark.parametrize(
     "fields",
-    [{}, {"spec": None}, {"spec": {"jobTemplate": None}}, {"spec": {"jobTemplate": {"spec": {"template": None}}}}],
+    [{}, {"spec": {"jobTemplate": None}}, {"spec": {"jobTemplate": {"spec": {"template": None}}}}],
 )
 def test_what_a_cron_job_may_lack(fields: dict[str, Any]) -> None:
     assert observed(kinds.CRON_JOBS, **fields).cron_jobs == (CronJob("shop", "x", "u"),)

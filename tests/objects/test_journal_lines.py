@@ -27,12 +27,6 @@ def test_every_journal_comes_back(entries: list[Entry]) -> None:
     assert read.entries == tuple(entries) and read.dropped == ()
 
 
-@given(ENTRIES)
-def test_an_entry_is_one_line(entry: Entry) -> None:
-    text = line(entry)
-    assert text.endswith("\n") and len(text.splitlines()) == 1
-
-
 @settings(max_examples=examples(300))
 @given(JOURNALS, st.data())
 def test_every_prefix_can_be_read(entries: list[Entry], data: st.DataObject) -> None:
@@ -85,18 +79,13 @@ def test_how_it_looks() -> None:
     ("text", "said"),
     [
         ('{"v":2,"entry":"note"}', "its format is 2, and this version reads only 1"),
-        ('{"v":true,"entry":"note"}', "its format is True, and this version reads only 1"),
         ('{"v":1,"entry":"omen"}', 'an entry "omen" is not known to this version'),
-        ('{"v":1,"entry":["note"]}', 'an entry ["note"] is not known to this version'),
         ("[1]", "it is JSON, but no entry"),
         ('{"v":1,"entry":"no', "it is truncated, or is not a journal line"),
-        ('{"v":1,"entry":"note","number":NaN}', "it is truncated, or is not a journal line"),
-        ("9" * 5000, "it is truncated, or is not a journal line"),
         ("[" * 100_000, "it is nested too deeply"),
         ('{"v":1,"entry":"note","number":1,"at":"2026-11-20T12:00:00","what":"paused"}', "its note has a time that is"),
         ('{"v":1,"entry":"note","number":1,"at":"2026-11-20T12:00:00+01:00","what":"paused"}', "its note has a time"),
         ('{"v":1,"entry":"note","number":-1,"at":"2026-11-20T12:00:00Z","what":"paused"}', "its note has a time"),
-        ('{"v":1,"entry":"note","number":1,"at":"2026-11-20T12:00:00Z","what":"omen"}', "its note is not as this ver"),
         (
             '{"v":1,"entry":"note","number":true,"at":"2026-11-20T12:00:00Z","what":"lost"}',
             "its note is not as this ve",

@@ -61,9 +61,7 @@ def test_a_part_of_the_options_is_a_part() -> None:
     [
         ({"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}, "default"),
         ({"apiVersion": "karpenter.k8s.aws/v1beta1", "kind": "EC2NodeClass", "name": "default"}, "default"),
-        ({"name": "default"}, "default"),
         ({"group": "eks.amazonaws.com", "kind": "NodeClass", "name": "default"}, ""),
-        ({}, ""),
         (None, ""),
     ],
 )

@@ -117,7 +117,7 @@ def test_amounts(given: int | str, amount: Amount) -> None:
     assert observed(kinds.BUDGETS, spec={"minAvailable": given}).budgets[0].min_available == amount
 
 
-@pytest.mark.parametrize("given", ["", "half", "1.5%", "%", True, 1.5, []])
+@pytest.mark.parametrize("given", ["", "1.5%", "%", True, []])
 def test_amounts_that_cannot_be(given: Any) -> None:
     with pytest.raises(BadObject, match=r"\$\.spec\.minAvailable"):
         observed(kinds.BUDGETS, spec={"minAvailable": given})
@@ -133,8 +133,6 @@ def test_amounts_that_cannot_be(given: Any) -> None:
         ("r-1", '{"labels":["a"],"protected":["b"],"journal":"ops"}', RunNote("r-1", "ops", protects=True)),
         ("r-1", '{"unschedulable":true,"journal":"../../secrets"}', RunNote("r-1")),
         ("r-1", '{"unschedulable":true,"journal":7}', RunNote("r-1")),
-        ("r-1", None, RunNote("r-1")),
-        ("r-1", "[" * 9, RunNote("r-1")),
         ("No Id", '{"unschedulable":true}', None),
         (None, '{"unschedulable":true}', None),
     ],

@@ -71,10 +71,6 @@ def terms(*expressions: tuple[str, list[str]]) -> dict[str, Any]:
             {"local": True, "hostnames": ("a",), "driver": "d", "storage_class": ""},
         ),
         (
-            {"nodeAffinity": terms(("topology.ebs.csi.aws.com/zone", ["z1"]), ("topology.kubernetes.io/zone", ["z2"]))},
-            {"zones": ("z1", "z2"), "storage_class": ""},
-        ),
-        (
             {"nodeAffinity": terms(("kubernetes.io/hostname", ["a"]), ("topology.kubernetes.io/zone", ["z"]))},
             {"hostnames": ("a",), "zones": ("z",), "storage_class": ""},
         ),
@@ -171,8 +167,6 @@ BALANCER_TYPE = "service.beta.kubernetes.io/aws-load-balancer-type"
         ("LoadBalancer", {TARGET_TYPE: "ip", BALANCER_TYPE: "external"}, True),
         ("LoadBalancer", {BALANCER_TYPE: "nlb-ip"}, True),
         ("LoadBalancer", {BALANCER_TYPE: "external", TARGET_TYPE: "instance"}, False),
-        ("LoadBalancer", {BALANCER_TYPE: "nlb"}, False),
-        ("LoadBalancer", None, False),
         ("ClusterIP", {TARGET_TYPE: "ip"}, False),
     ],
 )

@@ -32,16 +32,6 @@ def later(plane: ControlPlane, seconds: float, mishap: Callable[[], object]) -> 
     plane.agenda.after(seconds, mishap)
 
 
-def test_a_node_that_disappears_is_gone_and_nobody_stops_its_pods() -> None:
-    plane = a_plane(WEB)
-    later(plane, 10, lambda: mishaps.disappear(plane, "a"))
-    plane.agenda.run_until(9)
-    assert plane.store.get(NODES, ("", "a")) is not None
-    plane.agenda.run_until(11)
-    assert plane.store.get(NODES, ("", "a")) is None
-    assert plane.store.get(PODS, ("default", "web-0")) is not None
-
-
 def test_a_node_that_joins_takes_what_waited() -> None:
     plane = a_plane([a_node_doc("a", unschedulable=True), a_pod_doc("waits")])
     later(plane, 10, lambda: mishaps.join(plane, doc_of(plane, NODES, "a"), "b"))
@@ -49,33 +39,6 @@ def test_a_node_that_joins_takes_what_waited() -> None:
     assert at(doc_of(plane, PODS, "waits"), "spec", "nodeName") == "b"
     assert not cordoned(plane, "b")
     assert doc_of(plane, NODES, "b")["metadata"]["creationTimestamp"] == START.strftime("%Y-%m-%dT%H:%M:10Z")
-
-
-def test_another_operator_cordons_and_uncordons() -> None:
-    plane = a_plane(WEB)
-    later(plane, 5, lambda: mishaps.cordon(plane, "a"))
-    later(plane, 15, lambda: mishaps.uncordon(plane, "a"))
-    plane.agenda.run_until(10)
-    assert cordoned(plane, "a")
-    plane.agenda.run_until(20)
-    assert not cordoned(plane, "a")
-
-
-def test_another_operators_drain_takes_the_budgets_unit() -> None:
-    plane = a_plane(WEB)
-    later(plane, 5, lambda: mishaps.drain(plane, "a"))
-    plane.agenda.run_until(6)
-    assert cordoned(plane, "a")
-    left = [name for name in ("web-0", "web-1") if not at(doc_of(plane, PODS, name), "metadata", "deletionTimestamp")]
-    assert len(left) == 1, "the budget refused the other one"
-
-
-def test_a_deletion_asks_no_budget() -> None:
-    plane = a_plane(WEB)
-    for name in ("web-0", "web-1"):
-        mishaps.delete(plane, "default", name)
-    plane.rest(60)
-    assert plane.store.count(PODS) == 0
 
 
 def test_hanging_pods_take_their_whole_grace_period_or_never_start() -> None:

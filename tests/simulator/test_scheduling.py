@@ -85,15 +85,6 @@ def test_other_schedulers_pods_gated_ones_and_those_that_leave_are_left_alone() 
     assert node_of(plane, "gated") == node_of(plane, "others") == ""
 
 
-def test_a_cordoned_node_takes_no_more_pods_and_keeps_those_it_has() -> None:
-    plane = a_plane([a_node_doc("a"), a_pod_doc("there", "a")])
-    item = plane.registry.get(NODES, ("", "a"))
-    plane.registry.update(item, with_value(item.doc, ("spec", "unschedulable"), True))
-    plane.registry.create(PODS, a_pod_doc("late"), "default")
-    plane.rest(60)
-    assert node_of(plane, "there") == "a" and not node_of(plane, "late")
-
-
 def test_a_label_that_a_node_gets_counts() -> None:
     plane = a_plane([a_node_doc("a"), a_pod_doc("picky", nodeSelector={"disk": "fast"})])
     plane.rest(60)

@@ -7,7 +7,6 @@ import pytest
 from kubectl_eksdoc.embedded.api import catalogue
 from kubectl_eksdoc.embedded.api.catalogue import preference
 from tests.embedded.api.definitions import ESTABLISHED, Doc, a_definition, an_api_service
-from tests.raw_facts import recorded
 
 
 def test_a_definition_adds_its_served_versions() -> None:
@@ -81,15 +80,6 @@ def test_what_is_built_in_keeps_its_name() -> None:
     assert found is not None
     assert found.kind == "Deployment"
     assert [s.kind for s in added.resources("apps", "v1")].count("Deployment") == 1
-
-
-def test_recorded_definitions() -> None:
-    added = catalogue.of(recorded("rich", "customresourcedefinitions"))
-    assert added.groups()[-3:] == ("karpenter.k8s.aws", "karpenter.sh", "vpcresources.k8s.aws")
-    policies = added.find("vpcresources.k8s.aws", "v1beta1", "securitygrouppolicies")
-    assert policies is not None
-    assert (policies.namespaced, policies.short_names) == (True, ("sgp",))
-    assert [s.name for s in policies.subresources] == ["status"]
 
 
 @pytest.mark.parametrize("available", [True, False])

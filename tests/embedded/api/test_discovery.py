@@ -6,20 +6,9 @@ import pytest
 
 from kubectl_eksdoc.embedded.api import catalogue
 from kubectl_eksdoc.embedded.api.catalogue import Build, Catalogue
-from tests.embedded.contract.comparing import without_hashes
 from tests.fakes import recordings
 
 BUILT_IN = Catalogue()
-RECORDED_BUILD = Build(
-    git_version="v1.36.2",
-    git_commit="98b35193b2ac7a23a673325f5e9b830ecd5ba406",
-    build_date="2026-08-01T00:00:00Z",
-    go_version="go1.27.3",
-)
-
-
-def test_version() -> None:
-    assert catalogue.version(RECORDED_BUILD) == recordings.document("version")
 
 
 def test_the_version_follows_from_the_name() -> None:
@@ -33,14 +22,6 @@ def test_what_is_no_version_is_refused() -> None:
         catalogue.version(Build(git_version="latest"))
 
 
-def test_api() -> None:
-    assert catalogue.api_versions("192.0.2.2:16443") == recordings.document("api")
-
-
-def test_apis() -> None:
-    assert catalogue.group_list(BUILT_IN) == recordings.document("apis")
-
-
 def test_one_group() -> None:
     listed = {g["name"]: g for g in recordings.document("apis")["groups"]}
     assert catalogue.group(BUILT_IN, "autoscaling") == {
@@ -48,30 +29,6 @@ def test_one_group() -> None:
         "apiVersion": "v1",
         **listed["autoscaling"],
     }
-
-
-@pytest.mark.parametrize("name", ["", "nope.example.com"])
-def test_no_such_group(name: str) -> None:
-    assert catalogue.group(BUILT_IN, name) is None
-
-
-@pytest.mark.parametrize(
-    ("exchange", "group", "version"),
-    [("api v1 resources", "", "v1"), ("apps v1 resources", "apps", "v1"), ("policy v1 resources", "policy", "v1")],
-)
-def test_resources(exchange: str, group: str, version: str) -> None:
-    assert catalogue.resource_list(BUILT_IN, group, version) == without_hashes(recordings.document(exchange))
-
-
-@pytest.mark.parametrize(("group", "version"), [("", "v2"), ("apps", "v1beta1"), ("nope", "v1")])
-def test_no_such_resources(group: str, version: str) -> None:
-    assert catalogue.resource_list(BUILT_IN, group, version) is None
-
-
-def test_every_resource_is_listed_once() -> None:
-    keys = [(s.group, s.version, s.plural) for s in BUILT_IN.served]
-    assert len(keys) == len(set(keys))
-    assert {version for group in BUILT_IN.groups() for version in BUILT_IN.versions(group)} == {"v1", "v2"}
 
 
 def test_finding_one() -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from kubectl_eksdoc.embedded.api import catalogue
 from tests.embedded.api.definitions import ESTABLISHED, a_definition
-from tests.fakes import recordings
 
 BUILT_IN = catalogue.of()
 
@@ -20,16 +19,6 @@ def takes(document: dict[str, Any], group: str, version: str, kind: str) -> set[
         if path["patch"]["x-kubernetes-group-version-kind"] == wanted:
             return {parameter["name"] for parameter in path["patch"]["parameters"]}
     return None
-
-
-def test_the_index_has_the_recorded_documents() -> None:
-    recorded = recordings.document("openapi v3 index")["paths"]
-    said = catalogue.index(BUILT_IN)["paths"]
-    assert list(said) == list(recorded)
-    for path, place in said.items():
-        address, _, digest = place["serverRelativeURL"].partition("?hash=")
-        assert address == f"/openapi/v3/{path}"
-        assert len(digest) == len(recorded[path]["serverRelativeURL"].partition("?hash=")[2])
 
 
 @pytest.mark.parametrize(
@@ -45,21 +34,6 @@ def test_a_patch_takes_what_kubectl_sends(group: str, version: str, kind: str) -
     document = catalogue.document(BUILT_IN, f"apis/{group}/{version}" if group else f"api/{version}")
     assert document is not None
     assert takes(document, group, version, kind) == {"pretty", "dryRun", "fieldManager", "fieldValidation", "force"}
-
-
-def test_what_cannot_be_patched_has_no_patch() -> None:
-    document = catalogue.document(BUILT_IN, "api/v1")
-    assert document is not None
-    assert takes(document, "", "v1", "Binding") is None
-
-
-def test_the_paths_of_objects() -> None:
-    document = catalogue.document(BUILT_IN, "apis/scheduling.k8s.io/v1")
-    assert document is not None
-    assert list(document["paths"]) == ["/apis/scheduling.k8s.io/v1/priorityclasses/{name}"]
-    core = catalogue.document(BUILT_IN, "api/v1")
-    assert core is not None
-    assert "/api/v1/namespaces/{namespace}/pods/{name}" in core["paths"]
 
 
 def test_a_definition_changes_its_own_address_alone() -> None:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.embedded.loading import load_observed
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
-from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
+from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.kinds import ReadState
 from kubectl_eksdoc.objects.single import RawObjects
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
@@ -27,18 +23,6 @@ def live(api: Api, tmp_path: Path) -> Cluster:
     with serving(api) as server:
         config = kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN))
         return LiveReader(Connection(kubeconfig=config)).read(READ)
-
-
-@pytest.mark.long
-def test_of_a_recorded_cluster(tmp_path: Path) -> None:
-    dumped = SnapshotReader(str(worlds.archive("rich"))).read(READ)
-    read = live(worlds.api_of("rich", ManualTime(), pace=None), tmp_path)
-    assert {each.state for each in read.reads} == {ReadState.READ}
-    assert [each.name for each in read.cron_jobs] == ["report"]
-    assert len(read.definitions) == 3
-    for field in ("cron_jobs", "definitions", "jobs"):
-        assert getattr(read, field) == getattr(dumped, field)
-    assert dumped.read_of(kinds.API_SERVICES).state is ReadState.NOT_HELD
 
 
 def test_of_the_demo(tmp_path: Path) -> None:

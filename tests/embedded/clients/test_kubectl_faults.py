@@ -13,10 +13,8 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, Scaled
 from tests import needed
 from tests.embedded.clients import worlds
-from tests.embedded.clients.among_faults import OF_READING, served
+from tests.embedded.clients.among_faults import served
 from tests.embedded.clients.programs import Kubectl, at_once
-
-PODS = ("get", "pods", "-A", "-o", "name", "--request-timeout=2s", "--chunk-size=50")
 
 
 @pytest.fixture(scope="module")
@@ -47,29 +45,6 @@ def sampled(faults: Mapping[str, str], quick: str) -> pytest.MarkDecorator:
         "faults",
         [pytest.param({quick: faults[quick]}, id=quick), pytest.param(faults, id="all", marks=pytest.mark.long)],
     )
-
-
-@pytest.mark.long
-@sampled(dict.fromkeys(sorted(OF_READING), ""), "server-error")
-def test_a_list_is_whole_or_refused(still: Api, tmp_path: Path, faults: Mapping[str, str]) -> None:
-    each_at_once(lists_among, still, tmp_path, faults)
-
-
-def lists_among(program: str, still: Api, folder: Path, fault: str, _: str) -> None:
-    with served(still) as server:
-        whole = Kubectl(program, folder, server.url(worlds.ADMIN_TOKEN))(*PODS)
-    good = 0
-    with served(still, f"{fault}@30%", seed=5) as server:
-        kubectl = Kubectl(program, folder, server.url(worlds.ADMIN_TOKEN))
-        for _turn in range(4):
-            ran = kubectl.ran(*PODS)
-            assert "panic" not in ran.err
-            if ran.code == 0:
-                assert ran.out == whole, fault
-                good += 1
-            else:
-                assert ran.err.strip(), f"{fault}: it says why"
-    assert good, f"{fault}: trying again helps"
 
 
 SAID = {

@@ -31,13 +31,6 @@ def test_an_object_is_known_or_absent_or_its_kind_is_unknown() -> None:
     assert PLAIN.one(wide) == Unknown("the demo holds no Thing")
 
 
-def test_nobody_shares_an_object_with_the_next_caller() -> None:
-    first = PLAIN.one(KARPENTER)
-    assert isinstance(first, dict)
-    first.clear()
-    assert PLAIN.one(KARPENTER) != first
-
-
 def test_a_list_is_of_one_namespace() -> None:
     revisions = PLAIN.listed(kinds.CONTROLLER_REVISIONS, "kube-system")
     assert isinstance(revisions, tuple) and len(revisions) > 4

@@ -120,13 +120,6 @@ def test_queries(path: str, query: dict[str, tuple[str, ...]], accept: str) -> N
 
 
 @settings(max_examples=examples(300))
-@given(name=NAMES, value=VALUES, path=st.sampled_from(PATHS), watch=st.booleans())
-def test_each_parameter_by_itself(name: str, value: str, path: str, watch: bool) -> None:
-    query = {name: (value,), **({"watch": ("1",)} if watch else {})}
-    asked(ServedRequest("GET", path, query, ADMIN))
-
-
-@settings(max_examples=examples(300))
 @given(method=METHODS, path=st.text(st.characters(codec="utf-8"), max_size=40), query=QUERIES)
 def test_paths(method: str, path: str, query: dict[str, tuple[str, ...]]) -> None:
     for before in ("/", "/api/v1/", "/apis/apps/v1/", "/api/v1/namespaces/default/pods/trap-bare/"):

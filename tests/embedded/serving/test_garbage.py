@@ -98,14 +98,6 @@ def test_made_of_pieces(server: SimulatedApiServer) -> None:
     well(server)
 
 
-def test_random_bytes(server: SimulatedApiServer) -> None:
-    chance = random.Random(8)
-    for _ in range(100):
-        answer = send(server, chance.randbytes(chance.randint(0, 400)))
-        assert b" 500 " not in answer[:40] and b"Traceback" not in answer
-    well(server)
-
-
 @pytest.mark.parametrize(
     "said",
     one_in(

@@ -22,7 +22,7 @@ def config(name: str = "new") -> Doc:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"a": "1"}}
 
 
-@pytest.mark.parametrize("word", ["all", "true", "server", "All&dryRun=none"])
+@pytest.mark.parametrize("word", ["all", "All&dryRun=none"])
 def test_a_dry_run_that_is_misspelt_changes_nothing(asking: Asking, word: str) -> None:
     version = asking.api.now(lambda plane: plane.store.version)
     said = asking.ask("POST", f"{MAPS}?dryRun={word}", config(), 422)

@@ -45,35 +45,10 @@ def test_a_key_that_is_left_out_takes_its_default() -> None:
     assert 'k:{"port":80,"protocol":"TCP"}' in owners(result)[1]["fieldsV1"]["f:spec"]["f:ports"]
 
 
-def test_two_appliers_share_what_both_say_and_the_last_one_to_leave_takes_it_along() -> None:
-    both = applied(applied(None, service(type="NodePort"), "ann"), service(type="NodePort"), "bob")
-    assert names(both) == [("ann", "Apply"), ("bob", "Apply")] or names(both) == [("bob", "Apply"), ("ann", "Apply")]
-    one = applied(both, service(sessionAffinity="None"), "ann", now=LATE)
-    assert one["spec"] == {"type": "NodePort", "sessionAffinity": "None"}
-    none = applied(one, service(externalName="x"), "bob", now=LATE)
-    assert none["spec"] == {"sessionAffinity": "None", "externalName": "x"}
-
-
 def test_an_applier_who_changes_nothing_has_an_entry_without_a_time() -> None:
     live = applied(None, service(type="NodePort"), "ann")
     result = applied(live, service(type="NodePort"), "bob", now=LATE)
     assert {entry["manager"]: entry.get("time") for entry in owners(result)} == {"ann": EARLY, "bob": None}
-
-
-def test_an_applier_keeps_one_entry_whatever_version_he_applies() -> None:
-    live = applied(None, service(type="NodePort"), "ann")
-    (entry,) = owners(applied(live, {**service(type="NodePort"), "apiVersion": "v2"}, "ann"))
-    assert entry["apiVersion"] == "v2"
-
-
-def test_the_same_manager_updating_is_another_owner() -> None:
-    live = applied(None, service(type="NodePort"), "ann")
-    live = updated(live, with_value(live, ("spec", "type"), "ClusterIP"), "ann", EARLY, SERVICES)
-    result = apply(live, service(type="NodePort"), "ann", False, LATE, SERVICES)
-    assert isinstance(result, Conflicts)
-    assert result.causes == [
-        {"reason": "FieldManagerConflict", "message": 'conflict with "ann" using v1', "field": ".spec.type"}
-    ]
 
 
 def test_a_conflict_names_the_subresource() -> None:
@@ -109,11 +84,6 @@ def test_items_with_the_same_key_cannot_be_applied() -> None:
         "failed to create typed patch object (shop/web; v1, Kind=Service): "
         '.spec.ports: duplicate entries for key [port=80,protocol="TCP"]',
     )
-
-
-def test_an_object_emptied_by_its_last_owner_is_gone() -> None:
-    live = applied(None, with_value(service(type="NodePort"), ("metadata", "labels"), {"a": "1"}), "ann")
-    assert "labels" not in applied(live, service(type="NodePort"), "ann")["metadata"]
 
 
 def test_defaults_in_an_object_go_with_the_object_when_its_applier_leaves_it() -> None:

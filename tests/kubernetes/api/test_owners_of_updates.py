@@ -24,19 +24,6 @@ def who(doc: Doc) -> list[tuple[str, str, str]]:
     return [(entry["manager"], entry.get("subresource", ""), entry["time"]) for entry in owners(doc)]
 
 
-def test_what_a_create_says_is_its_authors_but_for_what_is_nobodys() -> None:
-    full = {**NODE, "status": {"phase": "Running"}}
-    (entry,) = owners(node(None, full, "ann"))
-    assert entry == {
-        "manager": "ann",
-        "operation": "Update",
-        "apiVersion": "v1",
-        "time": EARLY,
-        "fieldsType": "FieldsV1",
-        "fieldsV1": {"f:metadata": {"f:labels": {".": {}, "f:a": {}}}},
-    }
-
-
 def test_a_status_has_entries_of_its_own() -> None:
     live = node(None, NODE, "kubelet")
     ready = {"type": "Ready", "status": "True"}
@@ -52,10 +39,6 @@ def test_one_manager_has_an_entry_for_each_api_version() -> None:
     live = node(None, NODE, "ann")
     other = with_value({**live, "apiVersion": "v2"}, ("metadata", "labels", "b"), "2")
     assert [entry["apiVersion"] for entry in owners(node(live, other, "ann"))] == ["v1", "v2"]
-
-
-def test_an_object_that_was_never_tracked_is_not_tracked_now() -> None:
-    assert "managedFields" not in node(NODE, with_value(NODE, ("spec", "unschedulable"), True), "ann")["metadata"]
 
 
 @pytest.mark.parametrize("emptied", [[], [{}]])
@@ -84,23 +67,13 @@ def test_entries_that_cannot_be_read_are_those_that_were_there() -> None:
     [
         {"manager": "a", "operation": "Guess", "apiVersion": "v1", "fieldsType": "FieldsV1"},
         {"manager": "a", "operation": "Update", "fieldsType": "FieldsV1"},
-        {"manager": "a", "operation": "Update", "apiVersion": "v1"},
         {"manager": "a", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {"k:{": {}}},
         {"manager": "a", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {"v:x": {}}},
-        {"manager": "a", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {"i:x": {}}},
     ],
 )
 def test_malformed_entries(entry: Doc) -> None:
     with pytest.raises(MalformedEntries):
         read({"metadata": {"managedFields": [entry]}})
-
-
-def test_who_took_the_last_field_leaves_no_empty_entry() -> None:
-    live = node(None, with_value(NODE, ("spec", "podCIDR"), "10.0.0.0/24"), "ann")
-    live = node(live, with_value(live, ("metadata", "labels", "b"), "1"), "bob")
-    assert [name for name, _, _ in who(live)] == ["ann", "bob"]
-    live = node(live, with_value(live, ("metadata", "labels", "b"), "2"), "eve", LATE)
-    assert [name for name, _, _ in who(live)] == ["ann", "eve"]
 
 
 def test_the_eleventh_updater_makes_the_oldest_ancient() -> None:

@@ -66,40 +66,12 @@ def full(limit: int, *placed: Pod, attached: tuple[tuple[str, str], ...] = ()) -
     return Occupancy.of(map(node, NODES), placed, {}, storage(limit, *attached))
 
 
-def test_a_volume_that_pods_share_counts_once_and_until_the_last_has_gone() -> None:
-    one, other = using("a", on="n0"), using("a", name="q", on="n0")
-    occupancy = full(1, one, other)
-    assert not refused(occupancy, using("a"))
-    assert refused(occupancy, using("b"))
-    for pod, after in ((one, True), (other, False)):
-        occupancy.take(occupancy.class_of(pod), "n0")
-        assert refused(occupancy, using("b")) is after
-
-
-def test_only_the_drivers_that_a_pod_adds_to_are_looked_at() -> None:
-    occupancy = full(1, using("a", "b", on="n0"))
-    assert not refused(occupancy, using("files"))
-    assert not refused(occupancy, using("a", "files"))
-    assert refused(occupancy, using("c", "files"))
-    assert not refused(occupancy, using("c"), "n1")
-
-
-def test_an_in_tree_volume_is_ebs_whoever_names_it() -> None:
-    occupancy = full(1, using("d", on="n0"))
-    assert refused(occupancy, using("a"))
-    assert not refused(occupancy, using(disk="vol-d"))
-    assert not refused(occupancy, using(disk="aws://z1/vol-d"))
-    assert refused(occupancy, using(disk="vol-e"))
-
-
 @pytest.mark.parametrize(
     ("text", "volume"),
     [
         ("vol-1", "vol-1"),
         ("aws://eu-west-1a/vol-1", "vol-1"),
-        ("aws:///vol-1", "vol-1"),
         ("aws://eu-west-1a/disk-1", ""),
-        ("aws://eu-west-1a/vol-1/2", ""),
         ("aws://vol-1", ""),
     ],
 )
@@ -121,10 +93,6 @@ def test_what_is_attached_for_a_pod_goes_with_it() -> None:
     assert refused(occupancy, using("b"))
     occupancy.take(occupancy.class_of(pod), "n0")
     assert not refused(occupancy, using("b"))
-
-
-def test_attachments_of_volumes_that_are_not_known_or_not_csi_are_passed_over() -> None:
-    assert not refused(full(1, attached=(("n0", "gone"), ("n0", "d"), ("n0", ""))), using("a"))
 
 
 def test_successors_get_ephemeral_volumes_of_their_own() -> None:

@@ -275,21 +275,6 @@ def test_a_bound_volume_holds_the_pod_in_its_zone() -> None:
     assert refused.reasons == ("node(s) didn't match PersistentVolume's node affinity",)
 
 
-@pytest.mark.parametrize(
-    ("storage", "reason"),
-    [
-        (Storage.of([], [], []), 'persistentvolumeclaim "data-db-0" not found'),
-        (Storage.of([Claim("default", "data-db-0", "pv")], [], []), 'persistentvolume "pv" not found'),
-        (Storage.of([Claim("default", "data-db-0")], [], []), "pod has unbound immediate PersistentVolumeClaims"),
-    ],
-)
-def test_a_volume_that_is_not_there_refuses_every_node(storage: Storage, reason: str) -> None:
-    occupancy = Occupancy([node("n0", "z1")], storage=storage)
-    kind = occupancy.successor_of(a_pod("db-0", volumes=tuple(_volumes())))
-    assert occupancy.reasons(kind) == {reason: 1}
-    assert not occupancy.candidates(kind)
-
-
 def test_what_was_not_read_or_is_not_modelled_is_said() -> None:
     unread = replace(zonal(()), known=False)
     odd = Placement(scheduler="mine", gated=True, claims_devices=True)
@@ -349,11 +334,3 @@ def test_a_node_that_is_cordoned_leaves_the_candidates_and_comes_back() -> None:
     assert set(held) == {"n0", "n1"}
     occupancy.drop_node("n1")
     assert list(held) == ["n0"]
-
-
-def test_an_invalid_requirement_of_a_node_matches_nothing() -> None:
-    term = NodeTerm((Requirement(ZONE, "NotIn", ("not a label!",)),))
-    assert not NodeDemand((), (term,)).accepts("n0", {ZONE: "z1"})
-    assert NodeDemand((), (term, NodeTerm((Requirement(ZONE, "Exists"),)))).accepts("n0", {ZONE: "z1"})
-    assert not NodeDemand((), ()).accepts("n0", {})
-    assert Selector().matches({})

@@ -43,9 +43,6 @@ def test_a_namespace() -> None:
     "resource",
     [
         "roles.v1.rbac.authorization.k8s.io",
-        "clusterroles.v1.rbac.authorization.k8s.io",
-        "customresourcedefinitions.v1.apiextensions.k8s.io",
-        "limitranges.v1",
         "services.v1",
     ],
 )

@@ -93,7 +93,6 @@ def test_a_daemon_set(node_selector: Doc | None, text: str) -> None:
 @pytest.mark.parametrize(
     ("spec", "least", "most"),
     [
-        ({"minAvailable": 2}, "2", "N/A"),
         ({"minAvailable": "50%"}, "50%", "N/A"),
         ({"maxUnavailable": 0}, "N/A", "0"),
         ({}, "N/A", "N/A"),
@@ -122,11 +121,9 @@ def a_job(spec: Doc | None = None, meta: Doc | None = None, **status: Any) -> Do
     [
         (a_job(), "Running"),
         (a_job(conditions=[{"type": "Complete", "status": "True"}]), "Complete"),
-        (a_job(conditions=[{"type": "Failed", "status": "True"}]), "Failed"),
         (a_job(conditions=[{"type": "Failed", "status": "False"}]), "Running"),
         (a_job(meta={"deletionTimestamp": STARTED}), "Terminating"),
         (a_job(conditions=[{"type": "Suspended", "status": "True"}]), "Suspended"),
-        (a_job(conditions=[{"type": "FailureTarget", "status": "True"}]), "FailureTarget"),
         (a_job(conditions=[{"type": "SuccessCriteriaMet", "status": "True"}]), "SuccessCriteriaMet"),
     ],
 )
