@@ -27,7 +27,6 @@ from tests.embedded.contract.comparing import without_hashes
 from tests.embedded.contract.recorded import Doc, when
 from tests.embedded.contract.worlds import ACCESS, BUILD, request_of
 from tests.recorded_drains import DRAINS, evicted
-from tests.simulator.workloads.test_recorded_replacements import an_owner
 
 RESOURCES = {"Pod": "pods", "Node": "nodes", "PodDisruptionBudget": "poddisruptionbudgets.policy"}
 CLOSE_S = 0.02
@@ -86,6 +85,24 @@ def cluster(watch: str) -> ControlPlane:
         plane.load(SETS[owner["kind"]], [owner])
     plane.load("daemonsets.apps", [_agents()])
     return plane
+
+
+def an_owner(pod: Doc, replicas: int) -> Doc:
+    """The set that a pod was made by, as far as its pods tell."""
+    owner = pod["metadata"]["ownerReferences"][0]
+    given = ("controller-revision-hash", "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index")
+    zones = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
+    labels = {key: value for key, value in pod["metadata"]["labels"].items() if key not in (*given, *zones)}
+    left_out = ("nodeName", "hostname", "subdomain")
+    template = {"labels": labels}, {key: value for key, value in pod["spec"].items() if key not in left_out}
+    spec: Doc = {"replicas": replicas, "selector": {"matchLabels": labels}}
+    spec["template"] = {"metadata": template[0], "spec": template[1]}
+    status: Doc = {}
+    if owner["kind"] == "StatefulSet":
+        spec |= {"podManagementPolicy": "Parallel", "serviceName": owner["name"]}
+        status = {"observedGeneration": 1, "updateRevision": pod["metadata"]["labels"]["controller-revision-hash"]}
+    meta = {"name": owner["name"], "namespace": pod["metadata"]["namespace"], "uid": owner["uid"], "generation": 1}
+    return {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "metadata": meta, "spec": spec, "status": status}
 
 
 def _agents() -> Doc:
