@@ -128,11 +128,6 @@ def test_whatever_a_document_holds_there_is_an_answer(held: list[Any]) -> None:
 
 
 @given(JSON)
-def test_whatever_stands_in_place_of_a_document_there_is_an_answer(held: Any) -> None:
-    assert judged([held], ASKED).says in PolicyDecision
-
-
-@given(JSON)
 def test_a_deny_that_is_understood_is_never_allowed(held: Any) -> None:
     assert judged([doc(held, of(Effect="Deny"), ALLOW)], ASKED).says is PolicyDecision.DENIED
 

@@ -68,13 +68,6 @@ def test_families_of_nodes(image: str, family: AmiFamily) -> None:
     assert family_of_os(image) is family
 
 
-@given(st.text(max_size=40))
-def test_no_name_breaks_it(name: str) -> None:
-    assert isinstance(family_of_os(name), AmiFamily)
-    assert isinstance(family_of_type(name), AmiFamily)
-    assert runtime_fits(name, v(36)).fit in (Fit.UNKNOWN, Fit.TOO_OLD, Fit.FITS)
-
-
 def test_al2_ends_with_1_32() -> None:
     assert [offered(AmiFamily.AL2, v(minor)).fit for minor in (31, 32, 33)] == [Fit.FITS, Fit.FITS, Fit.TOO_OLD]
     assert "2025-11-26" in offered(AmiFamily.AL2, v(32)).why

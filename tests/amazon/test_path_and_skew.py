@@ -55,14 +55,6 @@ def test_every_step_is_one_minor_up(now: Version, target: Version) -> None:
     assert all(each.patch is None for each in steps)
 
 
-@given(VERSIONS, st.integers(0, 5), st.integers(0, 5))
-def test_two_paths_in_a_row_are_one(now: Version, first: int, second: int) -> None:
-    between, end = v(now.minor + first), v(now.minor + first + second)
-    one, two, whole = path(now, between), path(between, end), path(now, end)
-    assert not isinstance(one, NoPath) and not isinstance(two, NoPath)
-    assert (*one, *two) == whole
-
-
 @pytest.mark.parametrize(
     ("ago", "left"),
     [

@@ -54,12 +54,6 @@ def test_tags_that_tell_none(image: str) -> None:
     assert isinstance(version_of(image), Unknown)
 
 
-@given(st.text(max_size=60))
-def test_no_image_breaks_it(image: str) -> None:
-    recognised(image)
-    assert isinstance(version_of(image), (Version, Unknown))
-
-
 @given(st.integers(0, 9999), st.integers(0, 9999), st.integers(0, 9999), st.sampled_from(["", "-eksbuild.1", "-rc.1"]))
 def test_every_version_is_read_back(major: int, minor: int, patch: int, ending: str) -> None:
     assert version_of(f"{ECR}/eks/x:v{major}.{minor}.{patch}{ending}") == Version(major, minor, patch)

@@ -8,8 +8,6 @@ import pytest
 
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.simulator.workloads.everything import every_controller
-from tests.embedded.clients.worlds import QUICK
 from tests.simulator.planes import START, a_node_doc, a_pod_doc
 from tools.demo import objects as demo
 
@@ -55,12 +53,6 @@ def test_objects_stay_as_they_are_but_for_their_version() -> None:
     assert {**item.doc, "metadata": meta} == pod
 
 
-def test_custom_kinds_need_their_definition() -> None:
-    loaded = load([custom("Widget"), definition("Widget"), custom("Gadget"), custom("Gadget", "y")], START)
-    assert loaded.plane.store.get("widgets.example.io", ("default", "x")) is not None
-    assert loaded.left_out == {"example.io/v1 Gadget": 2}
-
-
 def test_of_two_with_one_name_the_first_is_taken() -> None:
     loaded = load([a_pod_doc("web-0", "a"), a_pod_doc("web-0", "b")], START)
     assert loaded.doubled == {"v1 Pod": 1}
@@ -94,20 +86,6 @@ def test_objects_of_the_wrong_shape_are_left_out_and_said() -> None:
         "left out of the simulated cluster, as no CustomResourceDefinition in the dump declares their kind",
         "left out of the simulated cluster, as they are no objects as a server has them",
     ]
-
-
-def test_what_belongs_to_a_custom_object_goes_with_it() -> None:
-    owner = custom("Widget")
-    owner["metadata"]["uid"] = "w"
-    pod = a_pod_doc("web-0", "a")
-    pod["metadata"]["ownerReferences"] = [
-        {"apiVersion": "example.io/v1", "kind": "Widget", "name": "x", "uid": "w", "controller": True}
-    ]
-    plane = load([definition("Widget"), owner, a_node_doc("a"), pod], START).plane
-    plane.start(QUICK, every_controller)
-    plane.registry.delete(plane.registry.get("widgets.example.io", ("default", "x")))
-    plane.rest(60.0)
-    assert plane.store.get("pods", ("default", "web-0")) is None
 
 
 def test_without_uids_references_follow_names() -> None:
@@ -163,8 +141,3 @@ def test_what_a_server_would_not_have_stored_is_named(doc: Doc, said: str) -> No
     (invalid,) = load([doc], START).invalid
     assert invalid.said == f"{doc['kind']} default/web: {said}"
     assert invalid.resource.kind == doc["kind"]
-
-
-@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
-def test_valid_ones_are_taken(kind: str) -> None:
-    assert load([app(kind)], START).invalid == ()

@@ -53,20 +53,6 @@ def test_a_reference_without_a_uid_takes_that_of_the_object() -> None:
     assert owner is not None and owner.uid == "u-web"
 
 
-def test_owners_that_were_not_read_are_told_apart() -> None:
-    other = {**RS, "name": "api"}
-    cluster = gathered(
-        (kinds.PODS, meta("a", uid="1", ownerReferences=[RS])),
-        (kinds.PODS, meta("b", uid="2", ownerReferences=[RS])),
-        (kinds.PODS, meta("c", uid="3", ownerReferences=[other])),
-    )
-    assert [p.owner.uid for p in cluster.pods if p.owner] == [
-        "ReplicaSet/shop/web",
-        "ReplicaSet/shop/web",
-        "ReplicaSet/shop/api",
-    ]
-
-
 def test_an_owner_of_the_same_name_that_was_made_anew_is_not_the_owner() -> None:
     refs = {"ownerReferences": [{**RS, "uid": "old"}]}
     cluster = gathered(

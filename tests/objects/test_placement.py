@@ -21,7 +21,6 @@ from kubectl_eksdoc.model.placing import (
 )
 from kubectl_eksdoc.model.selectors import EVERYTHING, NOTHING, Requirement, from_parts
 from kubectl_eksdoc.objects.collector import BadObject, Collector
-from tests import raw_facts
 from tests.objects.observing import T0, observed
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -200,22 +199,3 @@ def test_replicas_share_one_placement_whatever_else_differs() -> None:
     found = gathered([replica(n) for n in range(5)])
     assert {id(p) for p in found} == {id(found[0])}
     assert found[0].requests == Requests(2000)
-
-
-def test_different_texts_of_one_demand_share_one_placement() -> None:
-    texts = ("1", "1000m", 1, "1.0")
-    pods = [
-        {"metadata": {"name": f"x-{i}", "namespace": "shop"}, "spec": {"containers": [container(cpu=text)]}}
-        for i, text in enumerate(texts)
-    ]
-    assert len({id(p) for p in gathered(pods)}) == 1
-
-
-@pytest.mark.parametrize(
-    ("cluster", "pods", "most"), [pytest.param("medium", 1886, 150, marks=pytest.mark.long), ("landing", 336, 170)]
-)
-def test_recorded_pods_have_few_placements(cluster: str, pods: int, most: int) -> None:
-    """A DaemonSet's pods each name their node; all others have a few dozen placements between them."""
-    found = gathered(raw_facts.recorded(cluster, "pods"))
-    assert len(found) == pods
-    assert len(set(found)) == len({id(p) for p in found}) <= most

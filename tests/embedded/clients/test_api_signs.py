@@ -13,7 +13,7 @@ from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.kube.api_signs import ApiSigns
-from kubectl_eksdoc.model.api_objects import Doc, KindUsage, ManifestText, WrittenBy
+from kubectl_eksdoc.model.api_objects import Doc, KindUsage, WrittenBy
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.quantities import Version
@@ -41,11 +41,6 @@ def signs(folder: Path, url: str, page: int = 1) -> ApiSigns:
     return ApiSigns(Connection(kubeconfig=kubeconfigs.one(folder / "config", url), page_size=page))
 
 
-def test_requests_are_counted(url: tuple[str, str], tmp_path: Path) -> None:
-    told = signs(tmp_path, url[0]).requested()
-    assert not isinstance(told, Unknown) and len(told) == 1 and 'resource="validatingadmissionpolicies"' in told[0]
-
-
 def test_objects_tell_in_which_version_they_were_written(url: tuple[str, str], tmp_path: Path) -> None:
     policies, bindings = signs(tmp_path, url[0]).written(going(*WAY))
     assert {each.of.name: [sign.by for sign in each.signs] for each in _objects(policies)} == {
@@ -64,22 +59,3 @@ def _objects(told: KindUsage) -> tuple:
 def test_every_kind_that_is_looked_at_can_be_listed(url: tuple[str, str], tmp_path: Path) -> None:
     for told in signs(tmp_path, url[0], 500).written(gone_before(Version(1, 33))):
         assert _objects(told) == ()
-
-
-def test_releases_of_helm_are_read(url: tuple[str, str], tmp_path: Path) -> None:
-    found = signs(tmp_path, url[0]).releases()
-    assert not isinstance(found, Unknown)
-    (release,) = found
-    assert (release.namespace, release.name, release.revision) == ("policy", "policy-webhook", 4)
-    assert isinstance(release.manifest, ManifestText) and len(release.manifest.documents) == 3
-
-
-def test_each_right_that_is_missing_is_named(url: tuple[str, str], tmp_path: Path) -> None:
-    asked = signs(tmp_path, url[1])
-    answers = (asked.requested(), asked.releases(), *(told.objects for told in asked.written(going(*WAY))))
-    assert [each.missing for each in answers if isinstance(each, Unknown)] == [
-        "get /metrics",
-        "list secrets",
-        f"list validatingadmissionpolicies.{GROUP}",
-        f"list validatingadmissionpolicybindings.{GROUP}",
-    ]

@@ -70,9 +70,3 @@ def test_of_a_log_that_is_too_long_the_last_lines_are_not_lost(tmp_path: Path) -
         api.logs.put("default", "asks", "app", f"{'x' * 2000}\n" * 99 + "the last\n")
         found = pods.logs([LOG])[LOG]
     assert isinstance(found, str) and found.endswith("the last\n") and len(found) < MOST_BYTES
-
-
-def test_what_may_not_be_read_is_unknown_and_names_the_right(tmp_path: Path) -> None:
-    with inside(tmp_path, worlds.DRAINER_TOKEN) as (pods, _):
-        log = pods.logs([LOG])[LOG]
-    assert isinstance(log, Unknown) and log.missing == "get pods/log"

@@ -65,16 +65,6 @@ def test_apply_remembers_what_was_applied(kubectl: Kubectl) -> None:
 
 
 @pytest.mark.long
-def test_create_and_delete(kubectl: Kubectl) -> None:
-    assert kubectl("create", "--validate=strict", "-f", "-", given=settings(a="1")) == "configmap/settings created\n"
-    assert '"settings" already exists' in kubectl.refused("create", "-f", "-", given=settings())
-    assert kubectl("delete", "cm", "settings").startswith('configmap "settings" deleted')
-    assert kubectl("create", "--validate=false", "-f", "-", given=settings(a="1")) == "configmap/settings created\n"
-    assert kubectl("replace", "-f", "-", given=settings(a="2")) == "configmap/settings replaced\n"
-    assert 'namespaces "nope" not found' in kubectl.refused("create", "-n", "nope", "-f", "-", given=settings())
-
-
-@pytest.mark.long
 def test_a_deployment_comes_up_grows_and_is_restarted(kubectl: Kubectl) -> None:
     assert kubectl("apply", "-f", "-", given=web()) == "deployment.apps/web created\n"
     assert 'deployment "web" successfully rolled out' in kubectl("rollout", "status", "deploy/web", "--timeout=30s")

@@ -81,10 +81,3 @@ def test_a_list_in_pages_is_the_whole_list(tmp_path: Path) -> None:
     assert whole == paged and not isinstance(whole, Unknown) and len(whole) > 1
     assert {doc["kind"] for doc in whole} == {"ReplicaSet"}
     assert {doc["metadata"]["namespace"] for doc in whole} == {"kube-system"}
-
-
-def test_what_may_not_be_listed_is_unknown_and_names_the_right(tmp_path: Path) -> None:
-    with worlds.served("small-traps", ManualTime(), pace=None) as (server, _):
-        config = kubeconfigs.one(tmp_path / "config", server.url(worlds.DRAINER_TOKEN))
-        found = NamespaceLists(Connection(kubeconfig=config)).listed(kinds.CONTROLLER_REVISIONS, "kube-system")
-    assert isinstance(found, Unknown) and found.missing == "list controllerrevisions.apps"

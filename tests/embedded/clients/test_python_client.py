@@ -71,14 +71,6 @@ def test_a_watch_from_a_version_on(core: client.CoreV1Api) -> None:
     assert events == [("MODIFIED", POD), ("MODIFIED", "trap-bare"), ("DELETED", "trap-bare")]
 
 
-def test_a_watch_that_is_too_old(core: client.CoreV1Api, api: Api) -> None:
-    api.now(lambda plane: plane.store.forget())
-    with pytest.raises(ApiException) as caught:
-        for _ in watch.Watch().stream(core.list_namespaced_pod, "default", resource_version="5", timeout_seconds=1):
-            pass
-    assert caught.value.status == 410 and "too old resource version" in caught.value.reason
-
-
 def test_a_watch_is_told_at_once(core: client.CoreV1Api, api: Api) -> None:
     version = core.list_node().metadata.resource_version
     stream = watch.Watch()

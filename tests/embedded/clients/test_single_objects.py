@@ -8,14 +8,13 @@ from kubectl_eksdoc.embedded.serving.handler import ManualTime
 from kubectl_eksdoc.kube.single_objects import SingleObjects
 from kubectl_eksdoc.model.api_objects import ObjectName, named
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.kinds import Absent
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 from tests.raw_facts import recorded
 
 AWS_NODE = ObjectName("apps/v1", "DaemonSet", "kube-system", "aws-node")
 CRD = "apiextensions.k8s.io/v1"
-COREFILE = ObjectName("v1", "ConfigMap", "kube-system", "coredns")
 
 
 def test_an_object_comes_with_its_owners(tmp_path: Path) -> None:
@@ -31,10 +30,3 @@ def test_an_object_comes_with_its_owners(tmp_path: Path) -> None:
     assert found["metadata"]["managedFields"] == dumped["metadata"]["managedFields"]
     assert found["spec"] == dumped["spec"] and isinstance(missing, Absent)
     assert [isinstance(each, Absent) for each in of_cluster] == [False, True]
-
-
-def test_what_may_not_be_seen_is_unknown_and_names_the_right(tmp_path: Path) -> None:
-    with worlds.served("small-traps", ManualTime(), pace=None) as (server, _):
-        config = kubeconfigs.one(tmp_path / "config", server.url(worlds.DRAINER_TOKEN))
-        found = SingleObjects(Connection(kubeconfig=config)).one(COREFILE)
-    assert isinstance(found, Unknown) and found.missing == "get configmaps"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.serving.targets import ServedRequest, target_of
 from kubectl_eksdoc.embedded.serving.watching import Bookmarks, asked
 
 
-def told(seconds: int, *, wanted: bool = True) -> list[int]:
+def told(seconds: int, wanted: bool) -> list[int]:
     """The seconds at which one is due, if it is looked at each second."""
     target = target_of("/api/v1/pods", Catalogue())
     assert target is not None
@@ -16,17 +18,8 @@ def told(seconds: int, *, wanted: bool = True) -> list[int]:
     return [second for second in range(seconds) if bookmarks.due(100.0 + second)]
 
 
-def test_each_minute_and_shortly_before_the_end() -> None:
-    assert told(150) == [60, 120, 148]
-
-
-def test_of_a_short_watch_the_last_one() -> None:
-    assert told(30) == [28]
-
-
-def test_of_a_very_short_watch_none() -> None:
-    assert told(2) == []
-
-
-def test_only_for_who_wants_them() -> None:
-    assert told(150, wanted=False) == []
+@pytest.mark.parametrize(
+    ("seconds", "wanted", "due"), [(150, True, [60, 120, 148]), (30, True, [28]), (2, True, []), (150, False, [])]
+)
+def test_each_minute_and_shortly_before_the_end_for_who_wants_them(seconds: int, wanted: bool, due: list[int]) -> None:
+    assert told(seconds, wanted) == due

@@ -143,17 +143,6 @@ def test_a_budget_of_one_lets_one_of_many_go() -> None:
     assert sorted(codes) == [201] + [429] * (len(names) - 1)
 
 
-def test_a_watch_that_nobody_reads_or_that_is_closed_holds_nobody_up() -> None:
-    api = worlds.api_of("small-traps", ManualTime())
-    left = [watched(api, PODS, resourceVersion="1") for _ in range(3)]
-    begun = watched(api, PODS)
-    assert next(begun)["type"] == "ADDED"
-    assert ask(api, "POST", PODS, a_pod("made"))[0] == 201
-    begun.close()  # type: ignore[attr-defined]
-    del left
-    assert ask(api, "DELETE", f"{PODS}/made", {"gracePeriodSeconds": 0})[0] == 200
-
-
 def test_a_watch_of_one_object_sees_no_other() -> None:
     api = worlds.api_of("small-traps", ManualTime())
     watch = watched(api, f"{PODS}/trap-bare")

@@ -135,13 +135,6 @@ def test_lists_of_custom_resources_are_merged_by_the_keys_their_definition_names
     assert left["spec"]["parts"] == [{"name": "b", "size": 2}]
 
 
-def test_without_such_keys_a_list_is_one_value(asking: Asking) -> None:
-    asking.create(DEFINITIONS, definition(parts={"type": "array", "items": {"type": "object"}}))
-    asking.apply(f"{WIDGETS}/w", widget({"name": "a"}), "one", 201)
-    said = asking.apply(f"{WIDGETS}/w", widget({"name": "b"}), "two", 409)
-    assert [cause["field"] for cause in said["details"]["causes"]] == [".spec.parts"]
-
-
 @pytest.mark.parametrize("name", ["default", "kube-system", "kube-public"])
 def test_a_namespace_of_the_system_is_not_deleted(asking: Asking, name: str) -> None:
     path = f"/api/v1/namespaces/{name}"
@@ -273,13 +266,6 @@ def test_a_lease_is_replaced_only_in_a_version_that_is_known(asking: Asking) -> 
     assert asking.ask("GET", f"{LEASES}/lock")["spec"]["holderIdentity"] == "two"
 
 
-def test_a_custom_object_is_replaced_only_in_a_version_that_is_known(asking: Asking) -> None:
-    asking.create(DEFINITIONS, definition())
-    made = asking.create(WIDGETS, widget({"name": "a", "size": 1}))
-    asking.ask("PUT", f"{WIDGETS}/w", widget({"name": "a", "size": 2}), 422)
-    asking.ask("PUT", f"{WIDGETS}/w", {**made, "spec": {"parts": []}})
-
-
 @pytest.mark.parametrize("name", ["Web", "-a", "a.", "x" * 254])
 def test_names_are_those_of_hosts(asking: Asking, name: str) -> None:
     said = asking.ask("POST", PODS, pod(name), 422)
@@ -296,10 +282,6 @@ def test_names_are_those_of_hosts(asking: Asking, name: str) -> None:
 )
 def test_names_of_namespaces_are_labels(asking: Asking, name: str) -> None:
     asking.ask("POST", "/api/v1/namespaces", {"metadata": {"name": name}}, 422)
-
-
-def test_names_of_roles_are_free(asking: Asking) -> None:
-    asking.create("/apis/rbac.authorization.k8s.io/v1/clusterroles", {"metadata": {"name": "system:Node_x"}})
 
 
 @pytest.mark.parametrize("spec", [{}, {"resourceAttributes": {"verb": "get"}, "nonResourceAttributes": {"path": "/x"}}])

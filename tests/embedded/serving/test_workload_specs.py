@@ -51,12 +51,6 @@ def test_a_selector_stays_as_it_was_made(asking: Asking, plural: str) -> None:
     assert (forbidden if plural == "statefulsets" else immutable) in said["message"]
 
 
-def test_what_may_change_in_a_stateful_set_does(asking: Asking) -> None:
-    asking.create(f"{APPS}/statefulsets", workload(serviceName="web"))
-    patch = {"spec": {"replicas": 3, "minReadySeconds": 5, "template": {"metadata": {"annotations": {"a": "b"}}}}}
-    assert asking.ask("PATCH", f"{APPS}/statefulsets/web", patch, content_type=MERGE)["spec"]["replicas"] == 3
-
-
 @pytest.mark.parametrize("plural", ["deployments", "statefulsets"])
 def test_there_are_no_fewer_pods_than_none(asking: Asking, plural: str) -> None:
     asking.create(f"{APPS}/{plural}", workload())

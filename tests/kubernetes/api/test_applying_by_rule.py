@@ -5,7 +5,7 @@ from __future__ import annotations
 from kubectl_eksdoc.kubernetes.api.types import schema_of, schema_of_custom
 from kubectl_eksdoc.kubernetes.ownership.applying import AppliedDocument, ApplyRefused, Conflicts, apply
 from kubectl_eksdoc.kubernetes.ownership.entries import read, updated, without_entries
-from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
+from kubectl_eksdoc.model.api_objects import Doc, with_value, without
 from tests.kubernetes.api.replays import MAIN, STATUS, owners
 
 EARLY, LATE = "2026-11-20T08:00:00Z", "2026-11-20T09:00:00Z"
@@ -36,13 +36,6 @@ def test_what_was_there_before_the_first_apply_has_an_owner_of_that_name() -> No
     clash = apply({**live, "spec": {"type": "ClusterIP"}}, service(type="NodePort"), "ann", False, EARLY, SERVICES)
     assert isinstance(clash, Conflicts)
     assert clash.message == ('Apply failed with 1 conflict: conflict with "before-first-apply" using v1: .spec.type')
-
-
-def test_a_key_that_is_left_out_takes_its_default() -> None:
-    live = applied(None, service(ports=[{"port": 80, "protocol": "TCP", "name": "http"}]), "ann")
-    result = applied(live, service(ports=[{"port": 80, "targetPort": 8080}]), "bob")
-    assert at(result, "spec", "ports") == [{"port": 80, "protocol": "TCP", "name": "http", "targetPort": 8080}]
-    assert 'k:{"port":80,"protocol":"TCP"}' in owners(result)[1]["fieldsV1"]["f:spec"]["f:ports"]
 
 
 def test_an_applier_who_changes_nothing_has_an_entry_without_a_time() -> None:

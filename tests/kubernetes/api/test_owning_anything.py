@@ -56,10 +56,6 @@ def owned(doc: Doc) -> FieldSet:
     return union
 
 
-def test_a_step_may_name_no_key() -> None:
-    assert keys_of("k:{}") == {}
-
-
 @given(scalars, scalars)
 def test_steps_read_back(one: Any, other: Any) -> None:
     assert value_of(value_step(one)) == one
@@ -136,18 +132,6 @@ def test_nobody_loses_a_value_of_his_unless_forced(
 
 def _with_its_items(path: Path, fields: FieldSet) -> bool:
     return all(path[: at + 1] in fields for at, step in enumerate(path) if not step.startswith("f:"))
-
-
-@given(st.lists(st.tuples(managers, filled_workloads()), min_size=1, max_size=5))
-def test_what_was_owned_stays_owned(steps: list[tuple[str, Doc]]) -> None:
-    """After any updates, whatever is there is somebody's, but for the fields nobody owns."""
-    live: Doc | None = None
-    for manager, doc in steps:
-        live = updated(live, doc, manager, EARLY, SCHEMA)
-    assert live is not None
-    # A tracked object that lost all its entries is not tracked any more.
-    if at(live, "metadata", "managedFields"):
-        assert not fields_of(without_entries(live), SCHEMA.root) - owned(live) - UNTRACKED
 
 
 @given(writes, workloads())

@@ -87,14 +87,6 @@ def test_what_is_attached_without_a_pod_takes_a_place() -> None:
     assert not refused(stray, using("a"), "n1")
 
 
-def test_what_is_attached_for_a_pod_goes_with_it() -> None:
-    pod = using("a", on="n0")
-    occupancy = full(1, pod, attached=(("n0", "a"),))
-    assert refused(occupancy, using("b"))
-    occupancy.take(occupancy.class_of(pod), "n0")
-    assert not refused(occupancy, using("b"))
-
-
 def test_successors_get_ephemeral_volumes_of_their_own() -> None:
     occupancy = full(2)
     x, y = using(name="x", ephemeral=True), using(name="y", ephemeral=True)
@@ -108,11 +100,6 @@ def test_successors_get_ephemeral_volumes_of_their_own() -> None:
     assert told.reasons == (FULL,)
     occupancy.take(kind, "n0")
     assert occupancy.refusal(kind, "n0") is None
-
-
-def test_a_claim_that_is_not_there_is_said_before_the_limit() -> None:
-    occupancy = full(0)
-    assert occupancy.reasons(occupancy.class_of(using("a", "none"))) == {'persistentvolumeclaim "none" not found': 2}
 
 
 def test_a_new_node_attaches_what_the_one_it_is_like_can() -> None:
@@ -131,23 +118,13 @@ def test_a_node_that_changes_keeps_its_volumes() -> None:
     assert not refused(occupancy, using("a"))
 
 
-def test_a_pod_that_attaches_nothing_has_no_demand() -> None:
-    local = PersistentVolume("pv", "u", local=True)
-    occupancy = Occupancy([node("n0")], {}, Storage.of([Claim("default", "a", "pv")], [local], []))
-    assert occupancy.class_of(using("a")).attaches is None
-    assert occupancy.class_of(using()).attaches is None
-    assert not occupancy.class_of(using()).takes_more
-
-
 @pytest.mark.parametrize(
     ("unread", "driver", "doubts"),
     [
         ({}, "a", 0),
         ({"limits": None}, "a", 1),
         ({"limits": None}, "files", 1),
-        ({"attachments": None}, "a", 1),
         ({"attachments": None}, "files", 0),
-        ({"limits": None, "attachments": None}, "a", 1),
     ],
 )
 def test_what_was_not_read_matters_where_it_decides(unread: dict[str, None], driver: str, doubts: int) -> None:

@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.nodes import Node, Pod, Taint, Toleration, Volume, Vol
 from kubectl_eksdoc.model.placing import HostPort, NodeDemand, NodeTerm, Placement, PodTerm, Requests, Spread
 from kubectl_eksdoc.model.selectors import EVERYTHING, NOTHING, Requirement, Selector, from_parts
 from kubectl_eksdoc.model.storage import Claim, PersistentVolume
-from tests.builders import a_node, a_pod, ago
+from tests.builders import a_pod, ago
 from tests.examples import examples
 
 NAMESPACES = {"a": {"team": "x"}, "b": {"team": "x"}, "c": {}}
@@ -231,13 +231,6 @@ def test_a_pod_that_was_not_put_cannot_be_taken() -> None:
         occupancy.add_node(node("n0", "z1"))
 
 
-def test_pods_that_have_ended_or_have_no_node_take_nothing() -> None:
-    ended = a_pod("done", node="n0", phase="Succeeded", placement=Placement(Requests(cpu=4000)))
-    lost = a_pod("lost", node="gone", placement=Placement(Requests(cpu=4000)))
-    occupancy = Occupancy.of([node("n0", "z1")], [ended, lost])
-    assert (occupancy.seats["n0"].room.cpu, occupancy.seats["n0"].room.pods) == (4000, 20)
-
-
 def test_replicas_are_one_class_and_their_successor_is_not_leaving() -> None:
     one, other = a_pod("web-0"), a_pod("web-1")
     leaving = replace(one, deletion_deadline=ago(0))
@@ -321,16 +314,3 @@ def test_the_first_filter_that_refuses_is_named() -> None:
     assert [f.filter for f in found if f] == [
         SchedulerFilter.NODE_UNSCHEDULABLE, SchedulerFilter.TAINT_TOLERATION, SchedulerFilter.NODE_AFFINITY,
     ]  # fmt: skip
-
-
-def test_a_node_that_is_cordoned_leaves_the_candidates_and_comes_back() -> None:
-    occupancy = Occupancy([a_node("n0"), a_node("n1")])
-    kind = occupancy.class_of(a_pod())
-    held = occupancy.candidates(kind)
-    assert list(held) == ["n0", "n1"]
-    occupancy.change_node(a_node("n0", unschedulable=True))
-    assert list(held) == ["n1"]
-    occupancy.change_node(a_node("n0"))
-    assert set(held) == {"n0", "n1"}
-    occupancy.drop_node("n1")
-    assert list(held) == ["n0"]

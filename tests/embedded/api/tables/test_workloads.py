@@ -48,12 +48,6 @@ def test_a_replica_set() -> None:
     }
 
 
-def test_a_replica_set_without_pods() -> None:
-    empty = an_object("web-0", spec={"replicas": 0, "template": TEMPLATE}, status={"replicas": 0})
-    said = shown("replicasets.v1.apps", empty)
-    assert (said["Desired"], said["Current"], said["Ready"], said["Selector"]) == (0, 0, 0, "<none>")
-
-
 def test_a_stateful_set() -> None:
     assert shown("statefulsets.v1.apps", an_object("db", spec=SPEC, status={"readyReplicas": 3})) == {
         "Name": "db",
