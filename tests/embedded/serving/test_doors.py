@@ -1,4 +1,4 @@
-"""Who is let in: only programs on this machine that have a token, with requests of a sensible size."""
+"""Who is let in, with requests of a sensible size, and what users with few rights may."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.embedded.serving.access import Action, RbacRule
+from kubectl_eksdoc.embedded.serving.access import Action, RbacRule, restricted
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer
 from tests.embedded.clients import worlds
 
@@ -175,3 +175,22 @@ def test_other_users_of_a_proxy_are_nobody(server: SimulatedApiServer, given: st
 def test_a_wrong_token_is_not_made_good_by_a_proxys(server: SimulatedApiServer) -> None:
     good = "Basic " + b64encode(f"{worlds.ADMIN_TOKEN}:".encode()).decode()
     assert ask(server, NODES, {"Proxy-Authorization": good, "Authorization": "Bearer wrong"})[0] == 401
+
+
+READER = restricted("reader", [RbacRule(("get",), ("pods",), ("",), ("shop",))])
+
+
+@pytest.mark.parametrize(
+    ("action", "allowed"),
+    [
+        (Action("get", "", "pods", "", "shop"), True),
+        (Action("get", "", "pods", "", "other"), False),
+        (Action("get", "", "pods", "log", "shop"), False),
+        (Action("get", "", "secrets", "", "shop"), False),
+        (Action("create", "authorization.k8s.io", "selfsubjectaccessreviews"), True),
+        (Action("get", path="/apis/apps/v1"), True),
+        (Action("get", path="/metrics"), False),
+    ],
+)
+def test_only_what_is_named(action: Action, allowed: bool) -> None:
+    assert READER.may(action) is allowed
