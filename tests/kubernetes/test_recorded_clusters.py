@@ -65,13 +65,6 @@ def test_recomputing_every_budget_gives_its_status(name: str, count: int) -> Non
     assert failed == CANNOT_SYNC[name]
 
 
-def test_the_error_over_a_jobs_pods_is_the_servers() -> None:
-    held = world("rich")
-    budget = next(b for b in held.budgets if b.name == "reindex")
-    result = recompute(budget, held.guards.pods(budget), held.scales, NOW)
-    assert result == SyncFailed(budget.condition_message)
-
-
 def answered(raw: Mapping[str, Any]) -> tuple[int, str, str, tuple[str, ...]]:
     return raw["status"], raw.get("reason") or "", raw.get("message") or "", tuple(raw.get("cause") or ())
 

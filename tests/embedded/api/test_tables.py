@@ -495,9 +495,3 @@ def test_what_a_row_holds_of_its_object() -> None:
     assert rows["Metadata"]["object"] == partial(one)
     assert rows["Object"]["object"] == one
     assert rows["None"]["object"] is None
-
-
-def test_an_empty_list_has_columns_and_no_rows() -> None:
-    said = table(served("pods"), [], RECORDED_AT, list_meta={"resourceVersion": "7"})
-    assert [column["name"] for column in said["columnDefinitions"]][:3] == ["Name", "Ready", "Status"]
-    assert (said["rows"], said["metadata"]) == ([], {"resourceVersion": "7"})

@@ -57,13 +57,6 @@ def test_versions_and_kinds(looking: Kubectl) -> None:
 
 
 @pytest.mark.long
-def test_logs(looking: Kubectl) -> None:
-    assert looking("logs", POD).endswith(" c started\n")
-    assert looking("logs", f"pod/{POD}", "-c", "c", "--tail", "1").endswith(" c started\n")
-    assert "container nope is not valid for pod" in looking.refused("logs", POD, "-c", "nope")
-
-
-@pytest.mark.long
 def test_raw_paths(looking: Kubectl) -> None:
     """A raw path is the whole path: the server's own, in which the token is, is not put before it."""
     token = f"/as/{worlds.ADMIN_TOKEN}"

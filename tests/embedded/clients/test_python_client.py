@@ -45,18 +45,6 @@ def eviction(name: str, **options: Any) -> client.V1Eviction:
     return client.V1Eviction(metadata=meta, delete_options=client.V1DeleteOptions(**options) if options else None)
 
 
-@pytest.mark.long
-def test_lists_in_pages_are_one_list(core: client.CoreV1Api) -> None:
-    whole = core.list_pod_for_all_namespaces()
-    names, token, pages = [], None, 0
-    while token != "":
-        page = core.list_pod_for_all_namespaces(limit=50, _continue=token)
-        names += [pod.metadata.name for pod in page.items]
-        token, pages = page.metadata._continue or "", pages + 1
-        assert page.metadata.remaining_item_count == (131 - len(names) if token else None)
-    assert pages == 3 and names == [pod.metadata.name for pod in whole.items]
-
-
 def test_a_watch_from_a_version_on(core: client.CoreV1Api) -> None:
     version = core.list_namespaced_pod("default").metadata.resource_version
     core.patch_namespaced_pod(POD, "default", {"metadata": {"labels": {"seen": "yes"}}})

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.drain.outcome import TargetVerdict
-from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.embedded.demo.reader import DEFAULT_NODEGROUP, NOW, DemoReader
-from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.kubernetes import budgets
 from kubectl_eksdoc.kubernetes.guards import matching
 from kubectl_eksdoc.kubernetes.replacement import Scales
@@ -71,22 +68,3 @@ def test_traps_that_stop_a_node_sit_on_three(cluster: Cluster) -> None:
                 "ops/log-relay", "ops/debug-shell", "kube-system/metrics-server", "batch/reindex")  # fmt: skip
     blue = {node for key in stopping for node in nodes(cluster, key) if node.startswith("blue")}
     assert blue == {"blue-6", "blue-7", "blue-8"}
-
-
-def test_the_plan_shows_what_the_tool_is_for() -> None:
-    _, plan = plan_drain(DemoReader(), Targeting(nodegroups=(DEFAULT_NODEGROUP,)), DrainPolicy())
-    verdicts = {t.node.name: t.verdict for t in plan.targets}
-    drains = {f"blue-{i}": TargetVerdict.DRAINS for i in range(1, 6)}
-    assert verdicts == drains | {f"blue-{i}": TargetVerdict.SKIPPED for i in range(6, 9)}
-    assert 2 <= plan.rounds <= 5
-    assert plan.unknowns == ()
-    assert {f.code.name for f in plan.blockers} == {
-        "budget-never-allows",
-        "budget-unhealthy",
-        "pod-several-budgets",
-        "pod-unmanaged",
-        "pod-emptydir",
-        "pod-protected",
-        "pod-returns",
-    }
-    assert {f.code.name for f in plan.findings} >= {"job-loses-work", "no-readiness-gate", "single-replica"}

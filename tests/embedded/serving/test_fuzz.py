@@ -150,15 +150,6 @@ def test_subresources(body: Any, what: str) -> None:
             assert not the_api().faults, f"{method} {of}/{what} {body}: {the_api().faults[0]!r}"
 
 
-@settings(max_examples=examples(150))
-@given(body=st.binary(max_size=200), start=st.sampled_from([b"", MAGIC, MAGIC + b"\x0a"]))
-def test_protobuf_of_random_bytes(body: bytes, start: bytes) -> None:
-    try:
-        decode(start + body)
-    except NotUnderstood:
-        pass
-
-
 def field(number: int, value: bytes | int) -> bytes:
     if isinstance(value, int):
         return bytes([number << 3]) + varint(value)
