@@ -22,7 +22,6 @@ from kubectl_eksdoc.amazon.removed_apis import (
     instead,
     of_resource,
     removed_api,
-    served,
     unread,
 )
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
@@ -106,12 +105,7 @@ def test_each_row_at_each_boundary(row: RemovedApi) -> None:
     assert gone(row.api_version, row.kind, before, removed) == row
     assert gone(row.api_version, row.kind, removed, after) is None
     assert gone(row.api_version, row.kind, next_to(removed, -2), before) is None
-    if row.planned:
-        assert isinstance(served(row.api_version, row.kind, removed), Unknown)
-        assert row.source.confidence is Confidence.MEDIUM
-    else:
-        assert [served(row.api_version, row.kind, each) for each in (before, removed, after)] == [True, False, False]
-        assert row.source.confidence is Confidence.HIGH
+    assert row.source.confidence is (Confidence.MEDIUM if row.planned else Confidence.HIGH)
 
 
 @EACH_ROW
@@ -124,16 +118,6 @@ def test_each_is_found_by_its_resource(row: RemovedApi) -> None:
 def test_a_patch_does_not_matter() -> None:
     assert gone("policy/v1beta1", "PodDisruptionBudget", Version(1, 24, 17), Version(1, 25, 0)) is not None
     assert gone("policy/v1beta1", "PodDisruptionBudget", Version(1, 25, 1), Version(1, 26)) is None
-
-
-@pytest.mark.parametrize(
-    ("api_version", "kind"),
-    [("policy/v1", "PodDisruptionBudget"), ("cert-manager.io/v1alpha2", "Certificate"), ("v1", "Pod")],
-)
-def test_what_is_not_removed_is_served_as_far_as_is_known(api_version: str, kind: str) -> None:
-    assert removed_api(api_version, kind) is None
-    assert served(api_version, kind, READ_TO) is True
-    assert isinstance(served(api_version, kind, next_to(READ_TO, 1)), Unknown)
 
 
 def test_beyond_the_table_nothing_is_known() -> None:

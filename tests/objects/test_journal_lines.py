@@ -40,16 +40,6 @@ def test_every_prefix_can_be_read(entries: list[Entry], data: st.DataObject) -> 
     replay(read)
 
 
-@settings(max_examples=examples(300))
-@given(st.lists(st.binary(max_size=40) | ENTRIES.map(lambda each: line(each).encode()), max_size=6))
-def test_garbage_between_takes_no_entry_with_it(parts: list[bytes]) -> None:
-    ours = [part for part in parts if part.startswith(b'{"v":1,') and part.endswith(b"}\n")]
-    read = read_lines(b"\n".join(parts), "here")
-    expected = [each for part in ours for each in read_lines(part, "there").entries]
-    assert [each for each in read.entries if each in expected] == expected
-    replay(read)
-
-
 JSONS = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),

@@ -41,19 +41,6 @@ def test_a_second_deletion_with_less_time_is_minded() -> None:
     assert plane.store.get(PODS, ("default", "old")) is None
 
 
-def test_what_a_finalizer_holds_stays_until_it_is_let_go() -> None:
-    pod = a_pod_doc("held", "a")
-    pod["metadata"]["finalizers"] = ["example.io/hold"]
-    plane = a_plane([a_node_doc("a"), pod])
-    plane.registry.delete(plane.registry.get(PODS, ("default", "held")))
-    plane.rest(120)
-    item = plane.registry.get(PODS, ("default", "held"))
-    assert item.doc["metadata"]["deletionGracePeriodSeconds"] == 0
-    meta = {key: value for key, value in item.doc["metadata"].items() if key != "finalizers"}
-    plane.registry.update(item, {**item.doc, "metadata": meta})
-    assert plane.store.get(PODS, ("default", "held")) is None
-
-
 def test_pods_that_end_by_themselves_succeed() -> None:
     job = a_pod_doc("job", "a", restartPolicy="Never")
     plane = a_plane([a_node_doc("a"), job], Steady(run=60))
