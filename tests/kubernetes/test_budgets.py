@@ -103,6 +103,14 @@ def test_full_health_does_not_count_pods_that_leave_or_have_finished() -> None:
     assert status_of(recompute(budget, members, scales, NOW)).expected == 4
 
 
+def test_full_health_counts_pods_nobody_owns() -> None:
+    bare = [a_pod(f"bare-{i}", owner=None) for i in range(2)]
+    assert full_health_allowed(a_budget(min_available=1), bare, Scales.of(())) == 1
+    assert full_health_allowed(a_budget(max_unavailable=1), bare, Scales.of(())) == 0
+    mixed = [*pods(3), *bare]
+    assert full_health_allowed(a_budget(max_unavailable=1), mixed, SCALES) == 3
+
+
 def test_full_health_of_an_absolute_minimum_needs_no_scale() -> None:
     jobs = pods(3, owner="Job/etl")
     assert full_health_allowed(a_budget(min_available=2), jobs, Scales.of(())) == 1

@@ -8,6 +8,7 @@ from kubectl_eksdoc.embedded.demo.reader import SCENES, DemoBeside, held
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import ObjectName
 from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.nodes import LogOf
 from kubectl_eksdoc.objects.single import raws_in
 
 PLAIN, CHECK, INTERRUPTION = DemoBeside(""), DemoBeside("check"), DemoBeside("interruption")
@@ -45,6 +46,20 @@ def test_containers_are_those_of_the_pod() -> None:
     known, none = told.values()
     assert isinstance(known, tuple) and [each.name for each in known] == ["karpenter"]
     assert none == Absent("the demo has no pod shop/no")
+
+
+def test_logs_are_of_a_scene() -> None:
+    (leader, standby) = (LogOf("kube-system", pod, "karpenter") for pod in pods_of("karpenter"))
+    dns = LogOf("kube-system", pods_of("coredns")[0], "coredns")
+    assert PLAIN.logs([leader]) == {leader: Unknown(f"the demo holds no log of {leader.pod}")}
+    for scene in (CHECK, INTERRUPTION):
+        told = scene.logs([leader, standby, dns])
+        assert "QueueDoesNotExist" in str(told[leader]) and "leader lease" in str(told[standby])
+        assert "CoreDNS-" in str(told[dns])
+    crashed = [key for key in held("texts", "check")["previous log"] if "load-balancer" in key]
+    namespace, pod, container = crashed[0].split("/")
+    assert "EC2Metadata" in str(CHECK.logs([LogOf(namespace, pod, container, True)]))
+    assert isinstance(CHECK.logs([LogOf(namespace, pod, container)]).popitem()[1], Unknown)
 
 
 @pytest.mark.parametrize("scene", SCENES)

@@ -31,19 +31,6 @@ def left(world: World) -> list[str]:
     return names(world.all("configmaps"))
 
 
-def test_in_the_foreground_the_owner_goes_last() -> None:
-    world = a_world()
-    top = put(world, "top")
-    put(world, "held", top, blocks=True, finalizers=["example.com/wait"])
-    world.delete(top, propagation="Foreground")
-    world.run()
-    assert left(world) == ["held", "top"]
-    assert world.get("configmaps", "held").leaving and world.get("configmaps", "top").leaving
-    world.set(world.get("configmaps", "held"), "metadata", "finalizers", to=[])
-    world.run()
-    assert left(world) == []
-
-
 def test_in_the_foreground_what_does_not_block_is_not_waited_for() -> None:
     world = a_world()
     top = put(world, "top")
@@ -51,6 +38,19 @@ def test_in_the_foreground_what_does_not_block_is_not_waited_for() -> None:
     world.delete(top, propagation="Foreground")
     world.run()
     assert left(world) == ["free"] and world.get("configmaps", "free").leaving
+
+
+def test_foreground_goes_down_and_comes_up_again() -> None:
+    world = a_world()
+    top = put(world, "top")
+    middle = put(world, "middle", top, blocks=True)
+    put(world, "leaf", middle, blocks=True, finalizers=["example.com/wait"])
+    world.delete(top, propagation="Foreground")
+    world.run()
+    assert left(world) == ["leaf", "middle", "top"]
+    world.set(world.get("configmaps", "leaf"), "metadata", "finalizers", to=[])
+    world.run()
+    assert left(world) == []
 
 
 def test_owners_of_kinds_that_were_never_seen_are_not_missed() -> None:
