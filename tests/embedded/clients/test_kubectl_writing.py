@@ -53,18 +53,6 @@ def test_server_side_apply_says_whose_field_it_is(kubectl: Kubectl) -> None:
 
 
 @pytest.mark.long
-def test_apply_remembers_what_was_applied(kubectl: Kubectl) -> None:
-    assert kubectl("apply", "-f", "-", given=settings(a="1", b="2")) == "configmap/settings created\n"
-    assert kubectl("apply", "-f", "-", given=settings(a="1", b="2")) == "configmap/settings unchanged\n"
-    assert kubectl("apply", "-f", "-", given=settings(a="3")) == "configmap/settings configured\n"
-    assert kubectl.json("get", "cm", "settings")["data"] == {"a": "3"}
-    dry = kubectl("apply", "--dry-run=server", "-f", "-", given=settings(a="4"))
-    assert dry == "configmap/settings configured (server dry run)\n"
-    assert kubectl.ran("diff", "-f", "-", given=settings(a="4")).code == 1
-    assert kubectl.json("get", "cm", "settings")["data"] == {"a": "3"}
-
-
-@pytest.mark.long
 def test_a_deployment_comes_up_grows_and_is_restarted(kubectl: Kubectl) -> None:
     assert kubectl("apply", "-f", "-", given=web()) == "deployment.apps/web created\n"
     assert 'deployment "web" successfully rolled out' in kubectl("rollout", "status", "deploy/web", "--timeout=30s")

@@ -79,14 +79,6 @@ def test_ids_of_in_tree_volumes(text: str, volume: str) -> None:
     assert ebs_volume_id(text) == volume
 
 
-def test_what_is_attached_without_a_pod_takes_a_place() -> None:
-    """Upstream counts it for the very pod that brings the volume, too (csi_test.go, VolumeAttachments … no pods)."""
-    stray = full(1, attached=(("n0", "a"),))
-    assert refused(stray, using("a"))
-    assert refused(stray, using("b"))
-    assert not refused(stray, using("a"), "n1")
-
-
 def test_successors_get_ephemeral_volumes_of_their_own() -> None:
     occupancy = full(2)
     x, y = using(name="x", ephemeral=True), using(name="y", ephemeral=True)
