@@ -317,13 +317,6 @@ class Store:
         return EvictionAnswer(_CODES[step["answer"]], EvictionCause.REQUEST, step["answer"], step["message"])
 
 
-def eviction_of(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The body that is sent; a GET and a PATCH without one ask for a pod all the same."""
-    asked = given.get("request", {})
-    body: Mapping[str, Any] = given.get("eviction") or asked.get("body") or {"metadata": {"name": "test"}}
-    return body
-
-
 def request_of(given: Mapping[str, Any], eviction: Mapping[str, Any]) -> EvictionRequest:
     options = eviction.get("deleteOptions") or {}
     asked = given.get("request", {})
@@ -396,7 +389,9 @@ def test_answers_as_upstream(case: dict[str, Any]) -> None:
         assert sum(a.ok for a in answers) == expect["evicted"]
         assert not {a.code for a in answers} & set(expect["neverCodes"])
         return
-    eviction = eviction_of(given)
+    # The body that is sent; a GET and a PATCH without one ask for a pod all the same.
+    asked = given.get("request", {})
+    eviction: Mapping[str, Any] = given.get("eviction") or asked.get("body") or {"metadata": {"name": "test"}}
     before = dict(store.pods)
     answer = serve(request_of(given, eviction), store, NOON)
     assert judged(answer, store, eviction["metadata"]["name"], expect) == expect

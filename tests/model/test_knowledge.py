@@ -195,12 +195,10 @@ def test_each_variable_whose_value_is_read_is_one_that_something_is_judged_by() 
     """A value that nothing goes by may be a secret, and is not to be read."""
     programs = [*sections(Program, "software", "metadata")]
     settings = {name for each in programs for need in ImdsNeed for name in each.given.of(need)}
-    conditions = {_variable(when) for each in programs for mode in each.modes for when in mode.when}
+    conditions = {
+        when.removeprefix("!").partition("=")[0] for each in programs for mode in each.modes for when in mode.when
+    }
     assert set(file("kept_keys")["told"]) - settings - conditions == set(SDK_VARIABLES)
-
-
-def _variable(condition: str) -> str:
-    return condition.removeprefix("!").partition("=")[0]
 
 
 def test_a_rule_and_its_record_are_there_together() -> None:

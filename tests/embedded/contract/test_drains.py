@@ -62,14 +62,10 @@ class AsRecorded:
         return NEVER
 
 
-def first_seen(watch: str) -> list[Doc]:
-    """What was there when the watch began."""
-    lines = raw_facts.lines(f"recordings/{watch}.jsonl.gz")
-    return [event["object"] for event in lines if event["type"] == "ADDED" and event["t"] < 1]
-
-
 def cluster(watch: str) -> ControlPlane:
-    docs = first_seen(watch)
+    # What was there when the watch began.
+    lines = raw_facts.lines(f"recordings/{watch}.jsonl.gz")
+    docs = [event["object"] for event in lines if event["type"] == "ADDED" and event["t"] < 1]
     plane = ControlPlane(when("2026-11-20T08:53:00Z"), StoredFacts())
     for name in ("default", "kube-system"):
         plane.load("namespaces", [{"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": name, "uid": name}}])

@@ -220,24 +220,20 @@ DEEDS = st.lists(
 def test_whatever_happens_it_comes_to_rest_with_as_many_pods_as_wanted(deeds: list[tuple[str, int]]) -> None:
     world = running(3)
     for what, number in deeds:
-        _do(world, what, number)
+        there = world.pods()
+        pod: StoredItem | None = there[number % len(there)] if there else None
+        if what == "scale":
+            world.set(world.get(SETS, "web"), "spec", "replicas", to=number % 6)
+        elif what == "run":
+            world.run(number)
+        elif what == "kubelets":
+            world.kubelets()
+        elif pod is not None and what == "delete":
+            world.delete(pod)
+        elif pod is not None and phase(pod) not in ("Succeeded", "Failed"):
+            world.report(pod, phase="Failed" if what == "fail" else "Running", ready=what == "ready")
     world.settle()
     wanted = world.get(SETS, "web").doc["spec"]["replicas"]
     assert len(world.active()) == wanted
     ready = sum(each.ready for each in world.active())
     assert (status(world)["replicas"], status(world).get("availableReplicas", 0)) == (wanted, ready)
-
-
-def _do(world: World, what: str, number: int) -> None:
-    there = world.pods()
-    pod: StoredItem | None = there[number % len(there)] if there else None
-    if what == "scale":
-        world.set(world.get(SETS, "web"), "spec", "replicas", to=number % 6)
-    elif what == "run":
-        world.run(number)
-    elif what == "kubelets":
-        world.kubelets()
-    elif pod is not None and what == "delete":
-        world.delete(pod)
-    elif pod is not None and phase(pod) not in ("Succeeded", "Failed"):
-        world.report(pod, phase="Failed" if what == "fail" else "Running", ready=what == "ready")
