@@ -73,6 +73,25 @@ def test_instances_are_kept_by_their_ids_those_of_auto_mode_too(scene: str) -> N
         assert [each["Instances"] for each in told] == [[each] for each in items if each["InstanceId"] in wanted]
 
 
+def test_groups_insights_and_notices_are_kept_by_what_is_named() -> None:
+    aws = DemoAws()
+    first, second = aws.ask("autoscaling", "DescribeAutoScalingGroups", {})["AutoScalingGroups"]
+    named = {"AutoScalingGroupNames": [second["AutoScalingGroupName"], "no"]}
+    assert ask("", "autoscaling", "DescribeAutoScalingGroups", named) == {"AutoScalingGroups": [second]}
+    assert first["AutoScalingGroupName"] != second["AutoScalingGroupName"]
+    insights = aws.ask("eks", "ListInsights", OURS)["insights"]
+    for versions in (["1.34"], ["1.34", "1.35", "1.36"]):
+        kept = {"categories": ["UPGRADE_READINESS"], "kubernetesVersions": versions}
+        wanted = [each for each in insights if each["kubernetesVersion"] in versions]
+        assert ask("", "eks", "ListInsights", {**OURS, "filter": kept}) == {"insights": wanted} != {"insights": []}
+    others = {"categories": ["MISCONFIGURATION", "ROLLBACK_READINESS"]}
+    assert ask("", "eks", "ListInsights", {**OURS, "filter": others}) == {"insights": []}
+    requests = aws.ask("ec2", "DescribeSpotInstanceRequests", {})
+    assert ask("", "ec2", "DescribeSpotInstanceRequests", kept_by("status-code", "fulfilled")) == requests
+    marked = kept_by("status-code", "marked-for-termination", "marked-for-stop")
+    assert ask("", "ec2", "DescribeSpotInstanceRequests", marked) == {"SpotInstanceRequests": []}
+
+
 NOT_THERE: list[Asked] = [
     ("eks", "DescribeCluster", {"name": "x"}),
     ("eks", "DescribeAddon", {**OURS, "addonName": "a{}b"}),
