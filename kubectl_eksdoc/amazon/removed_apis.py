@@ -87,15 +87,6 @@ def of_resource(api_version: str, resource: str) -> RemovedApi | None:
     return ROWS.by("api_version", "resource").get((api_version, resource)) if resource else None
 
 
-def served(api_version: str, kind: str, kubernetes: Version) -> bool | Unknown:
-    """Whether an API server of that release still serves it, if it ever did. Unknown beyond the releases whose
-    removals were seen: they may come earlier or later than planned."""
-    row = removed_api(api_version, kind)
-    if row is not None and not row.planned:
-        return minor_of(kubernetes) < row.removed
-    return unread(kubernetes) or True
-
-
 def gone_on_the_way(now: Version, target: Version) -> tuple[RemovedApi, ...]:
     """All that `now` serves and `target` does not, the first to go first; of `planned` ones that is the plan."""
     gone = [row for row in ROWS if goes(row, now, target)]

@@ -110,11 +110,6 @@ def along(now: Version, steps: Sequence[Version], other: Version | None, rule: R
     return tuple(AfterStep(minor_of(each), rule(each, other)) for each in (now, *steps))
 
 
-def reach(other: Version) -> Version:
-    """The last version that the control plane may get before this kubelet or kube-proxy must be upgraded."""
-    return Version(other.major, other.minor + may_be_behind(other))
-
-
 def _behind(what: str, control_plane: Version, other: Version | None) -> SourcedVerdict:
     if other is None:
         return SourcedVerdict(Fit.UNKNOWN, f"the version of {what} is unknown")

@@ -6,7 +6,6 @@ first filter that keeps a pod and shows one warning only; here every filter is a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from datetime import datetime
 from enum import Enum
 
@@ -97,9 +96,6 @@ class Decision:
         return self.decisive.outcome if self.decisive is not None else DrainFilterOutcome.DELETE
 
 
-PodFilter = Callable[[Pod, DrainFilterInput], "FilterResult | None"]
-
-
 def pod_selector(pod: Pod, asked: DrainFilterInput) -> FilterResult | None:
     """--pod-selector goes into the list request: kubectl never sees other pods."""
     selector = asked.options.pod_selector
@@ -159,10 +155,10 @@ def unreplicated(pod: Pod, asked: DrainFilterInput) -> FilterResult | None:
     return FilterResult(DrainFilter.UNREPLICATED, DrainFilterOutcome.ERROR, UNMANAGED_FATAL)
 
 
-FILTERS: tuple[PodFilter, ...] = (pod_selector, skip_deleted, daemon_set, mirror, local_storage, unreplicated)
+FILTERS = (pod_selector, skip_deleted, daemon_set, mirror, local_storage, unreplicated)
 """In kubectl's order (makeFilters); the pod selector comes before them all."""
 
 
-def decide(pod: Pod, asked: DrainFilterInput, filters: Sequence[PodFilter] = FILTERS) -> Decision:
+def decide(pod: Pod, asked: DrainFilterInput) -> Decision:
     """Ask every filter, also those after the one that decides."""
-    return Decision(pod, tuple(said for f in filters if (said := f(pod, asked)) is not None))
+    return Decision(pod, tuple(said for f in FILTERS if (said := f(pod, asked)) is not None))

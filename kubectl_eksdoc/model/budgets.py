@@ -10,7 +10,6 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.selectors import Selector
 
 ALWAYS_ALLOW = "AlwaysAllow"
-IF_HEALTHY = "IfHealthyBudget"
 
 
 @frozen

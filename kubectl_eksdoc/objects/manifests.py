@@ -61,7 +61,25 @@ def manifest_of(text: str, path: str = "") -> ManifestText:
     """Each object with a kind; documents without one, as values and charts, are none. What cannot be read is named."""
     found = _Found()
     for at_line, part in _parts(text):
-        _take(found, part, at_line)
+        template, before = _TEMPLATE in part, (len(found.documents), len(found.unread))
+        try:
+            for root, line in _roots(part):
+                for of, why, within in _objects(root, "", "", DEEPEST, set()):
+                    first = at_line + (line if within is None else within) + 1
+                    if why:
+                        found.unread.append(Unread(first, why, template))
+                    elif of is not None:
+                        found.documents.append(Document(of, first))
+        except _NotReadable as error:
+            if template and (of := _literal(part)) is not None:
+                first = part.count("\n", 0, next(_SAID.finditer(part)).start())
+                found.documents.append(Document(of, at_line + first + 1))
+            else:
+                line = min(error.line, part.rstrip().count("\n"))  # at its end the parser is a line further
+                found.unread.append(Unread(at_line + line + 1, str(error), template))
+        makes = _OWN_LINE if before == (len(found.documents), len(found.unread)) else _MADE
+        if before[1] == len(found.unread) and makes.search(part):
+            found.unread.append(Unread(at_line + 1, "it makes objects that are not in the text", True))
     return ManifestText(path, tuple(found.documents), tuple(found.unread), _TEMPLATE in text)
 
 
@@ -90,28 +108,6 @@ def _parts(text: str) -> Iterator[tuple[int, str]]:
             yield line, part
         line += part.count("\n")
         begin = end
-
-
-def _take(found: _Found, part: str, at_line: int) -> None:
-    template, before = _TEMPLATE in part, (len(found.documents), len(found.unread))
-    try:
-        for root, line in _roots(part):
-            for of, why, within in _objects(root, "", "", DEEPEST, set()):
-                first = at_line + (line if within is None else within) + 1
-                if why:
-                    found.unread.append(Unread(first, why, template))
-                elif of is not None:
-                    found.documents.append(Document(of, first))
-    except _NotReadable as error:
-        if template and (of := _literal(part)) is not None:
-            first = part.count("\n", 0, next(_SAID.finditer(part)).start())
-            found.documents.append(Document(of, at_line + first + 1))
-        else:
-            line = min(error.line, part.rstrip().count("\n"))  # at its end the parser is a line further
-            found.unread.append(Unread(at_line + line + 1, str(error), template))
-    makes = _OWN_LINE if before == (len(found.documents), len(found.unread)) else _MADE
-    if before[1] == len(found.unread) and makes.search(part):
-        found.unread.append(Unread(at_line + 1, "it makes objects that are not in the text", True))
 
 
 def _literal(part: str) -> ObjectName | None:

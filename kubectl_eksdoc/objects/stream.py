@@ -128,7 +128,19 @@ class ListStream:
         self._utf8 = codecs.getincrementaldecoder("utf-8")()
 
     def __iter__(self) -> Iterator[StreamItem | ListHeader]:
-        self._start()
+        # Look at the first bytes: a byte order mark is let pass, other kinds of files are named.
+        head = b""
+        for chunk in self._chunks:
+            head += chunk
+            if len(head) >= _NEAR:
+                break
+        for mark, name in _FOREIGN.items():
+            if head.startswith(mark):
+                raise BadStream(StreamTrouble.ENCODING, f"it is {name}, not JSON in UTF-8")
+        self._check_text(head)
+        if head.startswith(_UTF8_MARK):
+            self._position = len(_UTF8_MARK)
+        self._buffer = head
         first = self._next_char()
         if first is None:
             raise BadStream(StreamTrouble.EMPTY, "it is empty")
@@ -286,21 +298,6 @@ class ListStream:
                 header.api_version = _decode_text(raw)
         except _MALFORMED:
             return
-
-    def _start(self) -> None:
-        """Look at the first bytes: a byte order mark is let pass, other kinds of files are named."""
-        head = b""
-        for chunk in self._chunks:
-            head += chunk
-            if len(head) >= _NEAR:
-                break
-        for mark, name in _FOREIGN.items():
-            if head.startswith(mark):
-                raise BadStream(StreamTrouble.ENCODING, f"it is {name}, not JSON in UTF-8")
-        self._check_text(head)
-        if head.startswith(_UTF8_MARK):
-            self._position = len(_UTF8_MARK)
-        self._buffer = head
 
     def _check_text(self, chunk: bytes) -> None:
         """msgspec does not look into text that is skipped, so that it is UTF-8 is seen to here."""

@@ -97,28 +97,25 @@ class Kubelets:
         if item.leaving:
             return self._stop(item)
         if _starts(item):
-            return self._start(item, node)
+            if refused := self._refused(item, node):
+                return self._write(item, phase="Failed", reason=refused.reason, message=refused.message)
+            left_s = self._left_s(item.uid, self._pace.start_s(self._facts.pod(item)))
+            images = [str(each.get("image", "")) for each in _containers(item)]
+            if unpulled := next(filter(None, map(self._pulling, images)), ""):
+                return self._write(item, **_creating(item, node, self._registry.now, _unpulled(unpulled)))
+            if left_s == NEVER:
+                return self._write(item, **_creating(item, node, self._registry.now, {"reason": "ContainerCreating"}))
+            if left_s > 0:
+                return left_s
+            self._ends.pop(item.uid, None)
+            self._number += 1
+            return self._write(item, **_running(item, node, self._number, self._registry.now))
         return self._run_out(item) if _runs_out(item) else None
 
     def _left_s(self, what: str, seconds: float) -> float:
         """Seconds until `what`, which takes so many from when it is asked about first, is done."""
         now = self._registry.seconds
         return self._ends.setdefault(what, now + seconds) - now
-
-    def _start(self, item: StoredItem, node: StoredItem) -> float | None:
-        if refused := self._refused(item, node):
-            return self._write(item, phase="Failed", reason=refused.reason, message=refused.message)
-        left_s = self._left_s(item.uid, self._pace.start_s(self._facts.pod(item)))
-        images = [str(each.get("image", "")) for each in _containers(item)]
-        if unpulled := next(filter(None, map(self._pulling, images)), ""):
-            return self._write(item, **_creating(item, node, self._registry.now, _unpulled(unpulled)))
-        if left_s == NEVER:
-            return self._write(item, **_creating(item, node, self._registry.now, {"reason": "ContainerCreating"}))
-        if left_s > 0:
-            return left_s
-        self._ends.pop(item.uid, None)
-        self._number += 1
-        return self._write(item, **_running(item, node, self._number, self._registry.now))
 
     def _write(self, item: StoredItem, **status: object) -> float | None:
         """None: it need not be looked at again."""

@@ -356,11 +356,6 @@ class Store:
                 items[change.key] = change.before
         return items
 
-    @property
-    def compacted(self) -> int:
-        """No list is made of a version before this one."""
-        return self._compacted
-
     def oldest(self, resource: str) -> int:
         """Of the versions after which all changes of the resource are kept, the first."""
         return self._table(resource).oldest

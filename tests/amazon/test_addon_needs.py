@@ -1,4 +1,4 @@
-"""What add-ons need, by their facts and their makers' tables, and where each stands in the order of an upgrade."""
+"""Software and its add-ons: how it is recognised, what it needs, where each stands in an upgrade."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.amazon.addon_needs import (
     AL2023,
     BY_NAME,
-    CLUSTER_AUTOSCALER,
-    COREDNS,
     KUBE_PROXY,
     NEEDS,
     TABLES,
@@ -21,12 +19,20 @@ from kubectl_eksdoc.amazon.addon_needs import (
     UpdatePosition,
     VersionRequirement,
     fits,
+    installed_version,
+    labelled,
     meets,
     needs,
     placed,
+    recognised,
+    repository,
+    tag_of,
+    version_of,
     versions_for,
 )
+from kubectl_eksdoc.amazon.addon_versions import is_offered, steps, target
 from kubectl_eksdoc.amazon.skew import Fit
+from kubectl_eksdoc.model.addons import AddonVersion, AddonVersions, CompatibleVersion
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.quantities import Version
 
@@ -47,29 +53,6 @@ def v(text: str) -> Version:
 def the(software: Software, at_least: str) -> VersionRequirement:
     (found,) = (each for each in NEEDS if each.name == software.name and each.at_least == v(at_least))
     return found
-
-
-@pytest.mark.parametrize(
-    ("software", "at_least", "before"),
-    [
-        ("vpc-cni", "1.12", "1.26"),
-        ("vpc-cni", "1.16.2", AL2023),
-        ("aws-load-balancer-controller", "2.4.1", "1.22"),
-        ("aws-load-balancer-controller", "2.4.7", "1.25"),
-        ("aws-for-fluent-bit", "1.3.12", "1.24"),
-        ("appmesh-controller", "1.4.3", "1.22"),
-        ("aws-ebs-csi-driver", None, "1.23"),
-    ],
-)
-def test_the_facts(software: str, at_least: str | None, before: str) -> None:
-    assert [
-        each
-        for each in NEEDS
-        if each.name == software
-        and each.at_least == (None if at_least is None else v(at_least))
-        and (each.nodes if each.kubernetes is None else each.kubernetes) == (before if before == AL2023 else v(before))
-    ]
-    assert len(NEEDS) == 7
 
 
 @pytest.mark.parametrize(
@@ -114,33 +97,14 @@ def test_needs_begin_at_their_version_and_stay() -> None:
     [
         (KARPENTER, "1.0.4", "1.31", Fit.TOO_OLD),
         (KARPENTER, "1.0.5", "1.31", Fit.FITS),
-        (KARPENTER, "0.37.8", "1.31", Fit.TOO_OLD),
-        (KARPENTER, "1.8.2", "1.35", Fit.TOO_OLD),
-        (KARPENTER, "1.9.0", "1.35", Fit.FITS),
         (KARPENTER, "1.9.0", "1.25", Fit.TOO_NEW),
-        (KARPENTER, "1.13.0", "1.36", Fit.FITS),
         (KARPENTER, "1.14.1", "1.37", Fit.UNKNOWN),
-        (KARPENTER, "1.15.0", "1.36", Fit.UNKNOWN),
         (KARPENTER, "0.20.0", "1.22", Fit.UNKNOWN),
-        (ARGO_CD, "3.2.3", "1.34", Fit.FITS),
-        (ARGO_CD, "3.3.0", "1.35", Fit.FITS),
         (ARGO_CD, "3.2.3", "1.35", Fit.UNTESTED),
-        (ARGO_CD, "3.6.0", "1.34", Fit.UNKNOWN),
-        (CERT_MANAGER, "1.18.2", "1.33", Fit.FITS),
         (CERT_MANAGER, "1.18.2", "1.34", Fit.TOO_OLD),
-        (CERT_MANAGER, "1.12.17", "1.32", Fit.FITS),
         (CERT_MANAGER, "1.13.0", "1.28", Fit.TOO_OLD),
-        (KEDA, "2.17.1", "1.32", Fit.FITS),
-        (KEDA, "2.17.1", "1.33", Fit.UNTESTED),
-        (METRICS_SERVER, "0.7.2", "1.36", Fit.FITS),
         (METRICS_SERVER, "0.9.0", "1.33", Fit.TOO_NEW),
-        (ISTIO, "1.26.2", "1.33", Fit.FITS),
-        (ISTIO, "1.26.2", "1.34", Fit.TOO_OLD),
         (NODE_TERMINATION_HANDLER, "1.23.0", "1.28", Fit.FITS),
-        (NODE_TERMINATION_HANDLER, "1.23.1", "1.28", Fit.UNTESTED),
-        (NODE_TERMINATION_HANDLER, "1.25.6", "1.33", Fit.UNKNOWN),
-        (CLUSTER_AUTOSCALER, "1.33.1", "1.33", Fit.FITS),
-        (CLUSTER_AUTOSCALER, "1.32.1", "1.33", Fit.UNTESTED),
         (KUBE_PROXY, "1.34.0", "1.33", Fit.TOO_NEW),
         (PROMETHEUS, "3.5.0", "1.33", Fit.UNTESTED),
     ],
@@ -190,27 +154,18 @@ def test_versions_that_fit_both_sides_of_a_step() -> None:
         (VPC_CNI, v("1.12.6"), "1.25", "1.26", UpdatePosition.AFTER_CONTROL_PLANE, None),
         (VPC_CNI, UNKNOWN, "1.25", "1.26", UpdatePosition.UNKNOWN, "1.12"),
         (EBS_CSI, None, "1.22", "1.23", UpdatePosition.BEFORE_CONTROL_PLANE, None),
-        (EBS_CSI, v("1.30.0"), "1.32", "1.33", UpdatePosition.AFTER_CONTROL_PLANE, None),
         (KUBE_PROXY, v("1.25.6"), "1.25", "1.26", UpdatePosition.AFTER_CONTROL_PLANE, "1.26"),
         (KUBE_PROXY, UNKNOWN, "1.25", "1.26", UpdatePosition.AFTER_CONTROL_PLANE, "1.26"),
-        (CLUSTER_AUTOSCALER, v("1.25.0"), "1.25", "1.26", UpdatePosition.AFTER_CONTROL_PLANE, "1.26"),
-        (COREDNS, v("1.9.3"), "1.25", "1.26", UpdatePosition.AFTER_CONTROL_PLANE, None),
         (LOAD_BALANCER_CONTROLLER, v("2.3.0"), "1.24", "1.25", UpdatePosition.BEFORE_CONTROL_PLANE, "2.4.7"),
         (LOAD_BALANCER_CONTROLLER, v("2.4.8"), "1.24", "1.25", UpdatePosition.NO_ORDER, None),
-        (FLUENT_BIT, v("1.3.11"), "1.23", "1.24", UpdatePosition.BEFORE_CONTROL_PLANE, "1.3.12"),
         (KARPENTER, v("1.0.4"), "1.30", "1.31", UpdatePosition.BEFORE_CONTROL_PLANE, "1.0.5"),
-        (KARPENTER, v("1.2.0"), "1.30", "1.31", UpdatePosition.NO_ORDER, None),
         (KARPENTER, v("1.15.0"), "1.35", "1.36", UpdatePosition.UNKNOWN, None),
         (KARPENTER, UNKNOWN, "1.30", "1.31", UpdatePosition.UNKNOWN, None),
         (KARPENTER, None, "1.30", "1.31", UpdatePosition.NO_ORDER, None),
         (KEDA, v("2.16.0"), "1.31", "1.32", UpdatePosition.NO_PROMISE, None),
-        (KEDA, v("2.17.0"), "1.31", "1.32", UpdatePosition.NO_ORDER, None),
         (KEDA, UNKNOWN, "1.31", "1.32", UpdatePosition.NO_PROMISE, None),
-        (NODE_TERMINATION_HANDLER, v("1.25.3"), "1.33", "1.34", UpdatePosition.NO_PROMISE, None),
-        (PROMETHEUS, v("3.5.0"), "1.31", "1.32", UpdatePosition.NO_PROMISE, None),
         (Software("new", ARGO_CD.source), v("1.0"), "1.31", "1.32", UpdatePosition.UNKNOWN, None),
         (FLUENT_BIT, UNKNOWN, "1.33", "1.34", UpdatePosition.NO_ORDER, None),  # what 1.24 needed
-        (LOAD_BALANCER_CONTROLLER, UNKNOWN, "1.33", "1.34", UpdatePosition.NO_ORDER, None),
     ],
 )
 def test_where_each_stands(
@@ -258,3 +213,145 @@ def test_it_says_why() -> None:
     )
     assert fits(KEDA, v("2.17.1"), v("1.33")).why == "KEDA 2.17.1 is tested with Kubernetes 1.30 to 1.32, not 1.33"
     assert fits(KARPENTER, v("1.15.0"), v("1.36")).why == "its table ends with 1.14, it is 1.15.0"
+
+
+def a_version(version: str, *fits: str, default: str = "") -> AddonVersion:
+    return AddonVersion(version, tuple(CompatibleVersion(each, each == default) for each in fits))
+
+
+OFFERED = AddonVersions(
+    "vpc-cni",
+    "networking",
+    "eks",
+    (
+        a_version("v1.21.0-eksbuild.1", "1.34"),
+        a_version("v1.20.4-eksbuild.2", "1.33", "1.34"),
+        a_version("v1.20.1-eksbuild.3", "1.33", default="1.33"),
+        a_version("v1.19.6-eksbuild.1", "1.33"),
+        a_version("v1.19.5-eksbuild.1", "1.33"),
+        a_version("v1.18.0-eksbuild.1", "1.32"),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("kubernetes", "wish", "expected"),
+    [
+        ("1.33", "", "v1.20.1-eksbuild.3"),
+        ("1.33", "latest", "v1.20.4-eksbuild.2"),
+        ("1.34", "latest", "v1.21.0-eksbuild.1"),
+        ("1.34", "", ""),
+        ("1.30", "latest", ""),
+        ("1.30", "v9", "v9"),
+    ],
+)
+def test_the_target(kubernetes: str, wish: str, expected: str) -> None:
+    assert target(OFFERED, kubernetes, wish) == expected
+
+
+def test_what_is_offered_for_a_kubernetes_version() -> None:
+    assert is_offered(OFFERED, "1.33", "v1.19.6-eksbuild.1")
+    assert not is_offered(OFFERED, "1.33", "v1.21.0-eksbuild.1") and not is_offered(OFFERED, "1.33", "v9")
+
+
+@pytest.mark.parametrize(
+    ("addon", "now", "to", "expected"),
+    [
+        ("vpc-cni", "v1.18.0-eksbuild.1", "v1.20.4-eksbuild.2", ("v1.19.6-eksbuild.1", "v1.20.4-eksbuild.2")),
+        ("vpc-cni", "v1.19.5-eksbuild.1", "v1.20.4-eksbuild.2", ("v1.20.4-eksbuild.2",)),
+        ("vpc-cni", "v1.20.4-eksbuild.2", "v1.18.0-eksbuild.1", ("v1.18.0-eksbuild.1",)),
+        ("vpc-cni", "unreadable", "v1.20.4-eksbuild.2", ("v1.20.4-eksbuild.2",)),
+        ("coredns", "v1.8.7-eksbuild.1", "v1.13.2-eksbuild.1", ("v1.13.2-eksbuild.1",)),
+    ],
+)
+def test_the_way_by_minors(addon: str, now: str, to: str, expected: tuple[str, ...]) -> None:
+    assert steps(addon, OFFERED, "1.33", now, to) == expected
+
+
+ECR = "602401143452.dkr.ecr.eu-west-1.amazonaws.com"
+
+
+@pytest.mark.parametrize(
+    ("image", "path", "tag"),
+    [
+        ("nginx", "nginx", ""),
+        ("localhost/a/b:1", "a/b", "1"),
+        ("registry:5000/a/b", "a/b", ""),
+        ("registry:5000/a/b:v1.2.3@sha256:0123", "a/b", "v1.2.3"),
+        ("public.ecr.aws/karpenter/controller@sha256:ab", "karpenter/controller", ""),
+        ("", "", ""),
+    ],
+)
+def test_parts_of_an_image(image: str, path: str, tag: str) -> None:
+    assert (repository(image), tag_of(image)) == (path, tag)
+
+
+@pytest.mark.parametrize(
+    ("image", "version"),
+    [
+        ("x:v1.12.6-eksbuild.1", Version(1, 12, 6)),
+        ("x:1.9", Version(1, 9)),
+        ("x:v0.61.0-debian-11-r1@sha256:00", Version(0, 61, 0)),
+    ],
+)
+def test_versions_of_tags(image: str, version: Version) -> None:
+    assert version_of(image) == version
+
+
+@pytest.mark.parametrize("image", ["x", "x:latest", "x:3", "x:1.2.3.4", "x:v1.x", ""])
+def test_tags_that_tell_none(image: str) -> None:
+    assert isinstance(version_of(image), Unknown)
+
+
+@given(st.integers(0, 9999), st.integers(0, 9999), st.integers(0, 9999), st.sampled_from(["", "-eksbuild.1", "-rc.1"]))
+def test_every_version_is_read_back(major: int, minor: int, patch: int, ending: str) -> None:
+    assert version_of(f"{ECR}/eks/x:v{major}.{minor}.{patch}{ending}") == Version(major, minor, patch)
+
+
+@pytest.mark.parametrize(
+    ("image", "name"),
+    [
+        (f"{ECR}/amazon-k8s-cni:v1.12.6-eksbuild.1", "vpc-cni"),
+        ("public.ecr.aws/eks/aws-load-balancer-controller:v2.7.1", "aws-load-balancer-controller"),
+        ("registry.k8s.io/autoscaling/cluster-autoscaler:v1.30.0", "cluster-autoscaler"),
+        ("public.ecr.aws/karpenter/controller:1.1.0@sha256:00", "Karpenter"),
+        ("quay.io/jetstack/cert-manager-controller:v1.18.2", "cert-manager"),
+        ("docker.io/istio/pilot:1.26.0-distroless", "Istio"),
+    ],
+)
+def test_each_is_recognised_by_its_image(image: str, name: str) -> None:
+    found = recognised(image)
+    assert found is not None
+    assert found.name == name
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        f"{ECR}/amazon-k8s-cni-init:v1.12.6",
+        f"{ECR}/amazon/aws-network-policy-agent:v1.1.0",
+        "my.registry/controller:1.0",
+        "my.registry/not-karpenter/controller:1.0",
+        "quay.io/jetstack/cert-manager-webhook:v1.18.2",
+        "web:1",
+    ],
+)
+def test_others_are_not(image: str) -> None:
+    assert recognised(image) is None
+
+
+def test_labels_tell_it_where_images_do_not() -> None:
+    assert labelled({"k8s-app": "aws-node"}) == VPC_CNI
+    assert labelled({"app.kubernetes.io/name": "karpenter"}) == BY_NAME["Karpenter"]
+    assert labelled({"app": "web"}) is None
+
+
+def test_the_version_of_fluent_bit_is_a_variable() -> None:
+    fluent_bit, image = (
+        BY_NAME["aws-for-fluent-bit"],
+        "public.ecr.aws/aws-observability/aws-for-fluent-bit:2.32.0",
+    )
+    assert installed_version(fluent_bit, image, {"CI_VERSION": "k8s/1.3.36"}) == Version(1, 3, 36)
+    assert isinstance(installed_version(fluent_bit, image), Unknown)
+    assert isinstance(installed_version(fluent_bit, image, {"CI_VERSION": "k8s/new"}), Unknown)
+    assert installed_version(VPC_CNI, "amazon-k8s-cni:v1.12.6", {"CI_VERSION": "k8s/1.0.0"}) == Version(1, 12, 6)

@@ -1,12 +1,13 @@
-"""AMIs, cgroups, runtimes, what an update of a group can change, and the release notes that concern a cluster."""
+"""Nodes and their metadata service: AMIs, cgroups, runtimes, skew, options of instances, and release notes."""
 
 from __future__ import annotations
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as some
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.amazon.addon_needs import AL2023, NEEDS, SOFTWARE
+from kubectl_eksdoc.amazon.addon_needs import SOFTWARE
 from kubectl_eksdoc.amazon.amis import (
     READ_TO,
     RELEASE_NOTES,
@@ -24,8 +25,20 @@ from kubectl_eksdoc.amazon.amis import (
     unread,
     way_to,
 )
+from kubectl_eksdoc.amazon.metadata_service import (
+    HOST,
+    NESTED,
+    POD,
+    Launch,
+    OptionsOrigin,
+    Reach,
+    launch,
+    of_group_by_eks,
+    verdict,
+)
 from kubectl_eksdoc.amazon.skew import Fit
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
+from kubectl_eksdoc.model.machines import Image, MetadataOptions, SaidOptions
 from kubectl_eksdoc.model.quantities import Version
 
 AMI_TYPES = {
@@ -57,25 +70,15 @@ def test_families_of_ami_types(family: AmiFamily, types: tuple[str, ...]) -> Non
     [
         ("Amazon Linux 2", AmiFamily.AL2),
         ("Amazon Linux 2023.7.20250609", AmiFamily.AL2023),
-        ("Amazon Linux 2023", AmiFamily.AL2023),
         ("Amazon Linux 2025", AmiFamily.UNKNOWN),
-        ("Bottlerocket OS 1.20.0 (aws-k8s-1.29)", AmiFamily.BOTTLEROCKET),
         ("Bottlerocket (EKS Auto) 2025.6.3 (aws-k8s-1.32)", AmiFamily.BOTTLEROCKET),
         ("Windows Server 2022 Datacenter", AmiFamily.WINDOWS),
         ("Ubuntu 22.04.4 LTS", AmiFamily.UBUNTU),
-        ("Flatcar Container Linux", AmiFamily.UNKNOWN),
         ("", AmiFamily.UNKNOWN),
     ],
 )
 def test_families_of_nodes(image: str, family: AmiFamily) -> None:
     assert family_of_os(image) is family
-
-
-@given(st.text(max_size=40))
-def test_no_name_breaks_it(name: str) -> None:
-    assert isinstance(family_of_os(name), AmiFamily)
-    assert isinstance(family_of_type(name), AmiFamily)
-    assert runtime_fits(name, v(36)).fit in (Fit.UNKNOWN, Fit.TOO_OLD, Fit.FITS)
 
 
 def test_al2_ends_with_1_32() -> None:
@@ -96,9 +99,6 @@ def test_of_other_amis_nothing_is_known(family: AmiFamily) -> None:
         (AmiFamily.AL2, 34, False, Fit.FITS),
         (AmiFamily.AL2, 35, False, Fit.TOO_OLD),
         (AmiFamily.AL2, 35, True, Fit.FITS),
-        (AmiFamily.AL2023, 35, False, Fit.FITS),
-        (AmiFamily.BOTTLEROCKET, 36, False, Fit.FITS),
-        (AmiFamily.WINDOWS, 35, False, Fit.FITS),
         (AmiFamily.UBUNTU, 35, False, Fit.UNKNOWN),
         (AmiFamily.UNKNOWN, 34, False, Fit.FITS),
         (AmiFamily.UNKNOWN, 35, False, Fit.UNKNOWN),
@@ -114,14 +114,10 @@ def test_cgroup_v1_ends_with_1_34(family: AmiFamily, minor: int, fargate: bool, 
         ("containerd://1.7.27", 35, Fit.FITS),
         ("containerd://1.7.27", 36, Fit.TOO_OLD),
         ("containerd://2.0.0", 36, Fit.FITS),
-        ("containerd://2.1.4+bottlerocket", 36, Fit.FITS),
-        ("containerd://1.5.18", 25, Fit.FITS),
         ("containerd://1.5.18", 26, Fit.TOO_OLD),
         ("containerd://1.6.6", 26, Fit.FITS),
-        ("docker://20.10.25", 23, Fit.FITS),
         ("docker://20.10.25", 24, Fit.TOO_OLD),
         ("docker", 24, Fit.UNKNOWN),
-        ("containerd://", 24, Fit.UNKNOWN),
         ("cri-o://1.30.0", 30, Fit.UNKNOWN),
         ("", 30, Fit.UNKNOWN),
     ],
@@ -137,7 +133,6 @@ def test_runtimes(runtime: str, minor: int, fit: Fit) -> None:
         ("AL2_x86_64", 33, False, GroupUpdateKind.NEW_GROUP),
         ("AL2_x86_64", 33, None, GroupUpdateKind.NEW_GROUP),
         ("AL2_x86_64", 32, None, GroupUpdateKind.UNKNOWN),
-        ("AL2023_x86_64_STANDARD", 33, False, GroupUpdateKind.IN_PLACE),
         ("AL2023_x86_64_STANDARD", 33, True, GroupUpdateKind.TEMPLATE),
         ("CUSTOM", 33, False, GroupUpdateKind.TEMPLATE),
         ("AL3_x86_64", 33, False, GroupUpdateKind.UNKNOWN),
@@ -146,11 +141,6 @@ def test_runtimes(runtime: str, minor: int, fit: Fit) -> None:
 )
 def test_how_a_group_gets_there(ami_type: str, minor: int, own: bool | None, way: GroupUpdateKind) -> None:
     assert way_to(ami_type, v(minor), own).way is way
-
-
-def test_the_need_of_al2023_is_said_once() -> None:
-    (need,) = (each for each in NEEDS if each.nodes == AL2023)
-    assert (need.at_least, AL2023) == (Version(1, 16, 2), AmiFamily.AL2023.value)
 
 
 def ids(now: int, target: int, when: UpgradeHalf) -> list[str]:
@@ -191,16 +181,6 @@ def test_notes_can_be_told_apart_and_asked_of_a_cluster() -> None:
                 assert set(concern.names) <= {each.value for each in AmiFamily}
 
 
-def test_of_the_newest_versions_one_page_was_read() -> None:
-    assert {each.source.confidence for each in RELEASE_NOTES if each.version.minor >= 34} == {Confidence.MEDIUM}
-    assert {each.source.confidence for each in RELEASE_NOTES if each.version.minor < 34} == {Confidence.HIGH}
-
-
-def test_who_can_only_look_outside_of_the_cluster() -> None:
-    outside = [each.id for each in RELEASE_NOTES if {of.about for of in each.concerns} == {ConcernedObjects.NODE_FLAG}]
-    assert outside == ["container-runtime-flag", "keep-terminated-pod-volumes", "pod-infra-container-image"]
-
-
 def test_it_says_why() -> None:
     assert cgroup_fits(AmiFamily.AL2, v(35), fargate=True).why.startswith("Fargate lets")
     assert cgroup_fits(AmiFamily.BOTTLEROCKET, v(35)).why.startswith("Bottlerocket lets")
@@ -210,3 +190,126 @@ def test_it_says_why() -> None:
     newest, before = (runtime_fits("containerd://2.1.4", v(minor)).source for minor in (36, 35))
     assert newest is not None and before is not None
     assert (newest.confidence, before.confidence) == (Confidence.MEDIUM, Confidence.HIGH)
+
+
+DENIED = Unknown("not allowed", "ec2:DescribeLaunchTemplateVersions")
+PLAIN, V2 = Image("ami-1"), Image("ami-2", v2=True)
+NOTHING = SaidOptions()
+
+
+@pytest.mark.parametrize(
+    ("instance_type", "known"),
+    [
+        ("m5.large", True),
+        ("u7i-12tb.224xlarge", True),
+        ("", True),
+        ("m8g.large", False),
+        ("g6e.xlarge", False),
+        ("p6-b200.48xlarge", False),
+        ("c7i-flex.large", False),
+    ],
+)
+def test_ec2s_own_default_depends_on_when_a_type_came_out(instance_type: str, known: bool) -> None:
+    made = launch(NOTHING, NOTHING, PLAIN, instance_type)
+    assert isinstance(made.options, MetadataOptions) is known and made.endpoint.value is True
+    whole = SaidOptions("required", 1)
+    assert launch(whole, NOTHING, PLAIN, instance_type).options == MetadataOptions("required", 1)
+    assert launch(NOTHING, NOTHING, V2, instance_type).options == MetadataOptions("required", 2)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "hops", "of"),
+    [
+        ("required", 1, (Reach.REACHABLE, Reach.CUT_OFF, Reach.CUT_OFF)),
+        ("optional", 1, (Reach.REACHABLE, Reach.V1_ONLY, Reach.V1_ONLY)),
+        ("required", 2, (Reach.REACHABLE, Reach.REACHABLE, Reach.CUT_OFF)),
+        ("optional", 2, (Reach.REACHABLE, Reach.REACHABLE, Reach.V1_ONLY)),
+        ("required", 3, (Reach.REACHABLE, Reach.REACHABLE, Reach.REACHABLE)),
+    ],
+)
+def test_who_reaches_it(tokens: str, hops: int, of: tuple[Reach, ...]) -> None:
+    options = MetadataOptions(tokens, hops)
+    assert tuple(verdict(options, needed).reach for needed in (HOST, POD, NESTED)) == of
+
+
+@given(
+    some.builds(MetadataOptions, some.sampled_from(["optional", "required"]), some.integers(1, 64), some.booleans()),
+    some.integers(1, 64),
+)
+def test_fewer_hops_never_reach_less(options: MetadataOptions, hops: int) -> None:
+    order = (Reach.CUT_OFF, Reach.V1_ONLY, Reach.REACHABLE)
+    near, far = (order.index(verdict(options, each).reach) for each in (hops, hops + 1))
+    assert near >= far
+    assert (verdict(options, hops).reach is Reach.CUT_OFF) == (
+        not options.endpoint or (options.tokens == "required" and options.hop_limit < hops)
+    )
+
+
+def test_what_does_not_hold_yet_is_unknown() -> None:
+    assert verdict(MetadataOptions("required", 2, pending=True), POD).reach is Reach.UNKNOWN
+    assert verdict(None, HOST).reach is Reach.UNKNOWN
+    assert verdict(DENIED, HOST).why == "not allowed"
+
+
+def values(launched: Launch) -> tuple[object, ...]:
+    return tuple((each.value, each.origin) for each in (launched.tokens, launched.hop_limit, launched.endpoint))
+
+
+def test_field_by_field_the_strongest_says_it() -> None:
+    assert values(launch(NOTHING, NOTHING, PLAIN)) == (
+        ("optional", OptionsOrigin.EC2),
+        (1, OptionsOrigin.EC2),
+        (True, OptionsOrigin.EC2),
+    )
+    assert values(launch(NOTHING, NOTHING, V2))[:2] == (("required", OptionsOrigin.IMAGE), (2, OptionsOrigin.IMAGE))
+    account = SaidOptions("optional", endpoint=False)
+    assert values(launch(SaidOptions(hop_limit=3), account, V2)) == (
+        ("optional", OptionsOrigin.ACCOUNT),
+        (3, OptionsOrigin.TEMPLATE),
+        (False, OptionsOrigin.ACCOUNT),
+    )
+
+
+@pytest.mark.parametrize("image", [PLAIN, V2, DENIED])
+def test_imdsv2_as_the_default_of_the_account_brings_two_hops(image: Image | Unknown) -> None:
+    found = launch(NOTHING, SaidOptions("required"), image)
+    assert values(found)[:2] == (("required", OptionsOrigin.ACCOUNT), (2, OptionsOrigin.ACCOUNT_V2))
+    assert launch(NOTHING, SaidOptions("required", 1), image).hop_limit.value == 1
+    assert launch(SaidOptions(hop_limit=1), SaidOptions("required"), image).hop_limit.value == 1
+
+
+def test_what_is_not_known_leaves_open_only_what_nobody_above_says() -> None:
+    found = launch(SaidOptions("required", 2), DENIED, V2)
+    assert found.tokens.value == "required" and found.hop_limit.value == 2
+    assert found.endpoint.value is DENIED and found.options is DENIED
+    whole = SaidOptions("required", 1, True)
+    assert launch(whole, DENIED, DENIED).options == MetadataOptions("required", 1)
+    assert launch(DENIED, whole, V2).options is DENIED
+    unknown_image = launch(NOTHING, NOTHING, DENIED)
+    assert unknown_image.endpoint.value is True and unknown_image.hop_limit.value is DENIED
+
+
+SAID = some.builds(
+    SaidOptions,
+    some.sampled_from(["", "optional", "required"]),
+    some.none() | some.integers(1, 64),
+    some.none() | some.booleans(),
+)
+
+
+@given(SAID, SAID, some.sampled_from([PLAIN, V2]))
+def test_what_a_template_says_is_what_the_instance_gets(
+    template: SaidOptions, account: SaidOptions, image: Image
+) -> None:
+    options = launch(template, account, image).options
+    assert isinstance(options, MetadataOptions)
+    assert template.tokens in ("", options.tokens)
+    assert template.hop_limit in (None, options.hop_limit)
+    assert template.endpoint in (None, options.endpoint)
+
+
+def test_what_eks_puts_into_its_own_templates() -> None:
+    assert of_group_by_eks("AL2023_ARM_64_STANDARD") == SaidOptions("required", 1)
+    assert of_group_by_eks("AL2_x86_64_GPU") == SaidOptions("optional", 2)
+    for other in ("BOTTLEROCKET_x86_64", "WINDOWS_CORE_2022_x86_64", "CUSTOM", ""):
+        assert isinstance(of_group_by_eks(other), Unknown)

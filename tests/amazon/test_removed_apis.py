@@ -22,7 +22,6 @@ from kubectl_eksdoc.amazon.removed_apis import (
     instead,
     of_resource,
     removed_api,
-    served,
     unread,
 )
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
@@ -60,11 +59,6 @@ def _origin(each: dict[str, Any]) -> str:
 
 _DECIDED = "kubernetes/kubernetes#"
 """How the document of a row begins that went with another release than its lifecycle file had announced."""
-
-
-def test_what_went_earlier_than_announced_went_then() -> None:
-    decided = {(row.api_version, str(row.removed)) for row in ROWS if row.source.document.startswith(_DECIDED)}
-    assert decided == {("resource.k8s.io/v1alpha3", "v1.34"), ("storagemigration.k8s.io/v1alpha1", "v1.35")}
 
 
 def test_the_rows_are_their_source() -> None:
@@ -111,12 +105,7 @@ def test_each_row_at_each_boundary(row: RemovedApi) -> None:
     assert gone(row.api_version, row.kind, before, removed) == row
     assert gone(row.api_version, row.kind, removed, after) is None
     assert gone(row.api_version, row.kind, next_to(removed, -2), before) is None
-    if row.planned:
-        assert isinstance(served(row.api_version, row.kind, removed), Unknown)
-        assert row.source.confidence is Confidence.MEDIUM
-    else:
-        assert [served(row.api_version, row.kind, each) for each in (before, removed, after)] == [True, False, False]
-        assert row.source.confidence is Confidence.HIGH
+    assert row.source.confidence is (Confidence.MEDIUM if row.planned else Confidence.HIGH)
 
 
 @EACH_ROW
@@ -129,16 +118,6 @@ def test_each_is_found_by_its_resource(row: RemovedApi) -> None:
 def test_a_patch_does_not_matter() -> None:
     assert gone("policy/v1beta1", "PodDisruptionBudget", Version(1, 24, 17), Version(1, 25, 0)) is not None
     assert gone("policy/v1beta1", "PodDisruptionBudget", Version(1, 25, 1), Version(1, 26)) is None
-
-
-@pytest.mark.parametrize(
-    ("api_version", "kind"),
-    [("policy/v1", "PodDisruptionBudget"), ("cert-manager.io/v1alpha2", "Certificate"), ("v1", "Pod")],
-)
-def test_what_is_not_removed_is_served_as_far_as_is_known(api_version: str, kind: str) -> None:
-    assert removed_api(api_version, kind) is None
-    assert served(api_version, kind, READ_TO) is True
-    assert isinstance(served(api_version, kind, next_to(READ_TO, 1)), Unknown)
 
 
 def test_beyond_the_table_nothing_is_known() -> None:
@@ -162,9 +141,7 @@ def test_two_ways_in_a_row_are_one(start: int, first: int, second: int) -> None:
     ("api_version", "now", "expected"),
     [
         ("v1beta1", 23, "flowcontrol.apiserver.k8s.io/v1beta2"),
-        ("v1beta1", 25, "flowcontrol.apiserver.k8s.io/v1beta2"),
         ("v1beta2", 26, "flowcontrol.apiserver.k8s.io/v1beta3"),
-        ("v1beta2", 28, "flowcontrol.apiserver.k8s.io/v1beta3"),
         ("v1beta2", 29, "flowcontrol.apiserver.k8s.io/v1"),
         ("v1beta3", 31, "flowcontrol.apiserver.k8s.io/v1"),
     ],
@@ -205,12 +182,8 @@ def test_the_command_is_fit_for_a_shell() -> None:
     ("api_version", "kind", "word"),
     [
         ("policy/v1beta1", "PodDisruptionBudget", "empty selector"),
-        ("networking.k8s.io/v1beta1", "Ingress", "pathType"),
-        ("extensions/v1beta1", "Ingress", "defaultBackend"),
         ("autoscaling/v2beta1", "HorizontalPodAutoscaler", "target.averageUtilization"),
         ("policy/v1beta1", "PodSecurityPolicy", "Nothing replaces it"),
-        ("apiextensions.k8s.io/v1beta1", "CustomResourceDefinition", "structural schema"),
-        ("admissionregistration.k8s.io/v1beta1", "ValidatingWebhookConfiguration", "sideEffects"),
         ("admissionregistration.k8s.io/v1beta1", "MutatingWebhookConfiguration", "Ignore to Fail"),
     ],
 )

@@ -1,7 +1,9 @@
-"""What kubectl's filters say of one pod, alone and together, and the texts that come of it."""
+"""What kubectl's filters say of one pod, alone and together, against upstream's own tables and by rule."""
 
 from __future__ import annotations
 
+from collections import Counter
+from datetime import datetime, timezone
 from typing import Any
 
 import pytest
@@ -20,11 +22,22 @@ from kubectl_eksdoc.kubernetes.drain_filters import (
     DrainFilterOutcome,
     FilterOptions,
     decide,
+    skip_deleted,
 )
 from kubectl_eksdoc.model.nodes import MIRROR, Pod
 from kubectl_eksdoc.model.selectors import parse
-from tests.builders import NOW, a_claimed, a_hostpath, a_pod, ago, an_emptydir
-from tests.fakes.kubectl import error_of, error_texts, warning_of, warning_text
+from tests import raw_facts
+from tests.builders import NOW, a_pod, an_emptydir
+
+CASES = raw_facts.cases("drain-filters")
+OUTSIDE = {
+    "wait-for-delete": "runs wait by the events of a watch",
+    "delete-or-evict": "the requests are the tool's own",
+    "eviction-support": "the tool reads discovery itself",
+    "namespace-terminating": "what follows an answer is the tool's own",
+    "filter-chain": "there are no filters but kubectl's",
+}
+"""Kinds of cases that no rule answers, with the reason."""
 
 DAEMON = a_pod("agent-1", owner="DaemonSet/agent")
 STATIC = a_pod("kube-static", owner="Node/old-0", annotations={MIRROR: ""})
@@ -32,6 +45,46 @@ BARE = a_pod("bare", owner=None)
 SCRATCH = a_pod("scratch", volumes=(an_emptydir(),))
 BARE_SCRATCH = a_pod("both", owner=None, volumes=(an_emptydir(),))
 ALL_FLAGS: dict[str, Any] = {"ignore_daemonsets": True, "delete_emptydir_data": True, "force": True}
+
+
+def about(what: str) -> pytest.MarkDecorator:
+    found = [c for c in CASES if c["about"] == what]
+    return pytest.mark.parametrize("case", found, ids=[c["source"].rpartition(":")[2] for c in found])
+
+
+def presence(pod: Pod, objects: Any) -> DaemonSetPresence:
+    held = {(o["kind"], o["metadata"]["name"]) for o in objects}
+    there = pod.owner is not None and ("DaemonSet", pod.owner.name) in held
+    return DaemonSetPresence.EXISTS if there else DaemonSetPresence.MISSING
+
+
+@about("drain")
+def test_drain_removes_the_pods_upstream_removes(case: dict[str, Any]) -> None:
+    given, expect, now = case["given"], case["expect"], datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
+    flags = {arg.lstrip("-").partition("=")[0].replace("-", "_") for arg in given["args"] if arg != "node"}
+    options = FilterOptions(**dict.fromkeys(flags, True))  # type: ignore[arg-type]
+    pods = [raw_facts.pod(raw) for raw in given["pods"]]
+    made = [decide(pod, DrainFilterInput(options, now, presence(pod, given.get("objects", ())))) for pod in pods]
+    fatal = any(each.outcome is DrainFilterOutcome.ERROR for each in made)
+    deleted = [] if fatal else [each.pod.key for each in made if each.outcome is DrainFilterOutcome.DELETE]
+    if given["server"].get("removalRequestFails"):
+        assert deleted == expect["attempted"]
+    else:
+        assert (deleted, fatal) == (expect["removed"], expect["fatal"])
+
+
+@about("skip-deleted")
+def test_pods_deleted_long_ago_are_skipped(case: dict[str, Any]) -> None:
+    given, now = case["given"], raw_facts.when(case["given"]["now"])
+    assert now is not None
+    options = FilterOptions(skip_deleting_after=given["options"]["skipWaitForDeleteTimeoutSeconds"])
+    said = skip_deleted(raw_facts.pod(given["pod"]), DrainFilterInput(options, now))
+    assert (said is None) == case["expect"]["delete"]
+
+
+def test_every_case_is_run() -> None:
+    counts = Counter(case["about"] for case in CASES)
+    assert {what: count for what, count in counts.items() if what not in OUTSIDE} == {"drain": 34, "skip-deleted": 3}
 
 
 def decided(pod: Pod, daemon_set: DaemonSetPresence = DaemonSetPresence.EXISTS, **options: Any) -> Decision:
@@ -42,15 +95,9 @@ def said(decision: Decision) -> list[tuple[DrainFilter, DrainFilterOutcome]]:
     return [(s.filter, s.outcome) for s in decision.said]
 
 
-@pytest.mark.parametrize("pod", [a_pod(), a_pod(volumes=(a_hostpath(), a_claimed("data")))])
-def test_most_pods_go_without_a_word(pod: Pod) -> None:
-    assert (said(decided(pod)), decided(pod).outcome) == ([], DrainFilterOutcome.DELETE)
-
-
 @pytest.mark.parametrize(
     ("pod", "options", "outcome", "message"),
     [
-        (DAEMON, {}, DrainFilterOutcome.ERROR, DAEMONSET_FATAL),
         (DAEMON, {"force": True}, DrainFilterOutcome.ERROR, DAEMONSET_FATAL),
         (DAEMON, {"ignore_daemonsets": True}, DrainFilterOutcome.SKIP, DAEMONSET_WARNING),
         (STATIC, ALL_FLAGS, DrainFilterOutcome.SKIP, ""),
@@ -60,6 +107,10 @@ def test_most_pods_go_without_a_word(pod: Pod) -> None:
         (BARE, {"force": True}, DrainFilterOutcome.DELETE, UNMANAGED_WARNING),
         (a_pod(volumes=(an_emptydir(medium="Memory"),)), {}, DrainFilterOutcome.ERROR, LOCAL_STORAGE_FATAL),
         (a_pod(labels={"app": "web"}), {"pod_selector": parse("app=api")}, DrainFilterOutcome.SKIP, ""),
+        # An error hides the warning before it, and of two warnings the last is shown.
+        (BARE_SCRATCH, {"delete_emptydir_data": True}, DrainFilterOutcome.ERROR, UNMANAGED_FATAL),
+        (BARE_SCRATCH, {}, DrainFilterOutcome.ERROR, LOCAL_STORAGE_FATAL),
+        (BARE_SCRATCH, ALL_FLAGS, DrainFilterOutcome.DELETE, UNMANAGED_WARNING),
     ],
 )
 def test_one_pod(pod: Pod, options: dict[str, Any], outcome: DrainFilterOutcome, message: str) -> None:
@@ -68,36 +119,25 @@ def test_one_pod(pod: Pod, options: dict[str, Any], outcome: DrainFilterOutcome,
     assert (decision.outcome, decision.decisive.message) == (outcome, message)
 
 
-@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
-@pytest.mark.parametrize("owner", [None, "DaemonSet/agent", "Job/etl"])
+@pytest.mark.parametrize(("phase", "owner"), [("Succeeded", None), ("Failed", "DaemonSet/agent"), ("Failed", None)])
 def test_finished_pods_go_whatever_they_are(phase: str, owner: str | None) -> None:
     pod = a_pod(phase=phase, owner=owner, volumes=(an_emptydir(),))
     assert said(decided(pod, DaemonSetPresence.UNKNOWN)) == []
 
 
 @pytest.mark.parametrize(
-    ("presence", "force", "outcome"),
+    ("presence", "force", "outcome", "message"),
     [
-        (DaemonSetPresence.MISSING, False, DrainFilterOutcome.ERROR),
-        (DaemonSetPresence.MISSING, True, DrainFilterOutcome.DELETE),
-        (DaemonSetPresence.UNKNOWN, True, DrainFilterOutcome.UNKNOWN),
+        (DaemonSetPresence.MISSING, False, DrainFilterOutcome.ERROR, 'daemonsets.apps "agent" not found'),
+        (DaemonSetPresence.MISSING, True, DrainFilterOutcome.DELETE, 'daemonsets.apps "agent" not found'),
+        (DaemonSetPresence.UNKNOWN, True, DrainFilterOutcome.UNKNOWN, "whether DaemonSet agent exists was not read"),
     ],
 )
 def test_a_daemon_set_that_is_gone_or_was_not_read(
-    presence: DaemonSetPresence, force: bool, outcome: DrainFilterOutcome
+    presence: DaemonSetPresence, force: bool, outcome: DrainFilterOutcome, message: str
 ) -> None:
     decision = decided(DAEMON, presence, ignore_daemonsets=True, force=force)
-    assert decision.outcome is outcome
-    if presence is DaemonSetPresence.MISSING:
-        assert decision.said[0].message == 'daemonsets.apps "agent" not found'
-    else:
-        assert (error_of(decision), warning_of(decision)) == ("", "")
-
-
-@pytest.mark.parametrize(("seconds", "limit", "outcome"), [(21, 20, "skip"), (20.9, 20, "delete"), (99, 0, "delete")])
-def test_pods_past_their_deadline(seconds: float, limit: int, outcome: str) -> None:
-    pod = a_pod(deletion_deadline=ago(seconds))
-    assert decided(pod, skip_deleting_after=limit).outcome.value == outcome
+    assert (decision.outcome, decision.said[0].message) == (outcome, message)
 
 
 def test_every_verdict_is_kept_also_after_the_one_that_decides() -> None:
@@ -105,31 +145,3 @@ def test_every_verdict_is_kept_also_after_the_one_that_decides() -> None:
         (DrainFilter.LOCAL_STORAGE, DrainFilterOutcome.ERROR),
         (DrainFilter.UNREPLICATED, DrainFilterOutcome.ERROR),
     ]
-    assert error_of(decided(BARE_SCRATCH)) == LOCAL_STORAGE_FATAL
-
-
-def test_kubectl_shows_the_last_warning_and_we_keep_both() -> None:
-    decision = decided(BARE_SCRATCH, force=True, delete_emptydir_data=True)
-    assert [s.message for s in decision.said] == [LOCAL_STORAGE_WARNING, UNMANAGED_WARNING]
-    assert (warning_of(decision), error_of(decision)) == (UNMANAGED_WARNING, "")
-
-
-def test_an_error_hides_the_warning_before_it() -> None:
-    decision = decided(BARE_SCRATCH, delete_emptydir_data=True)
-    assert (warning_of(decision), error_of(decision)) == ("", UNMANAGED_FATAL)
-
-
-def test_the_texts_of_a_node() -> None:
-    mixed = [decided(p, ignore_daemonsets=True) for p in (BARE, SCRATCH, DAEMON, a_pod("bare-2", owner=None))]
-    assert error_texts(mixed) == (
-        "cannot delete Pods that declare no controller (use --force to override): default/bare, default/bare-2",
-        "cannot delete Pods with local storage (use --delete-emptydir-data to override): default/scratch",
-    )
-    assert warning_text(mixed) == "ignoring DaemonSet-managed Pods: default/agent-1"
-
-
-def test_warnings_are_grouped_and_joined() -> None:
-    mixed = [decided(p, force=True, ignore_daemonsets=True) for p in (DAEMON, BARE)]
-    assert warning_text(mixed) == (
-        "ignoring DaemonSet-managed Pods: default/agent-1; deleting Pods that declare no controller: default/bare"
-    )

@@ -1,7 +1,10 @@
-"""What decides about an eviction, one rule after the other; messages as the server words them."""
+"""The eviction endpoint: what decides, one rule after the other, requests and lost races, and upstream's own tables."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
 from typing import Any
 
 import pytest
@@ -9,11 +12,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.kubernetes.budgets import Computed, recompute, synced
-from kubectl_eksdoc.kubernetes.evictions import MAX_DISRUPTED, EvictionAnswer, EvictionCause, evict
+from kubectl_eksdoc.kubernetes.evictions import (
+    MAX_DISRUPTED,
+    TRIES,
+    VERSIONS,
+    EvictionAnswer,
+    EvictionCause,
+    EvictionRequest,
+    Stored,
+    conflict,
+    evict,
+    malformed,
+    not_found,
+    serve,
+)
 from kubectl_eksdoc.kubernetes.replacement import Scales
-from kubectl_eksdoc.model.budgets import ALWAYS_ALLOW, IF_HEALTHY, Budget
+from kubectl_eksdoc.model.budgets import ALWAYS_ALLOW, Budget
 from kubectl_eksdoc.model.nodes import Pod
-from tests.builders import NOW, a_budget, a_pod, a_workload, ago, pods
+from tests import raw_facts
+from tests.builders import NOW, a_budget, a_pod, a_workload, pods
+from tests.for_each import for_each
 
 READY = a_pod("web-0")
 UNREADY = a_pod("web-0", ready=False)
@@ -25,45 +43,8 @@ def asked(pod: Pod, *guards: Budget) -> tuple[int, EvictionCause]:
     return answer.code, answer.why
 
 
-@pytest.mark.parametrize("phase", ["Pending", "Succeeded", "Failed"])
-def test_these_phases_need_no_budget(phase: str) -> None:
-    pod = a_pod(phase=phase)
-    assert asked(pod, NONE_LEFT, NONE_LEFT) == (201, EvictionCause.PHASE)
-    assert evict(pod, (NONE_LEFT,), NOW).checks_version == (phase == "Pending")
-
-
-def test_a_pod_that_is_being_deleted_needs_no_budget() -> None:
-    assert asked(a_pod(deletion_deadline=ago(-30)), NONE_LEFT) == (201, EvictionCause.DELETING)
-
-
 def test_a_pod_of_unknown_phase_needs_one() -> None:
     assert asked(a_pod(phase="Unknown", ready=True), NONE_LEFT) == (429, EvictionCause.EXHAUSTED)
-
-
-def test_without_a_budget_it_goes() -> None:
-    assert evict(READY, (), NOW) == EvictionAnswer(201, EvictionCause.NOT_GUARDED, deletes=True)
-
-
-def test_two_budgets_refuse_even_when_both_would_allow() -> None:
-    answer = evict(READY, (a_budget("a"), a_budget("b")), NOW)
-    assert (answer.code, answer.reason, answer.cause) == (500, "", "")
-    assert answer.message.startswith("This pod has more than one PodDisruptionBudget")
-
-
-@pytest.mark.parametrize(
-    ("policy", "current", "desired", "expected"),
-    [
-        ("", 2, 2, (201, EvictionCause.UNHEALTHY_ALLOWED)),
-        (IF_HEALTHY, 3, 2, (201, EvictionCause.UNHEALTHY_ALLOWED)),
-        (IF_HEALTHY, 1, 2, (429, EvictionCause.EXHAUSTED)),
-        (IF_HEALTHY, 0, 0, (429, EvictionCause.EXHAUSTED)),
-        (ALWAYS_ALLOW, 0, 2, (201, EvictionCause.UNHEALTHY_ALLOWED)),
-    ],
-)
-def test_unready_pods(policy: str, current: int, desired: int, expected: tuple[int, EvictionCause]) -> None:
-    budget = a_budget(allowed=0, current=current, desired=desired, unhealthy_policy=policy)
-    assert asked(UNREADY, budget) == expected
-    assert asked(READY, budget) == (429, EvictionCause.EXHAUSTED)
 
 
 def test_an_unready_pod_is_not_counted_even_if_the_budget_could_afford_it() -> None:
@@ -75,12 +56,6 @@ def test_a_policy_beats_a_stale_status() -> None:
     stale = a_budget(generation=2, observed_generation=1, unhealthy_policy=ALWAYS_ALLOW)
     assert asked(UNREADY, stale) == (201, EvictionCause.UNHEALTHY_ALLOWED)
     assert asked(READY, stale) == (429, EvictionCause.STALE)
-
-
-def test_a_stale_status_asks_to_come_back_later() -> None:
-    answer = evict(READY, (a_budget(generation=2, observed_generation=1, allowed=5),), NOW)
-    assert (answer.code, answer.retry_after) == (429, 10)
-    assert answer.cause == "The disruption budget web is still being processed by the server."
 
 
 def test_a_negative_number_is_forbidden() -> None:
@@ -119,26 +94,6 @@ def test_why_nothing_is_allowed(more: dict[str, Any], cause: str) -> None:
     assert (answer.code, answer.reason, answer.cause, answer.retry_after) == (429, "TooManyRequests", cause, 0)
 
 
-def test_a_granted_eviction_takes_one_and_names_the_pod() -> None:
-    before = a_budget(allowed=2, disrupted={"other": ago(5)}, condition_status="", condition_reason="", generation=1)
-    after = evict(READY, (before,), NOW).after
-    assert after is not None
-    assert (after.status.allowed, after.condition_status, after.condition_reason) == (1, "", "")
-    assert after.disrupted == {"other": ago(5), "web-0": NOW}
-
-
-def test_the_last_one_turns_the_condition() -> None:
-    after = evict(READY, (a_budget(allowed=1),), NOW).after
-    assert after is not None
-    assert (after.status.allowed, after.condition_status, after.condition_reason) == (0, "False", "InsufficientPods")
-
-
-def test_dry_runs_take_nothing_so_each_succeeds() -> None:
-    budget = a_budget(allowed=1)
-    answers = [evict(pod, (budget,), NOW, dry_run=True) for pod in pods(5)]
-    assert [(a.ok, a.after) for a in answers] == [(True, None)] * 5
-
-
 @given(st.integers(0, 8), st.integers(1, 12), st.booleans())
 def test_a_sequence_never_gets_more_than_is_allowed(minimum: int, count: int, syncs_between: bool) -> None:
     """Granted evictions keep counting against the budget, whether or not the controller syncs in between."""
@@ -160,3 +115,291 @@ def test_a_sequence_never_gets_more_than_is_allowed(minimum: int, count: int, sy
         budget = sync(budget) if syncs_between else budget
         assert budget.status.allowed >= 0
     assert granted == max(0, count - minimum)
+
+
+ASKED = EvictionRequest("web-1", "web-1")
+
+
+@dataclass
+class OnePod:
+    """A store with one pod and one budget; `races` is how many writes of the budget lose."""
+
+    pod: Pod | None
+    held: Budget | None = None
+    races: int = 0
+    deletes: list[tuple[str | None, str | None]] = field(default_factory=list)
+    refuse_delete: EvictionAnswer | None = None
+    goes_with_race: bool = False
+
+    def get(self, name: str) -> Stored | None:
+        return Stored(self.pod, "7") if self.pod is not None and self.pod.name == name else None
+
+    def guards(self, pod: Pod) -> Sequence[Budget]:
+        return (self.held,) if self.held is not None else ()
+
+    def budget(self, name: str) -> Budget | None:
+        return self.held
+
+    def write(self, budget: Budget) -> bool:
+        if self.races > 0:
+            self.races -= 1
+            self.held = None if self.goes_with_race else self.held
+            return False
+        self.held = budget
+        return True
+
+    def delete(self, name: str, uid: str | None, resource_version: str | None, dry_run: bool) -> EvictionAnswer | None:
+        self.deletes.append((uid, resource_version))
+        assert self.pod is not None
+        return self.refuse_delete or conflict(Stored(self.pod, "7"), uid, resource_version)
+
+
+@pytest.mark.parametrize(
+    ("method", "version", "kind", "code"),
+    [
+        ("POST", "", "", 0),
+        ("POST", VERSIONS[1], "Eviction", 0),
+        ("POST", "policy/v2", "Eviction", 400),
+        ("POST", "policy/v1", "PodDisruptionBudget", 400),
+        ("PUT", "policy/v1", "Eviction", 405),
+        ("GET", "policy/v2", "", 405),
+    ],
+)
+def test_only_evictions_are_created(method: str, version: str, kind: str, code: int) -> None:
+    store = OnePod(a_pod(), a_budget())
+    asked = replace(ASKED, method=method, api_version=version, kind=kind)
+    refusal = malformed(asked)
+    assert (refusal.code if refusal is not None else 0) == code
+    assert serve(asked, store, NOW).code == (code or 201)
+    assert bool(store.deletes) == (code == 0)
+
+
+def test_a_dry_run_that_contradicts_itself() -> None:
+    answer = malformed(EvictionRequest("web-1", "web-1", dry_run=("All",), body_dry_run=("Some",)))
+    assert answer is not None
+    assert (answer.code, answer.reason) == (500, "InternalError")
+
+
+@pytest.mark.parametrize("where", ["dry_run", "body_dry_run"])
+def test_a_dry_run_writes_nothing(where: str) -> None:
+    store = OnePod(a_pod(), a_budget())
+    assert serve(EvictionRequest("web-1", "web-1", **{where: ("All",)}), store, NOW).ok  # type: ignore[arg-type]
+    assert store.held == a_budget()
+
+
+def test_a_lost_race_for_the_budget_is_run_again() -> None:
+    store = OnePod(a_pod(), a_budget(), races=TRIES - 1)
+    assert serve(ASKED, store, NOW).ok
+    assert store.held is not None and store.held.status.allowed == 0
+
+
+def test_one_race_too_many_is_a_conflict() -> None:
+    answer = serve(ASKED, OnePod(a_pod(), a_budget(), races=TRIES), NOW)
+    assert (answer.code, answer.reason) == (409, "Conflict")
+
+
+def test_a_budget_that_goes_during_the_race_is_what_is_not_found() -> None:
+    answer = serve(ASKED, OnePod(a_pod(), a_budget(), races=1, goes_with_race=True), NOW)
+    assert (answer.code, answer.message) == (404, 'poddisruptionbudgets.policy "web" not found')
+
+
+@pytest.mark.parametrize(
+    ("pod", "request_", "code"),
+    [
+        (a_pod(), replace(ASKED, uid="of the pod before"), 409),
+        (a_pod(ready=False), replace(ASKED, resource_version="6"), 409),
+        # The server takes this for the pod having changed while it looked, whatever precondition failed.
+        (a_pod(ready=False), replace(ASKED, uid="of the pod before"), 429),
+    ],
+)
+def test_which_conflicts_are_told_as_such(pod: Pod, request_: EvictionRequest, code: int) -> None:
+    store = OnePod(pod, a_budget(allowed=1, current=2, desired=2))
+    assert serve(request_, store, NOW).code == code
+
+
+def test_a_counted_eviction_stays_counted_when_the_delete_fails() -> None:
+    """The server takes from the budget first: a retry after a failed delete takes a second one."""
+    store = OnePod(
+        a_pod(), a_budget(allowed=2), refuse_delete=EvictionAnswer(500, EvictionCause.REQUEST, "InternalError")
+    )
+    assert serve(ASKED, store, NOW).code == 500
+    assert serve(ASKED, store, NOW).code == 500
+    assert store.held is not None and store.held.status.allowed == 0
+
+
+def test_the_server_watches_the_version_of_pods_it_lets_go_uncounted() -> None:
+    unready = OnePod(a_pod(ready=False), a_budget(allowed=0, current=2, desired=2))
+    pending = OnePod(a_pod(phase="Pending"))
+    counted = OnePod(a_pod(), a_budget())
+    finished = OnePod(a_pod(phase="Succeeded"))
+    for store in (unready, pending, counted, finished):
+        assert serve(ASKED, store, NOW).ok
+    assert [s.deletes for s in (unready, pending, counted, finished)] == [
+        [(None, "7")],
+        [(None, "7")],
+        [(None, None)],
+        [(None, None)],
+    ]
+
+
+def test_a_version_the_client_gave_is_the_one_that_counts() -> None:
+    store = OnePod(a_pod(phase="Pending"))
+    answer = serve(replace(ASKED, resource_version="6"), store, NOW)
+    assert (answer.code, store.deletes) == (409, [(None, "6")])
+
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
+
+OUTSIDE: Mapping[str, str] = {}
+"""Cases that no rule answers, with the reason: none."""
+
+CASES = raw_facts.cases("eviction")
+RUN = [case for case in CASES if case["source"] not in OUTSIDE]
+
+_CODES = {"Conflict": 409, "BadRequest": 400}
+
+
+class Store:
+    """The pods and budgets of a case; `script` is what its deletes answer, in order, before they succeed."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        raw = given.get("pods") or ([given["pod"]] if "pod" in given else [])
+        if "body" in given.get("request", {}):
+            # TestEvictionVersions evicts one pod that nothing guards, and does not describe it.
+            raw = [{"metadata": {"name": given["request"]["body"]["metadata"]["name"]}, "status": {"phase": "Running"}}]
+        self.pods: dict[str, Pod] = {p.name: p for p in map(raw_facts.pod, raw)}
+        self.versions = {p["metadata"]["name"]: p["metadata"].get("resourceVersion", "1") for p in raw}
+        self.budgets = {b.name: b for b in map(raw_facts.budget, given.get("poddisruptionbudgets", ()))}
+        self.script: list[Mapping[str, Any]] = list(given.get("deleteAnswers", ()))
+        self.repeats = bool(given.get("deleteAnswersRepeat"))
+        self.scripted = bool(self.script)
+        self.deletes = 0
+        self.targets: set[str] = set()
+
+    def get(self, name: str) -> Stored | None:
+        pod = self.pods.get(name)
+        return None if pod is None else Stored(pod, self.versions[name])
+
+    def guards(self, pod: Pod) -> Sequence[Budget]:
+        return raw_facts.selecting(tuple(self.budgets.values()), pod)
+
+    def budget(self, name: str) -> Budget | None:
+        return self.budgets.get(name)
+
+    def write(self, budget: Budget) -> bool:
+        self.budgets[budget.name] = budget
+        return True
+
+    def delete(self, name: str, uid: str | None, resource_version: str | None, dry_run: bool) -> EvictionAnswer | None:
+        self.deletes += 1
+        if self.scripted:
+            return self._as_scripted(name)
+        stored = self.get(name)
+        if stored is None:
+            return not_found(name)
+        refused = conflict(stored, uid, resource_version)
+        if refused is None and not dry_run:
+            self.targets.add(name)
+            if stored.pod.finalizers:
+                self.pods[name] = replace(stored.pod, deletion_deadline=NOON)
+            else:
+                del self.pods[name]
+        return refused
+
+    def _as_scripted(self, name: str) -> EvictionAnswer | None:
+        step = self.script[0] if self.repeats else self.script.pop(0)
+        change = step.get("podThen", {})
+        pod = self.pods[name]
+        self.pods[name] = replace(pod, phase=change.get("status", {}).get("phase", pod.phase))
+        self.versions[name] = change.get("metadata", {}).get("resourceVersion", self.versions[name])
+        if step["answer"] == "OK":
+            return None
+        return EvictionAnswer(_CODES[step["answer"]], EvictionCause.REQUEST, step["answer"], step["message"])
+
+
+def request_of(given: Mapping[str, Any], eviction: Mapping[str, Any]) -> EvictionRequest:
+    options = eviction.get("deleteOptions") or {}
+    asked = given.get("request", {})
+    assert asked.get("subresource", "eviction") == "eviction"
+    preconditions = options.get("preconditions", {})
+    return EvictionRequest(
+        name=eviction["metadata"]["name"],
+        url_name=asked.get("podNameInUrl", eviction["metadata"]["name"]),
+        dry_run=tuple(asked.get("dryRun", ())),
+        body_dry_run=tuple(options.get("dryRun", ())),
+        uid=preconditions.get("uid"),
+        resource_version=preconditions.get("resourceVersion"),
+        ignore_store_read_error=options.get("ignoreStoreReadErrorWithClusterBreakingPotential", False),
+        method=asked.get("verb", "POST"),
+        api_version=eviction.get("apiVersion", ""),
+        kind=eviction.get("kind", ""),
+    )
+
+
+def judged(answer: EvictionAnswer, store: Store, name: str, expect: Mapping[str, Any]) -> dict[str, Any]:
+    """What came out, in the words of `expect`; a key that is not known here fails the case."""
+    came_out: dict[str, Any] = {}
+    for key, wanted in expect.items():
+        if key == "messageContains":
+            came_out[key] = wanted if wanted in answer.message else answer.message
+        elif key == "budgetAfter":
+            came_out[key] = after(store, wanted)
+        elif key == "podHasCondition":
+            came_out[key] = {"DisruptionTarget": name in store.targets}
+        else:
+            came_out[key] = {
+                "ok": answer.ok,
+                "code": answer.code,
+                "reason": answer.reason,
+                "message": answer.message,
+                "cause": answer.cause,
+                "deleteCalls": store.deletes,
+                "podDeleted": name not in store.pods,
+                "podStillThere": name in store.pods,
+                "posts": 1,  # every case here is asked once
+                "answer": {"apiVersion": "v1", "kind": "Status"},  # all that an Answer can stand for
+            }[key]
+    return came_out
+
+
+def after(store: Store, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """The budget as the eviction left it; currentHealthy is only told after the controller's next sync."""
+    budget = store.budgets[wanted["name"]]
+    if "currentHealthy" in wanted:
+        pods = [p for p in store.pods.values() if budget.selector.matches(p.labels)]
+        result = recompute(budget, pods, Scales.of(()), NOON)
+        assert isinstance(result, Computed)
+        budget = synced(budget, result)
+    held = {
+        "name": budget.name,
+        "disruptionsAllowed": budget.status.allowed,
+        "conditionReason": budget.condition_reason,
+        "observedGeneration": budget.observed_generation,
+        "currentHealthy": budget.status.current,
+    }
+    return {key: held[key] for key in wanted}
+
+
+@for_each("case", RUN, ids=lambda case: case["source"].rpartition(":")[2])
+def test_answers_as_upstream(case: dict[str, Any]) -> None:
+    given, expect = case["given"], case["expect"]
+    store = Store(given)
+    if "evictions" in given:
+        answers = [serve(request_of(given, e), store, NOON) for e in given["evictions"]]
+        assert sum(a.ok for a in answers) == expect["evicted"]
+        assert not {a.code for a in answers} & set(expect["neverCodes"])
+        return
+    # The body that is sent; a GET and a PATCH without one ask for a pod all the same.
+    asked = given.get("request", {})
+    eviction: Mapping[str, Any] = given.get("eviction") or asked.get("body") or {"metadata": {"name": "test"}}
+    before = dict(store.pods)
+    answer = serve(request_of(given, eviction), store, NOON)
+    assert judged(answer, store, eviction["metadata"]["name"], expect) == expect
+    if given.get("request", {}).get("verb"):
+        assert store.pods == before, "a dry run or a request that is refused"
+
+
+def test_every_case_is_run() -> None:
+    assert len({c["source"] for c in CASES}) == 101
+    assert {c["source"] for c in CASES} - {c["source"] for c in RUN} == set(OUTSIDE)
+    assert (len(CASES), len(RUN), len(OUTSIDE)) == (101, 101, 0)

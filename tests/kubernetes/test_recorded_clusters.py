@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.budgets import CannotTell, Computed, SyncFailed, full_health_allowed, recompute
-from kubectl_eksdoc.kubernetes.evictions import EvictionCause, evict
+from kubectl_eksdoc.kubernetes.budgets import CannotTell, SyncFailed, full_health_allowed, recompute
+from kubectl_eksdoc.kubernetes.evictions import evict
 from kubectl_eksdoc.kubernetes.guards import PodBudgets, matching
 from kubectl_eksdoc.kubernetes.replacement import Scales
 from kubectl_eksdoc.model.budgets import Budget
@@ -65,22 +65,6 @@ def test_recomputing_every_budget_gives_its_status(name: str, count: int) -> Non
     assert failed == CANNOT_SYNC[name]
 
 
-def test_a_stale_status_is_behind_its_pods_not_its_spec() -> None:
-    held = world("small-traps")
-    budget = next(b for b in held.budgets if b.name == "trap-two-pdbs-b")
-    result = recompute(budget, held.guards.pods(budget), held.scales, NOW)
-    assert isinstance(result, Computed)
-    assert (budget.status.current, result.status.current) == (0, 3)
-    assert budget.generation == budget.observed_generation
-
-
-def test_the_error_over_a_jobs_pods_is_the_servers() -> None:
-    held = world("rich")
-    budget = next(b for b in held.budgets if b.name == "reindex")
-    result = recompute(budget, held.guards.pods(budget), held.scales, NOW)
-    assert result == SyncFailed(budget.condition_message)
-
-
 def answered(raw: Mapping[str, Any]) -> tuple[int, str, str, tuple[str, ...]]:
     return raw["status"], raw.get("reason") or "", raw.get("message") or "", tuple(raw.get("cause") or ())
 
@@ -116,10 +100,3 @@ def test_budgets_that_can_never_allow_anything() -> None:
     assert len(blocked_for_ever("medium")) == 23
     rounding = {"app-7", "app-8", "sale", "ads"}
     assert blocked_for_ever("rich") == rounding | {"all-needed", "bare", "frozen", "lonely"}
-
-
-def test_waiting_does_not_help_a_budget_that_cannot_sync() -> None:
-    held = world("rich")
-    pod = next(p for p in held.pods.values() if p.name.startswith("reindex-"))
-    answer = evict(pod, held.guards.of(pod), NOW)
-    assert (answer.code, answer.why, answer.retry_after) == (429, EvictionCause.STALE, 10)

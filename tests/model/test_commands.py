@@ -1,14 +1,19 @@
-"""Commands lead to the cluster that was read, each part of them."""
+"""Commands lead to the cluster that was read; what an ARN tells; what is done about a right that is missing."""
 
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.connection import CommandTarget, in_turn, kubectl, saved, shell
+from kubectl_eksdoc.model.eks import part_of, partition_of
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.missing_rights import allow, as_read, of_snapshot
 
 REACH = CommandTarget(("--demo",), ("--context", "prod"), ("--demo", "--dry-run"))
 
@@ -55,3 +60,51 @@ def test_hostile_names_stay_one_word(name: str) -> None:
     both = in_turn(saved("pdb", name, "shop"), kubectl("delete", "pdb", name, "shop"))
     assert REACH.of(both).count("--context prod") == 2
     assert REACH.of(both).endswith(f"{kubectl('delete', 'pdb', name, 'shop')} --context prod")
+
+
+@pytest.mark.parametrize(
+    ("region", "partition"),
+    [
+        ("eu-west-1", "aws"),
+        ("us-east-1", "aws"),
+        ("cn-north-1", "aws-cn"),
+        ("us-gov-west-1", "aws-us-gov"),
+        ("us-iso-east-1", "aws-iso"),
+        ("us-isob-east-1", "aws-iso-b"),
+        ("", "aws"),
+    ],
+)
+def test_the_partition_of_a_region(region: str, partition: str) -> None:
+    assert partition_of(region) == partition
+
+
+def test_a_part_that_is_not_there_is_empty() -> None:
+    assert part_of("arn:aws-cn:eks:cn-north-1:1:cluster/a", 1) == "aws-cn" and part_of("prod", 3) == ""
+
+
+OTHER = Remedy("Look at it.", "kubectl get pods")
+UNKNOWN = Finding(
+    Code.of_area("drain")[0],
+    Severity.HIGH,
+    Status.UNKNOWN,
+    Subject("Cluster", "prod"),
+    "who knows",
+    remedy=(allow("list pods"), OTHER),
+    missing="list pods",
+)
+
+
+def test_of_a_snapshot_another_one_must_be_taken() -> None:
+    assert of_snapshot(UNKNOWN).remedy == (Remedy("Allow list pods, and take the snapshot again."), OTHER)
+
+
+def test_what_no_right_is_missing_for_stays_as_it_is() -> None:
+    found = replace(UNKNOWN, remedy=(OTHER,), missing="pods")
+    assert of_snapshot(found) == found
+    failing = replace(UNKNOWN, status=Status.FAIL, remedy=(OTHER,), missing="")
+    assert of_snapshot(failing) == failing
+
+
+def test_only_of_a_snapshot() -> None:
+    assert as_read([UNKNOWN], Source.LIVE) == as_read([UNKNOWN], Source.DEMO) == (UNKNOWN,)
+    assert as_read([UNKNOWN, UNKNOWN], Source.SNAPSHOT) == (of_snapshot(UNKNOWN),) * 2

@@ -42,15 +42,15 @@ HELD: dict[str, Any] = {
 OF = HelmRevision("shop", "web", 3, "deployed", "sh.helm.release.v1.web.v3")
 
 
-def packed(content: bytes) -> str:
-    return base64.b64encode(base64.b64encode(content)).decode()
-
-
 def a_secret(content: Any = HELD, **labels: Any) -> dict[str, Any]:
     zipped = content if isinstance(content, bytes) else gzip.compress(json.dumps(content).encode())
     said = {"owner": "helm", "name": "web", "version": "3", "status": "deployed", **labels}
     meta = {"name": OF.secret, "namespace": "shop", "labels": said}
-    return {"type": "helm.sh/release.v1", "metadata": meta, "data": {"release": packed(zipped)}}
+    return {
+        "type": "helm.sh/release.v1",
+        "metadata": meta,
+        "data": {"release": base64.b64encode(base64.b64encode(zipped)).decode()},
+    }
 
 
 def test_only_which_objects_are_in_it_is_kept() -> None:
@@ -102,7 +102,7 @@ def test_what_is_no_release_is_unknown(content: bytes, why: str) -> None:
     assert isinstance(found, Unknown) and why in found.why and OF.secret in found.why
 
 
-@pytest.mark.parametrize("data", [None, {}, {"release": 7}, {"release": ""}, {"release": "é"}, {"release": "a"}, "x"])
+@pytest.mark.parametrize("data", [None, {"release": 7}, {"release": "é"}, "x"])
 def test_a_secret_of_another_form_is_unknown(data: Any) -> None:
     assert isinstance(release(OF, a_secret() | {"data": data}).manifest, Unknown)
 

@@ -37,15 +37,6 @@ def test_an_object_without_a_uid_is_known_by_its_name_and_a_note_says_so() -> No
     assert cluster.notes == ("without a uid, so known by kind, namespace and name: 1 Node, 2 Pods",)
 
 
-def test_nothing_is_noted_where_all_have_one() -> None:
-    assert gathered((kinds.PODS, meta("a", uid="u"))).notes == ()
-
-
-def test_the_same_object_twice_without_a_uid_is_a_copy() -> None:
-    cluster = gathered((kinds.PODS, meta("a")), (kinds.PODS, meta("a")))
-    assert [p.uid for p in cluster.pods] == ["Pod/shop/a"]
-
-
 def test_an_owner_that_lost_its_uid_is_found_by_pods_that_still_know_it() -> None:
     refs = {"ownerReferences": [{**RS, "uid": "gone"}]}
     cluster = gathered((kinds.REPLICA_SETS, meta("web")), (kinds.PODS, meta("a", uid="u", **refs)))
@@ -60,20 +51,6 @@ def test_a_reference_without_a_uid_takes_that_of_the_object() -> None:
     )
     owner = cluster.pods[0].owner
     assert owner is not None and owner.uid == "u-web"
-
-
-def test_owners_that_were_not_read_are_told_apart() -> None:
-    other = {**RS, "name": "api"}
-    cluster = gathered(
-        (kinds.PODS, meta("a", uid="1", ownerReferences=[RS])),
-        (kinds.PODS, meta("b", uid="2", ownerReferences=[RS])),
-        (kinds.PODS, meta("c", uid="3", ownerReferences=[other])),
-    )
-    assert [p.owner.uid for p in cluster.pods if p.owner] == [
-        "ReplicaSet/shop/web",
-        "ReplicaSet/shop/web",
-        "ReplicaSet/shop/api",
-    ]
 
 
 def test_an_owner_of_the_same_name_that_was_made_anew_is_not_the_owner() -> None:

@@ -1,22 +1,36 @@
-"""Pods become the facts they should, with the API's defaults for what is absent."""
+"""Pods become the facts they should: their own, their containers', and with what they call AWS."""
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, timezone
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 
 from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Identity, Source
 from kubectl_eksdoc.model.nodes import (
     JUDGED_ANNOTATIONS,
     POD_ENI,
+    Asks,
+    Branch,
+    Calls,
+    Container,
+    ContainerRunState,
     ControllerOwner,
     Pod,
+    Probe,
+    RoleBy,
     Toleration,
     Volume,
     VolumeKind,
 )
+from kubectl_eksdoc.objects.collector import BadObject, Collector
+from kubectl_eksdoc.objects.containers import containers_of
+from kubectl_eksdoc.objects.single import NoSuchObject
 from tests.objects.observing import T0, T0_TEXT, observed
 
 
@@ -101,7 +115,6 @@ def test_a_whole_pod() -> None:
 @pytest.mark.parametrize(
     ("hooks", "seconds"),
     [
-        ([None], 0),
         ([{"preStop": {"sleep": {"seconds": 15}}}], 15),
         (
             [{"preStop": {"exec": {"command": ["/bin/sh", "-c", "sleep 20"]}}}, {"preStop": {"sleep": {"seconds": 5}}}],
@@ -117,7 +130,7 @@ def test_how_long_its_pre_stop_hooks_sleep(hooks: list[Any], seconds: int) -> No
     assert a_pod_of(spec={"containers": containers}).pre_stop_s == seconds
 
 
-@pytest.mark.parametrize("given", [{}, {"preemptionPolicy": None}, {"preemptionPolicy": "PreemptLowerPriority"}])
+@pytest.mark.parametrize("given", [{"preemptionPolicy": None}, {"preemptionPolicy": "PreemptLowerPriority"}])
 def test_a_pod_preempts_unless_its_policy_says_never(given: dict[str, Any]) -> None:
     assert a_pod_of(spec=given).preempts
 
@@ -158,7 +171,6 @@ NOT_READY = {"type": "Ready", "status": "False", "reason": "ContainersNotReady"}
         ({"conditions": [NOT_READY], "containerStatuses": [RUNNING, waiting("CrashLoopBackOff")]}, "CrashLoopBackOff"),
         ({"conditions": [NOT_READY], "containerStatuses": [ended("OOMKilled"), waiting("x")]}, "OOMKilled"),
         ({"conditions": [NOT_READY], "containerStatuses": [RUNNING]}, "ContainersNotReady"),
-        ({"containerStatuses": [waiting("ContainerCreating")]}, "ContainerCreating"),
         (
             {
                 "conditions": [NOT_READY],
@@ -175,7 +187,6 @@ NOT_READY = {"type": "Ready", "status": "False", "reason": "ContainersNotReady"}
             "PodInitializing",
         ),
         ({"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]}, "Unschedulable"),
-        ({"conditions": [{"type": "Ready", "status": "True"}], "containerStatuses": [waiting("x")]}, ""),
         ({}, ""),
     ],
 )
@@ -190,7 +201,6 @@ def test_a_bare_pod_has_the_defaults() -> None:
 @pytest.mark.parametrize(
     ("spec", "noted"),
     [
-        ({"securityContext": {}}, ()),
         ({"securityContext": {"appArmorProfile": {"type": "RuntimeDefault"}}}, ("appArmorProfile",)),
         ({"containers": [{"securityContext": {"seLinuxOptions": {"level": "s0:c1"}}}]}, ("seLinuxOptions",)),
         ({"initContainers": [{"securityContext": {"appArmorProfile": {"type": "x"}}}]}, ("appArmorProfile",)),
@@ -201,3 +211,173 @@ def test_a_bare_pod_has_the_defaults() -> None:
 def test_fields_that_release_notes_are_about(spec: dict[str, Any], noted: tuple[str, ...]) -> None:
     (pod,) = observed(kinds.PODS, spec=spec).pods
     assert pod.noted == noted
+
+
+ENDED = {"terminated": {"exitCode": 1}}
+
+
+def only(status: dict[str, Any], **given_: Any) -> Container:
+    doc = {
+        "spec": {"containers": [{"name": "app", "image": "app:1", **given_}], "initContainers": [{"name": "init"}]},
+        "status": {"containerStatuses": [{"name": "other", "ready": True}, {"name": "app", **status}]},
+    }
+    found, init = containers_of(json.dumps(doc).encode())
+    assert init == Container("init", init=True)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("status", "runs", "ready", "before"),
+    [
+        ({"state": {"running": {}}, "ready": True, "lastState": {}}, ContainerRunState.RUNNING, True, False),
+        ({"state": {"running": {}}, "ready": True, "lastState": ENDED}, ContainerRunState.RUNNING, True, True),
+        (
+            {"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": ENDED},
+            ContainerRunState.WAITING,
+            False,
+            True,
+        ),
+        ({"state": ENDED}, ContainerRunState.ENDED, False, False),
+        ({}, ContainerRunState.UNTOLD, False, False),
+    ],
+)
+def test_how_it_fares(status: dict[str, Any], runs: ContainerRunState, ready: bool, before: bool) -> None:
+    assert only(status) == Container("app", "app:1", runs=runs, ready=ready, ended_before=before)
+
+
+def test_with_what_it_was_started() -> None:
+    env = [{"name": "A", "value": "1"}, {"name": "B", "valueFrom": {}}]
+    found = only({}, command=["/bin/app", "--x"], args=["--y=1"], env=env)
+    assert found.arguments == ("/bin/app", "--x", "--y=1") and found.variables == ("A", "B")
+    assert not found.more_variables and found.values == ()
+    told = [
+        {"name": "AWS_REGION"},
+        {"name": "AWS_EC2_METADATA_DISABLED", "value": "true"},
+        {"name": "PW", "value": "x"},
+    ]
+    told += [{"name": "AWS_DEFAULT_REGION", "valueFrom": {"configMapKeyRef": {}}}]
+    assert only({}, env=told).values == (("AWS_REGION", ""), ("AWS_EC2_METADATA_DISABLED", "true")), "no other value"
+    assert only({}, env=[{"name": "REGION", "value": ""}, told[2]]).values == (("REGION", ""),), "it is given nothing"
+    secret, other = (only({}, envFrom=[{kind: {"name": "s"}}]) for kind in ("secretRef", "configMapRef"))
+    assert secret.more_variables and not only({}, envFrom=[]).more_variables
+    assert secret.more_secrets and other.more_variables and not other.more_secrets
+
+
+_ANY = some.recursive(
+    some.none() | some.booleans() | some.integers(-9, 9) | some.text(max_size=3),
+    lambda inner: (
+        some.lists(inner, max_size=2)
+        | some.dictionaries(some.sampled_from(["name", "containers", "containerStatuses", "state", "env"]), inner)
+    ),
+    max_leaves=8,
+)
+
+
+@given(some.dictionaries(some.sampled_from(["spec", "status", "kind"]), _ANY))
+def test_whatever_it_is_it_has_containers_or_is_no_pod(doc: dict[str, Any]) -> None:
+    try:
+        found = containers_of(json.dumps(doc).encode())
+    except NoSuchObject:
+        return
+    assert all(isinstance(each, Container) for each in found)
+
+
+def pods(*given: dict[str, Any]) -> tuple[Pod, ...]:
+    """`given`: a container's part, or with ``spec``, ``annotations`` and ``ip`` whole pods."""
+    items = []
+    for number, each in enumerate(given):
+        container = {"name": "app", "image": "app:1", **each.get("container", {})}
+        meta = {"name": f"p{number}", "namespace": "shop", "annotations": each.get("annotations", {})}
+        spec = {"containers": [container], **each.get("spec", {})}
+        items.append({"metadata": meta, "spec": spec, "status": {"phase": "Running", "podIP": each.get("ip", "")}})
+    collector = Collector(Source.LIVE)
+    body = {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}
+    collector.add_page(kinds.PODS, json.dumps(body).encode(), "a test")
+    return collector.cluster(Identity(), None).pods
+
+
+def env(*names: str, value: str = "x") -> dict[str, Any]:
+    return {"container": {"env": [{"name": name, "value": value} for name in names]}}
+
+
+@pytest.mark.parametrize(
+    ("given", "role"),
+    [
+        (env("AWS_ROLE_ARN", "AWS_WEB_IDENTITY_TOKEN_FILE"), RoleBy.IRSA),
+        (env("AWS_CONTAINER_CREDENTIALS_FULL_URI"), RoleBy.POD_IDENTITY),
+        (env("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), RoleBy.KEYS),
+        (env("AWS_ACCESS_KEY_ID", "AWS_REGION"), RoleBy.NOBODY),
+        (env("AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE"), RoleBy.IRSA),
+        (env("OTHER", value='"name":"AWS_ACCESS_KEY_ID"'), RoleBy.NOBODY),
+    ],
+)
+def test_who_gives_it_a_role(given: dict[str, Any], role: RoleBy) -> None:
+    (pod,) = pods(given)
+    assert pod.calls == Calls(False, "", role, ("app:1",))
+
+
+def test_its_network_and_account_and_that_replicas_share() -> None:
+    spec = {"hostNetwork": True, "serviceAccountName": "driver"}
+    first, second, other = pods({"spec": spec}, {"spec": spec}, {})
+    assert first.calls == Calls(True, "driver", RoleBy.NOBODY, ("app:1",))
+    assert first.calls is second.calls and other.calls == Calls(images=("app:1",))
+
+
+@pytest.mark.parametrize(("optional", "role"), [(True, RoleBy.NOBODY), (False, RoleBy.KEYS), (None, RoleBy.KEYS)])
+def test_keys_that_may_not_be_there_are_none(optional: bool | None, role: RoleBy) -> None:
+    ref = {"name": "aws-secret", "key": "key_id"} | ({} if optional is None else {"optional": optional})
+    names = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+    given = {"container": {"env": [{"name": name, "valueFrom": {"secretKeyRef": ref}} for name in names]}}
+    (pod,) = pods(given)
+    assert pod.calls.role is role
+
+
+def test_the_keys_of_one_container_are_not_those_of_another() -> None:
+    keys = [{"name": name, "value": "x"} for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")]
+    both = [{"name": "app", "image": "app:1", "env": keys}, {"name": "other", "image": "other:1"}]
+    one, all_of_them = pods(
+        {"spec": {"containers": both}}, {"spec": {"containers": [both[0], both[1] | {"env": keys}]}}
+    )
+    assert (one.calls.role, all_of_them.calls.role) == (RoleBy.NOBODY, RoleBy.KEYS)
+
+
+ASKS = {"resources": {"requests": {POD_ENI: "1"}, "limits": {POD_ENI: "1"}}}
+NOTED = json.dumps([{"eniId": "eni-1", "privateIp": "10.0.9.9", "vlanId": 1}])
+
+
+def test_the_branch_interface_of_a_pod_that_asks_for_one() -> None:
+    probes = {
+        "readinessProbe": {"httpGet": {"port": 80}, "periodSeconds": 5, "failureThreshold": 2},
+        "livenessProbe": {"exec": {"command": ["true"]}},
+        "startupProbe": {"tcpSocket": {"port": 80}},
+    }
+    given = {"container": {**ASKS, **probes}, "annotations": {POD_ENI: NOTED}, "ip": "10.0.9.9"}
+    (pod,) = pods(given)
+    told = (Probe("app", Asks.READINESS, "httpGet", 5, 2), Probe("app", Asks.STARTUP, "tcpSocket", 10, 3))
+    assert pod.branch == Branch("10.0.9.9", "10.0.9.9", told) and not pod.branch.astray
+    assert pod.annotations == {}
+
+
+@pytest.mark.parametrize(
+    ("address", "interface"), [("2001:db8::9", "2001:db8::9"), ("2001:db8::7", "2001:db8::9"), ("10.0.0.7", "10.0.9.9")]
+)
+def test_the_address_of_an_interface_is_of_the_family_of_the_pod(address: str, interface: str) -> None:
+    noted = json.dumps([{"eniId": "eni-1", "privateIp": "10.0.9.9", "ipv6Addr": "2001:db8::9"}])
+    (pod,) = pods({"container": ASKS, "annotations": {POD_ENI: noted}, "ip": address})
+    assert pod.branch == Branch(address, interface) and pod.branch.astray is (address != interface)
+
+
+@pytest.mark.parametrize("noted", ["", "no JSON", '[{"eniId":"e"}]', '[{"privateIp":7}]'])
+def test_an_annotation_that_the_controller_did_not_write_is_none(noted: str) -> None:
+    (pod,) = pods({"container": ASKS, "annotations": {POD_ENI: noted}, "ip": "10.0.0.7"})
+    assert pod.branch == Branch("10.0.0.7", "") and not pod.branch.astray
+
+
+def test_without_asking_there_is_none_and_probes_are_not_looked_at() -> None:
+    (pod,) = pods({"container": {"readinessProbe": {"periodSeconds": "no number"}}, "annotations": {POD_ENI: NOTED}})
+    assert pod.branch is None
+
+
+def test_a_probe_that_cannot_be_is_named() -> None:
+    with pytest.raises(BadObject, match="readinessProbe"):
+        pods({"container": {**ASKS, "readinessProbe": {"tcpSocket": {}, "periodSeconds": "often"}}})

@@ -1,15 +1,20 @@
-"""Storage, network and cluster-wide kinds become the facts they should; nothing stumbles over null."""
+"""Nodes, budgets, storage, network, Karpenter's and cluster-wide kinds become the facts they should."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.cluster import Cluster, Lease, Namespace, NodePool, PriorityClass
+from kubectl_eksdoc.model.budgets import Amount, Budget, BudgetStatus
+from kubectl_eksdoc.model.cluster import Cluster, Identity, Lease, Namespace, NodeClass, NodePool, PriorityClass, Source
 from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.machines import SaidOptions
 from kubectl_eksdoc.model.network import (
     Endpoint,
     EndpointSlice,
@@ -18,10 +23,13 @@ from kubectl_eksdoc.model.network import (
     Webhook,
     WebhookRule,
 )
+from kubectl_eksdoc.model.nodes import REBOOT_IN_PROGRESS, Node, RunNote, Taint
 from kubectl_eksdoc.model.placing import NodeTerm
-from kubectl_eksdoc.model.selectors import Requirement, from_parts
+from kubectl_eksdoc.model.quantities import Version
+from kubectl_eksdoc.model.selectors import EVERYTHING, NOTHING, Requirement, from_parts
 from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 from kubectl_eksdoc.model.workloads import Autoscaler
+from kubectl_eksdoc.objects.collector import BadObject, Collector
 from kubectl_eksdoc.objects.karpenter import BY_RESOURCE
 from tests.objects.observing import T0, T0_TEXT, observed
 
@@ -69,10 +77,6 @@ def terms(*expressions: tuple[str, list[str]]) -> dict[str, Any]:
         (
             {"csi": {"driver": "d"}, "nodeAffinity": terms(("kubernetes.io/hostname", ["a"]))},
             {"local": True, "hostnames": ("a",), "driver": "d", "storage_class": ""},
-        ),
-        (
-            {"nodeAffinity": terms(("topology.ebs.csi.aws.com/zone", ["z1"]), ("topology.kubernetes.io/zone", ["z2"]))},
-            {"zones": ("z1", "z2"), "storage_class": ""},
         ),
         (
             {"nodeAffinity": terms(("kubernetes.io/hostname", ["a"]), ("topology.kubernetes.io/zone", ["z"]))},
@@ -171,8 +175,6 @@ BALANCER_TYPE = "service.beta.kubernetes.io/aws-load-balancer-type"
         ("LoadBalancer", {TARGET_TYPE: "ip", BALANCER_TYPE: "external"}, True),
         ("LoadBalancer", {BALANCER_TYPE: "nlb-ip"}, True),
         ("LoadBalancer", {BALANCER_TYPE: "external", TARGET_TYPE: "instance"}, False),
-        ("LoadBalancer", {BALANCER_TYPE: "nlb"}, False),
-        ("LoadBalancer", None, False),
         ("ClusterIP", {TARGET_TYPE: "ip"}, False),
     ],
 )
@@ -231,3 +233,206 @@ def test_webhooks(resource: Resource) -> None:
         ),
         Webhook("x", resource.kind, "a.example.com", fails_closed=False, url="https://x"),
     )
+
+
+def test_a_node() -> None:
+    (node,) = observed(
+        kinds.NODES,
+        meta={"labels": {"a": "b"}, "creationTimestamp": T0_TEXT, "deletionTimestamp": T0_TEXT},
+        spec={
+            "unschedulable": True,
+            "taints": [{"key": "k", "effect": "NoSchedule", "timeAdded": T0_TEXT}],
+            "providerID": "aws:///a/i-1",
+        },
+        status={
+            "conditions": [{"type": "MemoryPressure", "status": "False"}, {"type": "Ready", "status": "Unknown"}],
+            "nodeInfo": {"kubeletVersion": "v1.33.1-eks-1b3e656", "osImage": "Amazon Linux 2"},
+            "allocatable": {"pods": "58", "cpu": "8"},
+        },
+    ).nodes
+    assert node == Node(
+        name="x",
+        uid="u",
+        labels={"a": "b"},
+        unschedulable=True,
+        taints=(Taint("k", "", "NoSchedule"),),
+        ready="Unknown",
+        kubelet=Version(1, 33, 1),
+        kubelet_text="v1.33.1-eks-1b3e656",
+        os_image="Amazon Linux 2",
+        provider_id="aws:///a/i-1",
+        created_at=T0,
+        deletion_at=T0,
+        pods_allocatable=58,
+        allocatable={"pods": 58, "cpu": 8000},
+    )
+
+
+def test_of_a_nodes_annotations_only_those_are_kept_that_are_judged() -> None:
+    notes = {"weave.works/kured-reboot-in-progress": T0_TEXT, "weave.works/kured-most-recent-reboot-needed": T0_TEXT}
+    (node,) = observed(kinds.NODES, meta={"annotations": notes}).nodes
+    assert node.annotations == {REBOOT_IN_PROGRESS: T0_TEXT}
+    assert not observed(kinds.NODES, meta={"annotations": None}).nodes[0].annotations
+
+
+def test_a_node_without_a_ready_condition_is_unknown() -> None:
+    assert observed(kinds.NODES).nodes[0].ready == "Unknown"
+
+
+def test_a_budget() -> None:
+    (budget,) = observed(
+        kinds.BUDGETS,
+        meta={"generation": 3},
+        spec={
+            "maxUnavailable": "30%",
+            "unhealthyPodEvictionPolicy": "AlwaysAllow",
+            "selector": {
+                "matchLabels": {"app": "x"},
+                "matchExpressions": [{"key": "tier", "operator": "NotIn", "values": ["a", "b"]}],
+            },
+        },
+        status={
+            "currentHealthy": 4,
+            "desiredHealthy": 3,
+            "disruptionsAllowed": 1,
+            "expectedPods": 5,
+            "observedGeneration": 2,
+            "disruptedPods": {"x-1": T0_TEXT},
+            "conditions": [
+                {"type": "DisruptionAllowed", "status": "False", "reason": "SyncFailed", "message": "no scale"}
+            ],
+        },
+    ).budgets
+    assert budget == Budget(
+        namespace="shop",
+        name="x",
+        uid="u",
+        selector=from_parts({"app": "x"}, (Requirement("tier", "NotIn", ("a", "b")),)),
+        status=BudgetStatus(allowed=1, current=4, desired=3, expected=5),
+        max_unavailable=Amount(30, percent=True),
+        unhealthy_policy="AlwaysAllow",
+        generation=3,
+        observed_generation=2,
+        condition_status="False",
+        condition_reason="SyncFailed",
+        condition_message="no scale",
+        disrupted={"x-1": T0},
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "selector"), [({}, NOTHING), ({"selector": None}, NOTHING), ({"selector": {}}, EVERYTHING)]
+)
+def test_no_selector_matches_nothing_and_an_empty_one_everything(spec: dict[str, Any], selector: Any) -> None:
+    assert observed(kinds.BUDGETS, spec=spec).budgets[0].selector == selector
+
+
+def test_an_unknown_operator_makes_a_selector_invalid() -> None:
+    spec = {"selector": {"matchExpressions": [{"key": "a", "operator": "Like", "values": ["b"]}]}}
+    assert not observed(kinds.BUDGETS, spec=spec).budgets[0].selector.valid
+
+
+@pytest.mark.parametrize(("given", "amount"), [(0, Amount(0)), ("0%", Amount(0, True)), ("100%", Amount(100, True))])
+def test_amounts(given: int | str, amount: Amount) -> None:
+    assert observed(kinds.BUDGETS, spec={"minAvailable": given}).budgets[0].min_available == amount
+
+
+@pytest.mark.parametrize("given", ["", "1.5%", "%", True, []])
+def test_amounts_that_cannot_be(given: Any) -> None:
+    with pytest.raises(BadObject, match=r"\$\.spec\.minAvailable"):
+        observed(kinds.BUDGETS, spec={"minAvailable": given})
+
+
+@pytest.mark.parametrize(
+    ("run", "prior", "note"),
+    [
+        ("r-1", '{"journal":"ops","unschedulable":false}', RunNote("r-1", "ops")),
+        ("r-1", '{"skipped":true,"unschedulable":false}', RunNote("r-1", skipped=True)),
+        ("r-1", '{"skipped":1,"unschedulable":false}', RunNote("r-1")),
+        ("r-1", '{"protected":["a"]}', RunNote("r-1", "", drains=False, protects=True)),
+        ("r-1", '{"labels":["a"],"protected":["b"],"journal":"ops"}', RunNote("r-1", "ops", protects=True)),
+        ("r-1", '{"unschedulable":true,"journal":"../../secrets"}', RunNote("r-1")),
+        ("r-1", '{"unschedulable":true,"journal":7}', RunNote("r-1")),
+        ("No Id", '{"unschedulable":true}', None),
+        (None, '{"unschedulable":true}', None),
+    ],
+)
+def test_what_a_run_noted_on_a_node(run: str | None, prior: str | None, note: RunNote | None) -> None:
+    """People may have written anything."""
+    annotations = {"eksdoc.io/run": run, "eksdoc.io/prior": prior, "other": "x"}
+    (node,) = observed(kinds.NODES, meta={"annotations": annotations}).nodes
+    assert node.note == note
+
+
+OPTIONS = {
+    "httpEndpoint": "enabled",
+    "httpProtocolIPv6": "disabled",
+    "httpPutResponseHopLimit": 1,
+    "httpTokens": "required",
+}
+
+
+def a_class(**spec: Any) -> NodeClass:
+    (found,) = observed(kinds.NODE_CLASSES, spec=spec).node_classes
+    return found
+
+
+def a_pool(ref: dict[str, Any] | None) -> NodePool:
+    (found,) = observed(kinds.NODE_POOLS, spec={"template": {"spec": {"nodeClassRef": ref}}}).node_pools
+    return found
+
+
+def test_a_class_as_v1_has_it() -> None:
+    terms = [{"alias": "al2023@v20251112"}, {"id": "ami-0123"}, {"tags": {"team": "a", "env": "b"}, "owner": "self"}]
+    amis = ("alias=al2023@v20251112", "id=ami-0123", "owner=self,tag:env=b,tag:team=a")
+    found = a_class(amiSelectorTerms=terms, metadataOptions=OPTIONS, role="node")
+    assert found == NodeClass("x", SaidOptions("required", 1, True, False), "", amis)
+
+
+def test_a_class_as_v1beta1_has_it() -> None:
+    found = a_class(amiFamily="AL2", metadataOptions={**OPTIONS, "httpPutResponseHopLimit": 2})
+    assert found == NodeClass("x", SaidOptions("required", 2, True, False), "AL2")
+
+
+@pytest.mark.parametrize("spec", [{}, {"metadataOptions": None}, {"metadataOptions": {}, "amiSelectorTerms": None}])
+def test_a_class_that_says_nothing(spec: dict[str, Any]) -> None:
+    assert a_class(**spec).metadata.nothing
+
+
+def test_a_part_of_the_options_is_a_part() -> None:
+    assert a_class(metadataOptions={"httpTokens": "optional", "httpEndpoint": "disabled"}).metadata == SaidOptions(
+        "optional", None, False, None
+    )
+
+
+@pytest.mark.parametrize(
+    ("ref", "name"),
+    [
+        ({"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}, "default"),
+        ({"apiVersion": "karpenter.k8s.aws/v1beta1", "kind": "EC2NodeClass", "name": "default"}, "default"),
+        ({"group": "eks.amazonaws.com", "kind": "NodeClass", "name": "default"}, ""),
+        (None, ""),
+    ],
+)
+def test_the_class_of_a_pool(ref: dict[str, Any] | None, name: str) -> None:
+    assert a_pool(ref) == NodePool("x", (), name)
+
+
+_VALUES = some.none() | some.booleans() | some.integers(-(2**70), 2**70) | some.text(max_size=4) | some.just([])
+_OPTIONS = some.dictionaries(some.sampled_from([*OPTIONS, "other"]), _VALUES) | _VALUES
+_TERMS = some.lists(some.dictionaries(some.sampled_from(["alias", "id", "name", "tags", "owner"]), _VALUES)) | _VALUES
+_SPECS = some.fixed_dictionaries({}, optional={"metadataOptions": _OPTIONS, "amiSelectorTerms": _TERMS, "x": _VALUES})
+
+
+@given(_SPECS)
+def test_whatever_it_holds_it_is_a_class_or_a_named_error(spec: dict[str, Any]) -> None:
+    collector = Collector(Source.LIVE)
+    try:
+        collector.add_item(kinds.NODE_CLASSES, json.dumps({"metadata": {"name": "x"}, "spec": spec}).encode(), "test")
+    except BadObject as error:
+        assert "EC2NodeClass x" in str(error)
+        return
+    (found,) = collector.cluster(Identity(), None).node_classes
+    options = spec.get("metadataOptions") or {}
+    assert found.metadata.hop_limit == options.get("httpPutResponseHopLimit")
+    assert found.metadata.tokens == (options.get("httpTokens") or "")

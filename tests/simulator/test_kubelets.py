@@ -1,11 +1,16 @@
-"""The simulated kubelets: pods start and stop in their time, and within their grace period."""
+"""The simulated scheduler and kubelets: where pods go, and that they start and stop in their time."""
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import Any
+
 import pytest
 
+from kubectl_eksdoc.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.registry import DeleteOptions
-from tests.simulator.planes import PODS, Steady, a_node_doc, a_plane, a_pod_doc, condition, doc_of
+from tests.simulator.planes import NODES, PODS, Steady, a_node_doc, a_plane, a_pod_doc, condition, doc_of
 
 
 def test_a_pod_is_ready_when_its_start_is_over_and_not_before() -> None:
@@ -41,19 +46,6 @@ def test_a_second_deletion_with_less_time_is_minded() -> None:
     assert plane.store.get(PODS, ("default", "old")) is None
 
 
-def test_what_a_finalizer_holds_stays_until_it_is_let_go() -> None:
-    pod = a_pod_doc("held", "a")
-    pod["metadata"]["finalizers"] = ["example.io/hold"]
-    plane = a_plane([a_node_doc("a"), pod])
-    plane.registry.delete(plane.registry.get(PODS, ("default", "held")))
-    plane.rest(120)
-    item = plane.registry.get(PODS, ("default", "held"))
-    assert item.doc["metadata"]["deletionGracePeriodSeconds"] == 0
-    meta = {key: value for key, value in item.doc["metadata"].items() if key != "finalizers"}
-    plane.registry.update(item, {**item.doc, "metadata": meta})
-    assert plane.store.get(PODS, ("default", "held")) is None
-
-
 def test_pods_that_end_by_themselves_succeed() -> None:
     job = a_pod_doc("job", "a", restartPolicy="Never")
     plane = a_plane([a_node_doc("a"), job], Steady(run=60))
@@ -75,3 +67,85 @@ def test_without_its_node_nothing_happens_to_a_pod() -> None:
     plane.registry.delete(plane.registry.get(PODS, ("default", "lost")))
     plane.rest(600)
     assert plane.store.get(PODS, ("default", "lost")) is not None, "nobody stops it: pod garbage collection does"
+
+
+def node_of(plane: ControlPlane, name: str) -> str:
+    return str(at(doc_of(plane, PODS, name), "spec", "nodeName") or "")
+
+
+def test_a_pod_goes_to_the_emptiest_node_and_starts_there() -> None:
+    plane = a_plane([a_node_doc("a"), a_node_doc("b"), a_pod_doc("busy", "a"), a_pod_doc("new")])
+    plane.rest(60)
+    new = doc_of(plane, PODS, "new")
+    assert node_of(plane, "new") == "b"
+    assert (new["status"]["phase"], condition(new, "Ready")["status"]) == ("Running", "True")
+    assert condition(new, "PodScheduled")["status"] == "True"
+
+
+def test_pods_take_what_others_left() -> None:
+    plane = a_plane([a_node_doc("a"), a_node_doc("b"), *(a_pod_doc(f"p{i}", cpu="1500m") for i in range(5))])
+    plane.rest(60)
+    nodes = [node_of(plane, f"p{i}") for i in range(5)]
+    assert sorted(filter(None, nodes)) == ["a", "a", "b", "b"], "four fit, and the fifth waits"
+    waiting = condition(doc_of(plane, PODS, f"p{nodes.index('')}"), "PodScheduled")
+    assert (waiting["status"], waiting["reason"]) == ("False", "Unschedulable")
+    assert waiting["message"] == "0/2 nodes are available: 2 Insufficient cpu."
+
+
+def owned(name: str, node: str = "", **spec: Any) -> Doc:
+    """A pod of one ReplicaSet that asks for next to nothing."""
+    doc = a_pod_doc(name, node, cpu="1m", **spec)
+    doc["metadata"]["ownerReferences"] = [{"kind": "ReplicaSet", "name": "web", "uid": "u", "controller": True}]
+    return doc
+
+
+def test_pods_of_one_controller_are_spread() -> None:
+    """Though the emptiest node stays the emptiest: it gets one more, and the fullest one less."""
+    busy = (a_pod_doc("b", "b", cpu="2"), a_pod_doc("c", "c", cpu="3"))
+    plane = a_plane([*map(a_node_doc, "abc"), *busy, *(owned(f"web-{i}") for i in range(6))])
+    plane.rest(60)
+    assert Counter(node_of(plane, f"web-{i}") for i in range(6)) == {"a": 3, "b": 2, "c": 1}
+
+
+def test_who_leaves_does_not_count_for_the_spread() -> None:
+    plane = a_plane([*map(a_node_doc, "ab"), a_pod_doc("b", "b", cpu="2"), owned("web-0", "a")])
+    plane.rest(10)
+    plane.registry.delete(plane.registry.get(PODS, ("default", "web-0")))
+    plane.registry.create(PODS, owned("web-1"), "default")
+    plane.rest(0.5)
+    assert node_of(plane, "web-1") == "a"
+
+
+@pytest.mark.parametrize("helps", ["a pod goes", "a node comes", "a node is uncordoned", "a taint goes"])
+def test_what_found_no_place_is_tried_again_when_something_changes(helps: str) -> None:
+    tainted = [{"key": "only", "effect": "NoSchedule"}] if helps == "a taint goes" else []
+    other = a_node_doc("b", unschedulable=helps == "a node is uncordoned", taints=tainted)
+    nodes = [a_node_doc("a"), *([other] if helps in ("a node is uncordoned", "a taint goes") else [])]
+    plane = a_plane([*nodes, a_pod_doc("full", "a", cpu="4"), a_pod_doc("waits")])
+    plane.rest(60)
+    assert not node_of(plane, "waits")
+    if helps == "a pod goes":
+        plane.registry.delete(plane.registry.get(PODS, ("default", "full")))
+    elif helps == "a node comes":
+        plane.registry.create(NODES, a_node_doc("b"))
+    else:
+        item = plane.registry.get(NODES, ("", "b"))
+        plane.registry.update(item, with_value(item.doc, ("spec",), {}))
+    plane.rest(120)
+    assert node_of(plane, "waits") == ("a" if helps == "a pod goes" else "b")
+
+
+def test_other_schedulers_pods_gated_ones_and_those_that_leave_are_left_alone() -> None:
+    gated = a_pod_doc("gated", schedulingGates=[{"name": "wait"}])
+    plane = a_plane([a_node_doc("a"), gated, a_pod_doc("others", schedulerName="volcano")])
+    plane.rest(60)
+    assert node_of(plane, "gated") == node_of(plane, "others") == ""
+
+
+def test_a_label_that_a_node_gets_counts() -> None:
+    plane = a_plane([a_node_doc("a"), a_pod_doc("picky", nodeSelector={"disk": "fast"})])
+    plane.rest(60)
+    item = plane.registry.get(NODES, ("", "a"))
+    plane.registry.update(item, with_value(item.doc, ("metadata", "labels", "disk"), "fast"))
+    plane.rest(60)
+    assert node_of(plane, "picky") == "a"

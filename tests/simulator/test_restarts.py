@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.workloads.everything import every_controller
+from tests.examples import examples
 from tests.simulator.planes import Steady, a_node_doc, a_plane
 from tests.simulator.workloads.world import a_template, a_workload
 
@@ -125,6 +126,7 @@ def shape(plane: ControlPlane) -> Doc:
     }
 
 
+@settings(max_examples=examples(30))
 @given(SCRIPTS, st.lists(MOMENTS, min_size=1, max_size=6))
 def test_the_end_is_the_same(script: list[tuple[float, str]], restarts: list[float]) -> None:
     assert ended(script, restarts) == ended(script, [])

@@ -265,7 +265,6 @@ class Build:
     git_commit: str = ""
     build_date: str = "1970-01-01T00:00:00Z"
     go_version: str = ""
-    platform: str = "linux/amd64"
 
 
 def version(build: Build) -> Doc:
@@ -291,7 +290,7 @@ def version(build: Build) -> Doc:
         "buildDate": build.build_date,
         "goVersion": build.go_version,
         "compiler": "gc",
-        "platform": build.platform,
+        "platform": "linux/amd64",
     }
 
 

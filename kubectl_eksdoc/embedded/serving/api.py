@@ -132,10 +132,30 @@ class Api:
 
     def _answer(self, request: ServedRequest) -> Reply:
         user = self._setup.access.user(request.headers)
-        served = self._served()
+        # The catalogue, made anew when a definition came or went.
+        store = self._plane.store
+        held = [*store.list(DEFINITIONS), *store.list(API_SERVICES)]
+        newest = max((item.version for item in held), default=0) + len(held)
+        if self._catalogue is None or self._catalogue[0] != newest:
+            definitions = (item.doc for item in store.list(DEFINITIONS))
+            services = (item.doc for item in store.list(API_SERVICES))
+            self._catalogue = newest, catalogue.of(definitions, services)
+        served = self._catalogue[1]
         target = target_of(request.path, served)
         if target is None:
-            return self._without_resource(request, user, served)
+            path = request.path.rstrip("/")
+            check(user, Action(request.method.lower(), path=path or "/"))
+            if path in _HEALTH:
+                return Reply(200, b"ok", _TEXT)
+            if path == "/metrics":
+                return Reply(200, self._setup.metrics, METRICS_TEXT)
+            match path.split("/"):
+                case ["", "apis", group, version, *_] if served.unanswered(group, version):
+                    return Reply(503, b"service unavailable\n", _TEXT)
+            if path == "/openapi/v3":
+                return Reply(200, encode(catalogue.index(served)), _TEXT)
+            doc = self._discovered(path, served)
+            return Reply(404, b"404 page not found\n", _TEXT) if doc is None else Reply(200, encode(doc))
         check(user, action_of(request, target))
         return self._of_resource(request, target, user)
 
@@ -160,32 +180,6 @@ class Api:
             watch = ServedWatch(self._plane.store, what)
             return Reply(200, stream=self._streaming.lines(watch, what, self._objects.told(request, target)))
         return self._objects.answer(verb, request, target)
-
-    def _served(self) -> Catalogue:
-        """The catalogue, made anew when a definition came or went."""
-        store = self._plane.store
-        held = [*store.list(DEFINITIONS), *store.list(API_SERVICES)]
-        newest = max((item.version for item in held), default=0) + len(held)
-        if self._catalogue is None or self._catalogue[0] != newest:
-            definitions = (item.doc for item in store.list(DEFINITIONS))
-            services = (item.doc for item in store.list(API_SERVICES))
-            self._catalogue = newest, catalogue.of(definitions, services)
-        return self._catalogue[1]
-
-    def _without_resource(self, request: ServedRequest, user: ServedUser, served: Catalogue) -> Reply:
-        path = request.path.rstrip("/")
-        check(user, Action(request.method.lower(), path=path or "/"))
-        if path in _HEALTH:
-            return Reply(200, b"ok", _TEXT)
-        if path == "/metrics":
-            return Reply(200, self._setup.metrics, METRICS_TEXT)
-        match path.split("/"):
-            case ["", "apis", group, version, *_] if served.unanswered(group, version):
-                return Reply(503, b"service unavailable\n", _TEXT)
-        if path == "/openapi/v3":
-            return Reply(200, encode(catalogue.index(served)), _TEXT)
-        doc = self._discovered(path, served)
-        return Reply(404, b"404 page not found\n", _TEXT) if doc is None else Reply(200, encode(doc))
 
     def _discovered(self, path: str, served: Catalogue) -> Doc | None:
         match path.split("/")[1:]:

@@ -288,10 +288,8 @@ class Faulty:
                 return self._handler.handle(replace(request, query={**request.query, "dryRun": ("All",)}))
             case Delayed(seconds):
                 self._sleep(seconds)
-        return self._done(request, effect, self._handler.handle(request))
-
-    def _done(self, request: ServedRequest, effect: Effect | None, reply: Reply) -> Reply:
-        """The answer to what was done."""
+        # The answer to what was done.
+        reply = self._handler.handle(request)
         match effect:
             case FaultyAnswer():
                 return effect.reply()

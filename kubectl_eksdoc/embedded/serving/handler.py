@@ -67,7 +67,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = self._unread = True
             reply = status_reply(refusal.status)
         except ConnectionLost:
-            self._reset()
+            # Close without an answer, so that the client sees a reset and not an end.
+            self.close_connection = True
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.connection.close()
             return
         except NoAnswer:
             # Say nothing until the client goes away, or is silent for too long.
@@ -81,12 +84,6 @@ class _Handler(BaseHTTPRequestHandler):
             self._stream(reply, reply.stream)
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _handle
-
-    def _reset(self) -> None:
-        """Close without an answer, so that the client sees a reset and not an end."""
-        self.close_connection = True
-        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self.connection.close()
 
     def _request(self) -> ServedRequest:
         """

@@ -244,7 +244,19 @@ def _merged(held: Doc, patch: Doc, place: SchemaPlace) -> Doc:
     result.update(ordered)
     for name, value in patch.items():
         if name != RETAIN and not name.startswith(ORDER) and name not in ordered:
-            _set_member(result, name, value, place)
+            # Changes `result`, which nobody else has yet, by one member of a patch.
+            removes = name.startswith(REMOVE)
+            field = _field_of(name) if removes else name
+            if value is None:
+                result.pop(field, None)
+            elif field in result and type(result[field]) is type(value):
+                result[field] = (
+                    _without(result[field], value) if removes else _member(result[field], value, place.under(field))
+                )
+            elif not removes:
+                result.pop(field, None)
+                if not _is_marked(value):
+                    result[field] = _added(value)
     return result
 
 
@@ -254,20 +266,6 @@ def _retained(held: Doc, patch: Doc) -> Doc:
     if not isinstance(names, list):
         raise ValueError("invalid patch format of retainKeys")
     return {name: value for name, value in held.items() if name in names}
-
-
-def _set_member(result: Doc, name: str, value: Any, place: SchemaPlace) -> None:
-    """Changes `result`, which nobody else has yet, by one member of a patch."""
-    removes = name.startswith(REMOVE)
-    field = _field_of(name) if removes else name
-    if value is None:
-        result.pop(field, None)
-    elif field in result and type(result[field]) is type(value):
-        result[field] = _without(result[field], value) if removes else _member(result[field], value, place.under(field))
-    elif not removes:
-        result.pop(field, None)
-        if not _is_marked(value):
-            result[field] = _added(value)
 
 
 def _member(held: Any, value: Any, place: SchemaPlace) -> Any:

@@ -438,7 +438,6 @@ _SHAPES: dict[str, Shape] = {}
 for _name, _members in STRUCTS.items():
     _SHAPES[_name] = {each.name: _shape(each.type) for each in _members}
 
-METADATA = _SHAPES["Metadata"]
 DELETE_OPTIONS, EVICTION, SCALE = (_SHAPES[each] for each in ("DeleteOptions", "Eviction", "Scale"))
 
 

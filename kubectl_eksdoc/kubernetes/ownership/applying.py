@@ -144,18 +144,14 @@ def _kept(value: Any, node: Tree, place: SchemaPlace) -> Any:
     if isinstance(value, dict) and not place.atomic:
         return _fields(value, node, place)
     if isinstance(value, list) and place.list_type != "atomic":
-        return _items(value, node, place)
+        steps = dict(children_of(node))
+        return [_item(item, steps[step], place) for item in value if (step := step_of(item, place)) in steps]
     return value
 
 
 def _fields(doc: Doc, tree: Tree, place: SchemaPlace) -> Doc:
     named = {name: tree.get(field_step(name)) for name in doc}
     return {name: _kept(doc[name], node, place.under(name)) for name, node in named.items() if node is not None}
-
-
-def _items(items: list[Any], tree: Tree, place: SchemaPlace) -> list[Any]:
-    steps = dict(children_of(tree))
-    return [_item(item, steps[step], place) for item in items if (step := step_of(item, place)) in steps]
 
 
 def _item(item: Any, node: Tree, place: SchemaPlace) -> Any:
@@ -184,7 +180,18 @@ def _merged(live: Any, wanted: Any, place: SchemaPlace) -> Any:
     if isinstance(wanted, dict) and isinstance(live, dict) and not place.atomic:
         return merged(live, wanted, place)
     if isinstance(wanted, list) and isinstance(live, list) and place.list_type != "atomic":
-        return _merged_items(live, wanted, place)
+        # Both lists in one; see `_order` for the order. Live duplicates are replaced where the configuration
+        # has one.
+        before, after = steps_of(live, place), steps_of(wanted, place)
+        result: list[Any] = []
+        for step, index in _order([step_of(item, place) for item in live], list(after)):
+            if step not in after:
+                result.append(live[index])
+                continue
+            same = before.get(step, [])
+            item = after[step][0]
+            result.append(_merged(same[0], item, place.of_items()) if len(same) == 1 else item)
+        return result
     return wanted
 
 
@@ -192,20 +199,6 @@ def _is_granular(value: Any, place: SchemaPlace) -> bool:
     if isinstance(value, dict):
         return bool(value) and not place.atomic
     return isinstance(value, list) and bool(value) and place.list_type != "atomic"
-
-
-def _merged_items(live: list[Any], wanted: list[Any], place: SchemaPlace) -> list[Any]:
-    """Both lists in one; see `_order` for the order. Live duplicates are replaced where the configuration has one."""
-    before, after = steps_of(live, place), steps_of(wanted, place)
-    result: list[Any] = []
-    for step, index in _order([step_of(item, place) for item in live], list(after)):
-        if step not in after:
-            result.append(live[index])
-            continue
-        same = before.get(step, [])
-        item = after[step][0]
-        result.append(_merged(same[0], item, place.of_items()) if len(same) == 1 else item)
-    return result
 
 
 def _order(live: list[Step], wanted: list[Step]) -> list[tuple[Step, int]]:

@@ -56,18 +56,15 @@ class Garbage(ObjectController):
         if item is None:
             return None
         if item.leaving and ORPHAN in item.finalizers:
-            self._orphan(item)
+            # Its dependents lose it as an owner; then it may go.
+            for dependent in self._index.dependents(item.uid):
+                self._disown(dependent, {item.uid})
+            self._let_go(item, ORPHAN)
         elif _waits(item):
             self._wait(item)
         else:
             self._judge(item)
         return None
-
-    def _orphan(self, item: StoredItem) -> None:
-        """Its dependents lose it as an owner; then it may go."""
-        for dependent in self._index.dependents(item.uid):
-            self._disown(dependent, {item.uid})
-        self._let_go(item, ORPHAN)
 
     def _wait(self, item: StoredItem) -> None:
         """Its dependents are told to go; it goes when none is left that blocks it."""

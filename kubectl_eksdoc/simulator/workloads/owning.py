@@ -224,7 +224,8 @@ def claimed(
         if selector.matches(item.labels):
             kept.append(item)
         elif not owner.leaving:
-            _release(registry, item, owner.uid)
+            others = [each for each in item.owners if each["uid"] != owner.uid]
+            registry.put(item, _OWNERS, others)
     if owner.leaving:
         return kept
     for item in index.orphans(resource, owner.key[0]):
@@ -298,11 +299,6 @@ class Owners:
 def _adopt(registry: Registry, item: StoredItem, owner: StoredItem, kind: Resource) -> StoredItem:
     others = [each for each in item.owners if each["uid"] != owner.uid]
     return registry.put(item, _OWNERS, [*others, reference_to(owner, kind)])
-
-
-def _release(registry: Registry, item: StoredItem, uid: str) -> None:
-    others = [each for each in item.owners if each["uid"] != uid]
-    registry.put(item, _OWNERS, others)
 
 
 def group_of(owner: Doc) -> str:

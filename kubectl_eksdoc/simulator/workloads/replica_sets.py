@@ -49,22 +49,18 @@ def surplus(active: Sequence[StoredItem], count: int, related: Iterable[StoredIt
     crowd = Counter(item.node for item in related if item.active)
 
     def order(one: StoredItem, other: StoredItem) -> int:
-        return _order(one, other, crowd, now)
+        # Below zero if `one` goes before `other`.
+        a, b = _rank(one, crowd), _rank(other, crowd)
+        if a != b:
+            return -1 if a < b else 1
+        if a[2] and (since := _by_age(one.ready_since, other.ready_since, one, other, now)):
+            return since
+        restarts_a, restarts_b = _restarts(one), _restarts(other)
+        if restarts_a != restarts_b:
+            return -1 if restarts_a > restarts_b else 1
+        return _by_age(one.created, other.created, one, other, now)
 
     return sorted(active, key=cmp_to_key(order))[:count]
-
-
-def _order(one: StoredItem, other: StoredItem, crowd: Counter[str], now: datetime) -> int:
-    """Below zero if `one` goes before `other`."""
-    a, b = _rank(one, crowd), _rank(other, crowd)
-    if a != b:
-        return -1 if a < b else 1
-    if a[2] and (since := _by_age(one.ready_since, other.ready_since, one, other, now)):
-        return since
-    restarts_a, restarts_b = _restarts(one), _restarts(other)
-    if restarts_a != restarts_b:
-        return -1 if restarts_a > restarts_b else 1
-    return _by_age(one.created, other.created, one, other, now)
 
 
 def _rank(pod: StoredItem, crowd: Counter[str]) -> tuple[bool, int, bool, int, int]:

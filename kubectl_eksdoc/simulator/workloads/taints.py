@@ -141,13 +141,10 @@ class TaintEvictions(ObjectController):
         left_s = self._since.setdefault(pod.uid, now_s) + stays_s - now_s
         if left_s > 0:
             return left_s
-        self._evict(pod)
-        return None
-
-    def _evict(self, pod: StoredItem) -> None:
         self._since.pop(pod.uid, None)
         doc = disrupted(pod, REASON, MESSAGE, self._registry.now)
         self._registry.delete(self._registry.update(pod, doc, status=True))
+        return None
 
 
 def _stays_s(taints: list[Doc], tolerations: Iterable[Doc]) -> float | None:

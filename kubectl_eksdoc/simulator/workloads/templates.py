@@ -150,12 +150,6 @@ class Revisions:
         return self._registry.create(REVISIONS, {**kind, "metadata": meta, "data": data, "revision": number}, namespace)
 
 
-def template_in(owner: StoredItem) -> Doc:
-    """That of its pods."""
-    found: Doc = owner.spec.get("template") or {}
-    return found
-
-
 def number_of(item: StoredItem) -> int:
     return int(item.doc.get("revision") or 0)
 

@@ -1,25 +1,53 @@
-"""Discovery of what is built in: whole bodies, as a real kube-apiserver 1.36.2 gave them."""
+"""Discovery: what is built in, what definitions and APIServices add, OpenAPI, and the form of an answer."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
 from kubectl_eksdoc.embedded.api import catalogue
-from kubectl_eksdoc.embedded.api.catalogue import Build, Catalogue
-from tests.embedded.contract.comparing import without_hashes
+from kubectl_eksdoc.embedded.api.catalogue import PARTIAL_LIST, PLAIN, TABLE, AnswerForm, Build, Catalogue, preference
 from tests.fakes import recordings
 
+Doc = dict[str, Any]
+
+ESTABLISHED = {"type": "Established", "status": "True"}
+
+
+def a_definition(conditions: list[Doc] | None = None, **spec: Any) -> Doc:
+    names = {"plural": "widgets", "kind": "Widget", "shortNames": ["wd"], "categories": ["all"]}
+    versions = [
+        {"name": "v1beta1", "served": True, "storage": False},
+        {"name": "v1alpha1", "served": False, "storage": False},
+        {
+            "name": "v1",
+            "served": True,
+            "storage": True,
+            "subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.replicas"}},
+            "additionalPrinterColumns": [{"name": "Size", "type": "integer", "jsonPath": ".spec.size", "priority": 1}],
+        },
+    ]
+    return {
+        "kind": "CustomResourceDefinition",
+        "spec": {"group": "example.com", "scope": "Namespaced", "names": names, "versions": versions, **spec},
+        "status": {} if conditions is None else {"conditions": conditions, "acceptedNames": names},
+    }
+
+
+def an_api_service(available: bool, **spec: Any) -> Doc:
+    said = {
+        "group": "metrics.k8s.io",
+        "version": "v1beta1",
+        "groupPriorityMinimum": 100,
+        "versionPriority": 100,
+        "service": {"namespace": "kube-system", "name": "metrics-server"},
+    }
+    conditions = [{"type": "Available", "status": str(available)}]
+    return {"kind": "APIService", "spec": {**said, **spec}, "status": {"conditions": conditions}}
+
+
 BUILT_IN = Catalogue()
-RECORDED_BUILD = Build(
-    git_version="v1.36.2",
-    git_commit="98b35193b2ac7a23a673325f5e9b830ecd5ba406",
-    build_date="2026-08-01T00:00:00Z",
-    go_version="go1.27.3",
-)
-
-
-def test_version() -> None:
-    assert catalogue.version(RECORDED_BUILD) == recordings.document("version")
 
 
 def test_the_version_follows_from_the_name() -> None:
@@ -33,14 +61,6 @@ def test_what_is_no_version_is_refused() -> None:
         catalogue.version(Build(git_version="latest"))
 
 
-def test_api() -> None:
-    assert catalogue.api_versions("192.0.2.2:16443") == recordings.document("api")
-
-
-def test_apis() -> None:
-    assert catalogue.group_list(BUILT_IN) == recordings.document("apis")
-
-
 def test_one_group() -> None:
     listed = {g["name"]: g for g in recordings.document("apis")["groups"]}
     assert catalogue.group(BUILT_IN, "autoscaling") == {
@@ -48,30 +68,6 @@ def test_one_group() -> None:
         "apiVersion": "v1",
         **listed["autoscaling"],
     }
-
-
-@pytest.mark.parametrize("name", ["", "nope.example.com"])
-def test_no_such_group(name: str) -> None:
-    assert catalogue.group(BUILT_IN, name) is None
-
-
-@pytest.mark.parametrize(
-    ("exchange", "group", "version"),
-    [("api v1 resources", "", "v1"), ("apps v1 resources", "apps", "v1"), ("policy v1 resources", "policy", "v1")],
-)
-def test_resources(exchange: str, group: str, version: str) -> None:
-    assert catalogue.resource_list(BUILT_IN, group, version) == without_hashes(recordings.document(exchange))
-
-
-@pytest.mark.parametrize(("group", "version"), [("", "v2"), ("apps", "v1beta1"), ("nope", "v1")])
-def test_no_such_resources(group: str, version: str) -> None:
-    assert catalogue.resource_list(BUILT_IN, group, version) is None
-
-
-def test_every_resource_is_listed_once() -> None:
-    keys = [(s.group, s.version, s.plural) for s in BUILT_IN.served]
-    assert len(keys) == len(set(keys))
-    assert {version for group in BUILT_IN.groups() for version in BUILT_IN.versions(group)} == {"v1", "v2"}
 
 
 def test_finding_one() -> None:
@@ -89,3 +85,171 @@ def test_finding_one_by_what_its_objects_say() -> None:
     scaled = BUILT_IN.of_kind("autoscaling/v1", "HorizontalPodAutoscaler")
     assert scaled == BUILT_IN.find("autoscaling", "v1", "horizontalpodautoscalers")
     assert BUILT_IN.of_kind("v1", "Deployment") is None
+
+
+FROM_NOTHING = catalogue.of()
+
+
+def takes(document: dict[str, Any], group: str, version: str, kind: str) -> set[str] | None:
+    """The query parameters of the PATCH of a kind, found as kubectl finds them; None without such a PATCH."""
+    wanted = {"group": group, "version": version, "kind": kind}
+    for path in document["paths"].values():
+        if path["patch"]["x-kubernetes-group-version-kind"] == wanted:
+            return {parameter["name"] for parameter in path["patch"]["parameters"]}
+    return None
+
+
+@pytest.mark.parametrize(
+    ("group", "version", "kind"),
+    [
+        ("", "v1", "ConfigMap"),
+        ("", "v1", "Namespace"),
+        ("apps", "v1", "DaemonSet"),
+        ("autoscaling", "v2", "HorizontalPodAutoscaler"),
+    ],
+)
+def test_a_patch_takes_what_kubectl_sends(group: str, version: str, kind: str) -> None:
+    document = catalogue.document(FROM_NOTHING, f"apis/{group}/{version}" if group else f"api/{version}")
+    assert document is not None
+    assert takes(document, group, version, kind) == {"pretty", "dryRun", "fieldManager", "fieldValidation", "force"}
+
+
+def test_a_definition_changes_its_own_address_alone() -> None:
+    added = catalogue.of([a_definition([ESTABLISHED])])
+    before, after = catalogue.index(FROM_NOTHING)["paths"], catalogue.index(added)["paths"]
+    assert set(after) - set(before) == {"apis/example.com/v1", "apis/example.com/v1beta1"}
+    assert {path: after[path] for path in before} == before
+    document = catalogue.document(added, "apis/example.com/v1")
+    assert document is not None
+    assert "fieldValidation" in (takes(document, "example.com", "v1", "Widget") or ())
+
+
+@pytest.mark.parametrize("path", ["", "apis/nope/v1", "api/v2", "apis/apps/v1/deployments"])
+def test_no_such_document(path: str) -> None:
+    assert catalogue.document(FROM_NOTHING, path) is None
+
+
+def test_a_definition_adds_its_served_versions() -> None:
+    added = catalogue.of([a_definition([ESTABLISHED])])
+    assert added.versions("example.com") == ("v1", "v1beta1")
+    assert added.groups()[-1] == "example.com"
+    widgets = added.find("example.com", "v1", "widgets")
+    assert widgets is not None
+    assert (widgets.kind, widgets.singular, widgets.namespaced, widgets.custom) == ("Widget", "widget", True, True)
+    assert added.find("example.com", "v1alpha1", "widgets") is None
+
+
+def test_the_resources_of_a_definition() -> None:
+    said = catalogue.resource_list(catalogue.of([a_definition([ESTABLISHED])]), "example.com", "v1")
+    verbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
+    few = ["get", "patch", "update"]
+    assert said == {
+        "kind": "APIResourceList",
+        "apiVersion": "v1",
+        "groupVersion": "example.com/v1",
+        "resources": [
+            {
+                "name": "widgets",
+                "singularName": "widget",
+                "namespaced": True,
+                "kind": "Widget",
+                "verbs": verbs,
+                "shortNames": ["wd"],
+                "categories": ["all"],
+            },
+            {"name": "widgets/status", "singularName": "", "namespaced": True, "kind": "Widget", "verbs": few},
+            {
+                "name": "widgets/scale",
+                "singularName": "",
+                "namespaced": True,
+                "group": "autoscaling",
+                "version": "v1",
+                "kind": "Scale",
+                "verbs": few,
+            },
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("conditions", "served"),
+    [
+        (None, True),
+        ([ESTABLISHED], True),
+        ([{"type": "Established", "status": "False"}], False),
+        ([{"type": "NamesAccepted", "status": "False"}], False),
+    ],
+)
+def test_a_definition_is_served_when_it_is_established(conditions: list[Doc] | None, served: bool) -> None:
+    added = catalogue.of([a_definition(conditions)])
+    assert (added.find("example.com", "v1", "widgets") is not None) is served
+    assert ("example.com" in added.groups()) is served
+
+
+def test_a_definition_that_goes_takes_no_writes() -> None:
+    added = catalogue.of([a_definition([ESTABLISHED, {"type": "Terminating", "status": "True"}])])
+    widgets = added.find("example.com", "v1", "widgets")
+    assert widgets is not None
+    assert widgets.verbs == ("delete", "deletecollection", "get", "list", "watch")
+
+
+def test_what_is_built_in_keeps_its_name() -> None:
+    names = {"plural": "deployments", "kind": "Imposter"}
+    added = catalogue.of([a_definition([ESTABLISHED], group="apps", names=names)])
+    found = added.find("apps", "v1", "deployments")
+    assert found is not None
+    assert found.kind == "Deployment"
+    assert [s.kind for s in added.resources("apps", "v1")].count("Deployment") == 1
+
+
+@pytest.mark.parametrize("available", [True, False])
+def test_an_announced_group_stays_listed_whoever_answers(available: bool) -> None:
+    added = catalogue.of(api_services=[an_api_service(available)])
+    assert added.groups()[-1] == "metrics.k8s.io"
+    assert catalogue.group_list(added)["groups"][-1]["preferredVersion"]["version"] == "v1beta1"
+    assert added.unanswered("metrics.k8s.io", "v1beta1")
+    assert catalogue.resource_list(added, "metrics.k8s.io", "v1beta1") is None
+
+
+def test_an_api_service_of_this_server_announces_nothing_new() -> None:
+    local = catalogue.of(api_services=[an_api_service(True, service=None, group="apps", version="v1")])
+    assert catalogue.group_list(local) == catalogue.group_list(catalogue.of())
+    gone = catalogue.of(api_services=[an_api_service(True, service=None)])
+    assert catalogue.group_list(gone) == catalogue.group_list(catalogue.of())
+    assert not gone.unanswered("metrics.k8s.io", "v1beta1")
+
+
+def test_groups_are_ordered_by_priority_then_name() -> None:
+    added = catalogue.of(
+        [a_definition([ESTABLISHED]), a_definition([ESTABLISHED], group="another.example.com")],
+        [an_api_service(True), an_api_service(True, group="first.example.com", groupPriorityMinimum=2000)],
+    )
+    assert added.groups()[-4:] == ("first.example.com", "another.example.com", "example.com", "metrics.k8s.io")
+
+
+def test_versions_are_preferred_as_kubernetes_does() -> None:
+    ordered = ["v10", "v2", "v1", "v11beta2", "v10beta3", "v3beta1", "v12alpha1", "v11alpha2", "foo1", "foo10"]
+    assert sorted(set(ordered), key=preference) == ordered
+
+
+KUBECTL_GET = (
+    "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
+)
+
+
+@pytest.mark.parametrize(
+    ("accept", "form"),
+    [
+        (KUBECTL_GET, TABLE),
+        ("application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json", PLAIN),
+        ("application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io", PARTIAL_LIST),
+        ("application/vnd.kubernetes.protobuf,application/json", PLAIN),
+        ("application/vnd.kubernetes.protobuf", None),
+        ("application/json;as=Table;v=v9;g=meta.k8s.io", None),
+        ("*/*", PLAIN),
+        ("application/json;q=0.5,application/json;as=Table;v=v1;g=meta.k8s.io;q=0.9", TABLE),
+        ("application/json;as=Table;v=v1;g=meta.k8s.io;q=many", TABLE),
+    ],
+)
+def test_objects(accept: str, form: AnswerForm | None) -> None:
+    assert catalogue.choose(accept, (TABLE, PARTIAL_LIST)) == form

@@ -1,4 +1,4 @@
-"""A recorded cluster that is served, and the kubectls that use it: the newest always, in the long tests all of them."""
+"""A recorded cluster that is served, and the kubectls that use it: the newest always, in long tests the oldest too."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ from tests import needed
 from tests.embedded.clients import worlds
 from tests.embedded.clients.programs import Kubectl
 
-NEWEST = needed.KUBECTLS[-1]
-
 
 @pytest.fixture(
-    params=[NEWEST, *(pytest.param(version, marks=pytest.mark.long) for version in needed.KUBECTLS[:-1])],
+    params=[needed.KUBECTLS[-1], pytest.param(needed.KUBECTLS[0], marks=pytest.mark.long)],
     scope="module",
 )
 def program(request: pytest.FixtureRequest) -> str:

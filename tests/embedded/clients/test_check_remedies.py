@@ -137,14 +137,3 @@ def test_causes_are_gone_once_their_remedies_have_been_carried_out(operator: Ope
     after = operator.checks()
     assert {*AS_PRINTED, *BY_HAND} & after.keys() == set()
     assert after.keys() <= before.keys(), "no remedy has made another cause"
-
-
-@pytest.mark.long
-def test_a_single_replica_is_none_once_it_is_scaled(operator: Operator) -> None:
-    single = ("workload-single-replica", "mailer")
-    assert "Run at least two" in operator.checks("--area", "workloads")[single]["remedy"][0]["text"]
-    operator.does("kubectl scale deployment mailer -n shop --replicas=2")
-    assert single not in operator.checks("--area", "workloads")
-    operator.does("kubectl create poddisruptionbudget mailer -n shop --selector=app=mailer --max-unavailable=1")
-    operator.does("kubectl rollout status deployment mailer -n shop --timeout 30s")
-    assert not [each for each in operator.checks() if "mailer" in each]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -21,39 +21,6 @@ def on(kubectl: Kubectl, node: str) -> set[str]:
     """The names of the pods there."""
     listed = kubectl.json("get", "pods", "-A", "--field-selector", f"spec.nodeName={node}")
     return {str(pod["metadata"]["name"]) for pod in listed["items"]}
-
-
-@pytest.fixture(
-    params=[
-        pytest.param(needed.KUBECTLS[-1:], id="newest"),
-        pytest.param(needed.KUBECTLS[:-1], id="older", marks=pytest.mark.long),
-    ]
-)
-def kubectls(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list[Kubectl]]:
-    """Admins with a cluster each. Pods take seconds of the wall's to start: longer than kubectl takes to ask for every
-    eviction once."""
-    programs = [needed.kubectl_of(version) for version in request.param]
-    start_s = 3.0 if len(programs) == 1 else 6.0
-    with ExitStack() as stack:
-        yield [
-            Kubectl(
-                program,
-                tmp_path / str(place),
-                stack.enter_context(worlds.served("small-traps", pace=worlds.Even(start_s * worlds.SPEED)))[0].url(
-                    worlds.ADMIN_TOKEN
-                ),
-            )
-            for place, program in enumerate(programs)
-        ]
-
-
-def with_each(kubectls: list[Kubectl], body: Callable[[Kubectl], None]) -> None:
-    at_once(*(partial(body, kubectl) for kubectl in kubectls))
-
-
-@pytest.mark.long
-def test_a_budget_of_one_is_waited_for(kubectls: list[Kubectl]) -> None:
-    with_each(kubectls, a_budget_of_one_is_waited_for)
 
 
 def a_budget_of_one_is_waited_for(kubectl: Kubectl) -> None:
@@ -80,11 +47,6 @@ def budgets(kubectl: Kubectl) -> list[dict[str, dict[str, int]]]:
     return items
 
 
-@pytest.mark.long
-def test_a_budget_of_none_is_never_got_through(kubectls: list[Kubectl]) -> None:
-    with_each(kubectls, a_budget_of_none_is_never_got_through)
-
-
 def a_budget_of_none_is_never_got_through(kubectl: Kubectl) -> None:
     """old-3 has a pod that no budget lets go."""
     ran = kubectl.ran(*DRAIN, "old-3", "--timeout=2s")
@@ -92,10 +54,6 @@ def a_budget_of_none_is_never_got_through(kubectl: Kubectl) -> None:
     assert 'error when evicting pods/"trap-zero-959bc5bc4-6jplp"' in ran.err
     assert "trap-zero-959bc5bc4-6jplp" in on(kubectl, "old-3")
     assert "SchedulingDisabled" in kubectl("get", "node", "old-3")
-
-
-def test_what_kubectl_does_not_dare(kubectls: list[Kubectl]) -> None:
-    with_each(kubectls, what_kubectl_does_not_dare)
 
 
 def what_kubectl_does_not_dare(kubectl: Kubectl) -> None:
@@ -106,26 +64,16 @@ def what_kubectl_does_not_dare(kubectl: Kubectl) -> None:
     assert "cannot delete Pods with local storage (use --delete-emptydir-data to override)" in said
 
 
-@pytest.mark.parametrize("how", ["client", "server"])
-@pytest.mark.long
-def test_a_dry_run_changes_nothing(kubectls: list[Kubectl], how: str) -> None:
-    with_each(kubectls, partial(a_dry_run_changes_nothing, how=how))
-
-
-def a_dry_run_changes_nothing(kubectl: Kubectl, how: str) -> None:
-    """Of pods that their budgets let go; the server is asked where it is to be."""
-    before = kubectl("get", "pods,nodes,pdb", "-A", "-o", "jsonpath={.items[*].metadata.resourceVersion}")
-    ran = kubectl.ran(*DRAIN, "old-2", f"--dry-run={how}", "--pod-selector=app in (app-7,app-19,app-23)")
-    assert ran.code == 0, ran.err
-    if how == "server":
-        assert "evicting pod default/app-7-6 (server dry run)" in ran.out + ran.err
-    assert f"node/old-2 drained ({'server ' if how == 'server' else ''}dry run)" in ran.out
-    assert kubectl("get", "pods,nodes,pdb", "-A", "-o", "jsonpath={.items[*].metadata.resourceVersion}") == before
-
-
-@pytest.mark.long
-def test_pods_are_deleted_where_evictions_are_not_wanted(kubectls: list[Kubectl]) -> None:
-    with_each(kubectls, pods_are_deleted_where_evictions_are_not_wanted)
+def a_dry_run_changes_nothing(kubectl: Kubectl) -> None:
+    """Of pods that their budgets let go, whether the server is asked or not."""
+    versions = ("get", "pods,nodes,pdb", "-A", "-o", "jsonpath={.items[*].metadata.resourceVersion}")
+    before = kubectl(*versions)
+    for how, said in (("client", ""), ("server", "server ")):
+        ran = kubectl.ran(*DRAIN, "old-2", f"--dry-run={how}", "--pod-selector=app in (app-7,app-19,app-23)")
+        assert ran.code == 0, ran.err
+        assert ("evicting pod default/app-7-6 (server dry run)" in ran.out + ran.err) is bool(said)
+        assert f"node/old-2 drained ({said}dry run)" in ran.out
+    assert kubectl(*versions) == before
 
 
 def pods_are_deleted_where_evictions_are_not_wanted(kubectl: Kubectl) -> None:
@@ -133,3 +81,27 @@ def pods_are_deleted_where_evictions_are_not_wanted(kubectl: Kubectl) -> None:
     assert ran.code == 0, ran.err
     assert "pod/trap-zero-959bc5bc4-6jplp deleted" in ran.out
     assert all(name.startswith("aws-node-") for name in on(kubectl, "old-3"))
+
+
+@pytest.mark.parametrize(
+    ("body", "versions"),
+    [
+        pytest.param(a_budget_of_one_is_waited_for, needed.KUBECTLS[-1:], marks=pytest.mark.long),
+        pytest.param(a_budget_of_one_is_waited_for, needed.KUBECTLS[:-1], marks=pytest.mark.long),
+        pytest.param(a_budget_of_none_is_never_got_through, needed.KUBECTLS[-1:], marks=pytest.mark.long),
+        (what_kubectl_does_not_dare, needed.KUBECTLS[-1:]),
+        pytest.param(a_dry_run_changes_nothing, needed.KUBECTLS[-1:], marks=pytest.mark.long),
+        pytest.param(pods_are_deleted_where_evictions_are_not_wanted, needed.KUBECTLS[-1:], marks=pytest.mark.long),
+    ],
+)
+def test_a_drain(body: Callable[[Kubectl], None], versions: tuple[str, ...], tmp_path: Path) -> None:
+    """By an admin with a cluster for each version. Pods take seconds of the wall's to start: longer than kubectl takes
+    to ask for every eviction once."""
+    start_s = 3.0 if len(versions) == 1 else 6.0
+    with ExitStack() as stack:
+        deeds = []
+        for version in versions:
+            served = worlds.served("small-traps", pace=worlds.Even(start_s * worlds.SPEED))
+            url = stack.enter_context(served)[0].url(worlds.ADMIN_TOKEN)
+            deeds.append(partial(body, Kubectl(needed.kubectl_of(version), tmp_path / version, url)))
+        at_once(*deeds)

@@ -31,29 +31,6 @@ def test_wide_lists_of_several_kinds(looking: Kubectl) -> None:
 
 
 @pytest.mark.long
-def test_one_object_in_every_format(looking: Kubectl) -> None:
-    yaml = looking("get", "pod", POD, "-o", "yaml")
-    assert yaml.startswith("apiVersion: v1\nkind: Pod\nmetadata:\n")
-    assert f"  name: {POD}\n" in yaml and "managedFields" not in yaml
-    assert "managedFields" in looking("get", "pod", POD, "-o", "yaml", "--show-managed-fields")
-    assert looking.json("get", "pod", POD)["spec"]["nodeName"] == "old-0"
-    assert looking("get", "pod", POD, "-o", "name") == f"pod/{POD}\n"
-    assert looking("get", "pod", POD, "-o", "jsonpath={.spec.nodeName}") == "old-0"
-    columns = "custom-columns=NODE:.spec.nodeName"
-    assert looking("get", "pod", POD, "-o", columns) == "NODE\nold-0\n"
-
-
-@pytest.mark.long
-def test_lists_chosen_sorted_and_in_pages(looking: Kubectl) -> None:
-    chosen = looking("get", "pods", "-l", "app=app-0", "--field-selector", "spec.nodeName=old-1", "-o", "name")
-    assert chosen == "pod/app-0-77746998fd-cnkqn\n"
-    whole = looking("get", "pods", "-A", "-o", "name")
-    assert looking("get", "pods", "-A", "-o", "name", "--chunk-size", "50") == whole
-    by_node = looking("get", "pods", "--sort-by", ".spec.nodeName", "-o", "custom-columns=N:.spec.nodeName")
-    assert by_node.split()[1:] == sorted(by_node.split()[1:])
-
-
-@pytest.mark.long
 def test_a_node_described(looking: Kubectl) -> None:
     said = looking("describe", "node", "old-0")
     assert re.search(r"^Unschedulable: +false$", said, re.M)
@@ -61,21 +38,6 @@ def test_a_node_described(looking: Kubectl) -> None:
     assert re.search(rf"^  default +{POD} ", said, re.M)
     assert re.search(r"^  Resource +Requests +Limits$", said, re.M)
     assert re.search(r"^Events: +<none>$", said, re.M)
-
-
-@pytest.mark.long
-def test_a_pod_described(looking: Kubectl) -> None:
-    said = looking("describe", "pod", POD)
-    assert re.search(r"^Controlled By: +ReplicaSet/app-0-77746998fd$", said, re.M)
-    assert re.search(r"^Node: +old-0/", said, re.M)
-    assert re.search(r"^  Ready +True", said, re.M)
-
-
-@pytest.mark.long
-def test_a_budget_described(looking: Kubectl) -> None:
-    said = looking("describe", "pdb", "app-0")
-    assert re.search(r"^Max unavailable: +1$", said, re.M)
-    assert re.search(r"^    Allowed disruptions: +1$", said, re.M)
 
 
 def test_what_is_not_there(looking: Kubectl) -> None:
@@ -92,18 +54,6 @@ def test_versions_and_kinds(looking: Kubectl) -> None:
     assert ["poddisruptionbudgets", "pdb", "policy/v1", "true", "PodDisruptionBudget"] in kinds
     assert "policy/v1" in looking("api-versions").split()
     assert "is running at" in looking("cluster-info")
-
-
-@pytest.mark.long
-def test_top_has_no_metrics(looking: Kubectl) -> None:
-    assert looking.refused("top", "nodes") == "error: Metrics API not available\n"
-
-
-@pytest.mark.long
-def test_logs(looking: Kubectl) -> None:
-    assert looking("logs", POD).endswith(" c started\n")
-    assert looking("logs", f"pod/{POD}", "-c", "c", "--tail", "1").endswith(" c started\n")
-    assert "container nope is not valid for pod" in looking.refused("logs", POD, "-c", "nope")
 
 
 @pytest.mark.long

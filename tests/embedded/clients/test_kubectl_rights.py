@@ -59,12 +59,6 @@ def test_a_role_of_one_s_own(draining: Kubectl) -> None:
     assert "pods/eviction" not in draining("auth", "can-i", "--list", "-n", "kube-system")
 
 
-@pytest.mark.long
-def test_an_unknown_token(program: str, shown: tuple[SimulatedApiServer, Api], tmp_path: Path) -> None:
-    nobody = Kubectl(program, tmp_path, shown[0].url("wrong"))
-    assert "You must be logged in to the server" in nobody.refused("get", "nodes")
-
-
 def test_asking_as_somebody_else(looking: Kubectl, draining: Kubectl) -> None:
     assert can(looking, "create", "pods", "--subresource=eviction", "--as", "viewer") == "no"
     assert can(looking, "list", "pods", "--as", "nobody-known") == "no"

@@ -53,43 +53,6 @@ def test_server_side_apply_says_whose_field_it_is(kubectl: Kubectl) -> None:
 
 
 @pytest.mark.long
-def test_apply_remembers_what_was_applied(kubectl: Kubectl) -> None:
-    assert kubectl("apply", "-f", "-", given=settings(a="1", b="2")) == "configmap/settings created\n"
-    assert kubectl("apply", "-f", "-", given=settings(a="1", b="2")) == "configmap/settings unchanged\n"
-    assert kubectl("apply", "-f", "-", given=settings(a="3")) == "configmap/settings configured\n"
-    assert kubectl.json("get", "cm", "settings")["data"] == {"a": "3"}
-    dry = kubectl("apply", "--dry-run=server", "-f", "-", given=settings(a="4"))
-    assert dry == "configmap/settings configured (server dry run)\n"
-    assert kubectl.ran("diff", "-f", "-", given=settings(a="4")).code == 1
-    assert kubectl.json("get", "cm", "settings")["data"] == {"a": "3"}
-
-
-@pytest.mark.long
-def test_create_and_delete(kubectl: Kubectl) -> None:
-    assert kubectl("create", "--validate=strict", "-f", "-", given=settings(a="1")) == "configmap/settings created\n"
-    assert '"settings" already exists' in kubectl.refused("create", "-f", "-", given=settings())
-    assert kubectl("delete", "cm", "settings").startswith('configmap "settings" deleted')
-    assert kubectl("create", "--validate=false", "-f", "-", given=settings(a="1")) == "configmap/settings created\n"
-    assert kubectl("replace", "-f", "-", given=settings(a="2")) == "configmap/settings replaced\n"
-    assert 'namespaces "nope" not found' in kubectl.refused("create", "-n", "nope", "-f", "-", given=settings())
-
-
-@pytest.mark.long
-def test_labels_annotations_and_taints(kubectl: Kubectl) -> None:
-    assert kubectl("label", "node", "old-0", "team=a") == "node/old-0 labeled\n"
-    assert "already has a value" in kubectl.refused("label", "node", "old-0", "team=b")
-    assert kubectl("get", "nodes", "-l", "team=a", "-o", "name") == "node/old-0\n"
-    assert kubectl("label", "node", "old-0", "team-") == "node/old-0 unlabeled\n"
-    assert kubectl("annotate", "pod", POD, "why=that").startswith(f"pod/{POD} annotate")  # 1.27 writes it so
-    assert kubectl.json("get", "pod", POD)["metadata"]["annotations"]["why"] == "that"
-    assert kubectl("taint", "node", "old-0", "a=b:NoSchedule") == "node/old-0 tainted\n"
-    assert kubectl.json("get", "node", "old-0")["spec"]["taints"] == [
-        {"key": "a", "value": "b", "effect": "NoSchedule"}
-    ]
-    assert kubectl("taint", "node", "old-0", "a-") == "node/old-0 untainted\n"
-
-
-@pytest.mark.long
 def test_a_deployment_comes_up_grows_and_is_restarted(kubectl: Kubectl) -> None:
     assert kubectl("apply", "-f", "-", given=web()) == "deployment.apps/web created\n"
     assert 'deployment "web" successfully rolled out' in kubectl("rollout", "status", "deploy/web", "--timeout=30s")
@@ -102,23 +65,6 @@ def test_a_deployment_comes_up_grows_and_is_restarted(kubectl: Kubectl) -> None:
     after = set(kubectl("get", "pods", "-l", "app=web", "-o", "name").split())
     assert len(before) == len(after) == 3 and not before & after
     assert kubectl("rollout", "history", "deploy/web").split()[-4:] == ["1", "<none>", "2", "<none>"]
-
-
-@pytest.mark.long
-def test_a_deleted_pod_is_waited_for_and_replaced(kubectl: Kubectl) -> None:
-    said = kubectl("delete", "pod", POD, "--wait", "--timeout=30s")
-    assert said.startswith(f'pod "{POD}" deleted')
-    assert f'pods "{POD}" not found' in kubectl.refused("get", "pod", POD)
-    assert "condition met" in kubectl(
-        "wait", "deploy/app-0", "--for=jsonpath={.status.readyReplicas}=3", "--timeout=30s"
-    )
-    assert "condition met" in kubectl("wait", "pod", "-l", "app=app-0", "--for=condition=Ready", "--timeout=30s")
-
-
-@pytest.mark.long
-def test_waiting_in_vain(kubectl: Kubectl) -> None:
-    said = kubectl.refused("wait", "pod", POD, "--for=delete", "--timeout=1s")
-    assert f"timed out waiting for the condition on pods/{POD}" in said
 
 
 @pytest.mark.long

@@ -73,24 +73,17 @@ def tried(api: Api, folder: Path, fault: str, seed: int) -> Cluster | None:
 
 
 @pytest.mark.parametrize("name", one_in(4, sorted(OF_READING)))
-@pytest.mark.parametrize("share", ["5%", pytest.param("30%", marks=pytest.mark.long)])
+@pytest.mark.parametrize("share", ["5%", *(pytest.param(share, marks=pytest.mark.long) for share in ("30%", "60%"))])
 def test_the_same_facts_or_a_sentence(api: Api, without: Cluster, tmp_path: Path, name: str, share: str) -> None:
-    found = tried(api, tmp_path, f"{name}@{share}", seed=1)
-    if share == "5%" and name in OVERCOME:
-        assert found is not None and facts(found) == facts(without), "so few are overcome"
+    for seed in (1,) if share == "5%" else (1, 2):
+        found = tried(api, tmp_path, f"{name}@{share}", seed)
+        if share == "5%" and name in OVERCOME:
+            assert found is not None and facts(found) == facts(without), "so few are overcome"
 
 
 def test_faults_of_writes_evictions_and_watches_are_not_met(api: Api, without: Cluster, tmp_path: Path) -> None:
     others = [f"{name}@30%" for name in MET if name not in OF_READING]
     assert len(others) > 10 and facts(read(api, tmp_path, *others, seed=1)) == facts(without)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", sorted(OF_READING))
-@pytest.mark.parametrize("share", ["5%", "30%", "60%"])
-def test_whatever_the_chance(api: Api, tmp_path: Path, name: str, share: str) -> None:
-    for seed in range(2, 6):
-        tried(api, tmp_path, f"{name}@{share}", seed)
 
 
 @pytest.mark.parametrize("name", sorted(OF_READING - {"slow", "list-expired"}))

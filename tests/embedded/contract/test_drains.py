@@ -27,15 +27,12 @@ from tests.embedded.contract.comparing import without_hashes
 from tests.embedded.contract.recorded import Doc, when
 from tests.embedded.contract.worlds import ACCESS, BUILD, request_of
 from tests.recorded_drains import DRAINS, evicted
-from tests.simulator.workloads.test_recorded_replacements import an_owner
 
 RESOURCES = {"Pod": "pods", "Node": "nodes", "PodDisruptionBudget": "poddisruptionbudgets.policy"}
 CLOSE_S = 0.02
 """Of the two clocks no more is known: a pod may be seen, or not be seen any more, so much earlier or later."""
 
 SETS = {"ReplicaSet": "replicasets.apps", "StatefulSet": "statefulsets.apps"}
-COUNTS = {"drain-watch": (46, 7, 0), "drain-refused-watch": (75, 11, 15)}
-"""Requests, evictions that were granted, and refused."""
 
 
 class AsRecorded:
@@ -65,14 +62,10 @@ class AsRecorded:
         return NEVER
 
 
-def first_seen(watch: str) -> list[Doc]:
-    """What was there when the watch began."""
-    lines = raw_facts.lines(f"recordings/{watch}.jsonl.gz")
-    return [event["object"] for event in lines if event["type"] == "ADDED" and event["t"] < 1]
-
-
 def cluster(watch: str) -> ControlPlane:
-    docs = first_seen(watch)
+    # What was there when the watch began.
+    lines = raw_facts.lines(f"recordings/{watch}.jsonl.gz")
+    docs = [event["object"] for event in lines if event["type"] == "ADDED" and event["t"] < 1]
     plane = ControlPlane(when("2026-11-20T08:53:00Z"), StoredFacts())
     for name in ("default", "kube-system"):
         plane.load("namespaces", [{"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": name, "uid": name}}])
@@ -88,6 +81,24 @@ def cluster(watch: str) -> ControlPlane:
         plane.load(SETS[owner["kind"]], [owner])
     plane.load("daemonsets.apps", [_agents()])
     return plane
+
+
+def an_owner(pod: Doc, replicas: int) -> Doc:
+    """The set that a pod was made by, as far as its pods tell."""
+    owner = pod["metadata"]["ownerReferences"][0]
+    given = ("controller-revision-hash", "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index")
+    zones = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
+    labels = {key: value for key, value in pod["metadata"]["labels"].items() if key not in (*given, *zones)}
+    left_out = ("nodeName", "hostname", "subdomain")
+    template = {"labels": labels}, {key: value for key, value in pod["spec"].items() if key not in left_out}
+    spec: Doc = {"replicas": replicas, "selector": {"matchLabels": labels}}
+    spec["template"] = {"metadata": template[0], "spec": template[1]}
+    status: Doc = {}
+    if owner["kind"] == "StatefulSet":
+        spec |= {"podManagementPolicy": "Parallel", "serviceName": owner["name"]}
+        status = {"observedGeneration": 1, "updateRevision": pod["metadata"]["labels"]["controller-revision-hash"]}
+    meta = {"name": owner["name"], "namespace": pod["metadata"]["namespace"], "uid": owner["uid"], "generation": 1}
+    return {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "metadata": meta, "spec": spec, "status": status}
 
 
 def _agents() -> Doc:
@@ -154,10 +165,3 @@ def test_every_request_of_a_drain_is_answered_alike(watch: str) -> None:
         if theirs is not None:
             assert _of_any_cluster(json.loads(reply.body)) == theirs, asked
         assert reply.headers.get("Retry-After") == line["retryAfter"], asked
-
-
-@pytest.mark.parametrize("watch", sorted(DRAINS))
-def test_the_recordings_are_whole(watch: str) -> None:
-    lines = list(raw_facts.lines(f"recordings/{DRAINS[watch]}.jsonl.gz"))
-    evictions = [line["status"] for line in lines if line["method"] == "POST"]
-    assert (len(lines), evictions.count(201), evictions.count(429)) == COUNTS[watch]

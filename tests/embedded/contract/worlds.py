@@ -98,7 +98,9 @@ def _write(store: Store, held: Iterable[Version], until: int, restarted: int) ->
             _others(store, restarted)
             store.forget()
         _others(store, number - 1)
-        resource = _resource(doc)
+        served = _CATALOGUE.of_kind(doc["apiVersion"], doc["kind"])
+        assert served is not None, doc["kind"]
+        resource = f"{served.plural}.{served.group}" if served.group else served.plural
         key = (str(doc["metadata"].get("namespace", "")), str(doc["metadata"]["name"]))
         there = store.get(resource, key)
         if gone:
@@ -119,9 +121,3 @@ def _others(store: Store, until: int) -> None:
 
 
 _CATALOGUE = Catalogue()
-
-
-def _resource(doc: Doc) -> str:
-    served = _CATALOGUE.of_kind(doc["apiVersion"], doc["kind"])
-    assert served is not None, doc["kind"]
-    return f"{served.plural}.{served.group}" if served.group else served.plural

@@ -11,7 +11,7 @@ import pytest
 
 from kubectl_eksdoc.embedded.demo import reader
 from kubectl_eksdoc.embedded.demo.reader import AwsErrorResponse, ask
-from tests.tools.demo.aws.questions import NAMED, OURS, every, instances, templates
+from tests.tools.demo.aws.questions import NAMED, OURS, every, instances
 from tools.demo.account import LISTINGS
 from tools.demo.aws.demo_aws import ANSWERS, DemoAws
 from tools.demo.aws.refused import Refused as RefusedThere
@@ -95,18 +95,10 @@ def test_groups_insights_and_notices_are_kept_by_what_is_named() -> None:
 NOT_THERE: list[Asked] = [
     ("eks", "DescribeCluster", {"name": "x"}),
     ("eks", "DescribeAddon", {**OURS, "addonName": "a{}b"}),
-    ("eks", "DescribeAddonVersions", {"addonName": "x"}),
-    ("eks", "DescribeAddonConfiguration", {"addonName": "vpc-cni", "addonVersion": "v9"}),
-    ("eks", "DescribeNodegroup", {**OURS, "nodegroupName": "x"}),
     ("eks", "DescribeInsight", {**OURS, "id": "x"}),
-    ("eks", "DescribeUpdate", {**NAMED, "addonName": "vpc-cni", "updateId": "x"}),
-    ("eks", "ListUpdates", {**NAMED, "addonName": "x"}),
     ("ec2", "DescribeLaunchTemplateVersions", {"LaunchTemplateId": "lt-1", "Versions": ["1"]}),
     ("iam", "GetRole", {"RoleName": "x"}),
-    ("iam", "GetRolePolicy", {"RoleName": "x", "PolicyName": "y"}),
     ("sqs", "GetQueueUrl", {"QueueName": "x"}),
-    ("events", "ListTargetsByRule", {"Rule": "x"}),
-    ("service-quotas", "GetServiceQuota", {"ServiceCode": "ec2", "QuotaCode": "L-0"}),
     ("ssm", "GetParameter", {"Name": "/x"}),
     ("eks", "UpdateAddon", {}),
     ("s3", "ListBuckets", {}),
@@ -126,13 +118,6 @@ def test_every_question_that_the_maker_answers_is_recorded() -> None:
     assert {f"{service} {operation}" for service, held in ANSWERS.items() for operation in held} == set(
         reader.account()["questions"]
     )
-
-
-def test_a_launch_template_goes_by_either_name() -> None:
-    for each in templates(DemoAws()):
-        for name in ("LaunchTemplateId", "LaunchTemplateName"):
-            asked = {name: each[name], "Versions": ["$Latest"]}
-            assert ask("", "ec2", "DescribeLaunchTemplateVersions", asked) == {"LaunchTemplateVersions": [each]}
 
 
 def test_nobody_shares_an_answer_with_the_next_caller() -> None:

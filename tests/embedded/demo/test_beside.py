@@ -7,7 +7,7 @@ import pytest
 from kubectl_eksdoc.embedded.demo.reader import SCENES, DemoBeside, held
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import ObjectName
-from kubectl_eksdoc.model.kinds import Absent, Resource, Unknown
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import LogOf
 from kubectl_eksdoc.objects.single import raws_in
 
@@ -29,13 +29,6 @@ def test_an_object_is_known_or_absent_or_its_kind_is_unknown() -> None:
     assert PLAIN.one(elsewhere) == Unknown("the demo holds no Deployment of namespace no")
     wide = ObjectName("x.io/v1", "Thing", "", "no")
     assert PLAIN.one(wide) == Unknown("the demo holds no Thing")
-
-
-def test_nobody_shares_an_object_with_the_next_caller() -> None:
-    first = PLAIN.one(KARPENTER)
-    assert isinstance(first, dict)
-    first.clear()
-    assert PLAIN.one(KARPENTER) != first
 
 
 def test_a_list_is_of_one_namespace() -> None:
@@ -67,27 +60,6 @@ def test_logs_are_of_a_scene() -> None:
     namespace, pod, container = crashed[0].split("/")
     assert "EC2Metadata" in str(CHECK.logs([LogOf(namespace, pod, container, True)]))
     assert isinstance(CHECK.logs([LogOf(namespace, pod, container)]).popitem()[1], Unknown)
-
-
-def test_who_uses_old_apis_is_told_before_the_upgrade_alone() -> None:
-    group = "admissionregistration.k8s.io"
-    policies = Resource("ValidatingAdmissionPolicy", "validatingadmissionpolicies", group, "v1", namespaced=False)
-    (there,) = CHECK.written([policies])
-    (none,) = PLAIN.written([policies])
-    assert isinstance(there.objects, tuple) and len(there.objects) == 2 and none.objects == ()
-    (line,) = CHECK.requested()  # type: ignore[misc]
-    assert "validatingadmissionpolicies" in line and isinstance(PLAIN.requested(), Unknown)
-    (release,) = CHECK.releases()  # type: ignore[misc]
-    assert release.name == "policy-webhook" and PLAIN.releases() == ()
-
-
-def test_the_past_is_that_of_its_revisions() -> None:
-    told = PLAIN.told()
-    assert any(each.of.name == "aws-node" for each in told.revisions["DaemonSet"])  # type: ignore[union-attr]
-    assert isinstance(told.events, Unknown) and isinstance(PLAIN.events(), Unknown)
-    assert PLAIN.metrics("kube-system/karpenter-0", 8080) == Unknown(
-        "the demo holds nothing of what kube-system/karpenter-0 counts (port 8080)"
-    )
 
 
 @pytest.mark.parametrize("scene", SCENES)

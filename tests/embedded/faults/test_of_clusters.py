@@ -211,16 +211,6 @@ def test_restarts_leave_nobody_behind_who_listens() -> None:
     assert len(befallen) == 20 and len(plane.store.listeners) == before
 
 
-def test_a_new_node_comes_by_chance() -> None:
-    chosen = made([parse("no-new-nodes@50%")], 1)
-    troubled = FaultyControlPlane(a_plane(), chosen.cluster, lambda each: None, 1)
-    answers = [troubled.joins() for _ in range(100)]
-    assert 30 <= sum(answers) <= 70
-    assert not any(
-        FaultyControlPlane(a_plane(), made([parse("no-new-nodes")], 1).cluster, print, 1).joins() for _ in range(9)
-    )
-
-
 def a_database(fault: str | None) -> ControlPlane:
     """A StatefulSet of two on a node with room, its budget, and the fault."""
     owner = {"kind": "StatefulSet", "apiVersion": "apps/v1", "name": "db", "uid": "uid-set", "controller": True}

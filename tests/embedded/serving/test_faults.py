@@ -94,13 +94,6 @@ def a_failure(code: int, message: str, reason: str = "", **details: Any) -> Doc:
             ),
         ),
         (
-            faults.over_budget("web"),
-            None,
-            a_failure(
-                429, WOULD, "TooManyRequests", details={"causes": [because("does not allow evicting pods currently")]}
-            ),
-        ),
-        (
             faults.processing("web"),
             "10",
             a_failure(
@@ -110,7 +103,6 @@ def a_failure(code: int, message: str, reason: str = "", **details: Any) -> Doc:
                 details={"causes": [because("is still being processed by the server.")], "retryAfterSeconds": 10},
             ),
         ),
-        (faults.broken(), None, a_failure(500, "etcdserver: leader changed")),
         (faults.broken(503), "1", a_failure(503, "apiserver is shutting down", "ServiceUnavailable")),
         (
             faults.denied("guard.example.io", "not today"),

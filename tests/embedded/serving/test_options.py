@@ -1,6 +1,8 @@
-"""Options of requests that contradict each other or that nobody knows: refused, and nothing is done."""
+"""Options and specs of workloads that are refused: nothing is done."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
@@ -22,7 +24,7 @@ def config(name: str = "new") -> Doc:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"a": "1"}}
 
 
-@pytest.mark.parametrize("word", ["all", "true", "server", "All&dryRun=none"])
+@pytest.mark.parametrize("word", ["all", "All&dryRun=none"])
 def test_a_dry_run_that_is_misspelt_changes_nothing(asking: Asking, word: str) -> None:
     version = asking.api.now(lambda plane: plane.store.version)
     said = asking.ask("POST", f"{MAPS}?dryRun={word}", config(), 422)
@@ -72,3 +74,75 @@ def test_a_field_manager_has_a_short_name(asking: Asking) -> None:
 def test_dependents_are_dealt_with_in_one_way_that_is_known(asking: Asking, body: Doc, said: str) -> None:
     answer = asking.ask("DELETE", f"{PODS}/{POD}", body, 422)
     assert answer["message"] == f'DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: {said}'
+
+
+APPS = "/apis/apps/v1/namespaces/default"
+
+
+@pytest.fixture
+def moving() -> Asking:
+    return Asking(moving=True)
+
+
+def workload(labels: Doc | None = None, **spec: Any) -> Doc:
+    container = {"name": "app", "image": "registry.example/app:1"}
+    template = {"metadata": {"labels": labels or {"app": "web"}}, "spec": {"containers": [container]}}
+    return {
+        "metadata": {"name": "web"},
+        "spec": {"selector": {"matchLabels": {"app": "web"}}, "template": template, **spec},
+    }
+
+
+@pytest.mark.parametrize(
+    "plural",
+    [
+        "deployments",
+        "statefulsets",
+    ],
+)
+def test_a_selector_that_does_not_take_its_own_pods_is_refused(moving: Asking, plural: str) -> None:
+    said = moving.ask("POST", f"{APPS}/{plural}", workload({"app": "other"}), 422)
+    expected = 'Invalid value: {"app":"other"}: `selector` does not match template `labels`'
+    assert said["details"]["causes"] == [
+        {"reason": "FieldValueInvalid", "message": expected, "field": "spec.template.metadata.labels"}
+    ]
+
+
+@pytest.mark.parametrize("plural", ["deployments", "statefulsets"])
+def test_a_selector_stays_as_it_was_made(moving: Asking, plural: str) -> None:
+    moving.create(f"{APPS}/{plural}", workload({"app": "web", "tier": "front"}))
+    patch = {"spec": {"selector": {"matchLabels": {"app": "web", "tier": "front"}}}}
+    said = moving.ask("PATCH", f"{APPS}/{plural}/web", patch, 422, content_type=MERGE)
+    immutable = 'spec.selector: Invalid value: {"matchLabels":{"app":"web","tier":"front"}}: field is immutable'
+    forbidden = "spec: Forbidden: updates to statefulset spec for fields other than 'replicas', 'ordinals', "
+    assert (forbidden if plural == "statefulsets" else immutable) in said["message"]
+
+
+@pytest.mark.parametrize("plural", ["deployments", "statefulsets"])
+def test_there_are_no_fewer_pods_than_none(moving: Asking, plural: str) -> None:
+    moving.create(f"{APPS}/{plural}", workload())
+    for path in (f"{APPS}/{plural}/web", f"{APPS}/{plural}/web/scale"):
+        said = moving.ask("PATCH", path, {"spec": {"replicas": -1}}, 422, content_type=MERGE)
+        assert said["message"].endswith("spec.replicas: Invalid value: -1: must be greater than or equal to 0")
+        assert said["reason"] == "Invalid"
+
+
+def test_a_rollout_that_may_do_nothing_is_refused(moving: Asking) -> None:
+    rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 0}}
+    said = moving.ask("POST", f"{APPS}/deployments", workload(strategy=rolling), 422)
+    assert "may not be 0 when `maxSurge` is 0" in said["message"]
+
+
+def test_a_selector_without_conditions_or_with_unknown_ones_is_refused(moving: Asking) -> None:
+    unknown = {"matchExpressions": [{"key": "app", "operator": "Near", "values": ["web"]}]}
+    said = moving.ask("POST", f"{APPS}/deployments", workload(selector=unknown), 422)
+    assert said["details"]["causes"][0]["field"] == "spec.selector"
+
+
+def test_a_set_of_a_dump_whose_selector_does_not_take_its_pods_makes_none(moving: Asking) -> None:
+    doc = workload({"app": "other"}, replicas=3)
+    doc |= {"kind": "ReplicaSet", "apiVersion": "apps/v1"}
+    doc["metadata"] |= {"namespace": "default", "uid": "0c1b7f0e-0000-4000-8000-000000000001"}
+    moving.api.now(lambda plane: plane.load("replicasets.apps", [doc]))
+    moving.pass_s(60)
+    assert moving.ask("GET", "/api/v1/namespaces/default/pods?labelSelector=app=other")["items"] == []

@@ -38,10 +38,7 @@ def told(pod: dict[str, Any], **query: str) -> str:
     ("query", "text"),
     [
         ({}, TEXT),
-        ({"tailLines": "1"}, "three\n"),
         ({"tailLines": "0"}, ""),
-        ({"tailLines": "2", "limitBytes": "5"}, "two\nt"),
-        ({"tailLines": "99", "limitBytes": "9999"}, TEXT),
         ({"previous": "true"}, "before\n"),
         ({"previous": "false"}, TEXT),
     ],

@@ -9,7 +9,7 @@ from kubectl_eksdoc.embedded.serving.access import TokenUsers
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.targets import ServedRequest
 from kubectl_eksdoc.simulator.controllers import VirtualTime
-from tests.simulator.test_work_budget import restless
+from tests.simulator.test_plane import restless
 
 
 class Hours:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from kubectl_eksdoc.kubernetes.api.types import schema_of
-from kubectl_eksdoc.kubernetes.ownership.applying import AppliedDocument, ApplyRefused, Conflicts, apply
 from kubectl_eksdoc.kubernetes.ownership.comparing import FieldSet
-from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
+from kubectl_eksdoc.model.api_objects import Doc
 from tests import raw_facts
 
 MAIN = FieldSet.of_paths(("status",))
@@ -16,8 +14,6 @@ MAIN = FieldSet.of_paths(("status",))
 
 STATUS = FieldSet.of_paths(("spec",))
 """What they reset in requests for its status."""
-
-TEMPLATE_GENERATION = ("metadata", "annotations", "deprecated.daemonset.template.generation")
 
 
 @cache
@@ -38,26 +34,6 @@ def config(index: int) -> Doc:
 def query(index: int) -> dict[str, str]:
     text = exchanges()[index]["request"]["path"].partition("?")[2]
     return dict(part.split("=", 1) for part in text.split("&")) if text else {}
-
-
-def latest(doc: Doc) -> str:
-    """The time of the newest entry: when a request that changed something was served."""
-    return max(entry["time"] for entry in doc["metadata"]["managedFields"])
-
-
-def applied(live: Doc | None, index: int, now: str) -> AppliedDocument | Conflicts | ApplyRefused:
-    """What our rules make of the recorded apply."""
-    asked, wanted = query(index), config(index)
-    schema = schema_of(wanted["apiVersion"], wanted["kind"])
-    return apply(live, wanted, asked["fieldManager"], asked["force"] == "true", now, schema, reset=MAIN)
-
-
-def as_stored(doc: Doc, like: Doc) -> Doc:
-    """`doc` with what the storage and the DaemonSet's strategy set by themselves taken from `like`."""
-    for path in (("metadata", "resourceVersion"), ("metadata", "generation"), TEMPLATE_GENERATION):
-        value = at(like, *path)
-        doc = without(doc, path) if value is None else with_value(doc, path, value)
-    return doc
 
 
 def owners(doc: Doc) -> list[Doc]:

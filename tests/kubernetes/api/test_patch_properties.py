@@ -108,13 +108,6 @@ def test_a_merge_patch_of_the_difference_leads_there(before: Doc, after: Doc) ->
     assert same(apply_merge(before, difference(before, after)), after)
 
 
-@given(docs(SCALARS), docs(PLAIN), docs(PLAIN))
-def test_merging_twice_is_merging_once(doc: Doc, before: Doc, after: Doc) -> None:
-    patch = difference(before, after)
-    once = apply_merge(doc, patch)
-    assert apply_merge(once, patch) == once
-
-
 @given(docs(SCALARS), st.data())
 def test_what_was_removed_can_be_added_again(doc: Doc, data: st.DataObject) -> None:
     found = places(doc)

@@ -1,4 +1,4 @@
-"""An edit does what it says, and no other line is another one afterwards."""
+"""An edit does what it says and touches no other line; comments and digests of a Corefile."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as some
+from hypothesis import strategies as st
 
-from kubectl_eksdoc.kubernetes.corefile.edits import NotEdited, with_lameduck
-from kubectl_eksdoc.kubernetes.corefile.parser import parse, tokens
+from kubectl_eksdoc.kubernetes.corefile.edits import NotEdited, sums, with_lameduck
+from kubectl_eksdoc.kubernetes.corefile.parser import parse, tokens, without_comments
 from kubectl_eksdoc.kubernetes.corefile.plugins import lameduck_s, lameducks, refusals
+from kubectl_eksdoc.kubernetes.keeping import Digests, KeptAnnotations, has_digest
 from kubectl_eksdoc.model.coredns import Corefile, CorefileRefusal, Directive
 from tests import raw_facts
 from tests.for_each import for_each
@@ -55,11 +57,6 @@ def edited(text: str, seconds: int = 20) -> str:
     return found
 
 
-def test_the_default_of_eks() -> None:
-    assert edited(EKS) == EKS.replace("lameduck 5s", "lameduck 20s")
-    assert edited(EKS, 5) == EKS and (lameduck_s(read(EKS)), lameduck_s(read(edited(EKS)))) == (5, 20)
-
-
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -77,11 +74,6 @@ def test_the_default_of_eks() -> None:
 def test_where_it_goes(before: str, after: str) -> None:
     assert edited(before) == after
     assert waits(read(after)) == ["20s"]
-
-
-@pytest.mark.parametrize("text", [". { }", ".:53 { # c\n}", ".:53 {\n health { }\n}"])
-def test_where_a_brace_does_not_end_its_line(text: str) -> None:
-    assert waits(read(edited(text))) == ["20s"]
 
 
 def test_a_snippet_is_edited_where_it_stands() -> None:
@@ -239,3 +231,100 @@ def test_an_edit_touches_its_lines_alone(text: str, seconds: int) -> None:
     assert others(found) == others(text)
     waits_s = lameduck_s(after)
     assert waits_s is not None and seconds - 0.1 < waits_s <= seconds
+
+
+COREFILE = """\
+# the password is hunter2
+.:53 {
+    errors # ask hunter2
+    health "a # no comment" {
+        lameduck 5s
+    }
+    log#hunter2 names
+}
+"""
+
+
+def test_no_comment_is_kept() -> None:
+    kept = KeptAnnotations(Digests(b"a key")).config_value("Corefile", COREFILE)
+    assert "hunter2" not in kept and "# no comment" in kept and "lameduck 5s" in kept
+    assert kept.count("\n") == COREFILE.count("\n") and has_digest(kept)
+    assert (
+        KeptAnnotations(Digests(b"a key")).config_value("Corefile", ".:53 {\n  errors\n}\n") == ".:53 {\n  errors\n}\n"
+    )
+
+
+@given(text=st.text(alphabet='# \n\r\t"\\ab\ufeff{}', max_size=30))
+def test_the_tokens_are_the_same_on_the_same_lines(text: str) -> None:
+    replaced = without_comments(text, lambda _: "digest")
+    assert [(each.text, each.line) for each in tokens(replaced)] == [(each.text, each.line) for each in tokens(text)]
+
+
+KUBEADM = """\
+.:53 {
+    errors
+    health {
+       lameduck 5s
+    }
+    ready
+    kubernetes cluster.local in-addr.arpa ip6.arpa {
+       pods insecure
+       fallthrough in-addr.arpa ip6.arpa
+       ttl 30
+    }
+    prometheus :9153
+    forward . /etc/resolv.conf {
+       max_concurrent 1000
+    }
+    cache 30
+    loop
+    reload
+    loadbalance
+}
+"""
+PRINTED = (
+    "591cf328cccc12bc490481273e738df59329c62c0b729d94e8b61db9961c2fa5"
+    "f046dd37f1cf888b953814040d180f52594972691cd6ff41be96639138a43908",
+    "db32ca3650231d74073ff4cf814959a7",
+)
+"""In the logs of clusters that kubeadm made, of newer and older versions."""
+
+
+def of(text: str) -> tuple[str, ...]:
+    corefile = parse(text)
+    assert isinstance(corefile, Corefile)
+    return sums(corefile)
+
+
+def test_it_is_what_coredns_prints() -> None:
+    assert of(KUBEADM) == PRINTED
+
+
+def test_spaces_and_comments_behind_a_word_change_nothing_and_lines_do() -> None:
+    assert of(KUBEADM.replace("    cache 30", "\tcache   30 # half a minute")) == PRINTED
+    assert of(f"# ours\n{KUBEADM}") != PRINTED
+    assert of(KUBEADM.replace("5s", "20s")) != PRINTED
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        KUBEADM.replace("cache 30", "cache {$CACHE}"),
+        KUBEADM.replace("    cache 30\n", "    import /etc/coredns/custom/*.override\n"),
+        f"{KUBEADM}import /etc/coredns/custom/*.server\n",
+        KUBEADM.replace("       ttl 30\n", "       import ttl\n"),
+    ],
+)
+def test_what_is_not_in_the_text_makes_it_unknown(text: str) -> None:
+    assert of(text) == ()
+
+
+def test_signs_are_escaped_as_go_does() -> None:
+    assert of('. {\n log . "{>id} \\"x\\" & é"\n}\n') == of('. {\n log . "{>id} \\"x\\" & é"\n}\n')
+    assert of(". {\n log {>id}\n}\n") != of(". {\n log {<id}\n}\n")
+
+
+def test_a_snippet_is_what_is_imported() -> None:
+    direct = of(". {\n cache 30\n}\n")
+    assert of("(x) {\n cache 30\n}\n. {\n import x\n}\n") == direct, "by the line it stands on there"
+    assert of("(x) {\n\n cache 30\n}\n. {\n import x\n}\n") not in ((), direct)

@@ -66,65 +66,17 @@ def full(limit: int, *placed: Pod, attached: tuple[tuple[str, str], ...] = ()) -
     return Occupancy.of(map(node, NODES), placed, {}, storage(limit, *attached))
 
 
-def test_a_volume_that_pods_share_counts_once_and_until_the_last_has_gone() -> None:
-    one, other = using("a", on="n0"), using("a", name="q", on="n0")
-    occupancy = full(1, one, other)
-    assert not refused(occupancy, using("a"))
-    assert refused(occupancy, using("b"))
-    for pod, after in ((one, True), (other, False)):
-        occupancy.take(occupancy.class_of(pod), "n0")
-        assert refused(occupancy, using("b")) is after
-
-
-def test_only_the_drivers_that_a_pod_adds_to_are_looked_at() -> None:
-    occupancy = full(1, using("a", "b", on="n0"))
-    assert not refused(occupancy, using("files"))
-    assert not refused(occupancy, using("a", "files"))
-    assert refused(occupancy, using("c", "files"))
-    assert not refused(occupancy, using("c"), "n1")
-
-
-def test_an_in_tree_volume_is_ebs_whoever_names_it() -> None:
-    occupancy = full(1, using("d", on="n0"))
-    assert refused(occupancy, using("a"))
-    assert not refused(occupancy, using(disk="vol-d"))
-    assert not refused(occupancy, using(disk="aws://z1/vol-d"))
-    assert refused(occupancy, using(disk="vol-e"))
-
-
 @pytest.mark.parametrize(
     ("text", "volume"),
     [
         ("vol-1", "vol-1"),
         ("aws://eu-west-1a/vol-1", "vol-1"),
-        ("aws:///vol-1", "vol-1"),
         ("aws://eu-west-1a/disk-1", ""),
-        ("aws://eu-west-1a/vol-1/2", ""),
         ("aws://vol-1", ""),
     ],
 )
 def test_ids_of_in_tree_volumes(text: str, volume: str) -> None:
     assert ebs_volume_id(text) == volume
-
-
-def test_what_is_attached_without_a_pod_takes_a_place() -> None:
-    """Upstream counts it for the very pod that brings the volume, too (csi_test.go, VolumeAttachments … no pods)."""
-    stray = full(1, attached=(("n0", "a"),))
-    assert refused(stray, using("a"))
-    assert refused(stray, using("b"))
-    assert not refused(stray, using("a"), "n1")
-
-
-def test_what_is_attached_for_a_pod_goes_with_it() -> None:
-    pod = using("a", on="n0")
-    occupancy = full(1, pod, attached=(("n0", "a"),))
-    assert refused(occupancy, using("b"))
-    occupancy.take(occupancy.class_of(pod), "n0")
-    assert not refused(occupancy, using("b"))
-
-
-def test_attachments_of_volumes_that_are_not_known_or_not_csi_are_passed_over() -> None:
-    assert not refused(full(1, attached=(("n0", "gone"), ("n0", "d"), ("n0", ""))), using("a"))
 
 
 def test_successors_get_ephemeral_volumes_of_their_own() -> None:
@@ -140,11 +92,6 @@ def test_successors_get_ephemeral_volumes_of_their_own() -> None:
     assert told.reasons == (FULL,)
     occupancy.take(kind, "n0")
     assert occupancy.refusal(kind, "n0") is None
-
-
-def test_a_claim_that_is_not_there_is_said_before_the_limit() -> None:
-    occupancy = full(0)
-    assert occupancy.reasons(occupancy.class_of(using("a", "none"))) == {'persistentvolumeclaim "none" not found': 2}
 
 
 def test_a_new_node_attaches_what_the_one_it_is_like_can() -> None:
@@ -163,23 +110,13 @@ def test_a_node_that_changes_keeps_its_volumes() -> None:
     assert not refused(occupancy, using("a"))
 
 
-def test_a_pod_that_attaches_nothing_has_no_demand() -> None:
-    local = PersistentVolume("pv", "u", local=True)
-    occupancy = Occupancy([node("n0")], {}, Storage.of([Claim("default", "a", "pv")], [local], []))
-    assert occupancy.class_of(using("a")).attaches is None
-    assert occupancy.class_of(using()).attaches is None
-    assert not occupancy.class_of(using()).takes_more
-
-
 @pytest.mark.parametrize(
     ("unread", "driver", "doubts"),
     [
         ({}, "a", 0),
         ({"limits": None}, "a", 1),
         ({"limits": None}, "files", 1),
-        ({"attachments": None}, "a", 1),
         ({"attachments": None}, "files", 0),
-        ({"limits": None, "attachments": None}, "a", 1),
     ],
 )
 def test_what_was_not_read_matters_where_it_decides(unread: dict[str, None], driver: str, doubts: int) -> None:

@@ -59,20 +59,6 @@ def status(world: World) -> Doc:
     return world.get(SETS, "agent").doc["status"]
 
 
-def test_there_is_one_pod_on_every_node() -> None:
-    world = a_world()
-    assert places(world) == ["n1", "n2", "n3"]
-    assert status(world) == {
-        "currentNumberScheduled": 3,
-        "desiredNumberScheduled": 3,
-        "numberAvailable": 3,
-        "numberMisscheduled": 0,
-        "numberReady": 3,
-        "observedGeneration": 1,
-        "updatedNumberScheduled": 3,
-    }
-
-
 def test_its_pods_tolerate_what_such_pods_always_do() -> None:
     world = a_world(a_node("n1"))
     (pod,) = world.pods()
@@ -172,13 +158,6 @@ def test_on_delete_waits_for_somebody_to_delete() -> None:
     world.delete(world.pods()[0])
     settle(world)
     assert status(world)["updatedNumberScheduled"] == 1
-
-
-def test_a_pod_that_failed_is_made_again() -> None:
-    world = a_world(a_node("n1"))
-    world.report(world.pods()[0], phase="Failed", ready=False)
-    settle(world)
-    assert [phase(pod) for pod in world.pods()] == ["Running"]
 
 
 DEEDS = st.lists(

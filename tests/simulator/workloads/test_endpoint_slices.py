@@ -84,17 +84,6 @@ def test_the_empty_slice_is_used_for_the_first_pod_and_left_for_none() -> None:
     assert item.uid == empty.uid and item.doc["endpoints"] == []
 
 
-def test_a_pod_that_is_leaving_serves_while_it_is_ready_but_is_not_ready_for_more() -> None:
-    world = a_world()
-    pod = running(world, "p")
-    world.delete(pod)
-    world.run()
-    assert said(endpoints(world)["p"]) == (False, True, True)
-    world.report(pod, ready=False)
-    world.run()
-    assert said(endpoints(world)["p"]) == (False, False, True)
-
-
 def test_pods_without_an_address_and_pods_that_ended_are_no_endpoints() -> None:
     world = a_world()
     world.create("pods", a_pod("waiting"))
@@ -179,15 +168,6 @@ def test_new_endpoints_fill_what_is_written_anyway_and_then_what_fits_best() -> 
     add(*range(155, 250))
     world.run()
     assert sizes(world) == [54, 95, 100]
-
-
-def test_another_selector_gives_other_endpoints() -> None:
-    world = a_world()
-    running(world, "p")
-    running(world, "q", app="db")
-    world.set(world.get("services", "web"), "spec", "selector", to={"app": "db"})
-    world.run()
-    assert list(endpoints(world)) == ["q"]
 
 
 @given(st.lists(st.tuples(st.sampled_from(("new", "gone", "leave", "ready", "unready", "label")), st.integers(0, 9))))

@@ -31,52 +31,6 @@ def left(world: World) -> list[str]:
     return names(world.all("configmaps"))
 
 
-def test_what_loses_its_only_owner_goes_and_what_it_owned_too() -> None:
-    world = a_world()
-    top = put(world, "top")
-    put(world, "leaf", put(world, "middle", top))
-    put(world, "other")
-    world.run()
-    assert left(world) == ["leaf", "middle", "other", "top"]
-    world.delete(top)
-    world.run()
-    assert left(world) == ["other"]
-
-
-def test_what_has_another_owner_stays_and_only_loses_the_one() -> None:
-    world = a_world()
-    one, two = put(world, "one"), put(world, "two")
-    put(world, "shared", one, two)
-    world.delete(one)
-    world.run()
-    assert left(world) == ["shared", "two"]
-    (owner,) = world.get("configmaps", "shared").doc["metadata"]["ownerReferences"]
-    assert owner["name"] == "two"
-
-
-def test_orphaned_dependents_stay_without_an_owner() -> None:
-    world = a_world()
-    top = put(world, "top")
-    put(world, "leaf", top)
-    world.delete(top, propagation="Orphan")
-    world.run()
-    assert left(world) == ["leaf"]
-    assert "ownerReferences" not in world.get("configmaps", "leaf").doc["metadata"]
-
-
-def test_in_the_foreground_the_owner_goes_last() -> None:
-    world = a_world()
-    top = put(world, "top")
-    put(world, "held", top, blocks=True, finalizers=["example.com/wait"])
-    world.delete(top, propagation="Foreground")
-    world.run()
-    assert left(world) == ["held", "top"]
-    assert world.get("configmaps", "held").leaving and world.get("configmaps", "top").leaving
-    world.set(world.get("configmaps", "held"), "metadata", "finalizers", to=[])
-    world.run()
-    assert left(world) == []
-
-
 def test_in_the_foreground_what_does_not_block_is_not_waited_for() -> None:
     world = a_world()
     top = put(world, "top")

@@ -221,9 +221,7 @@ def test_each_index_succeeds_once() -> None:
     assert status(world)["completedIndexes"] == "0-2" and conditions(world)[-1][0] == "Complete"
 
 
-@pytest.mark.parametrize(
-    ("numbers", "text"), [([], ""), ([3], "3"), ([0, 1], "0,1"), ([0, 2, 3, 4], "0,2-4"), ([0, 1, 5, 6, 7], "0,1,5-7")]
-)
+@pytest.mark.parametrize(("numbers", "text"), [([], ""), ([0, 1], "0,1"), ([0, 1, 5, 6, 7], "0,1,5-7")])
 def test_indexes_are_written_as_runs(numbers: list[int], text: str) -> None:
     assert written(numbers) == text and parsed(text) == set(numbers)
 

@@ -90,12 +90,6 @@ def test_a_pod_has_the_identity_of_its_ordinal() -> None:
     assert world.get(CLAIMS, "data-db-5").doc["metadata"]["labels"] == {"app": "db"}
 
 
-def test_parallel_makes_all_at_once() -> None:
-    world = a_world(podManagementPolicy="Parallel")
-    world.run()
-    assert names(world.pods()) == ["db-0", "db-1", "db-2"]
-
-
 def test_a_pod_that_is_leaving_is_made_again_only_when_it_is_gone() -> None:
     for policy in ("OrderedReady", "Parallel"):
         world = running(3, podManagementPolicy=policy)
@@ -106,14 +100,6 @@ def test_a_pod_that_is_leaving_is_made_again_only_when_it_is_gone() -> None:
         world.delete(old, grace_s=0)
         world.run()
         assert world.get("pods", "db-1").uid != old.uid
-
-
-def test_pods_that_ended_are_made_again_whatever_their_end() -> None:
-    for how in ("Failed", "Succeeded"):
-        world = running(2)
-        old = world.report(world.get("pods", "db-0"), phase=how, ready=False)
-        world.settle()
-        assert world.get("pods", "db-0").uid != old.uid and phase(world.get("pods", "db-0")) == "Running"
 
 
 def test_scaling_down_takes_the_last_first_and_one_at_a_time() -> None:

@@ -1,4 +1,4 @@
-"""What a dump tells of the versions in which its objects were written, and of Helm's releases."""
+"""What is held of a dump that is gone through once more: lists as they are, single pods, and signs of old versions."""
 
 from __future__ import annotations
 
@@ -10,12 +10,74 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.amazon.removed_apis import removed_api
 from kubectl_eksdoc.amazon.written_kinds import resource_of
+from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import KindUsage, ManifestText, ObjectName, Written, WrittenBy, WrittenObject
-from kubectl_eksdoc.model.kinds import NotHeld, Resource, Unknown
+from kubectl_eksdoc.model.kinds import Absent, NotHeld, Resource, Unknown
+from kubectl_eksdoc.model.nodes import Container, LogOf
+from kubectl_eksdoc.objects.held import HeldObjects, HeldPods
 from kubectl_eksdoc.objects.held_answers import HeldApis
 from kubectl_eksdoc.objects.manifests import written_object
+from kubectl_eksdoc.objects.single import RawObjects
 from tests.objects.test_helm_releases import HELD, TOKEN, a_secret
+
+WANTED = (ObjectName("apps/v1", "DaemonSet", "kube-system", "aws-node"),)
+
+
+def item(name: str, namespace: str = "kube-system") -> bytes:
+    return json.dumps({"metadata": {"name": name, "namespace": namespace}}).encode()
+
+
+def test_lists_of_the_namespaces_that_are_asked_about_are_kept() -> None:
+    held = HeldObjects(WANTED, "the snapshot", (kinds.CONTROLLER_REVISIONS, kinds.REPLICA_SETS))
+    assert kinds.REPLICA_SETS in held.resources
+    held.add_other("ControllerRevision", "apps/v1", item("a"))
+    held.add_other("ControllerRevision", "apps/v1", item("b", "shop"))
+    held.add_page(kinds.REPLICA_SETS, b'{"items": [' + item("c") + b"," + item("d") + b"]}")
+    found = held.listed(kinds.CONTROLLER_REVISIONS, "kube-system")
+    assert not isinstance(found, Unknown) and [doc["metadata"]["name"] for doc in found] == ["a"]
+    sets = held.listed(kinds.REPLICA_SETS, "kube-system")
+    assert not isinstance(sets, Unknown) and [doc["kind"] for doc in sets] == ["ReplicaSet", "ReplicaSet"]
+
+
+def test_a_list_that_is_not_held_is_unknown() -> None:
+    held = HeldObjects(WANTED, "the snapshot", (kinds.CONTROLLER_REVISIONS,))
+    found = held.listed(kinds.CONTROLLER_REVISIONS, "kube-system")
+    assert found == NotHeld("the snapshot holds no ControllerRevision of namespace kube-system")
+
+
+LOG = LogOf("shop", "b", "app")
+
+
+def a_pod(name: str, **spec: object) -> dict[str, object]:
+    return {"metadata": {"name": name, "namespace": "shop"}, "spec": spec}
+
+
+def read(raw: RawObjects) -> None:
+    raw.add_item(kinds.NODES, json.dumps(a_pod("a")).encode())
+    raw.add_other("Widget", "x/v1", json.dumps(a_pod("b")).encode())
+    raw.add_item(kinds.PODS, json.dumps(a_pod("a")).encode())
+    several = [a_pod("b", containers=[{"name": "app"}]), a_pod("c", containers=3)]
+    raw.add_page(kinds.PODS, json.dumps({"items": several}).encode())
+
+
+def test_those_that_are_asked_for() -> None:
+    pods = HeldPods(read, "the snapshot")
+    found = pods.containers(["shop/b", "shop/c", "shop/d"])
+    assert found["shop/b"] == (Container("app"),) and found["shop/d"] == Absent("the snapshot has no pod shop/d")
+    told = found["shop/c"]
+    assert isinstance(told, Unknown) and "containers" in told.why
+    assert pods.logs([LOG]) == {LOG: NotHeld("the snapshot holds no logs")}
+
+
+def test_what_cannot_be_read_twice_is_unknown() -> None:
+    def refuse(raw: RawObjects) -> None:
+        raise SnapshotError("it is standard input")
+
+    pods = HeldPods(refuse, "the snapshot")
+    told = pods.containers(["shop/b"])["shop/b"]
+    assert isinstance(told, Unknown) and told.why.endswith("it is standard input") and pods.containers([]) == {}
+
 
 ROW = removed_api("policy/v1beta1", "PodDisruptionBudget")
 assert ROW is not None

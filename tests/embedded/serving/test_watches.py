@@ -1,4 +1,4 @@
-"""Many clients at once: every watch sees every change once, in order, and ends where a list is."""
+"""Watches: what many clients at once see, in which form, and when they are told from where they may go on."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 
+from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ManualTime
-from kubectl_eksdoc.embedded.serving.targets import ServedRequest
+from kubectl_eksdoc.embedded.serving.targets import ServedRequest, target_of
+from kubectl_eksdoc.embedded.serving.watching import Bookmarks, asked
 from tests.embedded.clients import worlds
+from tests.embedded.serving.asking import Asking, Doc
 
 ADMIN = {"authorization": f"Bearer {worlds.ADMIN_TOKEN}"}
 PODS = "/api/v1/namespaces/default/pods"
@@ -143,17 +146,6 @@ def test_a_budget_of_one_lets_one_of_many_go() -> None:
     assert sorted(codes) == [201] + [429] * (len(names) - 1)
 
 
-def test_a_watch_that_nobody_reads_or_that_is_closed_holds_nobody_up() -> None:
-    api = worlds.api_of("small-traps", ManualTime())
-    left = [watched(api, PODS, resourceVersion="1") for _ in range(3)]
-    begun = watched(api, PODS)
-    assert next(begun)["type"] == "ADDED"
-    assert ask(api, "POST", PODS, a_pod("made"))[0] == 201
-    begun.close()  # type: ignore[attr-defined]
-    del left
-    assert ask(api, "DELETE", f"{PODS}/made", {"gracePeriodSeconds": 0})[0] == 200
-
-
 def test_a_watch_of_one_object_sees_no_other() -> None:
     api = worlds.api_of("small-traps", ManualTime())
     watch = watched(api, f"{PODS}/trap-bare")
@@ -194,3 +186,70 @@ def test_what_goes_wrong_in_a_controller_is_kept_and_stops_nobody() -> None:
     api.now(lambda plane: plane.agenda.after(0.0, broken))
     assert ask(api, "GET", PODS)[0] == 200
     assert [type(fault) for fault in api.faults] == [ZeroDivisionError]
+
+
+def told(seconds: int, wanted: bool) -> list[int]:
+    """The seconds at which one is due, if it is looked at each second."""
+    target = target_of("/api/v1/pods", Catalogue())
+    assert target is not None
+    query = {"watch": ("1",), "timeoutSeconds": (str(seconds),), "allowWatchBookmarks": (str(wanted).lower(),)}
+    bookmarks = Bookmarks(100.0, asked(ServedRequest("GET", "/api/v1/pods", query), target))
+    return [second for second in range(seconds) if bookmarks.due(100.0 + second)]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "wanted", "due"), [(150, True, [60, 120, 148]), (30, True, [28]), (2, True, []), (150, False, [])]
+)
+def test_each_minute_and_shortly_before_the_end_for_who_wants_them(seconds: int, wanted: bool, due: list[int]) -> None:
+    assert told(seconds, wanted) == due
+
+
+NODES = "/api/v1/nodes"
+WATCH = f"{NODES}?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan"
+
+
+def events(asking: Asking, path: str, accept: str) -> Iterator[Doc]:
+    reply = asking.reply("GET", path, accept=accept)
+    assert reply.stream is not None
+    for piece in reply.stream:
+        yield from map(json.loads, piece.splitlines())
+
+
+def first_ones(asking: Asking, accept: str) -> list[Doc]:
+    """What is told until the bookmark that ends what is there."""
+    found = []
+    for event in events(asking, WATCH, accept):
+        found.append(event)
+        if event["type"] == "BOOKMARK":
+            return found
+    raise AssertionError("it ended without a bookmark")
+
+
+def test_the_columns_come_once() -> None:
+    told = first_ones(Asking(), "application/json;as=Table;v=v1;g=meta.k8s.io")
+    assert {event["object"]["kind"] for event in told} == {"Table"}
+    assert [event["object"]["columnDefinitions"] is None for event in told] == [False] + [True] * (len(told) - 1)
+    names = [event["object"]["rows"][0]["cells"][0] for event in told]
+    assert names[:-1] == sorted(names[:-1]) and names[-1] == ""
+
+
+def test_a_bookmark_is_a_row_with_a_version() -> None:
+    *_, bookmark = first_ones(Asking(), "application/json;as=Table;v=v1;g=meta.k8s.io")
+    held = bookmark["object"]["rows"][0]["object"]["metadata"]
+    assert held["annotations"] == {"k8s.io/initial-events-end": "true"}
+    assert int(held["resourceVersion"]) > 0
+    assert bookmark["object"]["metadata"]["resourceVersion"] == held["resourceVersion"]
+
+
+def test_metadata_alone() -> None:
+    told = first_ones(Asking(), "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io")
+    assert {event["object"]["kind"] for event in told} == {"PartialObjectMetadata"}
+    assert all(set(event["object"]) == {"kind", "apiVersion", "metadata"} for event in told)
+
+
+def test_an_error_is_a_status_in_every_form() -> None:
+    asking = Asking()
+    asking.api.now(lambda plane: plane.store.forget())
+    for accept in ("application/json", "application/json;as=Table;v=v1;g=meta.k8s.io"):
+        event = next(events(asking, f"{NODES}?watch=1&resourceVersion=1", accept))
+        assert (event["type"], event["object"]["kind"], event["object"]["code"]) == ("ERROR", "Status", 410)

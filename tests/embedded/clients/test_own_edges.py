@@ -1,0 +1,259 @@
+"""This project's own edges find in the served cluster what its dump holds: lists, single objects, pods and signs."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.addon_diff.aftermath.timeline import (
+    TemplateRevisions,
+    TemplateUpdateStep,
+    slots,
+    step_at,
+    templates_of,
+)
+from kubectl_eksdoc.amazon.written_kinds import going, gone_before
+from kubectl_eksdoc.embedded.demo.reader import DemoReader
+from kubectl_eksdoc.embedded.loading import load, load_observed
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
+from kubectl_eksdoc.embedded.serving.targets import ServedRequest
+from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
+from kubectl_eksdoc.kube.api_signs import ApiSigns
+from kubectl_eksdoc.kube.inside_pods import LINES, MOST_BYTES, LivePodReader
+from kubectl_eksdoc.kube.reader import LiveReader
+from kubectl_eksdoc.kube.single_objects import NamespaceLists, SingleObjects
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc, KindUsage, ObjectName, WrittenBy, named
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.kinds import Absent, ReadState, Unknown
+from kubectl_eksdoc.model.nodes import Container, LogOf
+from kubectl_eksdoc.model.quantities import Version
+from kubectl_eksdoc.objects.single import RawObjects
+from tests.addon.stand_in import hands
+from tests.addon.stand_in.pod_template import INIT
+from tests.addon.stand_in.served import Served
+from tests.addon.stand_in.service import AddonService
+from tests.embedded.clients import worlds
+from tests.embedded.deprecated_uses import DeprecatedUse, text
+from tests.examples import one_in
+from tests.fakes import kubeconfigs
+from tests.raw_facts import recorded
+from tools.demo.upgrade.old_apis import old_apis
+
+AWS_NODE = ObjectName("apps/v1", "DaemonSet", "kube-system", "aws-node")
+CRD = "apiextensions.k8s.io/v1"
+
+
+def test_an_object_comes_with_its_owners(tmp_path: Path) -> None:
+    dumped = next(item for item in recorded("rich", "daemonsets") if item["metadata"]["name"] == "aws-node")
+    with worlds.served("rich", ManualTime(), pace=None) as (server, _):
+        config = kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN))
+        objects = SingleObjects(Connection(kubeconfig=config))
+        found, missing = objects.one(AWS_NODE), objects.one(ObjectName("v1", "ConfigMap", "kube-system", "no-such"))
+        names = ("nodepools.karpenter.sh", "no-such")
+        of_cluster = [objects.one(ObjectName(CRD, "CustomResourceDefinition", "", name)) for name in names]
+        objects.close()
+    assert isinstance(found, dict) and named(found) == AWS_NODE
+    assert found["metadata"]["managedFields"] == dumped["metadata"]["managedFields"]
+    assert found["spec"] == dumped["spec"] and isinstance(missing, Absent)
+    assert [isinstance(each, Absent) for each in of_cluster] == [False, True]
+
+
+DEMUX = "DISABLE_TCP_EARLY_DEMUX"
+
+
+def held(connection: Connection, live: Doc) -> TemplateRevisions:
+    found = NamespaceLists(connection).listed(kinds.CONTROLLER_REVISIONS, "kube-system")
+    assert not isinstance(found, Unknown), found
+    return templates_of(live, found)
+
+
+def waited_for(connection: Connection, objects: Served) -> TemplateRevisions:
+    """Until the DaemonSet's controller has kept what the DaemonSet is now; its time is much faster than the wall's."""
+    ends_s = time.monotonic() + 30.0
+    while time.monotonic() < ends_s:
+        live = objects.get("DaemonSet", "aws-node")
+        assert live is not None
+        found = held(connection, live)
+        if found.kept and _demux(found.kept[-1].doc) == _demux(live["spec"]["template"]):
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"{len(found.kept)} revisions, and none of what it is now")
+
+
+def _demux(template: Doc) -> object:
+    return hands.env_of({"spec": {"template": template}}, INIT)[DEMUX]
+
+
+def test_what_the_controller_keeps_tells_what_an_update_took(tmp_path: Path) -> None:
+    with worlds.served("rich") as (server, _):
+        url = server.url()
+        connection = Connection(kubeconfig=kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN)))
+        objects = Served(url.rstrip("/"), worlds.ADMIN_TOKEN)
+        service = AddonService(objects, "v1.19.5-eksbuild.1")
+        waited_for(connection, objects)
+        hands.patches_init_env(objects, DEMUX, "1")
+        assert waited_for(connection, objects).kept[-1].created is not None
+        assert service.update("v1.16.0-eksbuild.1", resolve_conflicts="OVERWRITE").status == "Successful"
+        after = waited_for(connection, objects)
+    began = after.kept[-1].created
+    assert isinstance(began, datetime) and began.tzinfo is timezone.utc and not after.unreadable
+    step = step_at(slots(after), began, "v1.16.0-eksbuild.1", True)
+    assert isinstance(step, TemplateUpdateStep), step
+    assert [_demux(each.doc) for each in (step.before, step.after)] == ["1", "false"]
+
+
+def test_a_list_in_pages_is_the_whole_list(tmp_path: Path) -> None:
+    with worlds.served("rich", ManualTime(), pace=None) as (server, _):
+        connection = Connection(kubeconfig=kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN)))
+        whole, paged = (
+            NamespaceLists(replace(connection, page_size=size)).listed(kinds.REPLICA_SETS, "kube-system")
+            for size in (500, 1)
+        )
+    assert whole == paged and not isinstance(whole, Unknown) and len(whole) > 1
+    assert {doc["kind"] for doc in whole} == {"ReplicaSet"}
+    assert {doc["metadata"]["namespace"] for doc in whole} == {"kube-system"}
+
+
+PODS = "/api/v1/namespaces/default/pods"
+LOG = LogOf("default", "asks", "app")
+SIDECAR = {"name": "mesh", "image": "mesh:1"}
+
+
+def a_container() -> dict[str, Any]:
+    env = [{"name": "AWS_REGION", "value": "x"}, {"name": "HIDDEN", "valueFrom": {"fieldRef": {"fieldPath": "spec.x"}}}]
+    given: dict[str, Any] = {"name": "app", "image": "app:1", "command": ["/app"], "args": ["--aws-region=x"]}
+    return {**given, "env": env, "envFrom": [{"configMapRef": {"name": "more"}}]}
+
+
+@contextmanager
+def inside(tmp_path: Path, token: str = worlds.ADMIN_TOKEN) -> Iterator[tuple[LivePodReader, Api]]:
+    with worlds.served("small-traps", ManualTime(), pace=None) as (server, api):
+        spec = {"containers": [a_container(), SIDECAR], "nodeName": "old-0"}
+        pod = json.dumps({"metadata": {"name": "asks"}, "spec": spec}).encode()
+        admin = {"authorization": f"Bearer {worlds.ADMIN_TOKEN}"}
+        assert api.handle(ServedRequest("POST", PODS, {}, admin, pod)).status == 201
+        pods = LivePodReader(Connection(kubeconfig=kubeconfigs.one(tmp_path / "config", server.url(token))))
+        yield pods, api
+        pods.close()
+
+
+def test_containers_and_with_what_they_were_started(tmp_path: Path) -> None:
+    with inside(tmp_path) as (pods, _):
+        found = pods.containers(["default/asks", "default/nobody"])
+    app = Container(
+        "app", "app:1", ("/app", "--aws-region=x"), ("AWS_REGION", "HIDDEN"), True, values=(("AWS_REGION", "x"),)
+    )
+    assert found["default/asks"] == (app, Container("mesh", "mesh:1"))
+    assert isinstance(found["default/nobody"], Absent) and list(found) == ["default/asks", "default/nobody"]
+
+
+def test_the_last_lines_of_each(tmp_path: Path) -> None:
+    others = [LogOf("default", "asks", "mesh"), LogOf("default", "nobody", "app"), LogOf("default", "asks", "none")]
+    before = LogOf("default", "asks", "app", previous=True)
+    with inside(tmp_path) as (pods, api):
+        api.logs.put("default", "asks", "app", "".join(f"line {n}\n" for n in range(LINES + 5)))
+        found = pods.logs([LOG, before, *others])
+    text = found[LOG]
+    assert isinstance(text, str) and text.splitlines()[0] == "line 5" and len(text.splitlines()) == LINES
+    told = found[before]
+    assert isinstance(told, Unknown) and "previous terminated container" in told.why and not told.missing
+    assert isinstance(found[others[0]], str) and isinstance(found[others[1]], Absent)
+    assert isinstance(found[others[2]], Unknown)
+
+
+def test_of_a_log_that_is_too_long_the_last_lines_are_not_lost(tmp_path: Path) -> None:
+    with inside(tmp_path) as (pods, api):
+        api.logs.put("default", "asks", "app", f"{'x' * 2000}\n" * 99 + "the last\n")
+        found = pods.logs([LOG])[LOG]
+    assert isinstance(found, str) and found.endswith("the last\n") and len(found) < MOST_BYTES
+
+
+GROUP = "admissionregistration.k8s.io"
+USE = DeprecatedUse(GROUP, "v1beta1", "validatingadmissionpolicies", "1.34")
+WAY = (Version(1, 33), Version(1, 34))
+NAMESPACE: Doc = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "policy"}}
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[tuple[str, str]]:
+    """Where an admin and one with few rights reach it."""
+    api = Api(load([NAMESPACE, *old_apis()], worlds.START).plane, replace(worlds.SETUP, metrics=text((USE,))))
+    with serving(api) as server:
+        yield server.url(worlds.ADMIN_TOKEN), server.url(worlds.DRAINER_TOKEN)
+    assert list(api.faults) == []
+
+
+def signs(folder: Path, url: str, page: int = 1) -> ApiSigns:
+    return ApiSigns(Connection(kubeconfig=kubeconfigs.one(folder / "config", url), page_size=page))
+
+
+def test_objects_tell_in_which_version_they_were_written(url: tuple[str, str], tmp_path: Path) -> None:
+    policies, bindings = signs(tmp_path, url[0]).written(going(*WAY))
+    assert {each.of.name: [sign.by for sign in each.signs] for each in _objects(policies)} == {
+        "no-host-path": [WrittenBy.LAST_APPLIED, WrittenBy.MANAGED_FIELDS],
+        "require-owner": [WrittenBy.MANAGED_FIELDS],
+    }
+    (binding,) = _objects(bindings)
+    assert [sign.manager for sign in binding.signs] == ["helm", "policy-webhook"]
+
+
+def _objects(told: KindUsage) -> tuple:
+    assert not isinstance(told.objects, Unknown), told.objects
+    return told.objects
+
+
+def test_every_kind_that_is_looked_at_can_be_listed(url: tuple[str, str], tmp_path: Path) -> None:
+    for told in signs(tmp_path, url[0], 500).written(gone_before(Version(1, 33))):
+        assert _objects(told) == ()
+
+
+READ = (kinds.NODES, kinds.PODS, kinds.JOBS, kinds.CRON_JOBS, kinds.DEFINITIONS, kinds.API_SERVICES)
+
+
+def live(api: Api, tmp_path: Path) -> Cluster:
+    with serving(api) as server:
+        config = kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN))
+        return LiveReader(Connection(kubeconfig=config)).read(READ)
+
+
+def test_of_the_demo(tmp_path: Path) -> None:
+    raw = RawObjects()
+    held = DemoReader(raw, "check").read((*kinds.ALL, *READ[3:]))
+    loaded = load_observed(held, raw)
+    assert loaded.notes == ()
+    read = live(Api(loaded.plane, worlds.SETUP), tmp_path)
+    assert read.api_services == held.api_services
+    assert {each.name for each in held.definitions} > {"backups.store.example.com"}
+    assert set(read.definitions) > set(held.definitions)  # those that the dump lacks are made up
+
+
+def without_source(cluster: Cluster, like: Cluster) -> Cluster:
+    """What does not depend on whether it was read from a server or from a dump."""
+    same = {name: getattr(like, name) for name in ("identity", "source", "observed_at", "reads", "notes")}
+    return replace(cluster, **same)
+
+
+@pytest.mark.parametrize("name", ["small-traps", "rich"])
+@pytest.mark.parametrize("page", one_in(2, [7, 2000]))
+def test_the_same_facts(name: str, page: int, tmp_path: Path) -> None:
+    dumped = SnapshotReader(str(worlds.archive(name))).read(kinds.ALL)
+    with worlds.served(name, ManualTime(), pace=None) as (server, _):
+        config = kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN))
+        live = LiveReader(Connection(kubeconfig=config, page_size=page)).read(kinds.ALL)
+    states = {read.state for read in live.reads if not read.resource.custom}
+    assert states == {ReadState.READ}
+    assert live.identity.server_version.startswith("v1.36")
+    if name == "small-traps":  # the dump has no namespaces; the server cannot be without
+        live = replace(live, namespaces=dumped.namespaces)
+    assert without_source(live, dumped) == dumped

@@ -1,0 +1,361 @@
+"""Who owns which field, by rule: applies, updates, and what holds for whatever is owned."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.kubernetes.api.types import SchemaPlace, schema_of, schema_of_custom
+from kubectl_eksdoc.kubernetes.ownership.applying import AppliedDocument, ApplyRefused, Conflicts, apply
+from kubectl_eksdoc.kubernetes.ownership.comparing import NONE, FieldSet, Path, compare, fields_of, steps_of
+from kubectl_eksdoc.kubernetes.ownership.entries import (
+    UNTRACKED,
+    FieldManager,
+    MalformedEntries,
+    owner_of,
+    read,
+    updated,
+    without_entries,
+)
+from kubectl_eksdoc.kubernetes.ownership.steps import canonical, key_step, keys_of, value_of, value_step
+from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
+from tests.kubernetes.api.any_workloads import SCHEMA, filled_workloads, workloads
+from tests.kubernetes.api.replays import MAIN, STATUS, owners
+
+EARLY, LATE = "2026-11-20T08:00:00Z", "2026-11-20T09:00:00Z"
+SERVICES = schema_of("v1", "Service")
+
+
+def service(**spec: object) -> Doc:
+    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": "shop"}, "spec": spec}
+
+
+def applied(live: Doc | None, config: Doc, manager: str, force: bool = False, now: str = EARLY) -> Doc:
+    result = apply(live, config, manager, force, now, SERVICES, reset=MAIN)
+    assert isinstance(result, AppliedDocument)
+    return result.doc
+
+
+def names(doc: Doc) -> list[tuple[str, str]]:
+    return [(owner.manager, owner.operation) for owner in read(doc)]
+
+
+def test_what_was_there_before_the_first_apply_has_an_owner_of_that_name() -> None:
+    live = service(ports=[{"port": 80, "protocol": "TCP"}])
+    result = apply(live, service(ports=[{"port": 80, "name": "http"}]), "ann", False, EARLY, SERVICES)
+    assert isinstance(result, AppliedDocument)
+    assert names(result.doc) == [("ann", "Apply"), ("before-first-apply", "Update")]
+    conflict = apply(live, service(type="NodePort"), "ann", False, EARLY, SERVICES)
+    assert isinstance(conflict, AppliedDocument)
+    clash = apply({**live, "spec": {"type": "ClusterIP"}}, service(type="NodePort"), "ann", False, EARLY, SERVICES)
+    assert isinstance(clash, Conflicts)
+    assert clash.message == ('Apply failed with 1 conflict: conflict with "before-first-apply" using v1: .spec.type')
+
+
+def test_an_applier_who_changes_nothing_has_an_entry_without_a_time() -> None:
+    live = applied(None, service(type="NodePort"), "ann")
+    result = applied(live, service(type="NodePort"), "bob", now=LATE)
+    assert {entry["manager"]: entry.get("time") for entry in owners(result)} == {"ann": EARLY, "bob": None}
+
+
+def test_a_conflict_names_the_subresource() -> None:
+    status = {"loadBalancer": {"ingress": [{"ip": "10.0.0.1"}]}}
+    live = updated(None, service(), "ann", EARLY, SERVICES)
+    live = with_value(live, ("metadata", "labels"), {"a": "1"})
+    live = updated(service() | {"metadata": {"name": "web"}}, live, "ann", EARLY, SERVICES)
+    live = applied(without_entries(live), service(type="NodePort"), "ann", force=True)
+    live = updated(live, {**live, "status": status}, "lb", EARLY, SERVICES, "status", STATUS)
+    config = {**service(), "status": {"loadBalancer": {"ingress": []}}}
+    result = apply(live, config, "bob", False, LATE, SERVICES, "status", STATUS)
+    assert isinstance(result, Conflicts)
+    assert result.message == (
+        'Apply failed with 1 conflict: conflict with "lb" with subresource "status" using v1: '
+        ".status.loadBalancer.ingress"
+    )
+
+
+def test_what_the_strategy_resets_is_not_owned_and_conflicts_with_nobody() -> None:
+    live = applied(None, {**service(type="NodePort"), "status": {"loadBalancer": {}}}, "ann")
+    assert "f:status" not in owners(live)[0]["fieldsV1"]
+
+
+def test_entries_cannot_be_applied() -> None:
+    config = with_value(service(), ("metadata", "managedFields"), [])
+    assert apply(None, config, "ann", True, EARLY, SERVICES) == ApplyRefused(400, "metadata.managedFields must be nil")
+
+
+def test_items_with_the_same_key_cannot_be_applied() -> None:
+    result = apply(None, service(ports=[{"port": 80}, {"port": 80, "protocol": "TCP"}]), "ann", True, EARLY, SERVICES)
+    assert result == ApplyRefused(
+        500,
+        "failed to create typed patch object (shop/web; v1, Kind=Service): "
+        '.spec.ports: duplicate entries for key [port=80,protocol="TCP"]',
+    )
+
+
+def test_defaults_in_an_object_go_with_the_object_when_its_applier_leaves_it() -> None:
+    """The applier never had the default, but the named field that it is in."""
+    live = applied(None, service(type="NodePort", sessionAffinityConfig={"clientIP": {"timeoutSeconds": 60}}), "ann")
+    defaulted = with_value(live, ("spec", "sessionAffinityConfig", "mode"), "some")
+    assert applied(defaulted, service(type="NodePort"), "ann")["spec"] == {"type": "NodePort"}
+    # A value that somebody else owns keeps the object around it, and with it what nobody owns.
+    owned = updated(
+        defaulted, with_value(defaulted, ("spec", "sessionAffinityConfig", "other"), 1), "bob", EARLY, SERVICES
+    )
+    assert applied(owned, service(type="NodePort"), "ann")["spec"] == {
+        "type": "NodePort",
+        "sessionAffinityConfig": {"other": 1, "mode": "some"},
+    }
+
+
+def test_nulls_are_owned_and_not_stored() -> None:
+    result = applied(None, with_value(service(type=None), ("metadata", "creationTimestamp"), None), "ann")
+    assert without_entries(result) == without(service(), ("spec", "type"))
+    assert owners(result)[0]["fieldsV1"] == {"f:spec": {"f:type": {}}}
+
+
+def test_keys_of_unknown_objects_are_owned_themselves() -> None:
+    """Fields of a custom resource have no ``.``; keys that somebody chose have one."""
+    schema = schema_of_custom(
+        {
+            "properties": {
+                "spec": {
+                    "properties": {
+                        "known": {"properties": {"a": {}}},
+                        "values": {"x-kubernetes-preserve-unknown-fields": True},
+                    }
+                }
+            }
+        }
+    )
+    config = {
+        "apiVersion": "example.org/v1",
+        "kind": "Widget",
+        "metadata": {"name": "w"},
+        "spec": {"known": {"a": {"b": 1}}, "values": {"x": {"y": 1}}},
+    }
+    result = apply(None, config, "ann", False, EARLY, schema)
+    assert isinstance(result, AppliedDocument)
+    assert owners(result.doc)[0]["fieldsV1"] == {
+        "f:spec": {"f:known": {"f:a": {"f:b": {}}}, "f:values": {"f:x": {".": {}, "f:y": {}}}}
+    }
+
+
+NODES = schema_of("v1", "Node")
+NODE: Doc = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {"a": "1"}}, "spec": {}}
+
+
+def node(live: Doc | None, new: Doc, manager: str, now: str = EARLY, subresource: str = "") -> Doc:
+    return updated(live, new, manager, now, NODES, subresource, STATUS if subresource else MAIN)
+
+
+def who(doc: Doc) -> list[tuple[str, str, str]]:
+    return [(entry["manager"], entry.get("subresource", ""), entry["time"]) for entry in owners(doc)]
+
+
+def test_a_status_has_entries_of_its_own() -> None:
+    live = node(None, NODE, "kubelet")
+    ready = {"type": "Ready", "status": "True"}
+    new = {**live, "spec": {"unschedulable": True}, "status": {"conditions": [ready]}}
+    result = node(live, new, "kubelet", LATE, "status")
+    assert who(result) == [("kubelet", "", EARLY), ("kubelet", "status", LATE)]
+    assert owners(result)[1]["fieldsV1"] == {
+        "f:status": {"f:conditions": {".": {}, 'k:{"type":"Ready"}': {".": {}, "f:status": {}, "f:type": {}}}}
+    }
+
+
+def test_one_manager_has_an_entry_for_each_api_version() -> None:
+    live = node(None, NODE, "ann")
+    other = with_value({**live, "apiVersion": "v2"}, ("metadata", "labels", "b"), "2")
+    assert [entry["apiVersion"] for entry in owners(node(live, other, "ann"))] == ["v1", "v2"]
+
+
+@pytest.mark.parametrize("emptied", [[], [{}]])
+def test_sending_no_entries_takes_all_away(emptied: list[Doc]) -> None:
+    live = node(None, NODE, "ann")
+    sent = with_value(live, ("metadata", "managedFields"), emptied)
+    assert "managedFields" not in node(live, sent, "bob")["metadata"]
+
+
+def test_entries_can_be_edited_but_not_through_a_subresource() -> None:
+    live = node(None, NODE, "ann")
+    renamed = [{**owners(live)[0], "manager": "eve"}]
+    sent = with_value(live, ("metadata", "managedFields"), renamed)
+    assert who(node(live, sent, "bob")) == [("eve", "", EARLY)]
+    assert who(node(live, sent, "bob", subresource="status")) == [("ann", "", EARLY)]
+
+
+def test_entries_that_cannot_be_read_are_those_that_were_there() -> None:
+    live = node(None, NODE, "ann")
+    sent = with_value(live, ("metadata", "managedFields"), [{"manager": "eve", "operation": "Guess"}])
+    assert node(live, sent, "bob") == live
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"manager": "a", "operation": "Guess", "apiVersion": "v1", "fieldsType": "FieldsV1"},
+        {"manager": "a", "operation": "Update", "fieldsType": "FieldsV1"},
+        {"manager": "a", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {"k:{": {}}},
+        {"manager": "a", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {"v:x": {}}},
+    ],
+)
+def test_malformed_entries(entry: Doc) -> None:
+    with pytest.raises(MalformedEntries):
+        read({"metadata": {"managedFields": [entry]}})
+
+
+def test_the_eleventh_updater_makes_the_oldest_ancient() -> None:
+    """Two of the oldest become one; appliers would not count."""
+
+    def label(live: Doc, number: int) -> Doc:
+        new = with_value(live, ("metadata", "labels", f"by-{number}"), "x")
+        return node(live, new, f"m{number:02}", f"2026-11-20T08:00:{number:02}Z")
+
+    ten = reduce(label, range(1, 10), node(None, NODE, "m00", "2026-11-20T08:00:00Z"))
+    assert len(owners(ten)) == 10
+    eleven = label(ten, 10)
+    assert len(owners(eleven)) == 10
+    assert who(eleven)[0] == ("ancient-changes", "", "2026-11-20T08:00:01Z")
+    ancient = read(eleven)[owner_of("ancient-changes", "Update", "v1", "")].fields
+    assert ancient.tree == {"f:metadata": {"f:labels": {".": {}, "f:a": {}, "f:by-1": {}}}}
+    assert who(label(eleven, 11))[0] == ("ancient-changes", "", "2026-11-20T08:00:02Z")
+    assert at(without_entries(eleven), "metadata", "labels", "by-10") == "x"
+
+
+managers = st.sampled_from(["ann", "bob", "eks"])
+writes = st.lists(st.tuples(managers, st.sampled_from(["update", "apply"]), workloads()), min_size=1, max_size=4)
+filled = st.lists(st.tuples(managers, st.sampled_from(["update", "apply"]), filled_workloads()), min_size=1, max_size=4)
+scalars = st.one_of(st.text(max_size=5), st.integers(), st.booleans(), st.none())
+
+
+def sets() -> st.SearchStrategy[FieldSet]:
+    return workloads().map(lambda doc: fields_of(doc, SCHEMA.root))
+
+
+def forced(live: Doc | None, config: Doc, manager: str, force: bool = True, now: str = EARLY) -> Doc:
+    result = apply(live, config, manager, force, now, SCHEMA)
+    assert isinstance(result, AppliedDocument)
+    return result.doc
+
+
+def history(steps: list[tuple[str, str, Doc]]) -> Doc:
+    """A document after writes of several managers."""
+    live: Doc | None = None
+    for manager, how, doc in steps:
+        live = forced(live, doc, manager) if how == "apply" else updated(live, doc, manager, EARLY, SCHEMA)
+    assert live is not None
+    return live
+
+
+def owned(doc: Doc) -> FieldSet:
+    union = NONE
+    for entry in read(doc).values():
+        union |= entry.fields
+    return union
+
+
+@given(scalars, scalars)
+def test_steps_read_back(one: Any, other: Any) -> None:
+    assert value_of(value_step(one)) == one
+    step = key_step({"b": one, "a": other}, SchemaPlace(list_type="map", keys=("b", "a")))
+    assert keys_of(step) == {"a": other, "b": one}
+    assert canonical(step) == step
+    assert canonical(step.replace("{", "{ ", 1)) == step
+
+
+@given(sets(), sets(), sets())
+def test_sets_behave_as_sets(a: FieldSet, b: FieldSet, c: FieldSet) -> None:
+    assert FieldSet.read(a.printed()) == a
+    assert set(a | b) == set(a) | set(b)
+    assert set(a & b) == set(a) & set(b)
+    assert set(a - b) == set(a) - set(b)
+    assert (a | b) | c == a | (b | c)
+    assert all(path in a for path in a)
+    assert bool(a - b) == bool(set(a) - set(b))
+    assert not a.without(a)
+
+
+@given(workloads(), workloads())
+def test_a_comparison_sees_each_difference_once(one: Doc, other: Doc) -> None:
+    seen, back = compare(one, other, SCHEMA.root), compare(other, one, SCHEMA.root)
+    assert not (seen.added & seen.changed or seen.added & seen.removed or seen.changed & seen.removed)
+    assert (seen.added, seen.changed, seen.removed) == (back.removed, back.changed, back.added)
+    assert (one == other) <= (not seen.written and not seen.removed)
+
+
+@given(filled, filled_workloads(), managers)
+def test_applying_twice_is_applying_once(steps: list[tuple[str, str, Doc]], config: Doc, manager: str) -> None:
+    once = forced(history(steps), config, manager)
+    assert apply(once, config, manager, False, LATE, SCHEMA) == AppliedDocument(once)
+
+
+@given(filled, filled_workloads(), managers)
+def test_a_forced_apply_has_what_was_applied(steps: list[tuple[str, str, Doc]], config: Doc, manager: str) -> None:
+    result = forced(history(steps), config, manager)
+    assert _holds(result, config, SCHEMA.root)
+    mine = read(result).get(owner_of(manager, "Apply", "", ""))
+    assert (mine.fields if mine else NONE) == fields_of(config, SCHEMA.root) - UNTRACKED
+
+
+def _holds(doc: Any, config: Any, place: SchemaPlace) -> bool:
+    """Whether `doc` has all of `config`, each part where the schema says it is the same."""
+    if isinstance(config, dict) and not place.atomic:
+        return all(name in doc and _holds(doc[name], value, place.under(name)) for name, value in config.items())
+    if isinstance(config, list) and place.list_type != "atomic":
+        there, wanted = steps_of(doc, place), steps_of(config, place)
+        return all(_holds(there[step][0], wanted[step][0], place.of_items()) for step in wanted)
+    return bool(doc == config)
+
+
+@given(filled, filled_workloads(), managers, st.booleans())
+def test_nobody_loses_a_value_of_his_unless_forced(
+    steps: list[tuple[str, str, Doc]], config: Doc, manager: str, force: bool
+) -> None:
+    """Fields that another owns, with the items they are in, stay; and keep their values unless these are applied."""
+    live = history(steps)
+    result = apply(live, config, manager, force, LATE, SCHEMA)
+    if isinstance(result, Conflicts):
+        assert not force
+        return
+    assert isinstance(result, AppliedDocument)
+    after, wanted = fields_of(result.doc, SCHEMA.root), fields_of(config, SCHEMA.root)
+    seen = compare(without_entries(live), without_entries(result.doc), SCHEMA.root)
+    for owner, entry in read(live).items():
+        if owner == FieldManager(manager, "Apply", "", ""):
+            continue
+        there = [path for path in entry.fields & fields_of(live, SCHEMA.root) if _with_its_items(path, entry.fields)]
+        assert all(path in after for path in there)
+        assert all(path not in seen.changed or (force and path in wanted) for path in there)
+
+
+def _with_its_items(path: Path, fields: FieldSet) -> bool:
+    return all(path[: at + 1] in fields for at, step in enumerate(path) if not step.startswith("f:"))
+
+
+@given(writes, workloads())
+def test_an_update_owns_what_it_changed_and_nothing_that_is_gone(steps: list[tuple[str, str, Doc]], new: Doc) -> None:
+    live = history(steps)
+    result = updated(live, new, "ann", LATE, SCHEMA)
+    if not at(live, "metadata", "managedFields"):
+        assert not at(result, "metadata", "managedFields")
+        return
+    seen = compare(SCHEMA.filled(without_entries(live)), SCHEMA.filled(new), SCHEMA.root)
+    mine = read(result).get(owner_of("ann", "Update", "apps/v1", ""))
+    gained = seen.written - UNTRACKED
+    assert not gained - (mine.fields if mine else NONE)
+    assert not owned(result) & seen.removed
+    assert not gained or (mine is not None and mine.time == LATE)
+
+
+@given(writes)
+def test_whatever_was_written_can_be_read(steps: list[tuple[str, str, Doc]]) -> None:
+    doc = history(steps)
+    assert (
+        with_value(doc, ("metadata", "managedFields"), at(doc, "metadata", "managedFields")) == doc or read(doc) == {}
+    )
+    assert all(entry.fields for entry in read(doc).values())

@@ -1,0 +1,221 @@
+"""Rules of pods on nodes: what replaces an evicted one, what a kubelet and pod security refuse, and lost nodes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from kubectl_eksdoc.imds_probe.probing.result import ProbeSettings, pod_manifest, probe_pods
+from kubectl_eksdoc.kubernetes.cordon import not_ready_after_s
+from kubectl_eksdoc.kubernetes.evictions import Rejected, rejected
+from kubectl_eksdoc.kubernetes.guards import BASELINE, PRIVILEGED, RESTRICTED, refusal, violations
+from kubectl_eksdoc.kubernetes.replacement import Replacement, replacement, returns_to_node
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.metadata import Network
+from kubectl_eksdoc.model.nodes import MIRROR, ControllerOwner, Pod, Toleration
+from kubectl_eksdoc.model.placing import Placement, Requests
+from tests.builders import TOLERATES_ALL, TOLERATES_CORDON, a_node, a_pod, a_workload, an_owner
+
+
+@pytest.mark.parametrize(
+    ("owner", "after"),
+    [
+        ("ReplicaSet/web", Replacement.AT_ONCE),
+        ("ReplicationController/web", Replacement.AT_ONCE),
+        ("StatefulSet/db", Replacement.AFTER_GONE),
+        ("Job/etl", Replacement.JOB),
+        ("DaemonSet/agent", Replacement.SAME_NODE),
+        ("CloneSet/web", Replacement.UNKNOWN),
+        (an_owner("StatefulSet/db", group="apps.kruise.io"), Replacement.UNKNOWN),
+        (None, Replacement.NEVER),
+    ],
+)
+def test_by_owner(owner: str | ControllerOwner | None, after: Replacement) -> None:
+    assert replacement(a_pod(owner=owner)) is after
+
+
+def test_a_mirror_pods_owner_is_its_node_and_nothing_creates_it_again() -> None:
+    assert replacement(a_pod(owner="Node/old-0", annotations={MIRROR: "hash"})) is Replacement.NEVER
+
+
+@pytest.mark.parametrize(
+    ("owner", "after"),
+    [
+        ("ReplicaSet/web", Replacement.NEVER),
+        ("Job/etl", Replacement.NEVER),
+        ("StatefulSet/db", Replacement.AFTER_GONE),
+        ("DaemonSet/agent", Replacement.SAME_NODE),
+    ],
+)
+def test_finished_pods(owner: str, after: Replacement) -> None:
+    assert replacement(a_pod(owner=owner, phase="Failed")) is after
+
+
+@pytest.mark.parametrize(
+    ("toleration", "reason"),
+    [
+        (TOLERATES_ALL, "it tolerates every taint, the cordon included"),
+        (TOLERATES_CORDON, "it tolerates node.kubernetes.io/unschedulable"),
+        (Toleration("node.kubernetes.io/unschedulable"), "it tolerates node.kubernetes.io/unschedulable"),
+        (Toleration(operator="Exists", effect="NoSchedule"), "it tolerates every taint, the cordon included"),
+        (Toleration(operator="Exists", effect="NoExecute"), ""),
+        (Toleration("node.kubernetes.io/not-ready", "Exists", effect="NoExecute"), ""),
+        (Toleration("node.kubernetes.io/unschedulable", "Equal", "other"), ""),
+        (Toleration(), ""),
+    ],
+)
+def test_the_templates_tolerations_decide(toleration: Toleration, reason: str) -> None:
+    assert returns_to_node(a_pod(), a_workload(template_tolerations=(toleration,))) == reason
+    assert returns_to_node(a_pod(tolerations=(toleration,)), None) == reason
+    assert returns_to_node(a_pod(tolerations=(toleration,)), a_workload()) == ""
+
+
+def test_a_template_that_names_the_node() -> None:
+    assert "spec.nodeName old-0" in returns_to_node(a_pod(node="old-0"), a_workload(pinned_to="old-0"))
+    assert returns_to_node(a_pod(node="old-1"), a_workload(pinned_to="old-0")) == ""
+
+
+def test_what_nobody_creates_again_does_not_return() -> None:
+    assert returns_to_node(a_pod(owner=None, tolerations=(TOLERATES_ALL,)), None) == ""
+
+
+def test_a_daemon_sets_pod_returns_without_being_asked_for_tolerations() -> None:
+    assert returns_to_node(a_pod(owner="DaemonSet/agent"), None) == "its DaemonSet tolerates the cordon"
+
+
+NODE = replace(a_node("n"), pods_allocatable=3, allocatable={"cpu": 1000, "memory": 1000, "pods": 3})
+
+
+def pod(name: str, cpu: int = 0, memory: int = 0, phase: str = "Running") -> Pod:
+    return replace(a_pod(name, node="n"), phase=phase, placement=Placement(Requests(cpu, memory)))
+
+
+def test_each_resource_by_its_name() -> None:
+    old = [pod("old", 700, 100)]
+    text = "Node didn't have enough resource: cpu, requested: 400, used: 700, capacity: 1000"
+    assert rejected(pod("new", 400), NODE, old) == Rejected("OutOfcpu", f"Pod was rejected: {text}")
+    found = rejected(pod("new", 0, 950), NODE, old)
+    assert found is not None and found.reason == "OutOfmemory"
+    full = [pod(f"old-{number}") for number in range(3)]
+    found = rejected(pod("new"), NODE, full)
+    assert found is not None and found.reason == "OutOfpods"
+
+
+def test_what_has_ended_takes_nothing() -> None:
+    ended = [pod(f"old-{number}", 1000, 1000, "Succeeded") for number in range(5)]
+    assert rejected(pod("new", 1000, 1000), NODE, ended) is None
+
+
+def test_it_does_not_count_twice() -> None:
+    """It is among the pods of its node itself."""
+    new = pod("new", 1000)
+    assert rejected(new, NODE, [new]) is None
+
+
+@given(some.lists(some.integers(0, 500), max_size=2), some.integers(0, 1200))
+def test_never_more_than_there_is(taken: list[int], asked: int) -> None:
+    there = [pod(f"old-{number}", cpu) for number, cpu in enumerate(taken)]
+    found = rejected(pod("new", asked), NODE, there)
+    assert (found is None) == (asked == 0 or sum(taken) + asked <= 1000)
+
+
+STRICT: Doc = {
+    "allowPrivilegeEscalation": False,
+    "capabilities": {"drop": ["ALL"]},
+    "runAsNonRoot": True,
+    "seccompProfile": {"type": "RuntimeDefault"},
+}
+
+
+def spec(own: Doc | None = None, **of: Any) -> Doc:
+    return {"containers": [{"name": "app", "securityContext": STRICT | (own or {})}], **of}
+
+
+@pytest.mark.parametrize(
+    ("made", "baseline", "restricted"),
+    [
+        (spec(), [], []),
+        (spec(hostNetwork=True), ["host namespaces (hostNetwork=true)"], []),
+        (spec(hostPID=True, hostIPC=True), ["host namespaces (hostPID=true, hostIPC=true)"], []),
+        (spec(volumes=[{"name": "v", "hostPath": {"path": "/"}}]), ['hostPath volumes (volume "v")'], []),
+        (
+            {"containers": [{"name": "app", "securityContext": STRICT, "ports": [{"hostPort": 80}]}]},
+            ["hostPort (hostPort 80)"],
+            [],
+        ),
+        (
+            spec({"privileged": True}),
+            ['privileged (container "app" must not set securityContext.privileged=true)'],
+            [],
+        ),
+        (
+            spec({"capabilities": {"add": ["SYS_ADMIN"], "drop": ["ALL"]}}),
+            ['non-default capabilities (container "app" must not include them)'],
+            [],
+        ),
+        (spec({"runAsUser": 0}), [], ["runAsUser=0 (must not set runAsUser=0)"]),
+        (
+            spec({"runAsNonRoot": None}),
+            [],
+            ['runAsNonRoot != true (pod or container "app" must set securityContext.runAsNonRoot=true)'],
+        ),
+        (
+            spec({"allowPrivilegeEscalation": None}),
+            [],
+            [
+                'allowPrivilegeEscalation != false (container "app" must set '
+                "securityContext.allowPrivilegeEscalation=false)"
+            ],
+        ),
+        (
+            spec({"capabilities": {}}),
+            [],
+            ['unrestricted capabilities (container "app" must set securityContext.capabilities.drop=["ALL"])'],
+        ),
+        (
+            spec({"seccompProfile": None}),
+            [],
+            [
+                'seccompProfile (pod or container "app" must set securityContext.seccompProfile.type to '
+                '"RuntimeDefault" or "Localhost")'
+            ],
+        ),
+    ],
+)
+def test_what_each_level_forbids(made: Doc, baseline: list[str], restricted: list[str]) -> None:
+    assert list(violations(PRIVILEGED, made)) == []
+    assert list(violations(BASELINE, made)) == baseline
+    assert list(violations(RESTRICTED, made)) == baseline + restricted
+
+
+def test_what_the_pod_says_holds_for_its_containers() -> None:
+    whole = {"runAsNonRoot": True, "seccompProfile": {"type": "Localhost"}}
+    made = spec({"runAsNonRoot": True, "seccompProfile": None}, securityContext=whole)
+    assert violations(RESTRICTED, made) == ()
+
+
+def test_a_refusal_as_it_is_said() -> None:
+    said = refusal(BASELINE, spec(hostNetwork=True))
+    assert said == 'violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)'
+    assert refusal(RESTRICTED, spec()) == "" and refusal("no such level", {"hostNetwork": True}) == ""
+
+
+def test_a_probe_keeps_to_the_strictest_level_but_for_the_hosts_network() -> None:
+    own, host = (
+        pod_manifest(pod, "cafe", ProbeSettings(), "uid")["spec"]
+        for pod in probe_pods("cafe", ["node"], tuple(Network))
+    )
+    assert violations(RESTRICTED, own) == ()
+    assert violations(RESTRICTED, host) == ("host namespaces (hostNetwork=true)",)
+
+
+@pytest.mark.parametrize(
+    ("server", "seconds"),
+    [("v1.31.9-eks-1", 40), ("v1.32.0-eks-1", 50), ("v1.36.1", 50), ("", 50), ("of a fork", 50), ("1.30", 40)],
+)
+def test_not_ready_after(server: str, seconds: int) -> None:
+    assert not_ready_after_s(server) == seconds

@@ -1,0 +1,307 @@
+"""Controllers' loops, their budget of work, the roster of budgets, disruptions, and what goes wrong in a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import datetime, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.embedded.loading import StoredFacts
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus
+from kubectl_eksdoc.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.simulator import mishaps
+from kubectl_eksdoc.simulator.controllers import RETRY_S, ControllerLimits, Loop, VirtualTime, WorkBudget
+from kubectl_eksdoc.simulator.disruptions import disrupted
+from kubectl_eksdoc.simulator.kubelets import NEVER
+from kubectl_eksdoc.simulator.mishaps import Slower
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.store import Key, Store, StoreChange, StoredItem
+from tests.simulator.planes import (
+    BUDGETS,
+    NODES,
+    PODS,
+    START,
+    Steady,
+    a_budget_doc,
+    a_node_doc,
+    a_plane,
+    a_pod_doc,
+    condition,
+    doc_of,
+)
+
+THINGS = "things"
+
+
+class Looks:
+    """A `Controller` that notes when it looked at what. `writes`: it changes what it looks at; `refused`: so many of
+    its looks are."""
+
+    resources = (THINGS,)
+
+    def __init__(self, store: Store, agenda: VirtualTime, *, writes: int = 0, refused: int = 0) -> None:
+        self._store = store
+        self._agenda = agenda
+        self._writes = writes
+        self._refused = refused
+        self.seen: list[tuple[float, str]] = []
+
+    def touched(self, change: StoreChange) -> Iterable[Key]:
+        return (change.item.key,)
+
+    def reconcile(self, key: Key) -> float | None:
+        self.seen.append((self._agenda.seconds, key[1]))
+        if self._refused:
+            self._refused -= 1
+            raise ApiRefusal(ApiStatus(409, "Conflict", "another was faster"))
+        if self._writes:
+            self._writes -= 1
+            item = self._store.get(THINGS, key)
+            assert item is not None
+            self._store.replace(item, {**item.doc, "left": self._writes})
+        return None
+
+
+def world() -> tuple[Store, VirtualTime]:
+    return Store(), VirtualTime(datetime(2026, 11, 20, tzinfo=timezone.utc))
+
+
+def add(store: Store, *names: str) -> None:
+    for name in names:
+        store.add(THINGS, ("", name), {"metadata": {"name": name}})
+
+
+def test_one_look_after_many_changes() -> None:
+    store, agenda = world()
+    looks = Looks(store, agenda)
+    Loop(looks, store, agenda, lag_s=2.0)
+    add(store, "a")
+    for number in range(3):
+        item = store.get(THINGS, ("", "a"))
+        assert item is not None
+        store.replace(item, {**item.doc, "number": number})
+    agenda.run_until(10)
+    assert looks.seen == [(2.0, "a")]
+
+
+def test_what_is_there_already_is_looked_at() -> None:
+    store, agenda = world()
+    add(store, "a", "b")
+    looks = Looks(store, agenda)
+    Loop(looks, store, agenda)
+    agenda.run_until(0)
+    assert looks.seen == [(0.0, "a"), (0.0, "b")]
+
+
+def test_a_look_keeps_the_worker() -> None:
+    store, agenda = world()
+    looks = Looks(store, agenda)
+    Loop(looks, store, agenda, pace_s=3.0)
+    add(store, "a", "b", "c")
+    agenda.run_until(10)
+    assert looks.seen == [(0.0, "a"), (3.0, "b"), (6.0, "c")]
+
+
+def test_the_worker_is_kept_by_a_look_that_writes_too() -> None:
+    store, agenda = world()
+    looks = Looks(store, agenda, writes=2)
+    Loop(looks, store, agenda, pace_s=3.0)
+    add(store, "a")
+    agenda.run_until(10)
+    assert looks.seen == [(0.0, "a"), (3.0, "a"), (6.0, "a")]
+
+
+def test_what_was_refused_is_looked_at_again() -> None:
+    store, agenda = world()
+    looks = Looks(store, agenda, refused=2)
+    Loop(looks, store, agenda)
+    add(store, "a")
+    agenda.run_until(10)
+    assert looks.seen == [(0.0, "a"), (RETRY_S, "a"), (2 * RETRY_S, "a")]
+
+
+OWNER = {"kind": "ReplicaSet", "name": "web", "uid": "u", "controller": True}
+
+
+class Restless:
+    """A `Controller` that makes a pod each time it looks, or (`changes`) changes the one that there is."""
+
+    resources = ("pods",)
+
+    def __init__(self, every_s: float, changes: bool = False) -> None:
+        self.plane: ControlPlane | None = None
+        self._every_s, self._changes = every_s, changes
+        self._made = 0
+
+    def touched(self, change: StoreChange) -> Iterable[Key]:
+        return () if self._made else (change.item.key,)
+
+    def reconcile(self, key: Key) -> float | None:
+        assert self.plane is not None
+        self._made += 1
+        store, item = self.plane.store, self.plane.store.get("pods", key)
+        assert item is not None
+        if self._changes:
+            store.replace(item, {**item.doc, "status": {"message": str(self._made)}})
+        else:
+            doc = a_pod_doc(f"web-{self._made}")
+            doc["metadata"]["ownerReferences"] = [OWNER]
+            store.add("pods", ("default", f"web-{self._made}"), doc)
+        return self._every_s
+
+
+def restless(every_s: float, changes: bool = False) -> ControlPlane:
+    controller = Restless(every_s, changes)
+    plane = a_plane([a_pod_doc("first")], workloads=[controller])
+    controller.plane = plane
+    WorkBudget(plane.store, plane.agenda, ControllerLimits(created=20, created_each=5, changed=50, changed_each=10))
+    return plane
+
+
+def test_one_that_makes_objects_without_an_end_is_stopped() -> None:
+    plane = restless(0.1)
+    with pytest.raises(UsageError) as caught:
+        plane.rest(3600)
+    said = "the simulated cluster does not come to rest: objects of ReplicaSet default/web were created"
+    assert caught.value.message.startswith(said) and "Rehearse without ReplicaSet default/web" in caught.value.hint
+    assert plane.store.count("pods") < 100
+
+
+def test_so_is_one_that_changes_them() -> None:
+    with pytest.raises(UsageError, match="objects of Pod default/first were changed"):
+        restless(0.1, changes=True).rest(3600)
+
+
+def test_what_takes_its_time_may_go_on_for_ever() -> None:
+    """The budget is one of an hour."""
+    plane = restless(200.0)
+    plane.rest(10_000)
+    assert doc_of(plane, "pods", "web-45")
+
+
+APPS = st.sampled_from(["a", "b", "c"])
+NAMES = st.sampled_from(["x", "y", "z"])
+STEPS = st.lists(st.tuples(st.sampled_from(["pod", "budget"]), NAMES, st.none() | APPS), max_size=25)
+
+
+def put(plane: ControlPlane, resource: str, name: str, app: str | None) -> None:
+    """There is such a pod or budget, for that app; or there is none (None)."""
+    item = plane.store.get(resource, ("default", name))
+    if app is None:
+        if item is not None:
+            plane.store.remove(item)
+        return
+    doc = a_pod_doc(name, "n", app=app) if resource == PODS else a_budget_doc(name, app=app)
+    if item is None:
+        plane.store.add(resource, ("default", name), doc)
+    else:
+        plane.store.replace(item, with_value(doc, ("metadata", "uid"), item.uid))
+
+
+@given(STEPS)
+def test_it_is_what_asking_everybody_would_say(steps: list[tuple[str, str, str | None]]) -> None:
+    plane = ControlPlane(START, StoredFacts())
+    for what, name, app in steps:
+        put(plane, PODS if what == "pod" else BUDGETS, name, app)
+    facts, store = plane.facts, plane.store
+    pods = [facts.pod(item) for item in store.list(PODS)]
+    budgets = [facts.budget(item) for item in store.list(BUDGETS)]
+    for budget in budgets:
+        wanted = {pod.name for pod in pods if budget.selector.matches(pod.labels)}
+        assert {pod.name for pod in plane.roster.selected(budget)} == wanted
+    for pod in pods:
+        said = [budget.name for budget in plane.roster.guards("default", pod.labels)]
+        assert said == sorted(b.name for b in budgets if b.selector.matches(pod.labels))
+        assert plane.roster.pod(("default", pod.name)) == pod
+
+
+def test_what_has_gone_is_not_known_any_more() -> None:
+    plane = ControlPlane(START, StoredFacts())
+    for resource, name in ((PODS, "x"), (BUDGETS, "y")):
+        put(plane, resource, name, "a")
+        put(plane, resource, name, None)
+    assert plane.roster.pod(("default", "x")) is None
+    assert plane.roster.budget(("default", "y")) is None
+
+
+WEB = [a_node_doc("a"), a_pod_doc("web-0", "a"), a_pod_doc("web-1", "a"), a_budget_doc()]
+
+
+def status(plane: ControlPlane, name: str = "web") -> Doc:
+    found: Doc = doc_of(plane, BUDGETS, name)["status"]
+    return found
+
+
+def test_a_granted_eviction_that_is_not_seen_is_forgotten_after_two_minutes() -> None:
+    budget = with_value(a_budget_doc(allowed=0), ("status", "disruptedPods"), {"web-0": "2026-11-20T07:59:00Z"})
+    plane = a_plane([*WEB[:3], with_value(budget, ("spec", "minAvailable"), 1)])
+    plane.agenda.run_until(50)
+    assert (status(plane)["currentHealthy"], status(plane)["disruptionsAllowed"]) == (1, 0)
+    plane.agenda.run_until(70)
+    assert (status(plane)["currentHealthy"], status(plane)["disruptionsAllowed"]) == (2, 1)
+    assert "disruptedPods" not in status(plane)
+
+
+def test_a_stale_status_of_a_dump_stays_until_something_changes() -> None:
+    """Of a pod under two budgets the controller computes one: a dump may show the other one wrong."""
+    stale = with_value(a_budget_doc(), ("status", "currentHealthy"), 0)
+    plane = a_plane([*WEB[:3], stale])
+    plane.rest(600)
+    assert status(plane)["currentHealthy"] == 0
+    pod = plane.registry.get(PODS, ("default", "web-1"))
+    plane.registry.update(pod, with_value(pod.doc, ("metadata", "annotations"), {"touched": "yes"}))
+    plane.rest(10)
+    assert status(plane)["currentHealthy"] == 2
+
+
+def test_a_pod_that_was_marked_and_not_deleted_loses_the_mark_after_two_minutes() -> None:
+    stored = [StoredItem(PODS, ("default", name), 1, a_pod_doc(name, "a")) for name in ("web-0", "web-1")]
+    since = "2026-11-20T08:00:00Z"
+    marked = disrupted(stored[0], "EvictionByEvictionAPI", "Eviction API: evicting", since)
+    by_kubelet = disrupted(stored[1], "TerminationByKubelet", "", since)
+    plane = a_plane([a_node_doc("a"), marked, by_kubelet])
+    plane.agenda.run_until(119)
+    assert condition(doc_of(plane, PODS, "web-0"), "DisruptionTarget")["status"] == "True"
+    plane.agenda.run_until(121)
+    assert condition(doc_of(plane, PODS, "web-0"), "DisruptionTarget") == {
+        "type": "DisruptionTarget",
+        "status": "False",
+        "lastProbeTime": None,
+        "lastTransitionTime": "2026-11-20T08:02:00Z",
+    }
+    assert condition(doc_of(plane, PODS, "web-1"), "DisruptionTarget")["status"] == "True"
+
+
+def cordoned(plane: ControlPlane, name: str) -> bool:
+    return bool(at(doc_of(plane, NODES, name), "spec", "unschedulable"))
+
+
+def later(plane: ControlPlane, seconds: float, mishap: Callable[[], object]) -> None:
+    plane.agenda.after(seconds, mishap)
+
+
+def test_a_node_that_joins_takes_what_waited() -> None:
+    plane = a_plane([a_node_doc("a", unschedulable=True), a_pod_doc("waits")])
+    later(plane, 10, lambda: mishaps.join(plane, doc_of(plane, NODES, "a"), "b"))
+    plane.rest(60)
+    assert at(doc_of(plane, PODS, "waits"), "spec", "nodeName") == "b"
+    assert not cordoned(plane, "b")
+    assert doc_of(plane, NODES, "b")["metadata"]["creationTimestamp"] == START.strftime("%Y-%m-%dT%H:%M:10Z")
+
+
+def test_hanging_pods_take_their_whole_grace_period_or_never_start() -> None:
+    pace = Slower(Steady(), lambda pod: pod.name == "web-0", more_to_stop_s=NEVER)
+    pace = Slower(pace, lambda pod: pod.name == "new", more_to_start_s=NEVER)
+    plane = a_plane([*WEB, a_pod_doc("new", cpu="100m")], pace)
+    for name in ("web-0", "web-1"):
+        mishaps.delete(plane, "default", name)
+    plane.agenda.run_until(29)
+    assert plane.store.get(PODS, ("default", "web-0")) is not None
+    assert plane.store.get(PODS, ("default", "web-1")) is None
+    plane.agenda.run_until(600)
+    assert plane.store.get(PODS, ("default", "web-0")) is None
+    assert doc_of(plane, PODS, "new")["status"]["phase"] == "Pending"
