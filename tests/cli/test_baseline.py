@@ -73,18 +73,6 @@ def test_the_commands_that_are_proposed_keep_the_baseline(tmp_path: Path) -> Non
     assert f"old-0 old-1 --since '{path}' " in plan("old-0", "old-1", "--baseline", path, cluster=BLOCKED).out
 
 
-def test_names_are_as_without_a_baseline(tmp_path: Path) -> None:
-    path = saved(tmp_path)
-    assert plan("old-0", "--baseline", path, "-o", "name") == plan("old-0", "-o", "name")
-
-
-@pytest.mark.parametrize("fmt", ["table", "wide", "markdown", "html", "yaml"])
-def test_every_format_takes_one(fmt: str, tmp_path: Path) -> None:
-    ran = plan("old-0", "old-1", "--baseline", saved(tmp_path, "old-0"), "-o", fmt, cluster=BLOCKED)
-    assert ran.code == exits.FAILS
-    assert "old-1" in ran.out and "base line.json" in ran.out
-
-
 def test_a_plan_of_another_cluster_is_refused_whatever_the_format(tmp_path: Path) -> None:
     path = saved(tmp_path, cluster=replace(CLUSTER, identity=replace(WHO, cluster="blog", uid="uid-2")))
     for fmt in ("table", "json", "name"):
@@ -131,7 +119,7 @@ def places(node: Any) -> list[tuple[Any, Any]]:
     return [place for key in keys for place in ((node, key), *places(node[key]))]
 
 
-@pytest.mark.parametrize("step", [31, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("step", [31, pytest.param(5, marks=pytest.mark.long)])
 def test_whatever_a_baseline_says_is_compared_or_refused(step: int, tmp_path: Path) -> None:
     """Each place of a saved plan (one of so many) with another value: never a bug of ours."""
     formats = itertools.cycle(("table", "json", "wide", "json", "yaml", "html", "json", "markdown"))

@@ -27,11 +27,6 @@ def test_a_clean_plan_exits_0_and_its_answer_alone_is_on_stdout() -> None:
     assert ran.err.count("\n") == 1
 
 
-def test_blockers_exit_1() -> None:
-    source = FakeSource(a_cluster(nodes=[a_node("old-0")], pods=[a_pod(owner=None, node="old-0")]))
-    assert run_cli("drain", "plan", "old-0", source=source).code == 1
-
-
 def test_unknowns_exit_5_unless_accepted() -> None:
     cluster = a_cluster(nodes=[a_node("old-0")], pods=[a_pod(node="old-0")])
     reads = tuple(

@@ -6,8 +6,6 @@ import json
 from functools import cache
 from typing import Any
 
-import pytest
-
 from tests.cli.running import run_cli
 
 OURS = frozenset(
@@ -82,14 +80,6 @@ def test_what_the_next_steps_bring() -> None:
 
 def test_nothing_is_unknown_but_what_nobody_counts() -> None:
     assert {each["code"] for each in found("1.34") if each["status"] == "unknown"} == {"quota-gp3-storage"}
-
-
-@pytest.mark.parametrize(
-    "code", [pytest.param(code, marks=pytest.mark.long if at % 4 else ()) for at, code in enumerate(sorted(OURS))]
-)
-def test_each_code_can_be_asked_for_alone(code: str) -> None:
-    ran = run_cli("check", "--demo", "--target", "1.34", "-o", "json", "--only", code)
-    assert {each["code"] for each in json.loads(ran.out)["findings"]} <= {code}
 
 
 def test_a_refresh_is_for_a_live_cluster() -> None:

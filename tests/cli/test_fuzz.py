@@ -13,7 +13,7 @@ import pytest
 from tests.contracts.source import ROOT
 from tools.fuzz import CLUSTERS, TOO_LONG, case, recorded, terraform
 
-CASES = 500
+CASES = 250
 
 
 @pytest.mark.long

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.cli import exits
-from kubectl_eksdoc.drain.policy import ALL, DEFAULT_EFFORT, NODEGROUP, ORDERS, ZONE, DrainPolicy, Targeting
+from kubectl_eksdoc.drain.policy import ALL, NODEGROUP, ORDERS, ZONE, DrainPolicy, Targeting
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.budgets import Amount
-from kubectl_eksdoc.render.drain.plan import as_given
 from tests.builders import a_cluster, a_node, a_pod, a_roomy_node
 from tests.cli.running import FakeSource, Ran, run_cli
 from tests.cli.test_parsing import parsed
@@ -179,12 +178,6 @@ def test_who_is_named_must_be_a_target(words: tuple[str, ...], tmp_path: Path) -
     assert f"error: {words[0]} names old-9, which is none of the 3 targets\nclose to it: old-" in ran.err
 
 
-def test_pins_are_kept() -> None:
-    doc = json.loads(plan(*NODES, "--pin", "old-0=2", "-o", "json").out)
-    assert {target["name"]: target["wave"] for target in doc["targets"]} == {"old-0": 2, "old-1": 1, "old-2": 1}
-    assert [wave["afterWaveBefore"] for wave in doc["waves"]] == [False, True]
-
-
 def test_a_pin_of_a_node_that_is_not_drained_is_told() -> None:
     told = "note: --pin old-3=2 changes nothing: the plan does not drain old-3 (skipped)\n"
     bare = a_pod("bare", node="old-3", owner=None)
@@ -192,12 +185,6 @@ def test_a_pin_of_a_node_that_is_not_drained_is_told() -> None:
     line = ("drain", "plan", *NODES, "old-3", "--pin", "old-3=2", "--pin", "old-0=1")
     assert told in run_cli(*line, source=FakeSource(cluster)).err
     assert "changes nothing" not in run_cli(*line, "--force", source=FakeSource(cluster)).err
-
-
-def test_nodes_at_once_are_waves() -> None:
-    doc = json.loads(plan(*NODES, "--max-unavailable", "2", "-o", "json").out)
-    assert [len(wave["nodes"]) for wave in doc["waves"]] == [2, 1]
-    assert doc["options"]["maxUnavailable"] == doc["metadata"]["options"]["max-unavailable"] == "2"
 
 
 EVERY_FLAG = [
@@ -231,21 +218,6 @@ def test_every_flag_stands_in_the_document_as_given() -> None:
     }.items() <= doc["options"].items()
 
 
-def test_what_was_not_given_is_not_said() -> None:
-    pace = {
-        "max-unavailable",
-        "surge",
-        "soft-budget",
-        "max-evictions-per-second",
-        "order",
-        "order-file",
-        "pin",
-        "effort",
-    }
-    assert pace.isdisjoint(as_given(Targeting(("old-0",)), DrainPolicy()))
-    assert parsed("old-0").policy.effort == DEFAULT_EFFORT
-
-
 def test_the_commands_that_are_proposed_ask_for_the_same(tmp_path: Path) -> None:
     """What NEXT prints is a command line that is parsed to the policy it was made with."""
     path = order_file(tmp_path, "old-1\n")
@@ -256,21 +228,6 @@ def test_the_commands_that_are_proposed_ask_for_the_same(tmp_path: Path) -> None
         again = parsed(line.removeprefix("kubectl eksdoc drain plan "))
         assert again.policy == parsed(" ".join([*NODES, *flags])).policy
         assert again.targeting == Targeting(NODES)
-
-
-def test_flags_that_differ_are_told_beside_a_baseline(tmp_path: Path) -> None:
-    saved = tmp_path / "before.json"
-    saved.write_text(plan(*NODES, "-o", "json").out, encoding="utf-8")
-    doc = json.loads(plan(*NODES, *EVERY_FLAG, "--baseline", str(saved), "-o", "json").out)
-    assert {row["option"]: (row["baseline"], row["now"]) for row in doc["comparison"]["asked"]} == {
-        "effort": (None, "70"),
-        "max-evictions-per-second": (None, 0.5),
-        "max-unavailable": (None, ["50%", "zone=2", "nodegroup=1"]),
-        "order": (None, "light"),
-        "pin": (None, ["old-0=2", "old-1=1"]),
-        "soft-budget": (None, "25%"),
-        "surge": (None, "0"),
-    }
 
 
 def test_another_order_in_the_same_file_is_told_beside_a_baseline(tmp_path: Path) -> None:

@@ -38,12 +38,8 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> str:
     return path
 
 
-WHOLE = pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.long)])
-"""A check of the code in question alone, or of all of them."""
-
-
-def since(command: str, earlier: str, now: str, code: str, whole: bool) -> dict[str, Any]:
-    few = ("--only", code) if command == "check" and not whole else ()
+def since(command: str, earlier: str, now: str, code: str) -> dict[str, Any]:
+    few = ("--only", code) if command == "check" else ()
     words = (*COMMANDS[command], *few, "--snapshot", now, "--since", earlier, "-o", "json")
     ran = run_cli(*words, source=Anywhere())
     assert ran.out, ran.err
@@ -56,7 +52,6 @@ def gone(told: dict[str, Any]) -> list[tuple[str, str]]:
     return [(each["code"], each["subject"]["name"]) for key in ("fixed", "knownNow") for each in told[key]]
 
 
-@WHOLE
 @pytest.mark.parametrize(
     ("command", "plural", "hidden"),
     one_in(
@@ -71,13 +66,11 @@ def gone(told: dict[str, Any]) -> list[tuple[str, str]]:
         ],
     ),
 )
-def test_a_list_that_is_not_there_fixes_nothing(
-    command: str, plural: str, hidden: str, whole: bool, tmp_path: Path
-) -> None:
+def test_a_list_that_is_not_there_fixes_nothing(command: str, plural: str, hidden: str, tmp_path: Path) -> None:
     with tarfile.open(RICH, "r:gz") as archive:
         archive.extractall(tmp_path, filter="data")
     (tmp_path / "rich" / f"{plural}.json").unlink()
-    told = since(command, str(RICH), str(tmp_path / "rich"), hidden, whole)
+    told = since(command, str(RICH), str(tmp_path / "rich"), hidden)
     assert gone(told) == []
     not_seen = (*told["notJudgedThisTime"], *told["notKnownAnyMore"])
     assert [each["why"] for each in not_seen if each["code"] == hidden and each["why"]]
@@ -100,7 +93,6 @@ def nobody_looked(name: str, document: dict[str, Any]) -> None:
         each["said"] = {"unknown": "not allowed", "missing": "get daemonsets.apps"}
 
 
-@WHOLE
 @pytest.mark.parametrize(
     ("command", "edit", "hidden"),
     one_in(
@@ -115,9 +107,9 @@ def nobody_looked(name: str, document: dict[str, Any]) -> None:
 )
 @pytest.mark.long
 def test_an_answer_that_is_refused_fixes_nothing(
-    command: str, edit: Edit, hidden: str, whole: bool, snapshot: str, tmp_path: Path
+    command: str, edit: Edit, hidden: str, snapshot: str, tmp_path: Path
 ) -> None:
-    told = since(command, snapshot, edited(snapshot, tmp_path / "less.eksdoc", edit), hidden, whole)
+    told = since(command, snapshot, edited(snapshot, tmp_path / "less.eksdoc", edit), hidden)
     assert gone(told) == []
     assert hidden in {each["code"] for each in (*told["notJudgedThisTime"], *told["notKnownAnyMore"])}
 
@@ -133,20 +125,3 @@ def test_a_way_that_ends_earlier_fixes_nothing_of_the_longer_one(tmp_path: Path)
     assert gone(told) == []
     assert {"cgroup-v1", "check-addon-unfit"} <= {each["code"] for each in told["notJudgedThisTime"]}
     assert {each["why"] for each in told["notJudgedThisTime"]} == {"this answer looks no further than 1.34"}
-
-
-@pytest.mark.parametrize("command", one_in(4, sorted(COMMANDS)))
-@pytest.mark.long
-def test_what_another_version_found_by_a_code_that_is_not_known_here_is_not_fixed(command: str, tmp_path: Path) -> None:
-    words = (*COMMANDS[command], *(("--only", "kubelet-skew") if command == "check" else ()), "--demo")
-    document = json.loads(run_cli(*words, "-o", "json").out)
-    subject = {"kind": "Deployment", "namespace": "shop", "name": "web"}
-    made_up = {"code": "from-another-time", "severity": "high", "status": "fail", "subject": subject, "message": "bad"}
-    document["findings"].append(made_up)
-    saved = tmp_path / "saved.json"
-    saved.write_text(json.dumps(document), encoding="utf-8")
-    told = json.loads(run_cli(*words, "--since", str(saved), "-o", "json").out)["since"]
-    assert gone(told) == []
-    assert [(each["code"], each["why"]) for each in told["notJudgedThisTime"]] == [
-        ("from-another-time", "its check was not made")
-    ]

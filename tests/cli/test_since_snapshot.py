@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tarfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -164,20 +163,6 @@ def test_what_was_changed_in_between_is_new_or_fixed_and_nothing_else(
     assert said(since(command, snapshot, "--snapshot", path)) == {"fixed": found}
 
 
-@pytest.mark.parametrize("command", ONE)
-@pytest.mark.long
-def test_the_answer_that_is_made_is_compared_as_the_same_one_that_was_saved(
-    command: str, snapshot: str, better: Better
-) -> None:
-    changed = better(command)
-    saved = Path(changed).with_name("earliest.json")  # as long as the other name: lines are broken alike
-    saved.write_text(ask(command, "--snapshot", changed, "-o", "json").out, encoding="utf-8")
-    made, read = (since(command, path, "--snapshot", snapshot) for path in (changed, str(saved)))
-    assert {**made, "file": ""} == {**read, "file": ""}
-    told = [ask(command, "--snapshot", snapshot, "--since", path, "-o", "wide").out for path in (changed, str(saved))]
-    assert told[0].replace(changed, "FILE") == told[1].replace(str(saved), "FILE")
-
-
 def test_a_plan_is_compared_in_every_figure(snapshot: str, better: Better, tmp_path: Path) -> None:
     changed, saved = better("drain plan"), tmp_path / "saved.json"
     saved.write_text(ask("drain plan", "--snapshot", changed, "-o", "json").out, encoding="utf-8")
@@ -209,11 +194,8 @@ def test_what_the_old_file_lacks_was_unknown_then(command: str, snapshot: str, l
         4,
         [
             ("whole check", ("--changed-since", "2026-11-21T00:00:00Z")),
-            ("whole check", ("--changed-since", "24h")),
             ("whole check", ("--symptom", "dns")),
             ("whole check", ("--only", "kubelet-skew,nodes-behind")),
-            ("whole check", ("--gate", "after")),
-            ("check", ("--target", "1.35")),
             ("check", ("--accept-unknown", "webhook-down")),
             ("addon-diff", ("--to", "latest", "--each-step", "--since-when")),
             ("imds-probe", ("--nodegroup", "green", "--hops", "3")),
@@ -239,42 +221,15 @@ def test_suppressions_are_those_of_both(snapshot: str, tmp_path: Path) -> None:
     assert told["unchanged"] == since("check", snapshot, "--snapshot", snapshot)["unchanged"] - 3
 
 
-def of_dump(budget: bool, to: Path) -> str:
-    """A folder of what kubectl has read; `budget`: shop/frozen lets one of its pods go."""
-    with tarfile.open(RICH, "r:gz") as archive:
-        archive.extractall(to, filter="data")
-    for path in to.rglob("*.json") if budget else ():
-        document = json.loads(path.read_text(encoding="utf-8"))
-        for each in document.get("items", ()):
-            if each.get("kind") == "PodDisruptionBudget" and each["metadata"]["name"] == "frozen":
-                each["spec"] = {"selector": each["spec"]["selector"], "maxUnavailable": 1}
-                each["status"].update(disruptionsAllowed=1, desiredHealthy=each["status"]["currentHealthy"] - 1)
-                path.write_text(json.dumps(document), encoding="utf-8")
-    return str(to)
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        "imds-probe",
-        *(pytest.param(each, marks=pytest.mark.long) for each in ("check", "whole check", "drain plan")),
-    ],
-)
-def test_a_dump_of_kubectls_is_asked_as_well(command: str, tmp_path: Path) -> None:
-    words = ("--target", "1.34") if "check" in command else ()
-    told = since(command, str(RICH), "--snapshot", str(RICH), *words)
+@pytest.mark.parametrize("command", ["imds-probe", pytest.param("drain plan", marks=pytest.mark.long)])
+def test_a_dump_of_kubectls_is_asked_as_well(command: str) -> None:
+    told = since(command, str(RICH), "--snapshot", str(RICH))
     assert said(told) == {} and told["unchanged"] > 0 and told["sameCluster"] is True
-    if command in ("whole check", "drain plan"):
-        better = of_dump(True, tmp_path / "better")
-        found = [("budget-never-allows", "frozen")]
-        assert said(since(command, str(RICH), "--snapshot", better, *words)) == {"fixed": found}
-        assert said(since(command, better, "--snapshot", str(RICH), *words)) == {"new": found}
 
 
-@pytest.mark.parametrize("command", ["check", "drain plan", "imds-probe"])
 @pytest.mark.long
-def test_one_of_another_cluster_is_refused(command: str) -> None:
-    ran = ask(command, "--demo", "--since", str(RICH), *(("--target", "1.34") if command == "check" else ()))
+def test_one_of_another_cluster_is_refused() -> None:
+    ran = ask("imds-probe", "--demo", "--since", str(RICH))
     assert (ran.code, ran.out) == (exits.USAGE, "")
     assert f"{RICH} is of another cluster" in ran.err
 
@@ -284,7 +239,6 @@ def test_one_of_another_cluster_is_refused(command: str) -> None:
     [
         (("addon-diff", "vpc-cni", "--demo", "--since", str(RICH)), "holds no answers of AWS"),
         (("drain", "plan", "nowhere", "--demo", "--since", str(RICH)), "nowhere"),
-        (("imds-probe", "node/nowhere", "--demo", "--since", str(RICH)), "nowhere"),
         (("check", "--target", "1.32", "--demo", "--since", str(RICH)), "there is no upgrade path to 1.32"),
         (("check", "--demo", "-f", "-", "--since", str(RICH)), "the manifests on standard input are read once"),
     ],

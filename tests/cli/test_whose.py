@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["prod"]
 
 ALL = (Held("*", "*", "*"), Held("get", "/metrics"))
-MORE = ("imds-probe", "coredns-lameduck", "addon-diff --all", "check --only kubelet-skew")
+MORE = ("imds-probe", "addon-diff --all", "check --only kubelet-skew")
 BY_AWS = f"cluster {NAME} · account 111122223333 · region {REGION} · "
 BY_FLAGS = f"cluster {NAME} (unverified) · account unknown · region {REGION} · "
 """The region is in the labels of the nodes."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,23 +60,6 @@ def test_by_default_nothing_that_somebody_has_set_is_lost(ann: Desk) -> None:
     assert told["outcome"]["rollouts"][0]["done"] and ran.code in (0, 5)
     assert "These values were not given" in ran.err and "ROLLBACK" in ran.err
     assert "from here on EKS does it" in ran.err and "pods are new" in ran.err
-
-
-@pytest.mark.long
-def test_as_asked_resets_what_was_foretold_and_the_journal_is_its_owners_alone(ann: Desk) -> None:
-    flags = ("--as-asked", "--resolve-conflicts", "OVERWRITE")
-    ann.types = f"vpc-cni {NEW}\nprod {changes(ann, *flags)}\n"
-    ran = ann.apply(*flags)
-    assert ann.env == ("false", "false"), ran.err
-    assert "EKS has done it" in ran.out and "as predicted" in ran.out
-    (journal,) = ann.journals
-    assert stat.S_IMODE(journal.stat().st_mode) == 0o600 and stat.S_IMODE(journal.parent.stat().st_mode) == 0o700
-    entries = [json.loads(line) for line in journal.read_text().splitlines()]
-    assert [each["entry"] for each in (*entries[:3], entries[-1])] == ["begun", "asking", "asked", "ended"]
-    assert entries[0]["sent"]["values"] is None and entries[0]["sent"]["before"] == OLD
-    back = json.loads(next(journal.parent.glob("*.values-of-before.json")).read_text())
-    assert back["env"]["ENABLE_POD_ENI"] == "true"
-    assert ran.out.rstrip().endswith(f"Journal: {journal}")
 
 
 @pytest.mark.long
@@ -138,14 +120,6 @@ def test_a_script_names_what_it_expects_and_what_may_be_unknown(ann: Desk) -> No
 
 
 @pytest.mark.long
-def test_a_conflict_that_is_foreseen_is_not_asked_for(ann: Desk) -> None:
-    ran = ann.apply("--as-asked", "-o", "json")
-    told = document(ran.out)
-    assert ran.code == 1 and told["outcome"] is None and "PRESERVE" in told["refusals"][0]["hint"]
-    assert "with NONE it would fail for a conflict with" in ran.err and ann.aws.count("eks:UpdateAddon") == 0
-
-
-@pytest.mark.long
 def test_what_changes_while_it_is_typed_is_not_what_was_shown(ann: Desk) -> None:
     ann.types = f"vpc-cni {NEW}\nprod {changes(ann)}\n"
     ann.happens = lambda: hands.sets_env(ann.service.objects, "WARM_ENI_TARGET", "7")
@@ -179,20 +153,6 @@ def test_iam_denies_it(ann: Desk) -> None:
     ran = ann.apply()
     assert ran.code == 4 and "eks:UpdateAddon" in ran.err and "Nothing was changed" in ran.err
     assert ann.env == ("true", "true") and ann.service.version == OLD
-
-
-@pytest.mark.long
-def test_another_update_is_in_progress(ann: Desk) -> None:
-    count = changes(ann)
-    ann.aws.eks().carry_out = None
-    names = {"clusterName": "prod", "addonName": "vpc-cni"}
-    ann.aws.client("eks").update_addon(**names, addonVersion=NEW)
-    ran = ann.apply()
-    assert ran.code == 1 and "another update of vpc-cni is in progress" in ran.err
-    ann.aws.eks().settle_addon("prod", "vpc-cni", "ACTIVE")  # it began after the add-on was described
-    ann.types = f"vpc-cni {NEW}\nprod {count}\n"
-    ran = ann.apply()
-    assert ran.code == 4 and "another one is in progress" in ran.err and "Nothing was changed" in ran.err
 
 
 @pytest.mark.long
@@ -235,32 +195,6 @@ def test_an_update_whose_answer_was_lost_is_found_again(ann: Desk) -> None:
 
 
 @pytest.mark.long
-def test_a_conflict_that_nobody_foresaw_fails_and_the_way_back_is_told(ann: Desk) -> None:
-    carry_out = ann.aws.eks().carry_out
-    assert carry_out is not None
-
-    def meanwhile(update: Any) -> None:
-        hands.sets_env(ann.service.objects, "WARM_ENI_TARGET", "9")
-        carry_out(update)
-
-    ann.types = f"vpc-cni {NEW}\nprod {changes(ann)}\n"
-    ann.aws.eks().carry_out = meanwhile
-    ran = ann.apply()
-    assert ran.code == 6 and "EKS could not do it" in ran.out and "ConfigurationConflict" in ran.out
-    assert "WARM_ENI_TARGET" in ran.out and "ROLLBACK" in ran.out and "look again with addon-diff" in ran.out
-    assert ann.env == ("true", "true") and ann.service.version == OLD
-
-
-@pytest.mark.long
-def test_without_the_right_to_describe_updates_the_addon_tells(ann: Desk) -> None:
-    ann.types = f"vpc-cni {NEW}\nprod {changes(ann)}\n"
-    ann.aws.deny("eks:DescribeUpdate")
-    ran = ann.apply()
-    assert "eks:DescribeUpdate; the add-on itself is checked instead" in ran.err and ann.service.version == NEW
-    assert ran.code in (0, 5) and "EKS has done it" in ran.out
-
-
-@pytest.mark.long
 def test_who_insists_is_told_where_to_look(ann: Desk) -> None:
     def insists() -> int:
         if ann.aws.count("eks:UpdateAddon"):
@@ -271,14 +205,6 @@ def test_who_insists_is_told_where_to_look(ann: Desk) -> None:
     ann.types, ann.told = f"vpc-cni {NEW}\nprod {changes(ann)}\n", insists
     ran = ann.apply()
     assert ran.code == 130 and f"what was sent continues; its journal is {ann.journals[0]}" in ran.err
-
-
-@pytest.mark.long
-def test_who_is_told_to_stop_before_it_is_sent_sends_nothing(ann: Desk) -> None:
-    ann.types, ann.told = f"vpc-cni {NEW}\nprod {changes(ann)}\n", lambda: 1
-    ran = ann.apply()
-    assert ran.code == 6 and "before anything was requested" in ran.err and "Nothing was sent" in ran.err
-    assert ann.aws.count("eks:UpdateAddon") == 0 and ann.env == ("true", "true")
 
 
 @pytest.mark.long

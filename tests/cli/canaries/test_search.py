@@ -7,12 +7,11 @@ import gzip
 import io
 import json
 import tarfile
-from pathlib import Path
 from urllib.parse import quote, quote_plus
 
 import pytest
 
-from tests.cli.canaries.canaries import Canaries, canaries_below, canaries_in
+from tests.cli.canaries.canaries import Canaries, canaries_in
 
 SECRET = Canaries("Pod default/web").any()
 NAME = "canary7q-pod-default-web-1"
@@ -53,12 +52,6 @@ def test_one_that_is_packed_is_named() -> None:
     for packed in (gzip.compress(SECRET.encode()), archived(SECRET.encode())):
         assert canaries_in(packed) == {NAME}
         assert canaries_in(b'{"data": "' + base64.b64encode(packed) + b'"}') == {NAME}
-
-
-def test_a_file_is_named_with_it(tmp_path: Path) -> None:
-    (tmp_path / "runs").mkdir()
-    (tmp_path / "runs" / "1.jsonl").write_text(f"x {SECRET}")
-    assert canaries_below(tmp_path) == {f"{NAME} in runs/1.jsonl"}
 
 
 def test_what_has_no_mark_is_looked_for_as_it_is() -> None:
