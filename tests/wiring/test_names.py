@@ -141,14 +141,6 @@ def test_a_failure_is_remembered_for_some_seconds(desk: Desk, older_s: int) -> N
     assert desk.asks() == NODES
 
 
-def test_a_bug_is_remembered_as_a_failure(desk: Desk) -> None:
-    desk.server.lists[kinds.NODES] = [{"metadata": {"name": name.text}} for name in NODES]
-    broken = NameQuery(NameKind.NODES, SourceChoice(), Connection(context=7))  # type: ignore[arg-type]
-    for _ in range(2):
-        assert names_of(broken, desk.environ, str(desk.home), BackgroundReads(desk.begin, 0.1)) == ()
-    assert len(desk.begun) == 1
-
-
 def test_offline_what_is_remembered_is_offered(desk: Desk) -> None:
     desk.environ[OFFLINE] = "1"
     assert desk.asks() == () and desk.begun == []
@@ -157,11 +149,6 @@ def test_offline_what_is_remembered_is_offered(desk: Desk) -> None:
     desk.aged(61, 61)
     desk.environ[OFFLINE] = "1"
     assert desk.asks() == NODES and len(desk.begun) == 1
-
-
-def test_without_a_home_nothing_is_asked(desk: Desk) -> None:
-    asked = NameQuery(NameKind.NODES, SourceChoice(), Connection())
-    assert names_of(asked, {}, "", BackgroundReads(desk.begin)) == () and desk.begun == []
 
 
 def test_what_may_break(desk: Desk) -> None:

@@ -7,8 +7,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.embedded.serving.access import RbacRule, TokenUsers, restricted
@@ -19,7 +17,6 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import Resource, Unknown
 from tests.embedded.clients import worlds
-from tests.examples import one_in
 from tests.fakes import kubeconfigs
 
 LISTS = (kinds.NODES, kinds.PODS, kinds.REPLICA_SETS)
@@ -46,12 +43,6 @@ def test_what_may_be_listed_is_told_and_what_may_not_is_named_with_its_right(tmp
     assert "pod templates of DaemonSets" in unread
     assert "list events" in unread
     assert "pod templates of Deployments" not in unread
-
-
-@pytest.mark.parametrize("right", one_in(3, [kinds.REPLICA_SETS, kinds.EVENTS, kinds.CONTROLLER_REVISIONS]))
-def test_each_right_alone_is_missed(tmp_path: Path, right: Resource) -> None:
-    others = [each for each in (*LISTS, kinds.EVENTS, kinds.CONTROLLER_REVISIONS) if each is not right]
-    assert f"list {right.full_name}" in "\n".join(changes(tmp_path, *others)["changesUnread"])
 
 
 def test_the_past_of_a_cluster_that_forbids_all_is_unknown(tmp_path: Path) -> None:

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -50,11 +48,7 @@ def test_a_kept_cluster_exits_with_0_and_nothing_is_above_info(kept: Somebody) -
 
 @pytest.mark.parametrize(
     "words",
-    [
-        (),
-        ("--fail-on", "low"),
-        *(("--gate", gate) for gate in ("before-control-plane", "before-nodes")),
-    ],
+    [(), ("--gate", "before-nodes")],
     ids=" ".join,
 )
 def test_its_page_says_so_first_and_shows_each_step_once(kept: Somebody, words: tuple[str, ...]) -> None:
@@ -73,13 +67,3 @@ def test_without_aws_on_purpose_nothing_of_it_is_unknown(kept: Somebody) -> None
     """What support costs is told by the day on which this runs, and by a table."""
     told = kept.document(*TARGET, "--no-aws")
     assert [each for each in counting(told) if " support-" not in each] == []
-
-
-GONE = "apiVersion: admissionregistration.k8s.io/v1beta1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: images}\n"
-
-
-def test_a_manifest_with_an_api_that_goes_exits_with_1_and_comes_first(kept: Somebody, tmp_path: Path) -> None:
-    (tmp_path / "policy.yaml").write_text(GONE)
-    ran = kept.run(*TARGET, "-f", str(tmp_path), "-o", "json")
-    causes = json.loads(ran.out)["causes"]
-    assert ran.code == 1 and [each["code"] for each in causes[0]["findings"]] == ["api-in-manifest"]

@@ -11,12 +11,12 @@ import pytest
 
 from tests.cli.check.clusters import AUTO, CURRENT, MANAGED, KeptCluster
 from tests.cli.check.kept import somebody_at
-from tests.cli.check.test_kept import GONE
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
 
 _BALANCER, _SPOT = "aws-load-balancer-controller", ("spot", "spot", "group", "group", "group")
+GONE = "apiVersion: admissionregistration.k8s.io/v1beta1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: images}\n"
 DEFECTS = {
     "a budget that allows nothing": (MANAGED.with_app("web", budget=0), "budget-never-allows"),
     "one hop, and a controller that needs two": (

@@ -5,10 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.cli.check.asked import check, document
-from tests.cli.running import run_cli
 
 PLANTED = Path(__file__).parent / "planted.txt"
 
@@ -30,26 +27,3 @@ def test_everything_that_is_planted_and_nothing_else() -> None:
     assert sorted(map(line, told["findings"])) == sorted(planted())
     assert len({each["code"] for each in told["findings"]}) >= 25
     assert check("--demo", "--target", "1.33", "-o", "json").code == 1
-
-
-@pytest.mark.long
-def test_on_the_way_to_the_next_version_there_is_more() -> None:
-    told = (document("--demo", "--target", target)["findings"] for target in ("1.33", "1.34"))
-    now, then = ({each["code"] for each in found if each["status"] != "pass"} for found in told)
-    new = then - now
-    assert new >= {
-        "api-in-helm",
-        "api-requested",
-        "api-written",
-        "check-addon-unfit",
-        "insight-error",
-        "program-before-control-plane",
-        "release-note",
-        "subnet-addresses",
-    }
-
-
-@pytest.mark.long
-def test_twice_is_the_same_bytes() -> None:
-    argv = ("check", "--demo", "--target", "1.34", "-o", "json")
-    assert run_cli(*argv).out == check(*argv[1:]).out

@@ -96,11 +96,6 @@ def test_what_the_drain_lacks_of_the_dump_is_of_the_same_cause() -> None:
     assert lacking | {"imds-pods-unread"} <= {each["code"] for each in cause["findings"]}
 
 
-def test_of_several_nodes_it_is_told_in_the_plural(told: dict[str, Any]) -> None:
-    (found,) = (each for each in told["findings"] if each["code"] == "dns-notices-unheard")
-    assert found["message"].startswith("spot-0 and spot-1 are not drained when EC2 takes them back")
-
-
 def test_of_aws_nothing_is_known(told: dict[str, Any]) -> None:
     status = {each["codes"][0]: each["status"] for each in told["checks"] if len(each["codes"]) == 1}
     wanted = [check.codes[0].name for check in ALL if of_aws_alone(check)]

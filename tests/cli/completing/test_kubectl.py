@@ -88,25 +88,11 @@ def shell(home: Path, server: SimulatedApiServer) -> Shell:
 
 
 @pytest.mark.long
-def test_commands(home: Path) -> None:
-    found = Shell(home).tab("eksdoc", "")
-    assert found.offers["drain"] == "plan and run node drains" and found.directive == 4
-
-
-@pytest.mark.long
 @pytest.mark.parametrize(("completer", "name", "command"), COMPLETERS, ids=lambda each: str(each))
 def test_every_entry_point_completes(home: Path, completer: str, name: str, command: str) -> None:
     assert os.access(home / "bin" / completer, os.X_OK)
     found = Shell(home).tab(name, *(["plan"] if command == "drain" else []), "--demo" if command else "dr")
     assert found.values == (["--demo"] if command else ["drain"])
-
-
-@pytest.mark.long
-def test_flags_come_through_raw(home: Path) -> None:
-    shell = Shell(home)
-    assert "--nodegroup" in shell.tab("eksdoc-drain", "plan", "--").offers
-    assert shell.tab("eksdoc", "drain", "plan", "--order", "so").values == ["soonest"]
-    assert shell.tab("eksdoc", "drain", "plan", "--demo", "--", "blue-1").values == ["blue-1"]
 
 
 def test_node_groups_of_the_demo(home: Path) -> None:
@@ -126,12 +112,6 @@ def test_names_of_a_served_cluster(shell: Shell) -> None:
 
 
 @pytest.mark.long
-def test_without_a_kubeconfig_nothing_is_offered(home: Path) -> None:
-    for words in (("drain", "plan", ""), ("drain", "plan", "--nodegroup", ""), ("check", "--context", "")):
-        assert Shell(home).tab("eksdoc", *words).values == []
-
-
-@pytest.mark.long
 def test_what_was_found_is_remembered(home: Path) -> None:
     with ApiServer() as server:
         shell = Shell(home, kubeconfigs.one(home / "config", server.url))
@@ -143,15 +123,6 @@ def test_what_was_found_is_remembered(home: Path) -> None:
         assert len(server.asked(kinds.NODES.path)) == 1
     kept = [path for path in (home / ".cache" / "eksdoc").iterdir() if path.suffix == ".names"]
     assert len(kept) == 1 and kept[0].stat().st_mode & 0o777 == 0o600
-
-
-@pytest.mark.long
-def test_what_may_not_be_listed_is_not_offered(home: Path) -> None:
-    with ApiServer() as server:
-        server.forbidden.add(kinds.NODES)
-        config = kubeconfigs.one(home / "config", server.url)
-        found = process("drain", "plan", "", home=home, environ={"KUBECONFIG": config})
-        assert (found.values, found.directive) == ([], 4)
 
 
 @pytest.mark.long

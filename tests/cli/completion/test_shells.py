@@ -75,7 +75,6 @@ def test_bash(home: Path, line: str, words: tuple[str, ...], replies: list[str])
     [
         ("kubectl-eksdoc addon", ("addon",), ["addon-diff"]),
         ("kubectl-eksdoc  check  --gate=before-n", ("check", "--gate", "=", "before-n"), ["before-nodes"]),
-        ("kubectl-eksdoc check --gate=", ("check", "--gate", "="), ["before-control-plane", "before-nodes", "after"]),
         # What stands behind the last : is all that bash replaces.
         ("kubectl-eksdoc check --context arn:aws:eks:eu",
          ("check", "--context", "arn", ":", "aws", ":", "eks", ":", "eu"),
@@ -85,7 +84,6 @@ def test_bash(home: Path, line: str, words: tuple[str, ...], replies: list[str])
         ("kubectl-eksdoc check --context w", ("check", "--context", "w"), [r"with\ space"]),
         ("kubectl-eksdoc check --only addon-not-active,addon-field-k",
          ("check", "--only", "addon-not-active,addon-field-k"), ["addon-not-active,addon-field-kept"]),
-        ("kubectl-eksdoc nonsense ", ("nonsense", ""), []),
     ],
     ids=str,
 )  # fmt: skip
@@ -122,15 +120,12 @@ TYPED = {
     '"drain" plan --demo --nodegroup gr': '"drain" plan --demo --nodegroup green ',
     "check --context=arn:": f"check --context={ARN} ",
     "check --context w": r"check --context with\ space ",
-    r"check --context with\ s": r"check --context with\ space ",
     # Behind a quote that is open nothing may become a command.
     'check --context "with s': 'check --context "with space" ',
     'check --context "$': r'check --context "\$(touch gone)" ',
     "check --context '$": "check --context '$(touch gone)' ",
-    "check --context 'it": r"check --context 'it'\''s' ",
     'check --context "it': """check --context "it's" """,
     "check --kubeconfig ~/.kube/config --context i": r"check --kubeconfig ~/.kube/config --context it\'s ",
-    'check --context "with space" --gate af': 'check --context "with space" --gate after ',
     "check --context $(touch gone) --gate af": "check --context $(touch gone) --gate after ",
     "drain plan --demo --pin blue-1": "drain plan --demo --pin blue-1=",
 }
@@ -161,10 +156,8 @@ def test_at_a_terminal(home: Path, shell: str, typed: str) -> None:
     ("line", "offers"),
     [
         ("kubectl-eksdoc addon", ["addon-diff\tpredict what an add-on update changes and resets"]),
-        ("~/bin/kubectl-eksdoc addon", ["addon-diff\tpredict what an add-on update changes and resets"]),
         ("kubectl-eksdoc check --gate=", ["--gate=after", "--gate=before-control-plane", "--gate=before-nodes"]),
         ('kubectl-eksdoc check --context "with s', ["with space"]),
-        (r"kubectl-eksdoc check --context=with\ s", ["--context=with space"]),
         ("kubectl-eksdoc check --kubeconfig ~/.kube/config --context it", ["it's"]),
         ("kubectl-eksdoc drain plan --snapshot=.kube/c", ["--snapshot=.kube/config"]),
         ("kubectl-eksdoc nonsense ", []),

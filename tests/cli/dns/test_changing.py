@@ -108,29 +108,10 @@ def test_what_a_value_can_keep_is_kept(ann: Desk) -> None:
     assert deployment is not None and deployment["spec"]["replicas"] == 3 and "lameduck 20s" in ann.corefile, ran.err
 
 
-def test_what_does_not_fit_is_refused_with_the_arithmetic(ann: Desk) -> None:
-    ran = ann.apply("--set", "lameduck=30s", *SCRIPT)
-    assert ran.code == 1 and "lameduck 30 s + closing 5 s + margin 5 s = 40 s" in " ".join(ran.err.split())
-    assert "The largest that is safe is 20s" in " ".join(ran.err.split())
-    assert ann.run("--set", "lameduck=20").code == 2
-    assert ann.updates == 0 and "lameduck 5s" in ann.corefile
-
-
 def test_a_hand_edit_of_what_the_add_on_owns_is_refused_with_the_reason(ann: Desk) -> None:
     ran = ann.apply("--set", "lameduck=20s", "--force-conflicts", *SCRIPT)
     assert ran.code == 1 and "a hand edit is put back by its next update" in " ".join(ran.err.split())
     assert ann.updates == 0 and "lameduck 5s" in ann.corefile
-
-
-@pytest.mark.long
-def test_a_corefile_that_coredns_would_refuse_is_never_sent(ann: Desk) -> None:
-    ann.edits(lambda text: text.replace("    reload\n", "    reload 1s\n"))
-    ran = ann.apply("--set", "lameduck=20s", *SCRIPT)
-    assert ran.code == 1 and "plugin/reload" in ran.err and "interval value" in " ".join(ran.err.split()), ran.err
-    ann.edits(lambda text: text.replace("    reload 1s\n", "    reload }\n"))
-    ran = ann.apply("--set", "lameduck=20s", *SCRIPT)
-    assert ran.code == 1 and "cannot be parsed" in ran.err
-    assert ann.updates == 0 and not ann.journals()
 
 
 @pytest.mark.long
@@ -160,20 +141,6 @@ def test_what_changes_while_it_is_typed_is_not_what_was_shown(ann: Desk) -> None
 
 
 @pytest.mark.long
-def test_a_pod_that_refuses_is_told_and_the_way_back_with_it(ann: Desk) -> None:
-    pod = ann.pods[0]
-    ann.resolvers.stubborn[pod] = "plugin/health: address already in use"
-    ran = ann.apply("--set", "lameduck=20s", *SCRIPT, "-o", "json")
-    told = document(ran.out)
-    assert ran.code == 1, ran.err
-    taken = {each["name"]: each for each in told["verified"]["pods"]}
-    assert taken[pod]["taken"] == "refused" and "already in use" in taken[pod]["why"]
-    assert sorted(each["taken"] for each in taken.values()) == ["refused", "verified"]
-    found = [each for each in told["findings"] if each["code"] == "dns-change-not-taken-up"]
-    assert [each["severity"] for each in found] == ["critical"] and told["wayBack"]
-
-
-@pytest.mark.long
 def test_a_pod_that_does_not_look_is_not_yet_there_and_is_looked_at_again(ann: Desk) -> None:
     pod = ann.pods[0]
     ann.resolvers.stubborn[pod] = ""
@@ -184,33 +151,6 @@ def test_a_pod_that_does_not_look_is_not_yet_there_and_is_looked_at_again(ann: D
     again = ann.apply("--resume", journal.stem, *UNKNOWN, "-o", "json")
     told = document(again.out)
     assert again.code == 0 and told["verified"]["all"], again.err
-    assert ann.updates == 1
-
-
-@pytest.mark.long
-def test_without_the_plugin_reload_nothing_takes_it_up(ann: Desk) -> None:
-    ann.edits(lambda text: text.replace("    reload\n", ""))
-    ran = ann.apply("--set", "lameduck=20s", *SCRIPT)
-    assert ran.code == 1 and "kubectl rollout restart deployment/coredns -n kube-system" in ran.out, ran.err
-    assert "lameduck 20s" in ann.corefile
-
-
-@pytest.mark.long
-def test_where_it_runs_is_checked_first_and_given_as_a_whole(ann: Desk) -> None:
-    ran = ann.apply("--place", "on-demand", "--yes", "--expect-changes", "2", *UNKNOWN, "-o", "json")
-    told = document(ran.out)
-    assert told["outcome"]["stage"] == "successful", ran.err
-    assert told["change"]["landing"]["enough"] and len(told["change"]["landing"]["zones"]) == 3
-    affinity = json.loads(ann.values)["affinity"]
-    (term,) = affinity["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
-    assert [each["key"] for each in term["matchExpressions"]] == [
-        "kubernetes.io/os",
-        "kubernetes.io/arch",
-        "karpenter.sh/capacity-type",
-        "eks.amazonaws.com/capacityType",
-    ]
-    assert affinity["podAntiAffinity"] and json.loads(ann.values)["topologySpreadConstraints"]
-    assert ann.apply("--place", "on-demand", *SCRIPT).code in (0, 5), "it is so already"
     assert ann.updates == 1
 
 

@@ -72,8 +72,6 @@ def test_what_is_refused_with_its_line_by_the_version_that_is_named(corefile: Pa
     ("text", "code", "status", "exits"),
     [
         (GOOD.replace("15s", "30s"), "dns-lameduck-long", "fail", 1),
-        (GOOD.replace("15s", "22s"), "dns-lameduck-long", "fail", 1),
-        (GOOD.replace("        lameduck 15s\n", ""), "dns-lameduck-short", "fail", 1),
         (GOOD.replace("15s", "{$WAIT}"), "dns-lameduck-unknown", "unknown", 5),
         (f"import more/*.server\n{GOOD}", "dns-corefile-unknown", "unknown", 5),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -95,59 +95,6 @@ def test_what_is_planted_is_found(cluster: SimulatedApiServer, prod: World, tmp_
     assert found["shutdown"]["lameduckSeconds"] == 5 and found["shutdown"]["advisedSeconds"] == 20
     assert sorted(pod["node"] for pod in found["pods"]) == ["old-11", "spot-0", "spot-1"]
     assert all("--kubeconfig" in each["command"] for each in found["steps"])
-
-
-def is_named(right: Right, ran: Ran) -> bool:
-    """And never passed over."""
-    if right.required:
-        return ran.code == 3 and str(right) in ran.err
-    found = document(ran)["findings"]
-    if "notices" in right.lost:  # what it tells is one sign of several
-        return {each["status"] for each in found if each["code"] == "dns-notices-unheard"} in (
-            {"fail"},
-            {"unknown"},
-            {"fail", "unknown"},
-        )
-    return str(right) in {each.get("missing") for each in found if each["status"] == "unknown"}
-
-
-def unnamed(at: Iterable[int], cluster: SimulatedApiServer, prod: World, folder: Path) -> list[str]:
-    """Of the rights at these places those whose user is not told of it."""
-    told = {at: somebody(cluster, prod, folder, f"without-{at}").run("-o", "json") for at in at}
-    return [str(RIGHTS[at]) for at, ran in told.items() if not is_named(RIGHTS[at], ran)]
-
-
-@pytest.mark.long
-def test_a_right_that_is_missing_is_named(cluster: SimulatedApiServer, prod: World, tmp_path: Path) -> None:
-    """One that nothing is said without, one of notices, and every third one; all of them in the long tests."""
-    kinds = [(right.required, "notices" in right.lost) for right in RIGHTS]
-    first_of_each = {kind: at for at, kind in reversed(list(enumerate(kinds)))}
-    assert unnamed({*first_of_each.values(), *range(0, len(RIGHTS), 3)}, cluster, prod, tmp_path) == []
-
-
-@pytest.mark.long
-def test_every_right_that_is_missing_is_named(cluster: SimulatedApiServer, prod: World, tmp_path: Path) -> None:
-    assert unnamed(range(len(RIGHTS)), cluster, prod, tmp_path) == []
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("action", ["eks:DescribeCluster", "eks:DescribeAddon"])
-def test_an_action_that_is_missing_is_named(
-    cluster: SimulatedApiServer, prod: World, tmp_path: Path, action: str
-) -> None:
-    asking = somebody(cluster, prod, tmp_path)
-    prod.deny(action)
-    found = document(asking.run("-o", "json"))
-    assert found["coredns"]["managedAddon"] is None
-    assert action in {each.get("missing") for each in found["findings"]}
-
-
-def test_what_is_asked_of_aws_is_registered(cluster: SimulatedApiServer, prod: World, tmp_path: Path) -> None:
-    asking = somebody(cluster, prod, tmp_path)
-    prod.forget_calls()
-    asking.run()
-    known = {each.action or f"{each.service}:{each.operation}" for each in rights.ASKED_OF_AWS["coredns-lameduck"]}
-    assert {f"{call.service}:{call.operation}" for call in prod.calls} <= known
 
 
 def test_what_may_be_unknown_does_not_count_and_a_word_is_refused(

@@ -51,12 +51,6 @@ def test_the_page_says_what_where_and_how_back() -> None:
     assert "→" not in shown(*ALL, "--ascii") and shown(*ALL, "--ascii").isascii()
 
 
-def test_wide_names_every_node() -> None:
-    text = shown("--place", "on-demand", "-o", "wide")
-    assert text.count(" fits") >= 12 and "(-o wide)" not in text
-    assert "(-o wide)" in shown("--place", "on-demand")
-
-
 @pytest.mark.parametrize("argv", [ALL, ("--set", "lameduck=30s"), ("--place", "any"), ("--autoscale", "2:4")])
 @pytest.mark.long
 def test_documents_are_as_the_schema_says(argv: tuple[str, ...]) -> None:
@@ -87,12 +81,9 @@ def test_what_is_shown_is_what_would_be_sent() -> None:
     ("argv", "said"),
     [
         (("--set", "lameduck=20"), "20 has no unit: CoreDNS would refuse it"),
-        (("--set", "cache=30"), "is not known"),
-        (("--place", "spot"), "on-demand, any"),
         (("--autoscale", "1:3"), "at least 2 replicas"),
         (("--apply",), "--apply wants to know what"),
         (("--set", "lameduck=20s", "--yes"), "without --apply"),
-        (("--accept-reset", ".spec.replicas"), "without --apply"),
         (("--set", "lameduck=20s", "--apply"), "--apply is of the live cluster"),
         (("--set", "lameduck=20s", "--apply", "--resume", "x"), "takes no new settings"),
         (("--apply", "--resume", "x", "--yes"), "takes no flags of a new one"),

@@ -60,16 +60,3 @@ def test_each_member_asks_with_its_own(tmp_path: Path, aws: World) -> None:
     for name, account in ACCOUNTS.items():
         assert {of for of, cluster in callers if cluster == name} <= {account}
     assert {name: path.read_text() for name, path in told.items()} == {name: f"{name} -" for name in ACCOUNTS}
-
-
-@pytest.mark.long
-def test_without_a_profile_of_their_own_all_ask_as_one_command_would(tmp_path: Path, aws: World) -> None:
-    environ = aws.environ(OURS)
-    with places(tmp_path) as there:
-        for name in ACCOUNTS:
-            there.add(arn(name), "fine")
-        aws.forget_calls()
-        _, out, err = there.run("check", "--only", "cluster-health", "--fleet", "arn:*", "-o", "json", **environ)
-    assert {call.account for call in aws.calls} == {OURS}, err
-    assert [each["standing"] for each in json.loads(out)["members"]] == ["not-judged"] * 2, "it is not their account"
-    assert {each["exitCode"] for each in json.loads(out)["members"]} == {4}

@@ -31,7 +31,6 @@ def gone(number: int) -> bool:
 @pytest.mark.parametrize(
     "numbers",
     [
-        pytest.param([signal.SIGINT], id="Ctrl-C", marks=pytest.mark.long),
         pytest.param([signal.SIGTERM], id="kill", marks=pytest.mark.long),
         pytest.param([signal.SIGINT] * 3, id="insisting", marks=pytest.mark.long),
     ],

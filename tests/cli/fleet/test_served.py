@@ -35,16 +35,6 @@ def document(text: str) -> dict[str, Any]:
 
 
 @pytest.mark.long
-def test_one_that_answers_and_one_that_cannot_be_reached_are_rows(there: Places) -> None:
-    for name, server in (("prod-a", "fine"), ("prod-b", "closed")):
-        there.add(name, server)
-    code, out, err = there.run(*CHECKED, "--fleet", "prod-*")
-    assert code == 3, err
-    found = {each["name"]: each for each in document(out)["members"]}
-    assert {name: each["standing"] for name, each in found.items()} == {"prod-a": "fails", "prod-b": "not-judged"}
-
-
-@pytest.mark.long
 def test_each_is_a_row_whatever_became_of_it(there: Places) -> None:
     for name, server in (("prod-a", "fine"), ("prod-b", "closed"), ("prod-c", "forbidden"), ("prod-d", "slow")):
         there.add(name, server)

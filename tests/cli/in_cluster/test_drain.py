@@ -217,10 +217,7 @@ REFUSED: Sequence[tuple[tuple[str, ...], str]] = [
     (("--hook-before-wave", "true"), "hooks are commands of this machine"),
     (("--delete-past-budget", "default/web-0"), "needs a typed confirmation"),
     (("--run-id", "r1"), "chooses the run's id itself"),
-    (("-o", "markdown"), "have no output format 'markdown'"),
     (("--image", "a b"), "is no name of an image"),
-    (("--image", "Reg.Example/Foo:1"), "all but the registry in small letters"),
-    (("--image", "foo::"), "is no name of an image"),
     (("--image", "foo@sha256:00"), "is no name of an image"),
     (("--role-arn", "eksdoc"), "is no ARN of a role"),
 ]

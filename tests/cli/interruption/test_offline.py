@@ -78,14 +78,6 @@ def test_the_demo_is_the_incident() -> None:
 
 
 @pytest.mark.long
-def test_a_snapshot_says_the_same_but_for_logs(tmp_path: Path) -> None:
-    path = a_snapshot(tmp_path, with_aws=True)
-    found = document("--snapshot", path)
-    demo = statuses(document("--demo"))
-    assert statuses(found) == {**demo, "Karpenter's log": "unknown"} and found["recognised"]
-
-
-@pytest.mark.long
 def test_a_snapshot_without_answers_of_aws_tells_what_the_cluster_does(tmp_path: Path) -> None:
     path = a_snapshot(tmp_path, with_aws=False)
     ran = run_cli("interruption", "--snapshot", path)
@@ -141,13 +133,11 @@ def test_the_queue_and_the_stack_have_the_names_that_were_given() -> None:
     ("argv", "said"),
     [
         (("spot-1",), "'spot-1' is not understood"),
-        (("--print", "terraform"), "terraform"),
         (("--queue", "a b"), "no name of a queue"),
         (("--stack-name", "1a"), "no name of a stack"),
         (("--stack-name", "Karpenter-prod"), "would delete the rest"),
         (("--stack-name", "x", "--print", "iam"), "--print iam makes none"),
         (("--accept-unknown", "interruption-rul"), "did you mean interruption-rule"),
-        (("-o", "sarif"), "no output format"),
     ],
 )
 def test_what_does_not_fit_is_said(argv: tuple[str, ...], said: str) -> None:

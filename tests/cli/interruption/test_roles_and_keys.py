@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.aws.test_live import prod
-from tests.cli.interruption.incident import QUEUE, ROLE, Incident, carry_out, happened, values_in
+from tests.cli.interruption.incident import QUEUE, ROLE, Incident, carry_out, happened
 from tests.embedded.clients import worlds
-from tests.examples import one_in
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
@@ -113,53 +111,6 @@ def test_a_key_of_the_customers_own(ann: Incident) -> None:
         ann.aws._troubles.clear()
 
 
-def configured(ann: Incident, version: str, env: dict[str, str]) -> None:
-    """Karpenter of that version, with no other variables."""
-    given = [{"name": name, "value": value} for name, value in env.items()]
-    container = {"name": "controller", "image": f"public.ecr.aws/karpenter/controller:{version}", "env": given}
-    path = ("spec", "template", "spec", "containers")
-    ann.changed("deployments.apps", "kube-system", "karpenter", path, [container])
-
-
-def settings(ann: Incident, queue: str) -> None:
-    meta = {"name": "karpenter-global-settings", "namespace": "kube-system", "uid": "settings"}
-    doc = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": meta, "data": {"aws.interruptionQueueName": queue}}
-    ann.api.now(lambda plane: plane.load("configmaps", [doc]))
-
-
-@pytest.mark.parametrize(
-    ("version", "env", "config_map", "set_there", "values"),
-    one_in(
-        3,
-        [
-            ("v0.31.3", {}, QUEUE, True, {"settings": {"aws": {"interruptionQueueName": QUEUE}}}),
-            (
-                "v0.31.3",
-                {"INTERRUPTION_QUEUE": QUEUE},
-                "",
-                False,
-                {"settings": {"aws": {"interruptionQueueName": QUEUE}}},
-            ),
-            ("v0.32.0", {}, QUEUE, True, {"settings": {"interruptionQueue": QUEUE}}),
-            ("v0.33.0", {}, QUEUE, False, {"settings": {"interruptionQueue": QUEUE}}),
-            ("1.5.0", {"INTERRUPTION_QUEUE": ""}, "", False, {"settings": {"interruptionQueue": QUEUE}}),
-        ],
-    ),
-)
-@pytest.mark.long
-def test_both_spellings_on_a_cluster(
-    ann: Incident, version: str, env: dict[str, str], config_map: str, set_there: bool, values: Any
-) -> None:
-    configured(ann, version, env)
-    if config_map:
-        settings(ann, config_map)
-    found = {each["name"]: each["status"] for each in ann.document("--queue", QUEUE)["links"]}
-    assert found["setting"] == ("pass" if set_there else "fail")
-    printed = ann.run("--print", "helm-values", "--queue", QUEUE)
-    assert printed.code == 0 and values_in(printed.out) == values
-    assert f"--version {version} -n kube-system --reuse-values" in printed.out
-
-
 @pytest.mark.long
 def test_what_may_not_be_read_of_the_cluster_is_unknown(ann: Incident) -> None:
     ann.mended()
@@ -175,20 +126,3 @@ def test_who_may_only_list_nodes_and_pods_is_told_what_is_missing(prod: World, t
     assert ran.code == 5 and found["handled"] == "unknown" and found["karpenter"] is None
     missing = {each["missing"] for each in found["findings"] if each["status"] == "unknown"}
     assert {"get deployments.apps", "list poddisruptionbudgets.policy", "list daemonsets.apps"} <= missing
-
-
-def test_events_tell_of_a_notice(ann: Incident) -> None:
-    """With the time at which the cluster is read."""
-    when = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    event = {
-        "kind": "Event",
-        "apiVersion": "v1",
-        "metadata": {"name": "spot-1.1", "namespace": "default", "uid": "e", "creationTimestamp": when},
-        "involvedObject": {"kind": "Node", "name": "spot-1", "apiVersion": "v1"},
-        "reason": "SpotInterrupted",
-        "lastTimestamp": when,
-    }
-    ann.api.now(lambda plane: plane.load("events", [event]))
-    found = ann.document()
-    (finding,) = (each for each in found["findings"] if each["code"] == "interruption-now")
-    assert "Event SpotInterrupted" in finding["message"] and finding["subject"]["name"] == "spot-1"

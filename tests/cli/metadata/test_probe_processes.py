@@ -60,8 +60,7 @@ def nothing_left(api: Api) -> bool:
     return not there(api, "pods") and not there(api, "configmaps")
 
 
-@pytest.mark.parametrize("pods", [1, 6])
-def test_told_to_end_nothing_is_left(tmp_path: Path, pods: int) -> None:
+def test_told_to_end_nothing_is_left(tmp_path: Path) -> None:
     """By each signal: a cluster each."""
     with ExitStack() as open_:
         told = []
@@ -69,7 +68,7 @@ def test_told_to_end_nothing_is_left(tmp_path: Path, pods: int) -> None:
             server, api = open_.enter_context(Lab(NODES, SERVICES, pace=Kubelet(start=1e6)).served())
             told.append((number, api, open_.enter_context(probing(server, tmp_path / number.name))))
         for number, api, it in told:
-            until(lambda api=api: len(there(api, "pods")) >= pods)
+            until(lambda api=api: len(there(api, "pods")) >= 6)
             it.send_signal(number)
         for _, api, it in told:
             out, err = it.communicate(timeout=LONGEST_S)

@@ -12,7 +12,6 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.embedded.serving.handler import ManualTime
 from kubectl_eksdoc.imds_probe.read import NEEDS
 from kubectl_eksdoc.kube.identity import AwsRequest
@@ -62,38 +61,6 @@ def test_each_group_has_its_cause(ann: Probing) -> None:
     by = {each["name"]: each["next"]["by"] for each in found["groups"]}
     assert "AL2_x86_64" in by["green"] and "tokens by launch template own version 2" in by["blue"]
     assert ann.aws.count("ec2:DescribeInstances") == 1 and ann.aws.count("ec2:DescribeLaunchTemplateVersions") == 1
-
-
-@pytest.mark.long
-def test_a_change_by_hand_is_told_from_what_makes_the_nodes(ann: Probing) -> None:
-    ec2 = ann.aws.client("ec2")
-    cut = next(each for each in document(ann)["groups"] if each["name"] == "blue")["nodes"]
-    (reservation, *_) = ec2.describe_instances(
-        Filters=[{"Name": "metadata-options.http-put-response-hop-limit", "Values": ["1"]}]
-    )["Reservations"]
-    ident = reservation["Instances"][0]["InstanceId"]
-    ec2.modify_instance_metadata_options(InstanceId=ident, HttpPutResponseHopLimit=2)
-    found = [each for each in document(ann)["groups"] if each["name"] == "blue"]
-    assert sorted(len(each["nodes"]) for each in found) == [1, len(cut) - 1]
-    (mended,) = [each for each in found if len(each["nodes"]) == 1]
-    assert mended["changed"] and (mended["now"]["verdict"], mended["next"]["verdict"]) == ("reachable", "unreachable")
-
-
-@pytest.mark.long
-def test_requests_without_a_token_are_counted(ann: Probing) -> None:
-    rows = ann.aws.client("ec2").describe_instances()["Reservations"]
-    one = rows[0]["Instances"][0]["InstanceId"]
-    now = datetime.fromisoformat(document(ann)["metadata"]["observedAt"].replace("Z", "+00:00"))
-    counted = {"MetricName": "MetadataNoToken", "Value": 5, "Timestamp": now - timedelta(days=2)}
-    of = [{"Name": "InstanceId", "Value": one}]
-    ann.aws.client("cloudwatch").put_metric_data(Namespace="AWS/EC2", MetricData=[{**counted, "Dimensions": of}])
-    assert all("CloudWatch" not in each["message"] for each in document(ann)["findings"])
-    assert ann.aws.count("cloudwatch:GetMetricData") == 0, "it is asked only if it is wanted"
-    found = {each["code"]: each for each in document(ann, "--evidence", "cloudwatch")["findings"]}
-    assert "5 answered, 0 refused" in found["imds-v1-counted"]["message"]
-    ann.aws.deny("cloudwatch:GetMetricData")
-    denied = {each["code"]: each for each in document(ann, "--evidence", "cloudwatch")["findings"]}
-    assert denied["imds-evidence-unknown"]["missing"] == "cloudwatch:GetMetricData"
 
 
 @pytest.mark.long
@@ -147,40 +114,6 @@ def test_evidence_that_cannot_be_reached_takes_nothing_else_with_it(source: str,
     assert "imds-evidence-unknown" in {each["code"] for each in found["findings"]}
 
 
-LOST = {
-    "eks:DescribeCluster": {"green": ("unknown", "unknown"), "blue": ("unknown", "unknown")},
-    "ec2:DescribeInstances": {"green": ("unknown", "reachable"), "blue": ("unknown", "unknown")},
-    "eks:DescribeNodegroup": {"green": ("reachable", "unknown"), "blue": ("unreachable", "unknown")},
-    "ec2:DescribeLaunchTemplateVersions": {"blue": ("unreachable", "unknown")},
-    "ec2:DescribeImages": {"blue": ("unreachable", "unknown")},
-    "ec2:GetInstanceMetadataDefaults": {"blue": ("unreachable", "unknown")},
-    "eks:ListPodIdentityAssociations": {},
-}
-
-
-def is_named(action: str, ann: Probing) -> bool:
-    """And leaves the rest."""
-    ann.aws.deny(action)
-    ran = ann.run("-o", "json")
-    ann.aws.allow()
-    found = json.loads(ran.out)
-    missing = {each.get("missing") for each in found["findings"]}
-    return ran.code == 5 and verdicts(found) == {**WHOLE, **LOST[action]} and action in missing
-
-
-@pytest.mark.long
-def test_a_refusal_leaves_the_rest_and_names_the_action(ann: Probing) -> None:
-    assert [action for action in sorted(LOST) if not is_named(action, ann)] == []
-
-
-def test_every_action_was_tried() -> None:
-    asked = {each.action for each in rights.ASKED_OF_AWS["imds-probe"] if each.action}
-    assert asked - set(LOST) == {
-        "autoscaling:DescribeAutoScalingGroups",
-        "autoscaling:DescribeLaunchConfigurations",
-    }, "tried in tests/flows: nobody here scales so"
-
-
 @pytest.mark.long
 def test_one_pod_is_one_sentence(ann: Probing) -> None:
     pod = next(
@@ -199,9 +132,7 @@ REFUSED = (
     (("pod/a", "pod/b"), "one pod or workload at a time"),
     (("cart",), "'cart' is neither pod/NAME nor node/NAME"),
     (("--hops", "65"), "EC2 takes 1 to 64"),
-    (("--hops", "0"), "0"),
     (("--accept-unknown", "imds-pods-posible"), "did you mean imds-pods-possible"),
-    (("-o", "html"), "no output format"),
 )
 
 
@@ -209,25 +140,6 @@ REFUSED = (
 def test_what_does_not_fit_is_said(ann: Probing) -> None:
     told = [(argv, said, ann.run(*argv)) for argv, said in REFUSED]
     assert [argv for argv, said, ran in told if ran.code != 2 or said not in ran.err or ran.out] == []
-
-
-@pytest.mark.long
-def test_what_may_be_unknown_does_not_count(ann: Probing) -> None:
-    codes = {each["code"] for each in document(ann)["findings"] if each["status"] == "unknown"}
-    assert ann.run().code == 5 and ann.run("--accept-unknown", ",".join(codes)).code == 0
-
-
-def test_where_nothing_says_which_region_the_cluster_still_tells_what_it_can(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_DEFAULT_PROFILE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
-    with worlds.served("small-traps", ManualTime(), pace=None) as (server, _):
-        config = kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN), name="lab")
-        world = open_session(SessionRequest(SourceChoice(), Connection(kubeconfig=config), AwsRequest(), NEEDS))
-        assert world.cluster.nodes
-    assert len(world.cluster.nodes) == 12 and isinstance(world.aws, Unknown) and "AWS was not asked" in world.aws.why
 
 
 def test_without_credentials_of_aws_the_cluster_is_judged_all_the_same(

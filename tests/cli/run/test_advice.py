@@ -36,16 +36,6 @@ def test_a_run_that_was_not_begun_is_not_to_be_resumed(api: Api, one: Machine, t
 
 
 @pytest.mark.long
-def test_who_cannot_read_its_own_journal_is_told_how_to_go_on(one: Machine, tmp_path: Path) -> None:
-    stopped_early(one)
-    broken, whole = no_folder(tmp_path), str(tmp_path / "state")
-    words = ("drain", "resume", "--yes", "--expect-nodes", "1")
-    refused = one.run(*words, XDG_STATE_HOME=broken)
-    assert refused.code == 6 and "XDG_STATE_HOME set to another folder, go on: kubectl" in refused.err, refused.err
-    assert one.goes_on(*words[2:], XDG_STATE_HOME=whole).code in (0, 1), one.err.getvalue()
-
-
-@pytest.mark.long
 def test_who_rolls_back_goes_on_rolling_back(one: Machine, tmp_path: Path) -> None:
     """And who resumes goes on resuming."""
     stopped_early(one)

@@ -286,21 +286,6 @@ def test_what_was_stopped_here_is_gone_on_with_elsewhere(
 
 
 @pytest.mark.long
-def test_paused_here_nothing_more_is_asked_for_and_others_see_it(seen: Evictions, one: Machine, other: Machine) -> None:
-    live = prepared(one, desk_of(one)).begin()
-    until(lambda: seen.of)
-    live.wish(RunWish.PAUSE)
-    until(lambda: (update := live.look()).standing is not None and update.standing.paused)
-    until(lambda: "paused" in other.run("drain", "status").out)
-    asked = _once_still(seen)  # what was on its way to the server when it was paused arrives
-    other.run("drain", "status")
-    assert seen.of == asked
-    assert other.run("drain", "resume").code == 0
-    until(lambda: (update := live.look()).standing is not None and not update.standing.paused)
-    assert not over(live).bad and max(seen.of.values()) == 1
-
-
-@pytest.mark.long
 def test_the_demo_is_drained_and_given_back(one: Machine) -> None:
     """As `kubectl eksdoc --demo` does it, without screens."""
     around = replace(one._around({}), source=SourceChoice(demo=True))
@@ -322,18 +307,6 @@ def test_the_demo_is_drained_and_given_back(one: Machine) -> None:
         given = over(desk.prepare_giving_back(live.run).begin())
         assert given.said == "5 of 5 nodes are as they were before" and not given.bad
     assert not runs.left_in_the_middle
-
-
-def _once_still(seen: Evictions) -> dict[str, int]:
-    """What was evicted, once that has been the same ten times in a row."""
-    kept = [dict(seen.of)]
-
-    def same() -> bool:
-        kept.append(dict(seen.of))
-        return len(kept) > 10 and all(each == kept[-1] for each in kept[-10:])
-
-    until(same)
-    return kept[-1]
 
 
 class _Known:

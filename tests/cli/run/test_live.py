@@ -7,10 +7,6 @@ import time
 from collections.abc import Callable
 from datetime import datetime, timezone
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from kubectl_eksdoc.cli.run.live import FaceOf, LiveRun, RunFace
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.errors import LockLost
@@ -105,20 +101,6 @@ def test_all_that_happens_arrives_once_and_in_its_order() -> None:
     assert live.over
 
 
-@pytest.mark.long
-@given(st.lists(st.lists(st.integers(0, 99), max_size=4), max_size=12), st.lists(st.booleans(), max_size=12))
-def test_however_often_it_is_looked_at_nothing_is_told_twice(batches: list[list[int]], looks: list[bool]) -> None:
-    live = LiveRun("r1", RunKind.DRAIN, None, BEGAN, lambda face_of: RunSummaryView("done"))
-    told, seen = [], []
-    for at, batch in enumerate(batches):
-        moments = [RunMoment(float(number), Happened.GONE, "pod") for number in batch]
-        told += moments
-        live.listen(moments)
-        if at < len(looks) and looks[at]:
-            seen += live.look().moments
-    assert [*seen, *live.look().moments] == told
-
-
 def test_it_goes_on_until_somebody_wishes_otherwise() -> None:
     with Carried() as run:
         assert run.wishes.wished().what is RunWish.GO_ON
@@ -198,14 +180,6 @@ def test_nodes_that_are_left_alone_stay_so_whatever_is_wished() -> None:
         assert run.wishes.wished().alone == {"blue-1", "blue-2"}
         run.others.ask(RunPhase.ABORTED)
         assert run.wishes.wished().alone == {"blue-1", "blue-2"}
-
-
-def test_what_comes_of_it_is_told_when_it_is_over() -> None:
-    with Carried() as run:
-        run.live.wait(0.01)
-        assert not run.live.over and run.live.look().outcome is None
-        run.end(lambda: RunSummaryView("drained", ("All went as planned.",)))
-        assert run.live.over and run.live.look().outcome == RunSummaryView("drained", ("All went as planned.",))
 
 
 def test_an_error_and_a_bug_become_what_came_of_it() -> None:

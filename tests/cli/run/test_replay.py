@@ -84,8 +84,6 @@ def test_events_that_cannot_be_read_leave_the_journal(tmp_path: Path) -> None:
     ("argv", "said"),
     [
         (["--demo"], "error: --replay shows what is in a file: --demo cannot be used with it"),
-        (["--snapshot", "x"], "error: --replay shows what is in a file: --snapshot cannot be used with it"),
-        (["--context", "x"], "error: --replay shows what is in a file: --context cannot be used with it"),
         (
             ["-n", "x", "--kubeconfig=y"],
             "error: --replay shows what is in a file: --kubeconfig, --namespace cannot be used",
@@ -96,7 +94,6 @@ def test_events_that_cannot_be_read_leave_the_journal(tmp_path: Path) -> None:
             ["drain", "status"],
             "error: --replay before 'status' opens the interactive UI and cannot be used with a command",
         ),
-        (["options"], "error: --replay before 'options' opens the interactive UI and cannot be used with a command"),
     ],
 )
 def test_what_does_not_go_with_it_is_refused(argv: list[str], said: str) -> None:

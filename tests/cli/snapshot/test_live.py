@@ -151,16 +151,6 @@ def test_it_answers_as_the_cluster(
         assert _answer(_document(desk.run(*command, "-o", "json", "--snapshot", path))) == _answer(desk.live(*command))
 
 
-@pytest.mark.long
-def test_what_is_asked_is_registered(cluster: SimulatedApiServer, prod: World, tmp_path: Path) -> None:
-    desk = Desk(cluster, "whole", prod, tmp_path)
-    prod.forget_calls()
-    told = _document(desk.run("snapshot", str(tmp_path / "lab.eksdoc"), "-o", "json", "--kubeconfig", desk.config))
-    assert [each for each in told["lacking"] if "missing right" in each["why"] or "forbidden" in each["why"]] == []
-    known = {f"{each.service}:{each.operation}" for each in rights.ASKED_OF_AWS["snapshot"]}
-    assert {f"{call.service}:{call.operation}" for call in prod.calls} <= known
-
-
 def test_without_the_pods_there_is_no_file(cluster: SimulatedApiServer, prod: World, tmp_path: Path) -> None:
     desk = Desk(cluster, "nobody", prod, tmp_path)
     taken = desk.run("snapshot", str(tmp_path / "lab.eksdoc"), "--kubeconfig", desk.config)
