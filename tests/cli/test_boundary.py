@@ -241,14 +241,6 @@ def test_progress_is_shown_on_a_terminal_only_and_is_gone_at_the_end() -> None:
     assert shown.index("\r" + " " * len("reading pods: 2,000") + "\r") < shown.index("context ")
 
 
-@pytest.mark.parametrize(("command", "below"), [("completion", "install"), ("plugins", "link")])
-def test_a_command_that_opens_no_screens_names_what_it_needs(command: str, below: str) -> None:
-    ran = run_cli(command, out=Terminal(), err=Terminal())
-    assert (ran.code, ran.out) == (2, "")
-    first, hint = ran.err.splitlines()
-    assert first == f"error: 'kubectl eksdoc {command}' needs a command" and below in hint
-
-
 @pytest.mark.parametrize(
     ("line", "prog"),
     [

@@ -42,13 +42,6 @@ def without_server(document: dict[str, Any]) -> dict[str, object]:
     return rest
 
 
-def test_names_that_were_given_stand_in_the_commands_of_the_plan() -> None:
-    rich = str(Path(__file__).parents[1] / "data" / "clusters" / "rich.tar.gz")
-    told = json.dumps(planned("--snapshot", rich, "--cluster-name", "shop")["handoffs"])
-    assert "--cluster-name shop --nodegroup-name blue" in told and "CLUSTER" not in told
-    assert "--cluster-name CLUSTER --nodegroup-name blue" in json.dumps(planned("--snapshot", rich)["handoffs"])
-
-
 def test_the_readme_dumps_every_kind_that_a_plan_reads() -> None:
     words = dump().replace("\\\n", " ").split()
     dumped = words[words.index("in") + 1 : words.index("do")]

@@ -16,9 +16,7 @@ from kubectl_eksdoc.embedded.serving.handler import ManualTime
 from kubectl_eksdoc.errors import ConfigError, Forbidden
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.journal import Entries, JournalNote, Note
 from kubectl_eksdoc.tui.opening import LiveClusterAccess, Opening
-from tests.builders import NOW
 from tests.cli.running import FakeRuns, FakeSource, Terminal
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
@@ -70,18 +68,6 @@ def test_what_is_read_is_remembered_for_this_context_and_no_other(tmp_path: Path
         assert other.live.where().context == "green" and other.live.last_view() is None
         assert other.read(unheard).identity.context == "green"
         assert live.where().context == "blue", "the one before is as it was"
-
-
-def test_stop_times_are_those_of_the_journals_and_why_not_is_a_note_of_the_cluster(tmp_path: Path) -> None:
-    config = kubeconfigs.one(tmp_path / "config", "https://a")
-    stopped = Entries((Note(1, NOW, JournalNote.STOPPED, "default/ReplicaSet/web", "3.0"),))
-    opening, _ = opened(config, tmp_path, FakeSource(), FakeRuns({"20261120-0800-4f2a": stopped}))
-    cluster = opening.read(unheard)
-    assert (cluster.stops, cluster.notes) == ((("default/ReplicaSet/web", 3.0),), ())
-    refused = FakeRuns(error=Forbidden("https://a refuses list configmaps", "", "list configmaps"))
-    cluster = opened(config, tmp_path, FakeSource(), refused)[0].read(unheard)
-    why = "stop times in journals of the cluster are not used: https://a refuses list configmaps"
-    assert (cluster.stops, cluster.notes) == ((), (why,))
 
 
 def test_a_right_without_which_nothing_can_be_said_is_explained(tmp_path: Path) -> None:

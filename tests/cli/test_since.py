@@ -140,11 +140,7 @@ def test_yaml_is_read_as_the_same(command: str, tmp_path: Path) -> None:
     [
         (lambda d: d["metadata"].update(source="live", cluster=ELSEWHERE), "is of another cluster"),
         (lambda d: d.update(kind="Interruption"), "Interruption"),
-        (lambda d: d.update(apiVersion="v1", kind="List"), "a List"),
-        (lambda d: d.update(apiVersion="eksdoc.io/v9"), "is in the form eksdoc.io/v9"),
         (lambda d: d.pop("findings"), "findings is missing"),
-        (lambda d: d["findings"][0].update(status="maybe"), "findings[0].status is 'maybe'"),
-        (lambda d: d["metadata"].update(observedAt="yesterday"), "metadata.observedAt is no moment in UTC"),
     ],
 )
 def test_what_is_of_something_else_is_refused_in_a_sentence(
@@ -159,10 +155,8 @@ def test_what_is_of_something_else_is_refused_in_a_sentence(
 @pytest.mark.parametrize(
     ("content", "said_of_it"),
     [
-        (b"\x1f\x8b\x08\x00 and more", "is not JSON: it is packed, and broken"),
         (b"\0" * 257 + b"ustar\0", "no earlier answer can be made: "),
         (b"", "is empty"),
-        (b"{", "is not JSON"),
         (b"[]", "is no "),
     ],
 )

@@ -6,20 +6,17 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import jsonschema
 import pytest
 
-import kubectl_eksdoc.render.schemas as schemas
 from tests.addon.stand_in import hands
 from tests.cli.addon.updated import NEW, OLD, Desk, desk
+from tests.cli.running import document, run_cli
 from tests.embedded.clients import worlds
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
-
-JUDGE = jsonschema.Draft202012Validator(schemas.load("AddonUpdate"))
 
 
 @pytest.fixture
@@ -39,19 +36,13 @@ def changes(ann: Desk, *flags: str) -> int:
     return _COUNTED[flags]
 
 
-def document(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(text)
-    assert [error.message for error in JUDGE.iter_errors(found)] == []
-    return found
-
-
 def test_by_default_nothing_that_somebody_has_set_is_lost(ann: Desk) -> None:
     dry = ann.apply("--dry-run", "-o", "json", "--accept-unknown", "addon-field-unknown")
     count = json.loads(dry.out)["changes"]
     assert ann.env == ("true", "true") and ann.aws.count("eks:UpdateAddon") == 0 and not ann.journals
     ann.types = f"vpc-cni {NEW}\nprod {count}\n"
     ran = ann.apply("-o", "json")
-    told = document(ran.out)
+    told = document(ran.out, "AddonUpdate")
     assert told["outcome"]["stage"] == "successful", ran.err
     assert ann.env == ("true", "true") and ann.service.version == NEW
     assert told["values"]["init"]["env"] == {"DISABLE_TCP_EARLY_DEMUX": "true"}
@@ -107,19 +98,6 @@ def test_a_wrong_word_sends_nothing(ann: Desk) -> None:
 
 
 @pytest.mark.long
-def test_a_script_names_what_it_expects_and_what_may_be_unknown(ann: Desk) -> None:
-    yes = ("--yes", "--accept-unknown", "addon-field-unknown,addon-values-refused")
-    assert ann.apply(*yes).code == 2
-    wrong = ann.apply(*yes, "--expect-changes", "999")
-    assert wrong.code == 7 and "--expect-changes 999 is wrong" in wrong.err
-    assert ann.aws.count("eks:UpdateAddon") == 0
-    ran = ann.apply(*yes, "--expect-changes", str(changes(ann)))
-    assert ran.code in (0, 5) and ann.env == ("true", "true"), ran.err
-    lost = ann.run("--to", NEW, "--apply", "--as-asked", "--resolve-conflicts", "NONE", *yes, "--expect-changes", "0")
-    assert lost.code != 1 or "nothing is sent" in lost.err
-
-
-@pytest.mark.long
 def test_what_changes_while_it_is_typed_is_not_what_was_shown(ann: Desk) -> None:
     ann.types = f"vpc-cni {NEW}\nprod {changes(ann)}\n"
     ann.happens = lambda: hands.sets_env(ann.service.objects, "WARM_ENI_TARGET", "7")
@@ -147,15 +125,6 @@ def test_who_uses_it_is_read_again_before_it_is_sent(aws: World, tmp_path: Path)
 
 
 @pytest.mark.long
-def test_iam_denies_it(ann: Desk) -> None:
-    ann.types = f"vpc-cni {NEW}\nprod {changes(ann)}\n"
-    ann.aws.deny("eks:UpdateAddon")
-    ran = ann.apply()
-    assert ran.code == 4 and "eks:UpdateAddon" in ran.err and "Nothing was changed" in ran.err
-    assert ann.env == ("true", "true") and ann.service.version == OLD
-
-
-@pytest.mark.long
 def test_who_leaves_can_look_again(ann: Desk) -> None:
     carry_out = ann.aws.eks().carry_out
     ann.aws.eks().carry_out = None
@@ -170,28 +139,11 @@ def test_who_leaves_can_look_again(ann: Desk) -> None:
     carry_out(update)
     ann.told, ann.types = lambda: 0, ""
     again = ann.run("--apply", "--resume", ident, "-o", "json")
-    told = document(again.out)
+    told = document(again.out, "AddonUpdate")
     assert told["outcome"]["stage"] == "successful" and again.code in (0, 5), again.err
     assert told["outcome"]["update"] == update.id and len(told["wayBack"]["commands"]) == 2
     assert told["wayBack"]["caveats"], "as it was told before the update"
     assert ann.run("--apply", "--resume", "nobody-knows").code == 6
-
-
-@pytest.mark.long
-def test_an_update_whose_answer_was_lost_is_found_again(ann: Desk) -> None:
-    """The machine stood still between the request and the line that says that EKS took it."""
-    ann.aws.eks().carry_out = None
-    ann.types, ann.told = f"vpc-cni {NEW}\nprod {changes(ann)}\n", lambda: ann.aws.count("eks:UpdateAddon")
-    assert ann.apply().code == 6
-    (journal,) = ann.journals
-    journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:2]))
-    ann.told, ann.types = lambda: 0, ""
-    ident = journal.name.removesuffix(".jsonl")
-    again = ann.run("--apply", "--resume", ident, "--watch-for", "1s", "-o", "json")
-    assert document(again.out)["outcome"]["update"] == ann.aws.eks().updates[0].id, again.err
-    ann.aws.deny("eks:ListUpdates")
-    again = ann.run("--apply", "--resume", ident)
-    assert again.code == 6 and "whether EKS took it is not known" in again.err and "eks:ListUpdates" in again.err
 
 
 @pytest.mark.long
@@ -222,23 +174,17 @@ def test_nothing_is_sent_that_cannot_be_written_down(ann: Desk) -> None:
         (("--yes",), "without --apply"),
         (("--apply", "--dry-run=server"), "EKS has no dry run"),
         (("--apply", "--demo"), "--demo does not go with it"),
-        (("--apply", "--snapshot", "x"), "--snapshot does not go with it"),
         (("--apply", "--as-asked", "--configuration-values", "x"), "Give one of them"),
         (("--apply", "--resume", "x", "--yes"), "takes no flags of a new one"),
         (("--apply", "--tf-plan", "x"), "Terraform applies what a plan asks for"),
-        (("--apply", "--each-step"), "--each-step only looks"),
         (("--apply", "--accept-unknown", "addon-field-unknwon"), "addon-field-unknown"),
     ],
 )
 def test_what_does_not_fit_together(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
-    from tests.cli.running import run_cli
-
     ran = run_cli("addon-diff", "vpc-cni", *words)
     assert (ran.code, ran.out) == (2, "") and said in ran.err
 
 
 def test_an_environment_that_refuses_changes(tmp_path: Path) -> None:
-    from tests.cli.running import run_cli
-
     ran = run_cli("addon-diff", "vpc-cni", "--apply", environ={"EKSDOC_READ_ONLY": "1"})
     assert ran.code == 2 and "EKSDOC_READ_ONLY" in ran.err

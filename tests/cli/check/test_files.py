@@ -132,6 +132,7 @@ def test_sarif_leads_to_the_line(text: str, line: int, tmp_path: Path) -> None:
     [
         (WAY, "none are given"),
         ((*WAY, "-f", "x", "--demo"), "--demo does"),
+        (("--demo", "--refresh-insights"), "live cluster"),
         ((*WAY, "-f", "x", "--symptom", "dns"), "--symptom does"),
         ((*WAY, "-f", "x", "--only", "kubelet-skew"), "manifests alone"),
         ((*WAY, "-f", "nowhere"), "cannot be opened"),

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.check.clusters import KEPT
 from tests.cli.check.kept import somebody_at
-from tests.cli.check.test_served import Somebody
+from tests.cli.somebody import Somebody
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
@@ -38,7 +38,7 @@ def counting(told: dict[str, Any]) -> list[str]:
 
 
 def test_a_kept_cluster_exits_with_0_and_nothing_is_above_info(kept: Somebody) -> None:
-    told = kept.document(*TARGET)
+    told = kept.document("UpgradeCheck", *TARGET)
     assert counting(told) == []
     assert told["causes"] == [] and told["verdict"].startswith("From 1.33 → 1.34. Nothing blocks a step")
     assert {each["state"] for each in told["metadata"]["kindsRead"]} <= {"read", "not-served"}
@@ -65,5 +65,5 @@ def test_its_page_says_so_first_and_shows_each_step_once(kept: Somebody, words: 
 
 def test_without_aws_on_purpose_nothing_of_it_is_unknown(kept: Somebody) -> None:
     """What support costs is told by the day on which this runs, and by a table."""
-    told = kept.document(*TARGET, "--no-aws")
+    told = kept.document("UpgradeCheck", *TARGET, "--no-aws")
     assert [each for each in counting(told) if " support-" not in each] == []

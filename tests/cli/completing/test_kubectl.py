@@ -176,15 +176,6 @@ def test_offline_nothing_is_asked(home: Path) -> None:
 
 
 @pytest.mark.long
-def test_names_of_a_snapshot(home: Path) -> None:
-    dump = worlds.archive("small-traps")
-    ends_s = time.monotonic() + 60
-    while not (found := process("drain", "plan", "--snapshot", str(dump), "", home=home)).values:
-        assert time.monotonic() < ends_s
-    assert found.directive == 4
-
-
-@pytest.mark.long
 def test_nobody_who_listens_and_nothing_to_write_on(home: Path) -> None:
     around = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(ROOT), **needed.BYTECODE}
     command = f"{sys.executable} -m kubectl_eksdoc __complete ''"

@@ -6,18 +6,16 @@ import json
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import jsonschema
 import pytest
 
-import kubectl_eksdoc.render.schemas as schemas
 from tests.cli.dns.desk import Desk, desk, served
+from tests.cli.running import document
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
 
-JUDGE = jsonschema.Draft202012Validator(schemas.load("DnsChange"))
 UNKNOWN = ("--accept-unknown", "addon-field-unknown")
 SCRIPT = ("--yes", "--expect-changes", "1", *UNKNOWN)
 
@@ -28,33 +26,27 @@ def ann(aws: World, tmp_path: Path) -> Iterator[Desk]:
         yield desk(at, tmp_path / "ann", aws)
 
 
-def document(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(text)
-    assert [error.message for error in JUDGE.iter_errors(found)] == []
-    return found
-
-
 def test_it_is_shown_and_nothing_is_changed(ann: Desk) -> None:
     before = ann.map
     ran = ann.run("--set", "lameduck=20s")
     assert "+        lameduck 20s" in ran.out and "-        lameduck 5s" in ran.out, ran.err
     assert "aws eks update-addon" in ran.out and ran.code in (0, 5)
-    told = document(ann.run("--set", "lameduck=20s", "-o", "json").out)
+    told = document(ann.run("--set", "lameduck=20s", "-o", "json").out, "DnsChange")
     assert told["mode"] == "NONE" and told["changes"] == 1 and not told["refusals"]
-    assert ann.map == before and ann.updates == 0 and not ann.journals()
+    assert ann.map == before and ann.updates == 0 and not ann.journals
 
 
 @pytest.mark.long
 def test_what_is_set_lasts_and_a_hand_edit_does_not(ann: Desk) -> None:
     ann.types = "prod 1\n"
     ran = ann.apply("--set", "lameduck=20s", *UNKNOWN, "-o", "json")
-    told = document(ran.out)
+    told = document(ran.out, "DnsChange")
     assert ran.code == 0, ran.err + ran.out
     assert told["outcome"]["stage"] == "successful" and told["verified"]["all"]
     assert {pod["taken"] for pod in told["verified"]["pods"]} == {"verified"} and len(told["verified"]["pods"]) == 2
     assert "lameduck 20s" in ann.corefile
     assert json.loads(ann.values)["corefile"] == ann.corefile
-    (journal,) = ann.journals()
+    (journal,) = ann.journals
     assert stat.S_IMODE(journal.stat().st_mode) == 0o600
     assert json.loads(journal.read_text().splitlines()[0])["dns"]["corefile"] == ann.corefile
     assert ann.service is not None
@@ -69,18 +61,6 @@ def test_what_is_set_lasts_and_a_hand_edit_does_not(ann: Desk) -> None:
 
 
 @pytest.mark.long
-def test_a_corefile_that_somebody_has_edited_keeps_the_edit(ann: Desk) -> None:
-    ann.edits(lambda text: text.replace("cache 30", "cache 60"))
-    ran = ann.apply("--set", "lameduck=20s", *SCRIPT)
-    assert ran.code == 0, ran.err + ran.out
-    assert "only OVERWRITE keeps it" in ran.err
-    assert "cache 60" in ann.corefile and "lameduck 20s" in ann.corefile
-    assert ann.service is not None
-    ann.service.update(resolve_conflicts="OVERWRITE")
-    assert "cache 60" in ann.corefile and "lameduck 20s" in ann.corefile
-
-
-@pytest.mark.long
 def test_what_else_is_not_known_to_survive_must_be_acknowledged(ann: Desk) -> None:
     ann.edits(lambda text: text.replace("cache 30", "cache 60"))
     ann.objects.patch("Deployment", "coredns", {"spec": {"minReadySeconds": 7}}, "kubectl-patch")
@@ -92,20 +72,6 @@ def test_what_else_is_not_known_to_survive_must_be_acknowledged(ann: Desk) -> No
     ran = ann.apply("--set", "lameduck=20s")
     assert ran.code == 0 and "lameduck 20s" in ann.corefile, ran.err
     assert (ann.objects.get("Deployment", "coredns") or {})["spec"]["minReadySeconds"] == 7
-
-
-@pytest.mark.long
-def test_what_a_value_can_keep_is_kept(ann: Desk) -> None:
-    assert ann.service is not None
-    ann.service.update(configuration_values='{"replicaCount": 2}', resolve_conflicts="OVERWRITE")
-    ann.aws.eks().addon("prod", "coredns")["configurationValues"] = '{"replicaCount": 2}'
-    ann.objects.patch("Deployment", "coredns", {"spec": {"replicas": 3}}, "kubectl-scale")
-    told = document(ann.run("--set", "lameduck=20s", "-o", "json").out)
-    assert told["values"]["replicaCount"] == 3 and told["changes"] == 2 and told["resets"] == []
-    flags = ("--yes", "--expect-changes", "2", *UNKNOWN)
-    ran = ann.apply("--set", "lameduck=20s", *flags)
-    deployment = ann.objects.get("Deployment", "coredns")
-    assert deployment is not None and deployment["spec"]["replicas"] == 3 and "lameduck 20s" in ann.corefile, ran.err
 
 
 def test_a_hand_edit_of_what_the_add_on_owns_is_refused_with_the_reason(ann: Desk) -> None:
@@ -146,10 +112,10 @@ def test_a_pod_that_does_not_look_is_not_yet_there_and_is_looked_at_again(ann: D
     ann.resolvers.stubborn[pod] = ""
     ran = ann.apply("--set", "lameduck=20s", *SCRIPT, "--verify-for", "200s", "--watch-for", "2h")
     assert ran.code == 6 and "not yet" in ran.out and "--resume" in ran.err, ran.err + ran.out
-    (journal,) = ann.journals()
+    (journal,) = ann.journals
     ann.resolvers.stubborn.clear()
     again = ann.apply("--resume", journal.stem, *UNKNOWN, "-o", "json")
-    told = document(again.out)
+    told = document(again.out, "DnsChange")
     assert again.code == 0 and told["verified"]["all"], again.err
     assert ann.updates == 1
 

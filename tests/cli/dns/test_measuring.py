@@ -61,15 +61,6 @@ def test_nothing_is_made_unless_it_is_typed(typed: str) -> None:
     assert desk.world.made == {} and desk.world.done == []
 
 
-def test_an_expectation_that_is_wrong_or_missing() -> None:
-    desk = Desk()
-    assert desk.run(ROLLOUT, "--yes", "--expect-changes", "3").code == 7
-    assert desk.run(ROLLOUT, "--yes").code == 2
-    ran = desk.run(ROLLOUT)
-    assert ran.code == 2 and "--yes --expect-changes N" in ran.err
-    assert desk.world.done == []
-
-
 def test_an_environment_that_refuses_changes() -> None:
     desk = Desk(types="prod 2\n")
     ran = desk.run("--measure", EKSDOC_READ_ONLY="1")
@@ -115,14 +106,6 @@ def test_a_dry_run_of_the_server_asks_it() -> None:
     assert Desk().run(EVICTION, "--dry-run=server").code == 0
     found = document(Desk(World(refuses={"pod": NotMade("no")})).run(EVICTION, "--dry-run=server", "-o", "json").out)
     assert [each["name"] for each in found["refused"]] == ["eksdoc-dns-measure-cafe-0", "eksdoc-dns-measure-cafe-1"]
-
-
-def test_told_to_end() -> None:
-    desk = Desk(types="prod 4\n")
-    desk.told = lambda: int(desk.world.now > 10)
-    ran = desk.run(ROLLOUT, "-o", "json")
-    assert ran.code == 130 and document(ran.out)["cleanup"]["interrupted"] is True
-    assert desk.world.made == {}
 
 
 @pytest.mark.parametrize(

@@ -190,16 +190,6 @@ def test_a_namespace_that_is_not_there_is_to_be_made_first(ann: Machine) -> None
     assert "kubectl create namespace nope" in ran.err
 
 
-@pytest.mark.long
-def test_a_run_whose_job_has_not_begun_is_to_be_found_by_its_job(ann: Machine) -> None:
-    ran = ann.run(*BLUE, *YES, "-o", "json")
-    run = job_of(docs_of(ran.out))["metadata"]["labels"]["app.kubernetes.io/instance"]
-    for verb in ("status", "pause", "abort"):
-        ran = ann.run("drain", verb, run)
-        assert ran.code == 2 and "\nOne of --in-cluster is there once" in ran.err, ran.err
-        assert f"kubectl get jobs,pods -A -l app.kubernetes.io/instance={run}" in ran.err
-
-
 def test_who_confirms_without_apply_is_told_that_nothing_is_created(ann: Machine) -> None:
     ran = ann.run(*BLUE, *YES[1:])
     assert ran.code == 0 and "nothing is created: that takes --apply, too" in ran.err

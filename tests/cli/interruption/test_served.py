@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.aws.test_live import prod
-from tests.cli.interruption.incident import QUEUE, ROLE, SPOT, Incident, carry_out, happened, judged, values_in
+from tests.cli.interruption.incident import QUEUE, ROLE, SPOT, Incident, carry_out, happened, values_in
+from tests.cli.running import document
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
@@ -31,7 +32,7 @@ def ann(prod: World, tmp_path: Path) -> Iterator[Incident]:
 def test_the_incident(ann: Incident) -> None:
     ran = ann.run()
     assert ran.code == 1 and "receives no Spot interruption events: the links queue" in ran.out
-    found = ann.document()
+    found = ann.links()
     assert (
         ann.failing() == {"queue", *RULES - {"rule: rebalance"}, "role's rights", "Karpenter's log"}
         and found["handled"] == "no"
@@ -44,7 +45,7 @@ def test_the_incident(ann: Incident) -> None:
 @pytest.mark.long
 def test_the_printed_stack_makes_all_of_it(ann: Incident) -> None:
     ann.mended()
-    found = ann.document()
+    found = ann.links()
     assert {each["status"] for each in found["links"]} == {"pass"} and found["handled"] == "yes"
     assert [each for each in found["findings"] if each["status"] != "pass"] == []
     again = ann.run("--print", "stack")
@@ -161,7 +162,7 @@ def wrong_without(what: str, ann: Incident, url: str) -> list[str]:
     undo, broken, undelivered = UNDONE[what]
     undo(ann, url)
     ran = ann.run("-o", "json")
-    failing = {each["name"] for each in judged(ran)["links"] if each["status"] == "fail"}
+    failing = {each["name"] for each in document(ran.out, "Interruption")["links"] if each["status"] == "fail"}
     wrong = [] if failing == broken and ran.code == bool(broken) else [f"{what}: fails {failing}, exit code {ran.code}"]
     if what != "queue gone" and bool(send(ann)) is undelivered:
         wrong.append(f"{what}: delivered is {undelivered}")
@@ -184,7 +185,7 @@ def test_what_a_statement_denies_no_repair_takes_back(ann: Incident) -> None:
     undo, broken, _ = UNDONE["policy denies"]
     undo(ann, ann.mended())
     ran = ann.run("-o", "json")
-    found = judged(ran)
+    found = document(ran.out, "Interruption")
     assert {each["name"] for each in found["links"] if each["status"] == "fail"} == broken and ran.code == 1
     assert send(ann) == []
     (finding,) = (each for each in found["findings"] if each["code"] == "interruption-queue-policy")
@@ -219,25 +220,8 @@ def test_a_notice_is_seen_while_it_lasts(ann: Incident) -> None:
     ann.aws.take_back(requests[0]["InstanceId"])
     ran = ann.run()
     assert ran.code == 1 and "has a notice NOW" in " ".join(ran.out.split())
-    finding = next(each for each in ann.document()["findings"] if each["code"] == "interruption-now")
+    finding = next(each for each in ann.links()["findings"] if each["code"] == "interruption-now")
     assert finding["severity"] == "critical" and finding["subject"]["name"] == "spot-1"
     assert "EC2 says marked-for-termination" in finding["message"]
     assert finding["remedy"][0]["command"].startswith("kubectl drain spot-1 ")
     assert any(each.startswith("kube-system/coredns-") for each in finding["evidence"])
-
-
-@pytest.mark.long
-def test_without_any_sign_it_is_unknown_and_a_message_is_proposed(ann: Incident) -> None:
-    ann.deploy(ann.run("--print", "stack").out)
-    ann.printed("started\n")
-    ran = ann.run("-o", "json")
-    (finding,) = (each for each in json.loads(ran.out)["findings"] if each["status"] == "unknown")
-    assert ran.code == 5 and finding["code"] == "interruption-sign-of-life"
-    proof = finding["remedy"][0]["command"]
-    assert " --region ap-northeast-2" in proof, "awscli takes none of the URL of a queue"
-    carry_out(proof, ann.aws)
-    sqs = ann.aws.client("sqs")
-    url = sqs.get_queue_url(QueueName=QUEUE)["QueueUrl"]
-    (message,) = sqs.receive_message(QueueUrl=url)["Messages"]
-    assert json.loads(message["Body"]).keys() == PARSED
-    assert ann.run("--accept-unknown", "interruption-sign-of-life").code == 0

@@ -22,7 +22,7 @@ from kubectl_eksdoc.render import schemas
 from tests.cli.run.served import Machine, machine
 from tests.cli.running import run_cli
 from tests.flows import probes
-from tests.flows.probes import Kubelet, Lab, a_node, there
+from tests.flows.probes import Lab, a_node, there
 from tests.reading import yaml_documents
 
 ONE, TWO = MetadataOptions("required", 1), MetadataOptions("required", 2)
@@ -105,15 +105,6 @@ def test_as_data(desk: Opened) -> None:
     at.nothing_left()
 
 
-def test_named_nodes_and_every_node(desk: Opened) -> None:
-    at = desk(types="lab 1\n")
-    assert "blue-1" in at.machine.run("imds-probe", "node/blue-1", "--active").out
-    at.machine.types = "lab 3\n"
-    found = document(at.machine.run("imds-probe", "--active", "--all-nodes", "-o", "json").out)
-    assert [each["name"] for each in found["nodes"]] == ["blue-0", "blue-1", "green-0"]
-    at.nothing_left()
-
-
 def test_the_node_of_a_pod_from_its_namespace(desk: Opened) -> None:
     pod: Doc = {
         "apiVersion": "v1",
@@ -184,15 +175,6 @@ def test_another_image_and_namespace(desk: Opened) -> None:
     found = document(at.machine.run(*words, "-o", "json").out)
     assert (found["probe"]["namespace"], found["probe"]["image"]) == ("kube-system", "example.org/curl:8")
     assert at.machine.run("imds-probe", "--active").code == 5, "the usual image cannot be pulled there"
-    at.nothing_left()
-
-
-def test_interrupted_in_the_middle(desk: Opened) -> None:
-    at = desk(Lab(NODES, SERVICES, pace=Kubelet(start=1e6)))
-    at.machine.times_told = probes.tells(lambda: len(there(at.api, "pods")) >= 3)
-    ran = at.machine.run("imds-probe", "--active", "-o", "json")
-    assert ran.code == 130
-    assert document(ran.out)["cleanup"]["interrupted"] is True
     at.nothing_left()
 
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jsonschema
 import pytest
 
-import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.embedded.serving.handler import ManualTime
 from kubectl_eksdoc.imds_probe.read import NEEDS
 from kubectl_eksdoc.kube.identity import AwsRequest
@@ -19,9 +16,9 @@ from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.session.session import SessionRequest, open_session
 from kubectl_eksdoc.session.sources import SourceChoice
-from tests.aws.test_live import access, prod
-from tests.aws.world.role_uses import event
-from tests.cli.metadata.probed import ROLE, Probing, all_reach_the_service, nodes_are_instances
+from tests.aws.test_live import prod
+from tests.cli.metadata.probed import all_reach_the_service, nodes_are_instances
+from tests.cli.somebody import Somebody
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 
@@ -29,23 +26,18 @@ if TYPE_CHECKING:
     from tests.aws.world.server import World
 
 __all__ = ["prod"]
-JUDGE = jsonschema.Draft202012Validator(schemas.load("ImdsProbe"))
 
 
 @pytest.fixture
-def ann(prod: World, tmp_path: Path) -> Iterator[Probing]:
+def ann(prod: World, tmp_path: Path) -> Iterator[Somebody]:
     with worlds.served("small-traps", ManualTime(), pace=None) as (server, api):
         nodes_are_instances(api, prod)
-        yield Probing(
-            kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN), name="lab"), prod, access(prod)
-        )
+        config = kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN), name="lab")
+        yield Somebody(config, prod, "imds-probe")
 
 
-def document(ann: Probing, *argv: str) -> dict[str, Any]:
-    ran = ann.run(*argv, "-o", "json")
-    found: dict[str, Any] = json.loads(ran.out)
-    assert [error.message for error in JUDGE.iter_errors(found)] == []
-    return found
+def document(ann: Somebody, *argv: str) -> dict[str, Any]:
+    return ann.document("ImdsProbe", *argv)
 
 
 def verdicts(found: dict[str, Any]) -> dict[str, tuple[str, str]]:
@@ -55,7 +47,7 @@ def verdicts(found: dict[str, Any]) -> dict[str, tuple[str, str]]:
 WHOLE = {"green": ("reachable", "reachable"), "blue": ("unreachable", "unreachable")}
 
 
-def test_each_group_has_its_cause(ann: Probing) -> None:
+def test_each_group_has_its_cause(ann: Somebody) -> None:
     found = document(ann)
     assert verdicts(found) == WHOLE and found["recognised"]
     by = {each["name"]: each["next"]["by"] for each in found["groups"]}
@@ -64,47 +56,8 @@ def test_each_group_has_its_cause(ann: Probing) -> None:
 
 
 @pytest.mark.long
-def test_what_the_role_of_nodes_was_used_for(ann: Probing) -> None:
-    """Nodes are asked about until each workload has one, one page each; IAM is asked once for the one role."""
-    now = datetime.now(timezone.utc)
-    all_reach_the_service(ann.aws)
-    for each in ann.aws.client("ec2").describe_instances()["Reservations"]:
-        ident = each["Instances"][0]["InstanceId"]
-        ann.aws.happened(event(now - timedelta(days=2, hours=1), ident, "s3:ListBuckets"))
-        ann.aws.happened(event(now - timedelta(hours=2), ident, "ec2:DescribeInstances"))
-    ann.aws.accessed(ROLE, {"ec2": now, "dynamodb": now - timedelta(days=1, hours=1)}, looks=1)
-    ann.aws.forget_calls()
-    assert not any("role of" in each["message"] and "used" in each["message"] for each in document(ann)["findings"])
-    plain = len(ann.aws.calls)
-    assert ann.aws.count("cloudtrail:LookupEvents") == 0
-    ann.aws.forget_calls()
-    told = document(ann, "--evidence", "cloudtrail,iam")
-    found = {each["message"].split(":")[0]: each for each in told["findings"] if each["code"] == "imds-role-used"}
-    assert "the role of 4 of 4 checked nodes was used for s3 2 days ago" in found["CloudTrail"]["message"]
-    assert (
-        "checked nodes was used for dynamodb 1 day ago" in found["IAM"]["message"]
-        and "confidence: low" in found["IAM"]["message"]
-    )
-    assert {name: ann.aws.count(name) for name in ROLE_CALLS} == dict(zip(ROLE_CALLS, (4, 1, 1, 2), strict=True))
-    assert len(ann.aws.calls) == plain + 8
-    for action in ROLE_CALLS:
-        ann.aws.deny(action)
-        denied = document(ann, "--evidence", "cloudtrail" if "cloudtrail" in action else "iam")
-        assert action in {each.get("missing") for each in denied["findings"]}, action
-        ann.aws.allow()
-
-
-ROLE_CALLS = (
-    "cloudtrail:LookupEvents",
-    "iam:GetInstanceProfile",
-    "iam:GenerateServiceLastAccessedDetails",
-    "iam:GetServiceLastAccessedDetails",
-)
-
-
-@pytest.mark.long
 @pytest.mark.parametrize("source", ["cloudwatch", "cloudtrail", "iam"])
-def test_evidence_that_cannot_be_reached_takes_nothing_else_with_it(source: str, ann: Probing) -> None:
+def test_evidence_that_cannot_be_reached_takes_nothing_else_with_it(source: str, ann: Somebody) -> None:
     """As where a private network has no endpoint for that service."""
     all_reach_the_service(ann.aws)
     ann.aws.hang_up(f"{source}:*")
@@ -115,7 +68,7 @@ def test_evidence_that_cannot_be_reached_takes_nothing_else_with_it(source: str,
 
 
 @pytest.mark.long
-def test_one_pod_is_one_sentence(ann: Probing) -> None:
+def test_one_pod_is_one_sentence(ann: Somebody) -> None:
     pod = next(
         each
         for each in worlds.documents("small-traps")
@@ -137,13 +90,13 @@ REFUSED = (
 
 
 @pytest.mark.long
-def test_what_does_not_fit_is_said(ann: Probing) -> None:
+def test_what_does_not_fit_is_said(ann: Somebody) -> None:
     told = [(argv, said, ann.run(*argv)) for argv, said in REFUSED]
     assert [argv for argv, said, ran in told if ran.code != 2 or said not in ran.err or ran.out] == []
 
 
 def test_without_credentials_of_aws_the_cluster_is_judged_all_the_same(
-    ann: Probing, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ann: Somebody, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Nodes, pods and logs tell a part of it, and pods can measure the rest."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):

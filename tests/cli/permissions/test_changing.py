@@ -235,14 +235,6 @@ def without(command: str, right: Held, folder: Path) -> list[str]:
     return [f"without {right.said}: {each}" for each in found]
 
 
-@pytest.mark.parametrize("command", ("drain run", "drain abort", pytest.param("drain resume", marks=pytest.mark.long)))
-@pytest.mark.long
-def test_a_right_that_is_missing_is_named(command: str, tmp_path: Path) -> None:
-    """The last one that it cannot do without; all of them, and those of the other commands, in the long tests."""
-    needed = [right for right in printed(command) if right.said in required(command)]
-    assert without(command, needed[-1], tmp_path / "shop") == []
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("command", [command for command in COMMANDS if command != "drain resume"])  # as drain run
 def test_every_right_that_is_missing_is_named(command: str, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -18,10 +17,8 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import permissions, questions
 from kubectl_eksdoc.permissions import READING_ACTIONS
 from tests.cli.in_cluster.models import problems
-from tests.cli.permissions.granted import Held, held, printed
-from tests.cli.run.served import machine
+from tests.cli.permissions.granted import held
 from tests.cli.running import Ran, run_cli
-from tests.embedded.clients import worlds
 from tests.examples import one_in
 from tests.reading import yaml_documents
 from tests.render.test_golden import check_golden
@@ -96,38 +93,6 @@ def test_what_nobody_has_seen_is_said_with_its_doubt() -> None:
         words = " ".join(text.split())
         assert "ec2:RunInstances" in words and "iam:PassRole" in words and "confidence: medium" in words
     assert "RunInstances" not in said("imds-probe").out
-
-
-@pytest.mark.long
-def test_who_sends_a_job_has_the_rights_that_it_gets(tmp_path: Path) -> None:
-    """Kubernetes lets nobody create a role with rights that they have not."""
-    image = ("--image", "reg.example/e:1")
-    check = ("check", "--in-cluster", "--schedule", "@daily", "--cluster-name", "lab", "--region", "eu-west-1")
-    with worlds.served("small-traps") as (server, _):
-        ann = machine(server, tmp_path / "ann")
-        drain = ("drain", "run", "--nodegroup", "blue", "--in-cluster")
-        for command, words in (
-            ("check --in-cluster", check),
-            ("check --in-cluster --target 1.40", (*check, "--target", "1.40")),
-            ("check --in-cluster --only kubelet-skew,api-in-helm", (*check, "--only", "kubelet-skew,api-in-helm")),
-            ("drain run --in-cluster", drain),
-            ("drain run --in-cluster --surge-singles", (*drain, "--surge-singles")),
-        ):
-            ran = ann.run(*words, *image, "-o", "json")
-            assert ran.code == 0, ran.err
-            roles = [doc for doc in json.loads(ran.out)["items"] if doc["kind"] in ("Role", "ClusterRole")]
-            ours = printed(command)
-            given = list(held(roles))
-            assert given and [each for each in given if not _covers(ours, each)] == []
-
-
-def _covers(ours: Sequence[Held], one: Held) -> bool:
-    """The right itself, there or everywhere."""
-    return any(
-        each._replace(namespace="") == one._replace(namespace="")
-        for each in ours
-        if each.namespace in ("", one.namespace)
-    )
 
 
 def rights_of(words: str) -> set[str]:
@@ -249,12 +214,6 @@ def test_what_is_needed_in_one_namespace_is_a_role_there() -> None:
     ]
     (role,) = (list(held([doc])) for doc in docs if doc["kind"] == "ClusterRole")
     assert {each.verb for each in role} == {"list"}
-    there = {each.said: each.namespace for each in held(yaml_documents(said("addon-diff -o yaml").out))}
-    got = {each for each in there if each.startswith("get ")}
-    without_a_namespace = {f"get {each}.rbac.authorization.k8s.io" for each in ("clusterroles", "clusterrolebindings")}
-    without_a_namespace.add("get customresourcedefinitions.apiextensions.k8s.io")
-    assert {each for each in got if there[each] != "kube-system"} == without_a_namespace
-    assert {there[each] for each in without_a_namespace} == {""}
 
 
 def test_what_is_needed_everywhere_is_not_granted_in_a_namespace_besides() -> None:

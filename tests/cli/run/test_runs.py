@@ -85,14 +85,6 @@ def test_nothing_is_done_without_what_must_be_typed(api: Api, seen: Evictions, o
     assert one.run("drain", "status").out == "No run is kept in namespace kube-system.\n"
 
 
-def test_the_server_is_asked_what_it_would_do(api: Api, seen: Evictions, one: Machine, tmp_path: Path) -> None:
-    before = cordoned(api)
-    ran = one.run("drain", "run", *BLUE, "--dry-run=server")
-    said = re.search(r"the server would do (\d+) of (\d+) cordons", ran.err)
-    assert ran.code == 1 and said is not None and said[1] == said[2] and int(said[1]) > 1, ran.err
-    assert (cordoned(api), seen.of) == (before, {})
-
-
 def test_what_the_server_would_refuse_is_told(api: Api, server: SimulatedApiServer, tmp_path: Path) -> None:
     reader = machine(server, tmp_path / "eve", worlds.VIEWER_TOKEN)
     ran = reader.run("drain", "run", *BLUE, "--dry-run=server")
