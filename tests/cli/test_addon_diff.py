@@ -128,27 +128,6 @@ def test_an_addon_that_was_left_out_is_not_known(tmp_path: Path) -> None:
     assert ran.code == 5
 
 
-@pytest.mark.long
-def test_since_when_a_field_is_in_the_schema() -> None:
-    ran = run_cli(*CNI, "--since-when")
-    assert "init.env.DISABLE_TCP_EARLY_DEMUX: already in v1.19.5-eksbuild.1, which is installed" in ran.out
-    (addon,) = document(*CNI, "--since-when")["addons"]
-    assert [(each["has"], each["lacks"], each["exact"]) for each in addon["firstInSchema"]] == [
-        ("v1.19.5-eksbuild.1", None, True)
-    ]
-
-
-@pytest.mark.long
-def test_each_step_of_an_addon_that_goes_one_minor_at_a_time() -> None:
-    ran = run_cli("addon-diff", "vpc-cni", "--demo", "--each-step", "--resolve-conflicts", "OVERWRITE")
-    calls = [line for line in ran.out.splitlines() if "aws eks update-addon" in line]
-    assert [line.split("--addon-version ")[1].split("-")[0] for line in calls] == ["v1.20.4", "v1.21.2", "v1.22.4"]
-    assert ["--configuration-values" in line for line in calls] == [True, False, False]
-    (addon,) = document("addon-diff", "vpc-cni", "--demo", "--each-step")["addons"]
-    assert [each["version"] for each in addon["eachStep"]] == addon["steps"]
-    assert document("addon-diff", "coredns", "--demo", "--each-step")["addons"][0]["eachStep"] == []
-
-
 _DEMUX = (
     "DaemonSet.apps aws-node - .spec.template.spec.initContainers[name={q}aws-vpc-cni-init{q}]"
     ".env[name={q}DISABLE_TCP_EARLY_DEMUX{q}].value"
@@ -233,17 +212,6 @@ def test_a_page_that_explains_other_fields_still_says_that_the_update_fails() ->
     text = " ".join(ran.out.split())
     assert "with NONE: it fails, in conflict over other fields that another client has set As it fails" in text
     assert "kubectl get Role.rbac.authorization.k8s.io -A --field-selector metadata.name=x" in text
-
-
-def test_an_update_that_the_server_refuses_fails_in_its_first_line(tmp_path: Path) -> None:
-    """By a manifest of other objects, too: what the next one lacks is not asked for once more."""
-    path = tmp_path / "manifest.yaml"
-    path.write_text(_RENDERED.replace("app.kubernetes.io/name: metrics", "app: metrics"), encoding="utf-8")
-    ran = run_cli("addon-diff", "metrics-server", "--demo", "--manifest", str(path), "--resolve-conflicts", "OVERWRITE")
-    text = " ".join(ran.out.split())
-    assert "with OVERWRITE: it fails, as the API server refuses what would result As it fails, nothing" in text
-    assert "lack ServiceAccount metrics-server" in text and "with all objects of the version, as helm" in text
-    assert "--manifest FILE" not in text
 
 
 def test_a_look_back_asks_for_no_manifest_of_the_next_version() -> None:

@@ -20,6 +20,7 @@ import pytest
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.model import kinds
+from tests.aws.test_live import NAME, REGION, prod
 from tests.cli.running import Ran
 from tests.contracts.source import ROOT
 from tests.fakes import kubeconfigs
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 Answering = Callable[[Request], Reply]
 READ_S, REQUEST_S, SLACK_S = 1.0, 1.0, 20.0
 """The last for a machine that does other things as well; without a bound a command would go on for ever."""
-NAME, REGION = "prod", "ap-northeast-2"
+__all__ = ["prod"]
 COMMANDS = (
     "drain plan -l !x",
     "rehearse -l !x",
@@ -141,14 +142,6 @@ def test_each_command_ends_where_nothing_else_does(tmp_path: Path, command: str,
     assert not (tmp_path / "file.eksdoc").exists(), "half a snapshot is none"
 
 
-@pytest.mark.parametrize("behaviour", ["brackets", "one token"])
-@pytest.mark.parametrize("command", ["drain pause r1", "drain abort r1"])
-def test_runs_that_cannot_be_read_are_not_said_to_be_none(tmp_path: Path, command: str, behaviour: str) -> None:
-    with Hostile(BEHAVIOURS[behaviour]()) as server:
-        ran = took(command, server, tmp_path).ran
-    assert ran.code == 3 and "cannot be read" in ran.err and "no run" not in ran.err, ran
-
-
 @pytest.mark.parametrize(
     "behaviour", ["brackets", *(pytest.param(each, marks=pytest.mark.long) for each in BEHAVIOURS if each[-1] != "s")]
 )
@@ -241,15 +234,6 @@ def test_what_never_ends_takes_a_bounded_memory(tmp_path: Path, command: str, be
         of = measured([*command.split(), "--kubeconfig", config, "--read-timeout", "20"], tmp_path, {})
     assert of.code == 3 and "error: " in of.err and "MemoryError" not in of.err, of
     assert of.mib < 1500, "four lists are read at once, of 256 MiB at most each"
-
-
-@pytest.fixture
-def prod(aws: World) -> World:
-    role = "arn:aws:iam::111122223333:role/reader"
-    client = aws.client("eks")
-    client.create_cluster(name=NAME, version="1.24", roleArn=role, resourcesVpcConfig={"subnetIds": ["subnet-1"]})
-    client.create_addon(clusterName=NAME, addonName="coredns")
-    return aws
 
 
 @needs_proc

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.cli import exits
-from kubectl_eksdoc.drain.policy import ALL, NODEGROUP, ORDERS, ZONE, DrainPolicy, Targeting
+from kubectl_eksdoc.drain.policy import ALL, NODEGROUP, ORDERS, ZONE, DrainPolicy
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.budgets import Amount
 from tests.builders import a_cluster, a_node, a_pod, a_roomy_node
@@ -199,18 +199,6 @@ def test_every_flag_stands_in_the_document_as_given() -> None:
     }.items() <= doc["options"].items()
 
 
-def test_the_commands_that_are_proposed_ask_for_the_same(tmp_path: Path) -> None:
-    """What NEXT prints is a command line that is parsed to the policy it was made with."""
-    path = order_file(tmp_path, "old-1\n")
-    file_and_no_order = [word for word in EVERY_FLAG if word not in ("--order", "light")] + ["--order-file", path]
-    for flags in (EVERY_FLAG, file_and_no_order):
-        ran = plan(*NODES, *flags)
-        line = next(line.strip() for line in ran.out.splitlines() if line.endswith("-o name"))
-        again = parsed(line.removeprefix("kubectl eksdoc drain plan "))
-        assert again.policy == parsed(" ".join([*NODES, *flags])).policy
-        assert again.targeting == Targeting(NODES)
-
-
 def test_another_order_in_the_same_file_is_told_beside_a_baseline(tmp_path: Path) -> None:
     path, saved = order_file(tmp_path, "old-1\nold-0\n"), tmp_path / "before.json"
     saved.write_text(plan(*NODES, "--order-file", path, "-o", "json").out, encoding="utf-8")
@@ -220,21 +208,3 @@ def test_another_order_in_the_same_file_is_told_beside_a_baseline(tmp_path: Path
     assert json.loads(plan(*asked).out)["comparison"]["asked"] == [
         {"option": "order-file", "baseline": ["old-1", "old-0"], "now": ["old-2"]}
     ]
-
-
-def test_a_plan_saved_before_these_flags_were_there_is_compared_all_the_same(tmp_path: Path) -> None:
-    doc = json.loads(plan(*NODES, "--max-unavailable", "1", "-o", "json").out)
-    del doc["orders"]
-    for row in doc["waves"]:
-        del row["afterWaveBefore"]
-    for row in doc["evictions"]:
-        del row["landsOn"]
-    for row in doc["targets"]:
-        del row["needs"]
-    for name in ("surge", "softBudgetPercent", "order", "orderNodes", "pins", "effort"):
-        del doc["options"][name]
-    saved = tmp_path / "old.json"
-    saved.write_text(json.dumps(doc), encoding="utf-8")
-    ran = plan(*NODES, "--max-unavailable", "1", "--baseline", str(saved))
-    assert ran.code == exits.CLEAN
-    assert "  Nothing differs.\n" in ran.out

@@ -7,32 +7,24 @@ import os
 import re
 import signal
 import stat
-import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.rehearse import SPEED
-from kubectl_eksdoc.cli.run_edges import DrainRunEdges
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.embedded.faults.of_requests import ALL
 from kubectl_eksdoc.embedded.stage import USERS, kubeconfig, tokens, write
 from kubectl_eksdoc.model.cluster import Identity
-from kubectl_eksdoc.model.journal import Entries, JournalNote, Note
-from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.stages import Faults, Serving
-from tests.builders import NOW
-from tests.cli.running import Ran, Terminal, run_cli
-from tests.contracts.source import ROOT
+from tests.cli.processes import started, until
+from tests.cli.running import Ran, Terminal, called, run_cli
 
 BLUE = ("--demo", "--nodegroup", "blue")
 
@@ -64,24 +56,6 @@ def test_the_plan_is_that_of_drain_plan() -> None:
     assert rehearsal["findings"] == plan["findings"]
     evicted = [moment["subject"] for moment in rehearsal["moments"] if moment["what"] == "evicted"]
     assert sorted(evicted) == sorted(f"{e['namespace']}/{e['name']}" for e in plan["evictions"])
-
-
-def test_a_live_cluster_is_rehearsed_with_the_stop_times_of_earlier_runs() -> None:
-    note = Note(0, NOW, JournalNote.STOPPED, "data/StatefulSet/kafka", "2.0 2.0 2.0")
-    out, err = Terminal(), Terminal()
-    around = CommandContext(out, err)
-    of_demo = partial(around.open_stage, SourceChoice(demo=True))
-    edges = DrainRunEdges(earlier_journals=lambda environ, uid: {"run": Entries((note,))})
-    around = replace(around, open_stage=lambda source, *more: of_demo(*more), run_edges=edges)
-    run(["rehearse", "--nodegroup", "blue", "-o", "json"], out, err, around=around)
-    took = [stop_s for pod, stop_s in stops(json.loads(out.getvalue())) if pod.startswith("data/kafka-")]
-    assert took and took == pytest.approx([2.0] * len(took))
-
-
-def stops(rehearsal: dict[str, Any]) -> Iterator[tuple[str, float]]:
-    """From the eviction of each pod until it was gone."""
-    at = {(moment["what"], moment["subject"]): moment["atSeconds"] for moment in rehearsal["moments"]}
-    return ((pod, gone_s - at["evicted", pod]) for (what, pod), gone_s in at.items() if what == "gone")
 
 
 @pytest.mark.parametrize(
@@ -168,110 +142,69 @@ def test_serving_is_given_the_faults() -> None:
     assert asked[0].faults == Faults(("throttled=2@5%", "node-gone"), 7)
 
 
+SERVE = ("rehearse", "--serve", "--demo")
+
+
+def url_of(path: Path) -> str:
+    """Of an administrator."""
+    config = json.loads(path.read_text())
+    return next(str(each["cluster"]["server"]) for each in config["clusters"] if each["name"] == "rehearsal")
+
+
 @pytest.mark.long
 def test_a_served_demo_meets_its_faults_and_says_what_befell_it(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
     faults = ("--fault", "forbidden=nodes", "--fault", "node-gone=blue-1@1s")
-    command = (sys.executable, "-m", "kubectl_eksdoc", "rehearse", "--serve", "--demo", "--kubeconfig-out", str(path))
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen((*command, *faults), stdout=-1, stderr=-1, text=True, env=env) as process:
-        try:
-            assert process.stdout is not None and process.stdout.readline() == f"{path}\n"
-            url = url_of(json.loads(path.read_text()), "rehearsal")
-            with pytest.raises(urllib.error.HTTPError, match="403"):
-                urllib.request.urlopen(f"{url}/api/v1/nodes", timeout=10)
-            for _ in range(100):  # time passes when somebody looks
-                with urllib.request.urlopen(f"{url}/api/v1/pods?limit=1", timeout=10):
-                    time.sleep(0.05)
-                if process.stderr is not None and "is gone with its instance" in process.stderr.readline():
-                    break
-            else:
-                raise AssertionError("nobody said so")
-            process.send_signal(signal.SIGINT)
-            assert process.wait(timeout=10) == 0
-        finally:
-            process.kill()
-
-
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
-    """A served demo in a process of its own, and its kubeconfig."""
-    path = tmp_path / "kubeconfig"
-    command = (sys.executable, "-m", "kubectl_eksdoc", "rehearse", "--serve", "--demo", "--kubeconfig-out", str(path))
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
-    try:
+    with started(tmp_path, *SERVE, "--kubeconfig-out", str(path), *faults) as process:
         assert process.stdout is not None and process.stdout.readline() == f"{path}\n"
-        yield process, path
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def url_of(config: dict[str, Any], context: str) -> str:
-    return next(str(each["cluster"]["server"]) for each in config["clusters"] if each["name"] == context)
+        url = url_of(path)
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(f"{url}/api/v1/nodes", timeout=10)
+        for _ in range(100):  # time passes when somebody looks
+            with urllib.request.urlopen(f"{url}/api/v1/pods?limit=1", timeout=10):
+                time.sleep(0.05)
+            if process.stderr is not None and "is gone with its instance" in process.stderr.readline():
+                break
+        else:
+            raise AssertionError("nobody said so")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=10) == 0
 
 
 @pytest.mark.long
-def test_the_served_demo_answers_until_it_is_interrupted(served: tuple[subprocess.Popen[str], Path]) -> None:
-    process, path = served
-    config = json.loads(path.read_text())
-    with urllib.request.urlopen(f"{url_of(config, 'rehearsal')}/version", timeout=10) as answer:
-        said = json.load(answer)["gitVersion"]
-    assert re.match(r"v1\.\d+\.\d+", said), "kubectl version wants all three"
-    assert Identity(server_version=said).speed == SPEED
-    ran = run_cli_on(path, "drain", "plan", "--nodegroup", "blue", "-o", "json")
-    assert ran.returncode == 1 and len(json.loads(ran.stdout)["targets"]) == 8, "this tool reads it as a live cluster"
-    process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=10) == 0
+def test_the_served_demo_answers_until_it_is_interrupted(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    with started(tmp_path, *SERVE, "--kubeconfig-out", str(path)) as process:
+        assert process.stdout is not None and process.stdout.readline() == f"{path}\n"
+        with urllib.request.urlopen(f"{url_of(path)}/version", timeout=10) as answer:
+            said = json.load(answer)["gitVersion"]
+        assert re.match(r"v1\.\d+\.\d+", said), "kubectl version wants all three"
+        assert Identity(server_version=said).speed == SPEED
+        ran = called("drain", "plan", "--nodegroup", "blue", "-o", "json", "--kubeconfig", str(path))
+        assert ran.code == 1 and len(json.loads(ran.out)["targets"]) == 8, "this tool reads it as a live cluster"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=10) == 0
     assert path.exists(), "a file that was asked for stays"
 
 
-def run_cli_on(kubeconfig_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = (sys.executable, "-m", "kubectl_eksdoc", *words, "--kubeconfig", str(kubeconfig_path))
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=60, check=False)
-
-
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "sent", [signal.SIGTERM, *(pytest.param(each, marks=pytest.mark.long) for each in (signal.SIGINT, signal.SIGHUP))]
-)
-def test_a_temporary_kubeconfig_goes_with_its_server(sent: signal.Signals) -> None:
-    """Be it by Ctrl-C, by kill, or because its terminal is closed."""
-    command = (sys.executable, "-m", "kubectl_eksdoc", "rehearse", "--serve", "--demo")
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as process:
-        assert process.stdout is not None
-        path = Path(process.stdout.readline().strip())
-        assert path.exists()
-        process.send_signal(sent)
-        assert process.wait(timeout=10) == 0
-    for _ in range(50):
-        if not path.exists():
-            return
-        time.sleep(0.1)
-    raise AssertionError("it is still there")
-
-
-@pytest.mark.long
-def test_a_closed_terminal_that_says_so_twice_is_heard_once() -> None:
-    command = (sys.executable, "-m", "kubectl_eksdoc", "rehearse", "--serve", "--demo")
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as process:
+@pytest.mark.parametrize("sent", [(signal.SIGINT,), (signal.SIGTERM,), (signal.SIGHUP, signal.SIGTERM)], ids=str)
+def test_a_temporary_kubeconfig_goes_with_its_server(sent: tuple[signal.Signals, ...], tmp_path: Path) -> None:
+    """Be it by Ctrl-C, by kill, or because its terminal is closed, which is said twice and heard once."""
+    with started(tmp_path, *SERVE) as process:
         assert process.stdout is not None and process.stderr is not None
         path = Path(process.stdout.readline().strip())
-        process.send_signal(signal.SIGHUP)
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=10) == 0 and not path.exists()
+        assert path.exists()
+        for number in sent:
+            process.send_signal(number)
+        assert process.wait(timeout=10) == 0
+        until(lambda: not path.exists(), 5.0)
         assert "bug" not in process.stderr.read()
 
 
 @pytest.mark.long
-def test_a_kubeconfig_that_was_taken_away_is_no_bug() -> None:
-    command = (sys.executable, "-m", "kubectl_eksdoc", "rehearse", "--serve", "--demo")
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as process:
+def test_a_kubeconfig_that_was_taken_away_is_no_bug(tmp_path: Path) -> None:
+    with started(tmp_path, *SERVE) as process:
         assert process.stdout is not None
         Path(process.stdout.readline().strip()).unlink()
         process.send_signal(signal.SIGINT)

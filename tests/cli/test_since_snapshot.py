@@ -254,12 +254,3 @@ def test_a_run_goes_by_a_plan_that_somebody_has_read(snapshot: str) -> None:
     ran = run_cli("drain", "run", "--plan", snapshot, source=Anywhere())
     assert (ran.code, ran.out) == (exits.USAGE, "")
     assert "is a snapshot, and not an answer: save the result with -o json" in ran.err
-
-
-@pytest.mark.parametrize("command", ["whole check", "drain plan"])
-def test_what_nobody_might_read_then_is_got_by_taking_the_snapshot_again(command: str, lacking: str) -> None:
-    findings = json.loads(ask(command, "--snapshot", lacking, "-o", "json").out)["findings"]
-    lists = [each for each in findings if "list poddisruptionbudgets.policy" in each.get("missing", "")]
-    told = [remedy["text"] for each in lists for remedy in each["remedy"]]
-    assert any("take the snapshot again" in text for text in told), told
-    assert not any("dump" in text or "plan again" in text or "who may" in text for text in told), told

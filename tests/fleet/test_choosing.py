@@ -48,15 +48,6 @@ def test_what_a_pattern_matches_comes_sorted_and_once() -> None:
     assert names("arn:*:cluster/*") == [ARN]
 
 
-def test_a_context_whose_name_looks_like_a_pattern_is_itself() -> None:
-    assert [m.name for m in named("a[b]", ("a[b]", "ab"))] == ["a[b]"]
-
-
-@pytest.mark.parametrize("text", ["", " ", ",", " , "])
-def test_nothing_is_no_fleet(text: str) -> None:
-    assert refused(text).startswith("--fleet names no cluster\n--fleet takes names of contexts")
-
-
 def test_an_unknown_name_is_told_with_those_that_are_near() -> None:
     assert refused("prod-ue") == (
         "--fleet: no context, and no file here, is called 'prod-ue' (did you mean prod-us or prod-eu?)\n"
@@ -69,12 +60,6 @@ def test_an_unknown_name_is_told_with_those_that_are_near() -> None:
 def test_without_a_kubeconfig_it_is_said_how_to_get_one() -> None:
     with pytest.raises(UsageError, match="aws eks update-kubeconfig"):
         named("prod-*", ())
-
-
-def test_many_contexts_are_not_all_listed() -> None:
-    with pytest.raises(UsageError) as error:
-        named("x", tuple(f"c{number:02}" for number in range(30)))
-    assert error.value.hint.endswith("c09 and 20 more")
 
 
 def test_twice_is_once_too_often() -> None:
@@ -117,10 +102,6 @@ def test_one_cluster_may_be_in_it_twice_under_two_names() -> None:
 )
 def test_an_entry_that_is_not_as_it_must_be_is_named(entry: object, said: str) -> None:
     assert refused_list("prod-us", entry).startswith(said)
-
-
-def test_an_empty_list_is_no_fleet() -> None:
-    assert refused_list().startswith("--fleet prod.yaml names no cluster")
 
 
 JSON = st.recursive(

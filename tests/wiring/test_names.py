@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -120,16 +119,6 @@ def test_what_was_ended_before_it_had_an_answer_is_not_begun_again_at_once(desk:
     for older_s, begun in ((11, 1), (11, 1), (4, 2)):
         desk.begun_earlier(older_s)
         assert desk.asks() == () and len(desk.begun) == begun
-
-
-def test_only_the_first_presses_wait(desk: Desk) -> None:
-    desk.late = True
-    desk.asks()
-    desk.begun_earlier(4)
-    begun_s = time.monotonic()
-    asked = NameQuery(NameKind.NODES, SourceChoice(), Connection())
-    assert names_of(asked, desk.environ, str(desk.home), BackgroundReads(desk.begin, 30.0)) == ()
-    assert time.monotonic() - begun_s < 15.0
 
 
 @pytest.mark.parametrize("older_s", [16, 61])

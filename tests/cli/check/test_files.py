@@ -40,20 +40,6 @@ def test_no_cluster_is_called_unknown_where_none_was_to_be_read(form: str, tmp_p
     assert "unknown cluster" not in said and "cluster unknown" not in said
 
 
-def test_what_has_long_been_refused_is_as_bad_as_what_will_be(tmp_path: Path) -> None:
-    (tmp_path / "it.yaml").write_text("apiVersion: policy/v1beta1\nkind: PodSecurityPolicy\nmetadata:\n  name: x\n")
-    ran = run_cli("check", "-f", str(tmp_path), *WAY, "--fail-on", "high", "-o", "json")
-    (found,) = json.loads(ran.out)["findings"]
-    assert (ran.code, found["severity"]) == (1, "high") and "not served since 1.25" in found["message"]
-
-
-def test_the_sentence_says_what_the_exit_code_says(tmp_path: Path) -> None:
-    (tmp_path / "it.yaml").write_text("apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata:\n  name: x\n")
-    ran = run_cli("check", "-f", str(tmp_path), *WAY)
-    assert ran.code == 1 and "Not yet: 1 cause before the control plane's step." in ran.out
-    assert "no step waits" not in ran.out and "blocks a step" not in ran.out
-
-
 def test_where_nothing_is_upgraded_no_step_of_a_control_plane_is_spoken_of(tmp_path: Path) -> None:
     (tmp_path / "it.yaml").write_text(OLD)
     same = run_cli("check", "-f", str(tmp_path), "--from", "1.34", "--target", "1.34")
@@ -63,23 +49,6 @@ def test_where_nothing_is_upgraded_no_step_of_a_control_plane_is_spoken_of(tmp_p
     for form in ("table", "wide", "markdown", "html"):
         well = run_cli("check", "-f", str(tmp_path), "--from", "1.34", "--target", "1.34", "-o", form)
         assert well.code == 0 and "control plane" not in well.out, form
-
-
-def test_a_check_of_files_that_is_proposed_judges_the_same(tmp_path: Path) -> None:
-    (tmp_path / "it.yaml").write_text("kind: [\n")
-    ran = run_cli(
-        "check", "-f", str(tmp_path), *WAY, "--accept-unknown", "release-note", "--fail-on", "info", "-o", "json"
-    )
-    (cause,) = json.loads(ran.out)["causes"]
-    command = cause["do"]["command"]
-    again = (
-        "--target 1.34",
-        "--fail-on info",
-        "--accept-unknown release-note",
-        "--from 1.33",
-        "--only api-in-manifest",
-    )
-    assert all(command.count(flag) == 1 for flag in (*again, " -f ")), command
 
 
 CHART = """{{- range .Values.names }}

@@ -6,26 +6,7 @@ import json
 import shlex
 from pathlib import Path
 
-import pytest
-
 from tests.cli.check.asked import RICH, check, document
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--demo", "--target", "1.33"),
-        ("--demo", "--target", "1.34"),
-        pytest.param(("--demo", "--target", "1.35"), marks=pytest.mark.long),
-        ("--snapshot", RICH, "--target", "1.34"),
-    ],
-)
-def test_every_finding_that_fails_says_what_to_do(words: tuple[str, ...]) -> None:
-    found = document(*words)["findings"]
-    fails = [each for each in found if each["status"] == "fail"]
-    assert fails
-    assert [(each["code"], each["message"]) for each in fails if not each["remedy"]] == []
-    assert [each["code"] for each in fails for remedy in each["remedy"] if not remedy["text"].strip()] == []
 
 
 def test_a_check_that_is_proposed_judges_the_same() -> None:
@@ -77,14 +58,6 @@ def test_what_nobody_told_is_no_name_of_a_cluster_in_a_command() -> None:
     commands = [command for each in steps for command in each["commands"] if command.startswith("aws eks")]
     assert commands
     assert all("name NAME-OF-THE-CLUSTER " in command for command in commands)
-
-
-def test_what_asks_from_pods_is_told_as_it_is_done_live() -> None:
-    found = document("--snapshot", RICH, "--target", "1.34")["findings"]
-    commands = [remedy.get("command", "") for each in found for remedy in each["remedy"]]
-    active = [each for each in commands if "--active" in each]
-    assert active
-    assert not [each for each in active if "--snapshot" in each]
 
 
 def test_what_a_dump_lacks_is_named_once_and_no_clause_is_cut_off() -> None:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import trustme
 
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer
 from kubectl_eksdoc.model import kinds
@@ -23,7 +22,6 @@ from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer
 from tests.fakes.programs import program
-from tests.kube.conftest import Authority
 from tools.registry import read as registry
 
 COMPLETERS = [(plugin.completer, plugin.name, plugin.command) for plugin in registry().plugins]
@@ -138,23 +136,6 @@ def test_a_server_that_never_answers_holds_nobody(home: Path) -> None:
     for each in (found, again):
         assert (each.values, each.directive) == ([], 4) and each.seconds < LONGEST_S - 1
     assert len(server.asked(kinds.NODES.path)) <= 1, "who presses again waits for the same answer"
-
-
-@pytest.mark.long
-def test_names_that_come_late_are_there_for_the_next_press(home: Path) -> None:
-    """A credential plugin takes its time; who presses again meanwhile runs it no second time."""
-    authority = Authority(trustme.CA())
-    with ApiServer(authority.server_context()) as server:
-        plugin = kubeconfigs.plugin(home, "runs()\ntime.sleep(2.5)\nsay(token='good')\n")
-        user = kubeconfigs.exec_user(plugin)
-        environ = {"KUBECONFIG": kubeconfigs.one(home / "config", server.url, authority.pem, user)}
-        assert process("drain", "plan", "", home=home, environ=environ).values == []
-        ends_s = time.monotonic() + 60
-        while not process("drain", "plan", "", home=home, environ=environ).values:
-            assert time.monotonic() < ends_s
-            time.sleep(0.2)
-        asked = server.asked(kinds.NODES.path)
-    assert kubeconfigs.runs(plugin) == len(asked) == 1 and asked[0].header("authorization") == "Bearer good"
 
 
 @pytest.mark.long

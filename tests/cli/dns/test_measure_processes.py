@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
@@ -20,36 +17,21 @@ from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from kubectl_eksdoc.model.api_objects import with_value
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.cli.dns.desks import document
+from tests.cli.processes import LONGEST_S, started
+from tests.cli.running import called
 from tests.fakes import kubeconfigs
 from tests.flows.dns_labs import DnsLab, a_dns, left_of_measures, until
 from tests.flows.probes import TOKEN
 
 pytestmark = pytest.mark.long
 
-ROOT = Path(__file__).parents[3]
-LONGEST_S = 120.0
 LAMEDUCK_SHORT = "dns-lameduck-short"
 
 
-@contextmanager
-def measuring(server: SimulatedApiServer, home: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
-    """Whatever becomes of it, it is over at the end."""
+def measuring(server: SimulatedApiServer, home: Path, *words: str) -> AbstractContextManager[subprocess.Popen[str]]:
     home.mkdir()
     config = kubeconfigs.one(home / "config", server.url(TOKEN), name="lab")
-    argv = ["coredns-lameduck", *words, "--yes", "--kubeconfig", config]
-    environ = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(home)}
-    with subprocess.Popen(
-        [sys.executable, "-m", "kubectl_eksdoc", *argv],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        env=environ,
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
+    return started(home, "coredns-lameduck", *words, "--yes", "--kubeconfig", config)
 
 
 @pytest.mark.waits
@@ -79,11 +61,10 @@ def test_a_rollout_on_a_served_cluster(tmp_path: Path) -> None:
         assert [each["status"] for each in short] == (["fail"] if code else [])
 
 
-def _page(home: Path, *words: str) -> str:
+def _page(home: Path) -> str:
     """Of the same cluster, on the same machine."""
-    argv = [sys.executable, "-m", "kubectl_eksdoc", "coredns-lameduck", "--kubeconfig", str(home / "config"), *words]
-    environ = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(home)}
-    return subprocess.run([*argv, "-o", "json"], capture_output=True, text=True, cwd=ROOT, env=environ).stdout
+    words = ("coredns-lameduck", "--kubeconfig", str(home / "config"), "-o", "json")
+    return called(*words, environ={"HOME": str(home)}).out
 
 
 def _first_pods_serve(plane: ControlPlane) -> bool:

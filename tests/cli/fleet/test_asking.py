@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.main import tree
 from kubectl_eksdoc.cli.parser import spelled_out
 from tests.cli.fleet.asked import Answering, ask, kubeconfig
@@ -161,11 +160,6 @@ def test_a_context_that_is_a_file_as_well_is_not_guessed(
         assert set(asking.words) == {name}
 
 
-def test_a_kubeconfig_that_cannot_be_read_is_told(tmp_path: Path) -> None:
-    ran = ask(Answering(), "check", "--fleet", "prod-*", "--kubeconfig", str(tmp_path / "nowhere"))
-    assert ran.code == 3 and "does not exist" in ran.err
-
-
 def test_the_first_line_names_the_fleet(config: str) -> None:
     asking = Answering()
     ran = ask(asking, "check", "--fleet", "*", "--kubeconfig", config, "--parallel", "2", "--fleet-timeout", "90s")
@@ -174,12 +168,6 @@ def test_the_first_line_names_the_fleet(config: str) -> None:
     assert ask(Answering(), "check", "--fleet", "staging", "--kubeconfig", config).err == (
         "fleet staging · 1 cluster · check · 1 at once, 3m for each at most\n"
     )
-
-
-def test_on_a_terminal_it_says_how_far_it_is(config: str) -> None:
-    ran = ask(Answering(), "check", "--fleet", "*", "--kubeconfig", config, terminal=True)
-    assert "0 of 3 clusters answered; asking prod-eu, prod-us, staging" in ran.err
-    assert ran.err.endswith("\r")
 
 
 def test_how_far_it_is_stays_one_line(tmp_path: Path) -> None:
@@ -210,9 +198,3 @@ def test_of_one_that_does_not_answer_the_kubeconfig_tells_the_account(tmp_path: 
     said = [found["prod"][key] for key in ("context", "cluster", "account", "region", "version")]
     assert said == ["prod", "shop", "111122223333", "eu-west-1", None]
     assert [found["gone"][key] for key in ("context", "cluster", "account")] == ["gone", None, None]
-
-
-@pytest.mark.parametrize("command", ["check", "addon-diff", "imds-probe"])
-def test_a_fleet_needs_the_rights_of_its_command(command: str) -> None:
-    assert rights.BY_COMMAND[f"{command} --fleet"] == rights.BY_COMMAND[command]
-    assert rights.ASKED_OF_AWS[f"{command} --fleet"] == rights.ASKED_OF_AWS[command]

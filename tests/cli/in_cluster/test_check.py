@@ -110,11 +110,6 @@ def test_no_role_has_the_name_of_another_one(ann: Machine) -> None:
     assert len(set.union(*names)) == 3 and all(len(each) == 1 for each in names)
 
 
-def test_it_needs_of_aws_what_its_checks_ask(ann: Machine) -> None:
-    assert "eks:DescribeCluster" in (only := ann.run(*DAILY, "--only", "kubelet-skew").out) and "sqs:" not in only
-    assert "sqs:" in ann.run(*DAILY).out
-
-
 def test_what_was_asked_of_it_is_asked_there(ann: Machine, tmp_path: Path) -> None:
     accepted = tmp_path / "accepted.yaml"
     accepted.write_text("- {code: kubelet-skew, reason: known, until: 2026-12-31}\n", encoding="utf-8")
@@ -187,15 +182,6 @@ def test_what_was_created_is_listed_and_deleted_again(api: Api, ann: Machine) ->
     ran = ann.run(*undo)
     assert ran.code == 0 and ours(api) == set(), ran.err
     assert json.loads(ann.run("changes", "-o", "json").out)["changes"][0]["state"] == "undone"
-
-
-def test_one_that_waits_for_ever_ends_so_that_the_next_may_begin(ann: Machine) -> None:
-    spec = shown(ann)[-1]["spec"]
-    assert spec["concurrencyPolicy"] == "Forbid" and spec["jobTemplate"]["spec"]["activeDeadlineSeconds"] == 3600
-    keys = ",".join(f"c{number}" for number in range(17))
-    ran = ann.run("check", "--in-cluster", "--schedule", "@daily", "-o", "json", "--kubeconfig-secret", f"s:{keys}")
-    (cron,) = (doc for doc in json.loads(ran.out)["items"] if doc["kind"] == "CronJob")
-    assert cron["spec"]["jobTemplate"]["spec"]["activeDeadlineSeconds"] == 3 * 3600
 
 
 def test_what_is_asked_is_written_so_that_kubernetes_puts_nothing_in_its_place(ann: Machine) -> None:

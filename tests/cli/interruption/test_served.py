@@ -53,14 +53,6 @@ def test_the_printed_stack_makes_all_of_it(ann: Incident) -> None:
     assert ann.run().code == 0
 
 
-@pytest.mark.long
-def test_the_printed_commands_make_all_of_it(ann: Incident) -> None:
-    script = ann.run("--print", "commands").out
-    assert carry_out(script, ann.aws) == []
-    ann.works()
-    assert ann.failing() == ann.unsure() == set()
-
-
 def send(ann: Incident, detail_type: str = SPOT) -> list[dict[str, Any]]:
     """An event of the kind, and what of it is in the queue and can be read by Karpenter."""
     detail = {"instance-id": "i-0123456789abcdef0", "instance-action": "terminate"}
@@ -212,16 +204,3 @@ def test_a_policy_of_somebody_else_is_kept_whole(ann: Incident) -> None:
     url = ann.mended()
     kept = ann.aws.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]["Policy"]
     assert json.loads(kept)["Statement"][0] == theirs and ann.failing() == set()
-
-
-@pytest.mark.long
-def test_a_notice_is_seen_while_it_lasts(ann: Incident) -> None:
-    requests = ann.aws.client("ec2").describe_spot_instance_requests()["SpotInstanceRequests"]
-    ann.aws.take_back(requests[0]["InstanceId"])
-    ran = ann.run()
-    assert ran.code == 1 and "has a notice NOW" in " ".join(ran.out.split())
-    finding = next(each for each in ann.links()["findings"] if each["code"] == "interruption-now")
-    assert finding["severity"] == "critical" and finding["subject"]["name"] == "spot-1"
-    assert "EC2 says marked-for-termination" in finding["message"]
-    assert finding["remedy"][0]["command"].startswith("kubectl drain spot-1 ")
-    assert any(each.startswith("kube-system/coredns-") for each in finding["evidence"])

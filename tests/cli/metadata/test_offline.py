@@ -46,36 +46,6 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def test_the_demo_shows_what_evidence_tells_of_the_roles_of_nodes() -> None:
-    """A controller uses that of blue's nodes; that of reports is clean, and green's pods cannot reach the service."""
-
-    def told(*words: str) -> list[str]:
-        ran = run_cli("imds-probe", "--demo", "--evidence", "cloudtrail,iam", *words, "-o", "json")
-        found = json.loads(ran.out)["findings"]
-        assert "imds-evidence-unknown" not in {each["code"] for each in found}
-        used = [each for each in found if each["code"] == "imds-role-used"]
-        return [line for each in used for line in (each["status"], each["message"], *each["evidence"])]
-
-    for words in ((), ("--nodegroup", "blue", "--assume", "hops=1")):
-        (controller,) = (line for line in told(*words) if line.startswith("blue-4: elasticloadbalancing:"))
-        assert controller.endswith("by elbv2.k8s.aws/v2.13.2")
-    clean = told("--nodegroup", "reports")
-    assert sum("shows no use of the role of" in line for line in clean) == 2 and "pass" not in clean
-    assert told("--nodegroup", "green")[:2] == [
-        "unknown",
-        "CloudTrail and IAM cannot tell whether 16 pods without a role of their own need the metadata service: pods "
-        "there cannot reach it already, so only the host uses the role of the node",
-    ]
-
-
-def test_the_demo_has_a_group_of_each_kind_and_the_incident() -> None:
-    ran = run_cli("imds-probe", "--demo")
-    assert ran.code == 1 and ran.err.startswith("context demo")
-    owners = {each["owner"] for each in document("--demo")["groups"]}
-    assert owners == {"managed", "eksctl", "karpenter", "auto-mode", "fargate", "hybrid", "self-managed"}
-    assert "Deployment kube-system/aws-load-balancer-controller: 2 pods are broken now" in ran.out
-
-
 def test_a_snapshot_without_answers_of_aws_tells_what_the_cluster_does(folder: Path) -> None:
     path = a_snapshot(folder)
     ran = run_cli("imds-probe", "--snapshot", path)

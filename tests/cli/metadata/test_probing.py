@@ -166,18 +166,6 @@ def test_a_namespace_that_is_not_there(desk: Opened) -> None:
     at.nothing_left()
 
 
-def test_another_image_and_namespace(desk: Opened) -> None:
-    def pulling(image: str) -> str:
-        return "" if image == "example.org/curl:8" else "not found"
-
-    at = desk(Lab(NODES, SERVICES, pulling=pulling))
-    words = ("imds-probe", "--active", "--image", "example.org/curl:8", "--probe-namespace", "kube-system")
-    found = document(at.machine.run(*words, "-o", "json").out)
-    assert (found["probe"]["namespace"], found["probe"]["image"]) == ("kube-system", "example.org/curl:8")
-    assert at.machine.run("imds-probe", "--active").code == 5, "the usual image cannot be pulled there"
-    at.nothing_left()
-
-
 def test_a_dry_run_prints_what_kubectl_takes(desk: Opened) -> None:
     at = desk()
     ran = at.machine.run("imds-probe", "--active", "--dry-run")

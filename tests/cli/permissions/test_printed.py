@@ -11,8 +11,7 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.check.registry import known_codes
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.commands import tree
-from kubectl_eksdoc.cli.permissions.rights import Grown, known, named, plain, reading, wanted
-from kubectl_eksdoc.cli.rights import Places
+from kubectl_eksdoc.cli.permissions.rights import Grown, known, named, reading
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import permissions, questions
 from kubectl_eksdoc.permissions import READING_ACTIONS
@@ -76,15 +75,6 @@ def test_every_answer_of_aws_says_what_is_lost_without_it() -> None:
     assert {each for each in questions.ALL if not each.free} == {each for each in questions.ALL if each.lost}
 
 
-def test_codes_are_those_of_drains_and_none_is_left_out() -> None:
-    """`list namespaces` is of CoreDNS's place, too, and without it a drain lacks two things."""
-    dns = " ".join(said("coredns-lameduck --set -o wide").out.split())
-    assert "where an affinity picks namespaces" in dns and "placement-unsure" not in dns
-    plan = said("drain plan -o wide").out
-    (line,) = (each for each in plan.splitlines() if " namespaces " in each)
-    assert "placement-unsure" in line and "metadata.cluster.uid" in line
-
-
 def test_what_nobody_has_seen_is_said_with_its_doubt() -> None:
     """Not in the policy, and told beside it, whichever way it is printed."""
     policy = said("imds-probe --apply --iam")
@@ -97,20 +87,6 @@ def test_what_nobody_has_seen_is_said_with_its_doubt() -> None:
 
 def rights_of(words: str) -> set[str]:
     return {each.said for each in held(yaml_documents(said(f"{words} -o yaml").out))}
-
-
-@pytest.mark.long
-def test_what_allows_more_than_commands_do_with_it_is_granted_by_name_alone() -> None:
-    assert not {"get secrets", "list secrets", "get pods/proxy"} & rights_of("")
-    assert {"get pods/log"} <= rights_of("")
-    assert {"get secrets", "list secrets"} <= rights_of("--with helm-releases")
-    assert "get pods/proxy" in rights_of("check --with proxy,helm-releases")
-    assert not {"delete pods", "patch deployments.apps", "get deployments.apps"} & rights_of("drain run")
-    assert rights_of("drain run --surge-singles") - rights_of("drain run") == {
-        "get deployments.apps",
-        "patch deployments.apps",
-    }
-    assert rights_of("drain run --with helm-releases") == rights_of("drain run")
 
 
 @pytest.mark.parametrize(
@@ -214,13 +190,6 @@ def test_what_is_needed_in_one_namespace_is_a_role_there() -> None:
     ]
     (role,) = (list(held([doc])) for doc in docs if doc["kind"] == "ClusterRole")
     assert {each.verb for each in role} == {"list"}
-
-
-def test_what_is_needed_everywhere_is_not_granted_in_a_namespace_besides() -> None:
-    both = wanted([plain("drain run"), plain("imds-probe --active")], Places("kube-system", "kube-system"))
-    assert len(set(both.permissions)) == len(both.permissions)
-    everywhere = {each._replace(namespace="") for each in both.permissions if not each.namespace}
-    assert not [each for each in both.permissions if each.namespace and each._replace(namespace="") in everywhere]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ import pytest
 from kubectl_eksdoc.cli.flags import GlobalOptions
 from kubectl_eksdoc.cli.run.desk import RunController
 from kubectl_eksdoc.cli.run.live import SPEED as DEMO_SPEED
-from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns, ScreenSource
+from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.run.chronicle import NodeState, RunHistory
 from kubectl_eksdoc.drain.run.replay import of_events
@@ -23,20 +22,18 @@ from kubectl_eksdoc.embedded.demo.reader import NOW as DEMO_NOW
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer
 from kubectl_eksdoc.embedded.serving.targets import ServedRequest
-from kubectl_eksdoc.errors import Drifted, EksdocError, Forbidden, Locked, UsageError
+from kubectl_eksdoc.errors import Drifted, Forbidden, Locked, UsageError
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.run.draining import RunWish
 from kubectl_eksdoc.host.journals import read_recorded
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Amount
-from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.journal import HeldLock, RunEvents, RunSummary, phase_by
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.tui.run.state import ActiveRun, PreparedRun, RunKind, RunSummaryView
-from tests.builders import a_cluster, a_node
 from tests.cli.run.served import Machine, cordoned, machine
 from tests.embedded.clients import worlds
 from tests.kube.field.test_whole_drain import Evictions
@@ -146,36 +143,6 @@ def test_a_plan_that_drains_nothing_or_supposes_something_is_none(one: Machine) 
     supposes = DrainPolicy(assume_budgets=(("default/web", Amount(1)),))
     with pytest.raises(UsageError, match="assumes fixes that are not made"):
         desk.prepare(BLUE, supposes, shown)
-
-
-def test_the_served_demo_is_known_by_its_name_as_it_is_this_tool_that_serves_it() -> None:
-    read = a_cluster(nodes=[a_node()])
-    unnamed = replace(read, identity=replace(read.identity, cluster=""))
-    who = ScreenSource(SourceChoice(), GlobalOptions(), "demo-shop").named(unnamed).identity
-    assert (who.cluster, who.unverified) == ("demo-shop", ())
-
-
-def test_the_demo_has_one_time_on_every_screen_and_in_its_log(one: Machine) -> None:
-    """It begins where the built-in cluster stands still, and passes ten times as fast."""
-    around = replace(one._around({}), source=SourceChoice(demo=True))
-    with ScreenRuns(around) as runs:
-        desk = runs.desk_at(lambda: GlobalOptions())
-        assert desk is not None and abs(runs.now() - around.now()) < timedelta(seconds=5), "nothing was begun"
-        assert not list(desk.runs()), "this serves it"
-        first = runs.now()
-        assert timedelta() <= first - DEMO_NOW < timedelta(seconds=60 * DEMO_SPEED)
-        cluster = replace(a_cluster(nodes=[a_node()]), source=Source.LIVE)
-        served = runs.source.named(cluster)
-        assert served.observed_at >= first and served.source is Source.DEMO, (
-            "a cluster that this tool serves is not live"
-        )
-
-
-@pytest.mark.parametrize("what", ["prepare_going_on", "prepare_giving_back"])
-def test_a_run_that_is_not_there_is_said_so(what: str, one: Machine) -> None:
-    with pytest.raises(EksdocError) as refused:
-        getattr(desk_of(one), what)("20261120-000000-none")
-    assert "20261120-000000-none" in refused.value.message
 
 
 # Whole runs
