@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import json
 import shlex
-import tarfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.aws import eks
-from kubectl_eksdoc.aws.asking import believed
-from kubectl_eksdoc.aws.recorded import RecordedOf, Recorder
-from kubectl_eksdoc.embedded.demo.reader import DemoReader
-from kubectl_eksdoc.host.archives.snapshot import STEM
-from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.objects.single import RawObjects
-from kubectl_eksdoc.session.aws import DemoAnswers
-from tests.builders import NOW
+from tests.cli.edited_snapshots import edited
 from tests.cli.running import run_cli
 
 CNI = ("addon-diff", "vpc-cni", "--demo", "--to", "v1.20.4-eksbuild.2")
@@ -83,47 +74,19 @@ def test_a_name_that_comes_close() -> None:
     assert ran.code == 2 and "vpc-nci is no EKS add-on of cluster demo-shop (did you mean vpc-cni?)" in ran.err
 
 
-def a_snapshot(folder: Path, with_aws: bool, addon: str = "vpc-cni", to: str = "v1.20.4-eksbuild.2") -> str:
-    """Of the demo, as lists of kubectl; of AWS it holds what that update is judged by."""
-    raw = RawObjects()
-    DemoReader(raw).read(kinds.ALL)
-    by_kind: dict[str, list[Any]] = {}
-    for doc in raw.documents():
-        by_kind.setdefault(doc["kind"], []).append(doc)
-    for kind, items in by_kind.items():
-        body = {"apiVersion": "v1", "kind": "List", "items": items}
-        (folder / f"{kind.lower()}.json").write_text(json.dumps(body))
-    if with_aws:
-        recorder = Recorder(DemoAnswers())
-        seen = believed(recorder, DemoAnswers().access)
-        from kubectl_eksdoc.aws.addon_side import addon_side
+def without_cni(snapshot: str, folder: Path) -> str:
+    """Nobody asked EKS about vpc-cni when it was taken."""
 
-        addon_side(seen, addon, to)
-        eks.addon_names(seen)
-        of = RecordedOf(
-            "demo-shop", seen.cluster.region, seen.cluster.account, seen.cluster.endpoint, seen.caller.arn, NOW
-        )
-        (folder / f"{STEM}.json").write_bytes(recorder.written(of))
-    packed = folder.parent / "snapshot.tar.gz"
-    with tarfile.open(packed, "w:gz") as archive:
-        archive.add(folder, "snapshot")
-    return str(packed)
+    def edit(name: str, document: dict[str, Any]) -> None:
+        if name.endswith("aws-answers"):
+            of = [each for each in document["calls"] if each["parameters"].get("addonName") != "vpc-cni"]
+            document["calls"] = of
+
+    return edited(snapshot, folder / "less.eksdoc", edit)
 
 
-def test_a_snapshot_without_answers_of_aws_cannot_be_judged(tmp_path: Path) -> None:
-    folder = tmp_path / "snapshot"
-    folder.mkdir()
-    ran = run_cli("addon-diff", "vpc-cni", "--snapshot", a_snapshot(folder, with_aws=False))
-    assert ran.code == 2 and "holds no answers of AWS, and an add-on's update cannot be judged without them" in ran.err
-
-
-def test_an_addon_that_was_left_out_is_not_known(tmp_path: Path) -> None:
-    folder = tmp_path / "snapshot"
-    folder.mkdir()
-    path = a_snapshot(folder, True, "kube-proxy", "")
-    alone = run_cli("addon-diff", "kube-proxy", "--snapshot", path)
-    assert "objects of all kinds could not be listed" in alone.out and alone.code == 5, "a dump has some kinds only"
-    ran = run_cli("addon-diff", "--all", "--snapshot", path)
+def test_an_addon_that_was_left_out_is_not_known(snapshot: str, tmp_path: Path) -> None:
+    ran = run_cli("addon-diff", "--all", "--snapshot", without_cni(snapshot, tmp_path))
     assert "note: vpc-cni is left out" in ran.err and "note: kube-proxy" not in ran.err
     assert ran.code == 5
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from tests.addon.terraform_of_demo import DEMO, an_incident
-from tests.addon_diff.terraform.worlds import MODULE, SPELLINGS, values
+from tests.addon_diff.terraform.worlds import MODULE, SPELLINGS
 from tests.cli.running import Ran, run_cli
-from tests.cli.test_addon_diff import a_snapshot
+from tests.cli.test_addon_diff import without_cni
 from tests.contracts.source import ROOT
 from tests.examples import one_in
-from tests.host.terraform_plans import a_change, a_plan, written
+from tests.host.terraform_plans import a_plan, written
 
 KEPT = {"env": {"ENABLE_POD_ENI": "true"}, "init": {"env": {"DISABLE_TCP_EARLY_DEMUX": "true"}}}
 
@@ -95,11 +95,7 @@ def test_a_plan_on_standard_input() -> None:
     assert done.returncode == 1 and done.stdout.startswith(f"standard input: 1 add-on change in {DEMO}: 1 fails")
 
 
-def test_what_a_snapshot_does_not_hold_is_unknown(tmp_path: Path) -> None:
-    folder = tmp_path / "snapshot"
-    folder.mkdir()
-    was = values("5", cluster_name=DEMO, addon_name="coredns")
-    change = a_change(was, {**was, "addon_version": "v1.13.2-eksbuild.19"}, "update")
-    snapshot = a_snapshot(folder, with_aws=True)
-    ran = run_cli("addon-diff", "--tf-plan", written(tmp_path, a_plan(change)), "--snapshot", snapshot)
+def test_what_a_snapshot_does_not_hold_is_unknown(snapshot: str, tmp_path: Path) -> None:
+    words = ("--tf-plan", written(tmp_path, an_incident()), "--snapshot", without_cni(snapshot, tmp_path))
+    ran = run_cli("addon-diff", *words)
     assert ran.code == 5 and "1 is unknown" in unwrapped(ran)

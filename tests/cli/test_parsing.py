@@ -53,7 +53,6 @@ def _parsed(line: str, *before: str) -> tuple[PlanRequest, CommandContext]:
         ("-l a=b,c!=d", Targeting(selector=parse_selector("a=b,c!=d"))),
         ("--nodegroup blue --nodegroup green --nodegroup blue", Targeting(nodegroups=("blue", "green"))),
         ("--older-than v1.33 -l a", Targeting(selector=parse_selector("a"), older_than=Version(1, 33))),
-        ("--older-than 1.33.2", Targeting(older_than=Version(1, 33, 2))),
     ],
 )
 def test_targets(line: str, targeting: Targeting) -> None:
@@ -68,14 +67,10 @@ def test_targets(line: str, targeting: Targeting) -> None:
         ("--ignore-daemonsets=false", DrainPolicy(ignore_daemonsets=False)),
         ("--force", DrainPolicy(force=True)),
         ("--force=T", DrainPolicy(force=True)),
-        ("--force --force=false", DrainPolicy()),
-        ("--delete-emptydir-data", DrainPolicy(delete_emptydir_data=True)),
         ("--delete-local-data", DrainPolicy(delete_emptydir_data=True)),
         ("--grace-period 30", DrainPolicy(grace_seconds=30)),
-        ("--grace-period -7", DrainPolicy()),
         ("--skip-wait-for-delete-timeout 60", DrainPolicy(skip_deleting_after=60)),
         ("--pod-selector app=web", DrainPolicy(pod_selector=parse_selector("app=web"))),
-        ("--partial --evict-protected", DrainPolicy(partial=True, evict_protected=True)),
         (
             "--accept-unknown pod-budget,only-backend --accept-unknown pod-hostpath",
             DrainPolicy(accept_unknown=frozenset(("pod-budget", "only-backend", "pod-hostpath"))),

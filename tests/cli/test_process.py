@@ -13,7 +13,6 @@ import pytest
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.launch import completing, too_old
-from tests import needed
 from tests.contracts.source import PACKAGE, ROOT
 from tests.fakes.programs import program
 
@@ -34,33 +33,10 @@ def plugin(tmp_path: Path) -> Path:
     return program(tmp_path / "kubectl-eksdoc", sys.executable, str(script)).parent
 
 
-@pytest.fixture
-def kubectl() -> str:
-    return needed.kubectl()
-
-
 def test_module_and_script_say_their_version(plugin: Path) -> None:
     for command in ((sys.executable, "-m", "kubectl_eksdoc"), (str(plugin / "kubectl-eksdoc"),)):
         done = process(*command, "--version")
         assert (done.returncode, done.stdout, done.stderr) == (0, f"kubectl eksdoc {__version__}\n", "")
-
-
-@pytest.mark.long
-def test_kubectl_finds_the_plugin_without_a_warning(kubectl: str, plugin: Path) -> None:
-    path = f"{plugin}:{Path(kubectl).parent}:/bin"
-    listed = process(kubectl, "plugin", "list", path=path)
-    assert str(plugin / "kubectl-eksdoc") in listed.stdout
-    assert [line for line in listed.stderr.splitlines() if "eksdoc" in line] == []
-
-
-@pytest.mark.long
-def test_kubectl_runs_the_plugin(kubectl: str, plugin: Path) -> None:
-    path = f"{plugin}:{Path(kubectl).parent}:/bin"
-    done = process(kubectl, "eksdoc", "--version", path=path)
-    assert (done.returncode, done.stdout) == (0, f"kubectl eksdoc {__version__}\n")
-    refused = process(kubectl, "eksdoc", "drain", "plan", path=path)
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr.startswith("error: no node is named or selected")
 
 
 @pytest.mark.long

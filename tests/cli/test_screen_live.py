@@ -13,8 +13,7 @@ from kubectl_eksdoc.cli.run_edges import DrainRunEdges
 from kubectl_eksdoc.cli.screen import Pinned, at
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.embedded.serving.handler import ManualTime
-from kubectl_eksdoc.errors import ConfigError, Forbidden
-from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.tui.opening import LiveClusterAccess, Opening
 from tests.cli.running import FakeRuns, FakeSource, Terminal
@@ -70,15 +69,6 @@ def test_what_is_read_is_remembered_for_this_context_and_no_other(tmp_path: Path
         assert live.where().context == "blue", "the one before is as it was"
 
 
-def test_a_right_without_which_nothing_can_be_said_is_explained(tmp_path: Path) -> None:
-    source = FakeSource(error=Forbidden("https://a refuses list nodes", "Ask for the right.", "list nodes"))
-    config = kubeconfigs.one(tmp_path / "config", "https://a")
-    opening, _ = opened(config, tmp_path, source=source)
-    with pytest.raises(Forbidden) as refused:
-        opening.read(unheard)
-    assert "kubectl create clusterrole eksdoc-drain-plan" in refused.value.hint
-
-
 def test_the_context_stays_whatever_is_chosen_in_the_kubeconfig_meanwhile(tmp_path: Path) -> None:
     path = tmp_path / "config"
     pinned = Pinned(Connection(kubeconfig=str(path)))
@@ -111,13 +101,3 @@ def test_another_context_is_not_reached_by_what_was_said_of_this_one() -> None:
     )
     wanted = Connection(kubeconfig="/k", context="green", impersonate_user="jane", request_timeout=7.0, page_size=100)
     assert at(given, "green") == wanted
-
-
-def test_the_rights_of_a_plan_are_those_of_all_that_it_reads(tmp_path: Path) -> None:
-    config = kubeconfigs.one(tmp_path / "config", "https://nowhere")
-    opening, _ = opened(config, tmp_path)
-    assert opening.needs is not None
-    needs = opening.needs()
-    assert [need.permission.resource for need in needs.plan] == list(kinds.ALL)
-    assert not {need.permission for need in needs.plan} & {need.permission for need in needs.run}
-    assert ("create", "eviction") in {(n.permission.verb, n.permission.subresource) for n in needs.run}

@@ -9,13 +9,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
-import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.cli import exits
 from kubectl_eksdoc.session.sources import open_reader
-from tests.cli.running import FakeSource, Ran, run_cli
+from tests.cli.running import FakeSource, Ran, document, run_cli
 from tests.examples import one_in
 
 FEW = "budget-never-allows,budget-unhealthy,pod-several-budgets,nodes-behind,webhook-down,kubelet-skew"
@@ -60,10 +58,9 @@ def saved(folder: Path, command: str, edit: Edit = lambda _: None) -> str:
 def since(command: str, path: str, *words: str) -> dict[str, Any]:
     ran = ask(command, "--since", path, "-o", "json", *words)
     assert words or ran.code == plain(command).code, "it is that of the findings of now"
-    document = json.loads(ran.out)
-    jsonschema.Draft202012Validator(schemas.load(COMMANDS[command][0])).validate(document)
-    assert document["metadata"]["options"]["since"] == path
-    told: dict[str, Any] = document["since"]
+    answer = document(ran.out, COMMANDS[command][0])
+    assert answer["metadata"]["options"]["since"] == path
+    told: dict[str, Any] = answer["since"]
     return told
 
 

@@ -57,17 +57,6 @@ def test_what_aws_confirmed_is_shown(command: str, at: Desk) -> None:
     assert whose(ran.out) == {"cluster": NAME, "account": "111122223333", "region": REGION, "unverified": None}
 
 
-@pytest.mark.long
-def test_a_snapshot_keeps_what_aws_confirmed(at: Desk) -> None:
-    ran, _ = at.run("snapshot FILE", ALL)
-    assert ran.out, ran.err
-    offline = replace(at, reaching=())
-    for command in ("drain plan --nodegroup blue", "interruption"):
-        kept, _ = offline.run(f"{command} --snapshot FILE -o json", ALL)
-        assert BY_AWS in first(kept.err), command
-        assert whose(kept.out)["unverified"] is None
-
-
 @pytest.mark.parametrize(
     "command",
     (

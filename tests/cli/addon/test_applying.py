@@ -159,15 +159,6 @@ def test_who_insists_is_told_where_to_look(ann: Desk) -> None:
     assert ran.code == 130 and f"what was sent continues; its journal is {ann.journals[0]}" in ran.err
 
 
-@pytest.mark.long
-def test_nothing_is_sent_that_cannot_be_written_down(ann: Desk) -> None:
-    (ann.home / "file").write_text("")
-    ann.environ = {"XDG_STATE_HOME": str(ann.home / "file")}
-    ann.types = f"vpc-cni {NEW}\nprod {changes(ann)}\n"
-    ran = ann.apply()
-    assert ran.code == 6 and "cannot be written" in ran.err and ann.aws.count("eks:UpdateAddon") == 0
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [

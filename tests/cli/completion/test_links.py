@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import CommandContext
-from tests.cli.running import Ran
+from tests.cli.running import Ran, called
 from tests.fakes.programs import program
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="links")
@@ -36,16 +33,17 @@ def krew(tmp_path: Path) -> Path:
     return folder
 
 
-def completion(folder: Path, *words: str, path: str | None = None) -> Ran:
+def of_links(folder: Path, *argv: str, path: str | None = None) -> Ran:
     """As kubectl runs it: by the path where it was found."""
-    out, err = io.StringIO(), io.StringIO()
-    around = CommandContext(out, err, {"PATH": str(folder) if path is None else path})
     before, sys.argv = sys.argv, [str(folder / "kubectl-eksdoc")]
     try:
-        code = run(["completion", *words], out, err, around=around)
+        return called(*argv, environ={"PATH": str(folder) if path is None else path})
     finally:
         sys.argv = before
-    return Ran(code, out.getvalue(), err.getvalue())
+
+
+def completion(folder: Path, *words: str, path: str | None = None) -> Ran:
+    return of_links(folder, "completion", *words, path=path)
 
 
 def links(folder: Path) -> dict[str, str]:

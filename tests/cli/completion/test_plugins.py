@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import subprocess
 import sys
@@ -10,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import CommandContext
 from tests import needed
+from tests.cli.completion.test_links import of_links
 from tests.cli.running import Ran
 from tests.contracts.source import ROOT
 from tests.fakes.programs import program
@@ -33,14 +31,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def plugins(folder: Path, *words: str, path: str | None = None) -> Ran:
-    out, err = io.StringIO(), io.StringIO()
-    around = CommandContext(out, err, {"PATH": str(folder) if path is None else path})
-    before, sys.argv = sys.argv, [str(folder / "kubectl-eksdoc")]
-    try:
-        code = run(["plugins", *words], out, err, around=around)
-    finally:
-        sys.argv = before
-    return Ran(code, out.getvalue(), err.getvalue())
+    return of_links(folder, "plugins", *words, path=path)
 
 
 def links(folder: Path) -> dict[str, str]:

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import io
 import json
 from functools import cache
 
-import jsonschema
 import pytest
 
-import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import CommandContext
 from tests.broken import accepted
-from tests.cli.running import Ran, Terminal
+from tests.cli.running import Ran, Terminal, called, document, judge
 from tests.reading import yaml_of
 
-JUDGE = jsonschema.Draft202012Validator(schemas.load("DnsChange"))
 ALL = ("--set", "lameduck=20s", "--place", "on-demand", "--autoscale", "3:10")
 
 
 @cache
 def ran(*argv: str, columns: int = 80) -> Ran:
-    out, err = Terminal(), io.StringIO()
     environ = {"COLUMNS": str(columns), "NO_COLOR": "1"}
-    code = run(["coredns-lameduck", "--demo", *argv], out, err, around=CommandContext(out, err, environ))
-    return Ran(code, out.getvalue(), err.getvalue())
+    return called("coredns-lameduck", "--demo", *argv, environ=environ, out=Terminal())
 
 
 def shown(*argv: str, columns: int = 80) -> str:
@@ -54,15 +46,14 @@ def test_the_page_says_what_where_and_how_back() -> None:
 @pytest.mark.parametrize("argv", [ALL, ("--set", "lameduck=30s"), ("--place", "any"), ("--autoscale", "2:4")])
 @pytest.mark.long
 def test_documents_are_as_the_schema_says(argv: tuple[str, ...]) -> None:
-    told = json.loads(shown(*argv, "-o", "json"))
-    assert [error.message for error in JUDGE.iter_errors(told)] == []
+    told = document(shown(*argv, "-o", "json"), "DnsChange")
     assert yaml_of(shown(*argv, "-o", "yaml")) == told
     assert told["verified"] is None and told["outcome"] is None and told["applied"] is False
 
 
 def test_its_schema_refuses_what_is_broken() -> None:
     free = ("metadata.options", "values", "config", "change.valuesOfToday")
-    loose = accepted(JUDGE, json.loads(shown(*ALL, "-o", "json")), free)
+    loose = accepted(judge("DnsChange"), json.loads(shown(*ALL, "-o", "json")), free)
     assert {each for each in loose if not each.endswith((".namespace", ".command"))} == set()
 
 

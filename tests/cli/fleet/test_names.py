@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from kubectl_eksdoc.cli.main import tree
 from tests.cli.fleet.asked import Answering, ask, kubeconfig
 
@@ -24,24 +22,7 @@ def test_a_name_that_looks_like_a_flag_is_a_name(tmp_path: Path) -> None:
     assert asked(asking) == {name: name for name in NAMES}
 
 
-@pytest.mark.parametrize("name", ["a,b", "we[i]rd*", "-prod"])
-def test_a_context_is_found_by_its_whole_name(name: str, tmp_path: Path) -> None:
-    asking = Answering()
-    assert ask(asking, "check", f"--fleet={name}", "--kubeconfig", kubeconfig(tmp_path, *NAMES)).code == 0
-    assert asked(asking) == {name: name}
-
-
 def test_a_context_without_a_name_is_not_taken_for_the_current_one(tmp_path: Path) -> None:
     asking = Answering()
     assert ask(asking, "check", "--fleet", "*", "--kubeconfig", kubeconfig(tmp_path, "", "prod")).code == 0
     assert set(asking.words) == {"prod"}
-
-
-def test_snapshots_need_no_kubeconfig(tmp_path: Path) -> None:
-    (tmp_path / "broken").write_text("{")
-    (tmp_path / "fleet.yaml").write_text("- {name: last week, snapshot: old.eksdoc}\n- {name: x, snapshot: '-'}\n")
-    asking = Answering()
-    ran = ask(asking, "check", "--fleet", f"@{tmp_path}/fleet.yaml", "--kubeconfig", str(tmp_path / "broken"))
-    assert ran.code == 0, ran.err
-    found = {name: tree().parse_args(words).snapshot for name, words in asking.words.items()}
-    assert found == {"last week": f"{tmp_path}/old.eksdoc", "x": f"{tmp_path}/-"}

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
-import kubectl_eksdoc.render.schemas as schemas
 from tests.cli.fleet.places import Places, places
+from tests.cli.running import document as valid
+from tests.cli.running import judge
 
-JUDGE = jsonschema.Draft202012Validator(schemas.load("Fleet"))
 CHECKED = ("check", "--only", "budget-never-allows,kubelet-skew", "-o", "json")
 
 
@@ -24,11 +23,10 @@ def there(tmp_path: Path) -> Iterator[Places]:
 
 
 def document(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(text)
-    JUDGE.validate(found)
+    found = valid(text, "Fleet")
     for member in found["members"]:
         if member["result"] is not None:
-            jsonschema.Draft202012Validator(schemas.load(member["result"]["kind"])).validate(member["result"])
+            judge(member["result"]["kind"]).validate(member["result"])
     return found
 
 

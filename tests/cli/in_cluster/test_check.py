@@ -4,41 +4,20 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-
-import pytest
 
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
 from kubectl_eksdoc.model.api_objects import Doc
 from tests.cli.in_cluster.models import problems
 from tests.cli.in_cluster.test_drain import ours
-from tests.cli.run.served import Machine, machine
+from tests.cli.run.served import Machine
 from tests.cli.running import run_cli
-from tests.embedded.clients import worlds
 from tests.reading import yaml_documents
 
 INSIDE = ("check", "--in-cluster", "--cluster-name", "lab", "--region", "eu-west-1", "--image", "reg.example/e:1")
 DAILY = (*INSIDE, "--schedule", "0 6 * * mon-fri")
-
-
-@pytest.fixture
-def api() -> Api:
-    return worlds.api_of("small-traps")
-
-
-@pytest.fixture
-def server(api: Api) -> Iterator[SimulatedApiServer]:
-    with serving(api) as server:
-        yield server
-    assert list(api.faults) == []
-
-
-@pytest.fixture
-def ann(server: SimulatedApiServer, tmp_path: Path) -> Machine:
-    return machine(server, tmp_path / "ann")
 
 
 def shown(ann: Machine, *more: str) -> list[Doc]:

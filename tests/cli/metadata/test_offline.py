@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,6 @@ import pytest
 
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.imds_probe.read import _by_tag
-from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.objects.single import RawObjects
-from kubectl_eksdoc.session.sources import SourceChoice, open_reader
 from tests.check.of_aws import eks
 from tests.cli.running import run_cli
 
@@ -24,30 +19,8 @@ def document(*words: str) -> dict[str, Any]:
     return found
 
 
-def a_snapshot(folder: Path) -> str:
-    """Of what `imds-probe --demo` reads, as lists of kubectl."""
-    raw = RawObjects()
-    open_reader(SourceChoice(demo=True), Connection(), raw=raw).read((*kinds.ALL, kinds.NODE_CLASSES))
-    by_kind: dict[str, list[Any]] = {}
-    for doc in raw.documents():
-        by_kind.setdefault(doc["kind"], []).append(doc)
-    for kind, items in by_kind.items():
-        (folder / f"{kind.lower()}.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    packed = folder.parent / "snapshot.tar.gz"
-    with tarfile.open(packed, "w:gz") as archive:
-        archive.add(folder, "snapshot")
-    return str(packed)
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "snapshot"
-    made.mkdir()
-    return made
-
-
-def test_a_snapshot_without_answers_of_aws_tells_what_the_cluster_does(folder: Path) -> None:
-    path = a_snapshot(folder)
+def test_a_snapshot_without_answers_of_aws_tells_what_the_cluster_does() -> None:
+    path = str(archive("rich"))
     ran = run_cli("imds-probe", "--snapshot", path)
     assert ran.code == 5 and "holds no answers of AWS" in ran.out
     told = document("--snapshot", path)

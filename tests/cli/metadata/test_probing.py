@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from kubectl_eksdoc.embedded.probed import MetadataServices
@@ -18,8 +17,8 @@ from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from kubectl_eksdoc.imds_probe.probing.result import SCRIPT
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.machines import MetadataOptions
-from kubectl_eksdoc.render import schemas
 from tests.cli.run.served import Machine, machine
+from tests.cli.running import document as valid
 from tests.cli.running import run_cli
 from tests.flows import probes
 from tests.flows.probes import Lab, a_node, there
@@ -71,9 +70,7 @@ def desk(tmp_path: Path, request: pytest.FixtureRequest) -> Opened:
 
 
 def document(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(text)
-    jsonschema.Draft202012Validator(schemas.load("ImdsActiveProbe")).validate(found)
-    return found
+    return valid(text, "ImdsActiveProbe")
 
 
 def test_one_node_of_each_kind(desk: Opened) -> None:

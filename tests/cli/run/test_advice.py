@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty, forbidding
-from kubectl_eksdoc.embedded.serving.handler import Scaled, serving
-from kubectl_eksdoc.wiring import runs
-from tests.cli.run.served import Machine, cordoned, machine
+from kubectl_eksdoc.embedded.serving.handler import Scaled
+from tests.cli.run.served import Machine, cordoned
 from tests.cli.run.test_runs import agreed, stopped_early
 from tests.embedded.clients import worlds
 
@@ -47,18 +45,3 @@ def test_who_rolls_back_goes_on_rolling_back(one: Machine, tmp_path: Path) -> No
     refused = one.run(*words, XDG_STATE_HOME=no_folder(tmp_path))
     assert refused.code == 6 and "go on: kubectl eksdoc drain rollback" in refused.err, refused.err
     assert one.run(*words, XDG_STATE_HOME=str(tmp_path / "state")).code == 0
-
-
-@pytest.mark.long
-def test_who_may_not_go_on_is_told_how_to_once_it_is_mended(
-    api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It stopped in the middle of a run."""
-    monkeypatch.setattr(runs, "REFUSED_S", 0.0)
-    gone = Fault(forbidding("configmaps"), method="PATCH", skip=4)
-    with serving(Faulty(api, [gone], time.sleep)) as server:
-        ran = machine(server, tmp_path / "ben").run(
-            "drain", "run", "--nodegroup", "blue", "--yes", "--expect-nodes", "1"
-        )
-    assert ran.code == 6
-    assert "cannot patch" in ran.err and "Go on: kubectl eksdoc drain resume 2" in ran.err, ran.err

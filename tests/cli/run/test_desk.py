@@ -227,32 +227,6 @@ def test_one_at_a_time_here_and_elsewhere(seen: Evictions, one: Machine, other: 
 
 
 @pytest.mark.long
-def test_what_was_stopped_here_is_gone_on_with_elsewhere(
-    api: Api, seen: Evictions, one: Machine, other: Machine
-) -> None:
-    before, here = cordoned(api), desk_of(one)
-    live = prepared(one, here).begin()
-    until(lambda: seen.of)
-    live.wish(RunWish.STOP)
-    stopped = over(live)
-    assert stopped.bad and stopped.said.startswith("Stopped: the user stopped it") and len(seen.of) < 16
-    until(lambda: here.live is not None and here.live.over)
-    there = desk_of(other)
-    assert [(run.run, run.phase) for run in there.runs()] == [(live.run, "ended")]
-    for _ in range(20):  # what was evicted is just being replaced: what has changed meanwhile is to be read again
-        ready = there.prepare_going_on(live.run)
-        assert (ready.kind, ready.run, ready.typed) == (RunKind.GO_ON, live.run, ("lab 1",)) and ready.view is not None
-        ended = over(ready.begin())
-        if "the cluster has changed since" not in ended.said:
-            break
-    assert not ended.bad
-    assert len(seen.of) == 16 and max(seen.of.values()) == 1
-    until(lambda: there.live is not None and there.live.over)
-    assert not over(there.prepare_giving_back(live.run).begin()).bad and cordoned(api) == before
-    assert there.runs() == []
-
-
-@pytest.mark.long
 def test_the_demo_is_drained_and_given_back(one: Machine) -> None:
     """As `kubectl eksdoc --demo` does it, without screens."""
     around = replace(one._around({}), source=SourceChoice(demo=True))

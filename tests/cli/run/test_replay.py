@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.drain.run.chronicle import NodeState, RunHistory
 from kubectl_eksdoc.drain.run.replay import ReplaySource, RunReplay
 from kubectl_eksdoc.embedded.serving.api import Api
@@ -18,7 +14,7 @@ from kubectl_eksdoc.embedded.serving.handler import Scaled
 from kubectl_eksdoc.tui.replay import ShownRun
 from tests.cli.run.served import Machine
 from tests.cli.run.test_runs import BLUE, SPEED, agreed
-from tests.cli.running import Ran, Terminal
+from tests.cli.running import Ran, Terminal, called
 from tests.embedded.clients import worlds
 
 
@@ -30,14 +26,14 @@ def api() -> Api:
 def opened(*argv: str, terminal: bool = True) -> tuple[Ran, list[ShownRun]]:
     """By a process on a terminal; what its screens were given."""
     shown: list[ShownRun] = []
-    out, err = (Terminal(), Terminal()) if terminal else (io.StringIO(), io.StringIO())
 
     def show(again: ShownRun) -> int:
         shown.append(again)
         return 0
 
-    around = replace(CommandContext(out, err, {"TERM": "xterm"}), stdin=Terminal(), show_again=show)
-    return Ran(run(argv, out, err, around=around), out.getvalue(), err.getvalue()), shown
+    out, err = (Terminal(), Terminal()) if terminal else (None, None)
+    ran = called(*argv, environ={"TERM": "xterm"}, out=out, err=err, stdin=Terminal(), show_again=show)
+    return ran, shown
 
 
 def drained(recording: RunReplay) -> tuple[dict[str, NodeState], int]:

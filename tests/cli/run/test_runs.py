@@ -8,13 +8,12 @@ import time
 from itertools import product
 from pathlib import Path
 
-import jsonschema
 import pytest
 
-import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer
 from tests.cli.run.served import EVICTED, Machine, cordoned, docs, machine
+from tests.cli.running import judge
 from tests.embedded.clients import worlds
 from tests.kube.field.test_whole_drain import Evictions
 
@@ -33,7 +32,7 @@ def api() -> Api:
 def valid(doc: dict[str, object]) -> str:
     """The kind of a document that is as its schema says."""
     kind = str(doc["kind"])
-    jsonschema.Draft202012Validator(schemas.load(kind)).validate(doc)
+    judge(kind).validate(doc)
     return kind
 
 

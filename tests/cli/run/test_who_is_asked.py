@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty, FaultyAnswer, WatchCut, forbidding
+from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty, FaultyAnswer, forbidding
 from kubectl_eksdoc.embedded.serving.handler import Scaled, serving
 from kubectl_eksdoc.embedded.serving.targets import ServedRequest
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
-from tests.cli.run.served import cordoned, machine
+from tests.cli.run.served import machine
 from tests.embedded.clients import worlds
 
 RUN = ("drain", "run", "--nodegroup", "blue", "--yes", "--expect-nodes", "1")
@@ -31,24 +31,5 @@ def api() -> Api:
 @pytest.mark.parametrize("effect", [pytest.param(WHO, id="401"), MAY])
 def test_one_refusal_of_a_journal_entry_does_not_end_a_run(effect: Refusing, api: Api, tmp_path: Path) -> None:
     with serving(Faulty(api, [Fault(effect, "/configmaps/", "PATCH", skip=4, times=1)], time.sleep)) as server:
-        ran = machine(server, tmp_path / "ann").run(*RUN)
-    assert ran.code == 1 and "emptied by 16 evictions" in ran.out, ran.err
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("effect", [pytest.param(WHO, id="401"), MAY])
-def test_a_watch_that_is_refused_for_a_while_does_not_end_a_run(effect: Refusing, api: Api, tmp_path: Path) -> None:
-    begun_s: list[float] = []
-
-    def for_a_while(request: ServedRequest) -> FaultyAnswer | None:
-        if not begun_s and cordoned(api):
-            begun_s.append(time.monotonic())
-        if not begun_s or time.monotonic() - begun_s[0] > 0.5:
-            return None
-        return effect(request) if callable(effect) else effect
-
-    cut = Fault(WatchCut(1), watches=True)
-    refused = Fault(for_a_while, r"/(pods|nodes|poddisruptionbudgets)$", "GET")
-    with serving(Faulty(api, [refused, cut], time.sleep)) as server:
         ran = machine(server, tmp_path / "ann").run(*RUN)
     assert ran.code == 1 and "emptied by 16 evictions" in ran.out, ran.err

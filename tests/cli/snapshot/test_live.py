@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kubectl_eksdoc.cli import rights
-from kubectl_eksdoc.cli.rights import Right
-from kubectl_eksdoc.embedded.serving.access import RbacRule, ServedUser, TokenUsers, restricted
+from kubectl_eksdoc.embedded.serving.access import TokenUsers
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import ROLLBACK
 from tests.aws.test_live import NAME, REGION, prod
+from tests.cli.check.test_served import user
 from tests.cli.running import called, document
 from tests.cli.somebody import Somebody
 from tests.embedded.clients import worlds
@@ -31,18 +31,6 @@ OF_THE_SOURCE = ("command", "commands", "undo", "verify", "remedy")
 """What says how the cluster is reached, and what to do where something could not be read."""
 WORDS = re.compile(r'"[^"]*\.sock[^"]*"')
 LACKING = (kinds.BUDGETS.full_name, kinds.CONFIG_MAPS.full_name)
-
-
-def user(name: str, held: tuple[Right, ...]) -> ServedUser:
-    listed = [each for each in held if not each.at("").is_url]
-    rules = [RbacRule((each.verb,), (_plural(each),), (each.resource.group,)) for each in listed]
-    return restricted(
-        name, [*rules, *(RbacRule((each.verb,), (), paths=(each.of,)) for each in held if each.at("").is_url)]
-    )
-
-
-def _plural(right: Right) -> str:
-    return f"{right.resource.plural}/{right.subresource}" if right.subresource else right.resource.plural
 
 
 @pytest.fixture(scope="module")
