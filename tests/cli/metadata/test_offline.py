@@ -12,6 +12,7 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.imds_probe.read import _by_tag
 from tests.check.of_aws import eks
 from tests.cli.running import run_cli
+from tests.embedded.clients.worlds import archive
 
 
 def document(*words: str) -> dict[str, Any]:
