@@ -20,6 +20,7 @@ from kubectl_eksdoc.cli.metadata import request as reading
 from kubectl_eksdoc.cli.metadata.fix_options import WATCH_FOR_S, Active, FixRequest
 from kubectl_eksdoc.cli.metadata.probing import manner_of
 from kubectl_eksdoc.cli.metadata.request import ImdsProbeRequest
+from kubectl_eksdoc.cli.options import non_empty
 from kubectl_eksdoc.cli.probe_pods import ClockAround
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import AwsError, ClusterError, LocalJournalError, UsageError
@@ -65,12 +66,6 @@ class _Fixing:
     fix: FixRequest
     active: Active | None
     around: CommandContext
-
-    def reached_by(self, session: ClusterSession) -> tuple[str, ...]:
-        return opening.reached_by(self.around, session)
-
-    def rendered(self, report: FixReport) -> str:
-        return opening.answered(report, self.around)
 
 
 def fixing(request: ImdsProbeRequest, fix: FixRequest, active: Active | None, around: CommandContext) -> CommandAnswer:
@@ -150,7 +145,7 @@ def _report(asking: _Fixing, shown: _Shown, session: ClusterSession) -> FixRepor
         session.cluster,
         chosen.fixes,
         tuple(line for each in chosen.fixes for line in each.back),
-        options=asking.request.given | {name: value for name, value in given.items() if value},
+        options=asking.request.given | non_empty(given),
         forbidden=shown.forbidden,
         recognised=session.recognised,
     )
@@ -168,10 +163,10 @@ def _dry(
     well, said = True, ()  # type: bool, tuple[str, ...]
     if not client:
         with closing(node_classes_of(asking.around.connection)) as classes:
-            well, said = tried(act, _token("dry-run"), MetadataChanges(session.believed), classes)
+            well, said = tried(act, "eksdoc-dry-run", MetadataChanges(session.believed), classes)
     asking.around.note(_PROVES_LITTLE if client else _PROVES_SOME)
     code = exits.FAILS if forbidden or not well else exits.CLEAN
-    return CommandAnswer(asking.rendered(replace(report, tried=said)), code)
+    return opening.answer(replace(report, tried=said), asking.around, code)
 
 
 # It is carried out.
@@ -179,6 +174,7 @@ def _dry(
 
 def _carried_out(asking: _Fixing, session: ClusterSession, report: FixReport) -> CommandAnswer:
     written, act = applying.new_journal(asking.around), report.act
+    token = f"eksdoc-{written.id}"  # by which EC2 and EKS know the same request again
     begun = applying.begun(
         METADATA_FIX,
         head(act),
@@ -187,22 +183,17 @@ def _carried_out(asking: _Fixing, session: ClusterSession, report: FixReport) ->
         asking.around,
         fix=report.name,
         wayBack=list(report.back),
-        token=_token(written.id),
+        token=token,
         act=to_doc(act),
     )
     report = replace(report, run=written.id, journal=str(written.path))
-    with _edges(asking, session, act, _token(written.id), written.id) as (kind, world):
+    with _edges(asking, session, act, token, written.id) as (kind, world):
         try:
             done = applying.carried(kind, begun, world, written, asking.around, report.undoes)
         except (AwsError, ClusterError):
             _tell_resume(asking, session, written.id)
             raise
     return _answer(asking, session, replace(report, done=done), done)
-
-
-def _token(run: str) -> str:
-    """By which EC2 and EKS know the same request again."""
-    return f"eksdoc-{run}"
 
 
 @contextmanager
@@ -248,28 +239,24 @@ def _members(
 def _answer(asking: _Fixing, session: ClusterSession, report: FixReport, done: FixDone) -> CommandAnswer:
     if not done.whole and report.run:
         _tell_resume(asking, session, report.run)
-    report = replace(report, back=_back_of(report.back, done))
+    # What another client has set since is not reverted by its rollback.
+    back = report.back if done.changed or not done.whole else ()
+    if isinstance(done.act, OnInstances):
+        others = {one.instance for one in done.act.each} - {*done.changed}
+        back = tuple(line for line in report.back if others.isdisjoint(line.split()))
     if done.number:  # by hand it is what a line before has told
-        known = tuple(line.replace('"$VERSION"', str(done.number)) for line in report.back)
-        report = replace(report, back=known)
+        back = tuple(line.replace('"$VERSION"', str(done.number)) for line in back)
+    report = replace(report, back=back)
     if not done.proofs:
         nodes = [f"node/{name}" for name in done.act.nodes[:1]] if not done.nodes else []
-        asks = ["kubectl", "eksdoc", "imds-probe", *nodes, "--active", *asking.reached_by(session)]
+        asks = ["kubectl", "eksdoc", "imds-probe", *nodes, "--active", *opening.reached_by(asking.around, session)]
         report = replace(report, from_pod=shlex.join(asks))
-    return CommandAnswer(asking.rendered(report), applying.code(done))
-
-
-def _back_of(lines: Sequence[str], done: FixDone) -> tuple[str, ...]:
-    """Of what this fix has changed itself: what another client has set since is not reverted by its rollback."""
-    if not isinstance(done.act, OnInstances):
-        return tuple(lines) if done.changed or not done.whole else ()
-    others = {one.instance for one in done.act.each} - {*done.changed}
-    return tuple(line for line in lines if others.isdisjoint(line.split()))
+    return opening.answer(report, asking.around, applying.code(done))
 
 
 def _tell_resume(asking: _Fixing, session: ClusterSession, run: str) -> None:
     asking.around.note("continue it:")
-    words = asking.reached_by(session)
+    words = opening.reached_by(asking.around, session)
     asking.around.note(f"  {shlex.join(['kubectl', 'eksdoc', 'imds-probe', '--apply', '--resume', run, *words])}")
 
 
@@ -297,13 +284,21 @@ def _resumed(asking: _Fixing, session: ClusterSession) -> CommandAnswer:
     back = tuple(map(str, saved.begun.get("wayBack", ())))
     given = asking.request.given | {"apply": True, "resume": ident}
     around.note(f"{head(act)}, begun at {saved.text('at') or 'a time that was not written down'}:")
-    what = f"go on to {action(act)}"
-    confirm(session.cluster.identity, len(act.nodes), what, asking.fix.given, around.ask)
+    confirm(session.cluster.identity, len(act.nodes), f"go on to {action(act)}", asking.fix.given, around.ask)
     with _edges(asking, session, act, token, ident) as (kind, world):
         done = applying.continued(kind, saved, world, around)
-    report = FixReport(saved.text("fix"), act, session.cluster, options=given, back=back, run=ident, done=done)
-    written = str(applying.journal(ident, around).path)
-    return _answer(asking, session, replace(report, journal=written, recognised=session.recognised), done)
+    report = FixReport(
+        saved.text("fix"),
+        act,
+        session.cluster,
+        options=given,
+        back=back,
+        run=ident,
+        done=done,
+        journal=str(applying.journal(ident, around).path),
+        recognised=session.recognised,
+    )
+    return _answer(asking, session, report, done)
 
 
 def _undone(asking: _Fixing, session: ClusterSession) -> CommandAnswer:

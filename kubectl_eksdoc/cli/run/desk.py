@@ -403,21 +403,15 @@ class RunController:
         def begin() -> ActiveRun:
             new = run or self.around.edges.new_run_id(self.around.now())
             keeping = self._request().keeping(self.around, new)
-            return self._begin(keeping.run, kind, view, partial(carry, keeping))
+            self._check_free()
+            doing, overrule = partial(carry, keeping), lambda: self._overrule(new)
+            self.live = LiveRun(new, kind, view, self.around.now(), doing, overrule, self.speed)
+            self.live.start()
+            return self.live
 
         name = who.cluster or self.reach().cluster_name or confirming.name_of(who)
         typed = (f"{name} {len(nodes) if count is None else count}".strip(), *also)
         return PreparedRun(kind, name, nodes, typed, begin, tuple(notes.said), view, run)
-
-    def _begin(
-        self, run: str, kind: RunKind, view: DrainView | None, carry: Callable[[FaceOf], RunSummaryView]
-    ) -> LiveRun:
-
-        self._check_free()
-        now = self.around.now()
-        self.live = LiveRun(run, kind, view, now, carry, lambda: self._overrule(run), self.speed)
-        self.live.start()
-        return self.live
 
     def _overrule(self, run: str) -> None:
         """What others asked of it holds no more."""

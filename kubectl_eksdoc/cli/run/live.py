@@ -283,18 +283,18 @@ class LiveRun:
             return RunWishState(WISHES.get(what, RunWish.GO_ON), who, alone=self._alone)
 
     def _work(self) -> None:
+        def faced(told: Told, wanted: Wanted) -> AbstractContextManager[RunFace]:
+            self._wanted = wanted
+            return nullcontext(self)
+
         try:
-            outcome = self.carry(self._faced)
+            outcome = self.carry(faced)
         except EksdocError as error:
             outcome = RunSummaryView(error.message, tuple(error.hint.splitlines()), bad=True)
         except Exception as error:  # nobody else hears of a bug in this thread
             outcome = RunSummaryView(as_bug(error), bad=True)
         with self._lock:
             self._outcome = outcome
-
-    def _faced(self, told: Told, wanted: Wanted) -> AbstractContextManager[RunFace]:
-        self._wanted = wanted
-        return nullcontext(self)
 
 
 # The built-in cluster, to be drained: it is served on this machine from the first time that somebody wants to.
