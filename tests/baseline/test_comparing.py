@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.baseline.changes import ChangedOption, FindingChangeKind, FindingSince, outline_of
 from kubectl_eksdoc.baseline.side import Side, findings_since, since
-from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult
 from kubectl_eksdoc.model.cluster import Identity, Source
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
@@ -125,12 +124,6 @@ def test_worst_first_and_new_ones_before_all_others() -> None:
 
 
 # What an answer could not have said ---------------------------------------------------------
-
-
-def test_a_check_that_was_not_made_fixes_nothing() -> None:
-    change = one([said("a")], [], codes=frozenset({"b"}))
-    assert (change.became, change.why) == (FindingChangeKind.NOT_JUDGED, "its check was not made")
-    assert one([said("a")], [], codes=frozenset({"a"})).became is FindingChangeKind.FIXED
 
 
 def test_a_kind_that_is_not_read_any_more() -> None:
@@ -323,12 +316,6 @@ def test_what_another_question_finds_is_new_and_says_so() -> None:
     cluster = replace(a_cluster(), identity=WHO, source=Source.LIVE)
     (change,) = since(an_earlier(), cluster, Side(), Side((said(),)), {"to": "v2"}, ()).changes
     assert (change.became, change.why) == (FindingChangeKind.NEW, "asked differently: --gate, --to")
-
-
-def test_another_cluster_is_refused() -> None:
-    cluster = replace(a_cluster(), identity=replace(WHO, uid="uid-2"), source=Source.LIVE)
-    with pytest.raises(BaselineError, match=r"old\.json is of another cluster: it has cluster shop"):
-        since(an_earlier(), cluster, Side(), Side(), {}, ())
 
 
 # Whatever is compared ----------------------------------------------------------------------

@@ -271,11 +271,3 @@ def test_what_may_be_unknown_is_named_as_for_every_other_command() -> None:
 
     unknown = "--accept-unknown=addon-field-unknown"
     assert (code(), code(unknown), code("--accept-unknown=addon-values-refused")) == (5, 0, 5)
-
-
-def test_what_is_no_version_is_refused_and_not_judged_as_one() -> None:
-    ran = run_cli("addon-diff", "coredns", "--to", "v9", "--demo")
-    text = " ".join(ran.out.split())
-    assert "EKS does not offer v9 for Kubernetes 1.33" in text and ran.code == 1
-    assert "no manifest of coredns v9 is known here: its update is predicted from v1.14.3-eksbuild.11" in text
-    assert "Corefile" not in text

@@ -72,11 +72,6 @@ def test_a_folder_that_cannot_be_read_is_not_empty(tmp_path: Path) -> None:
         assert ran.code == 6 and "cannot be read: Not a directory" in ran.err
 
 
-def test_without_any_there_is_nothing_to_say(tmp_path: Path) -> None:
-    ran = run_cli("changes", environ={"HOME": str(tmp_path)})
-    assert ran.code == 0 and "0 of 0 changes" in ran.out
-
-
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [

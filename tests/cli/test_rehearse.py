@@ -109,17 +109,6 @@ def test_a_kubeconfig_has_a_context_for_each_user_and_is_private(tmp_path: Path)
         write(text, path)
 
 
-@pytest.mark.long
-def test_what_befell_is_in_the_rehearsal_and_what_was_asked_for_in_its_options() -> None:
-    faults = ("--fault", "node-not-ready=blue-2@5s", "--fault", "slow-pods=1m@50%", "--fault-seed", "4")
-    body = json.loads(run_cli("rehearse", *BLUE, *faults, "-o", "json").out)
-    assert body["metadata"]["options"]["fault"] == ["node-not-ready=blue-2@5s", "slow-pods=1m@50%"]
-    assert body["metadata"]["options"]["fault-seed"] == 4
-    befallen = [each for each in body["moments"] if each["what"] == "befallen"]
-    assert [(each["atSeconds"], each["subject"]) for each in befallen] == [(5, "blue-2")]
-    assert "blue-2" in body["notEmptied"]
-
-
 def test_all_faults_are_listed() -> None:
     ran = run_cli("rehearse", "--fault", "list")
     assert ran.code == 0 and not ran.err

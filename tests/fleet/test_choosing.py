@@ -76,15 +76,6 @@ def test_entries_say_what_is_different_for_one() -> None:
     )
 
 
-def test_a_context_that_is_not_there_is_a_member_of_a_file() -> None:
-    assert listed(["gone"], CONTEXTS, "f") == (Member("gone", "gone"),)
-
-
-def test_one_cluster_may_be_in_it_twice_under_two_names() -> None:
-    entries = [{"name": name, "context": "prod-eu", "profile": name} for name in ("reader", "admin")]
-    assert [member.profile for member in listed(entries, CONTEXTS, "f")] == ["reader", "admin"]
-
-
 @pytest.mark.parametrize(
     ("entry", "said"),
     [

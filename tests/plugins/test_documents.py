@@ -100,15 +100,6 @@ def test_every_flag_in_a_sentence_is_one_that_is_there(page: Path) -> None:
         assert set(_FLAG.findall(span)) - FOREIGN <= known, span
 
 
-def test_what_confirms_in_the_cluster_is_a_flag_of_that_command() -> None:
-    text = " ".join((ROOT / "docs/in-cluster.md").read_text(encoding="utf-8").split())
-    told = re.findall(r"for `([a-z ]+)` the number of [a-z]+ \([^`)]*`--yes (--[a-z-]+) N`\)", text)
-    assert [command for command, _ in told] == ["drain run", "check"]
-    for command, flag in told:
-        parser = command_of(command)
-        assert parser is not None and parser.flag(flag) is not None, (command, flag)
-
-
 _BLOCK = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 TRANSLATED = sorted(page for page in (ROOT / "docs/ko").rglob("*.md") if page.name != "README.md")
 _RUN = re.compile(r"^<!-- run: (.*?) -->.*?^<!-- end run -->", re.DOTALL | re.MULTILINE)

@@ -150,17 +150,6 @@ def test_junit_has_a_case_for_each_manifest(tmp_path: Path) -> None:
     assert (root.get("failures"), root.get("errors"), ran.code) == ("1", "1", 1)
 
 
-def test_a_file_of_suppressions_of_the_cluster_fits_its_manifests_too(tmp_path: Path) -> None:
-    """What is not judged of manifests is neither refused nor called out of date."""
-    (tmp_path / "it.yaml").write_text(OLD)
-    accepted = tmp_path / "accepted.txt"
-    entry = "- {{code: {}, reason: it is known, until: 2099-12-31}}\n"
-    accepted.write_text(entry.format("support-extended") + entry.format("api-in-manifest"))
-    ran = run_cli("check", "-f", str(tmp_path), *WAY, "--suppressions", str(accepted))
-    assert ran.code == 0, ran.err
-    assert "1 finding suppressed" in ran.out and "OUT OF DATE" not in ran.out
-
-
 @pytest.mark.parametrize(
     ("name", "text", "command"),
     [

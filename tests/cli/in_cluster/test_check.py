@@ -202,12 +202,6 @@ def test_what_does_not_go_is_said(ann: Machine) -> None:
     assert wrong == []
 
 
-def test_flags_of_it_need_it(ann: Machine) -> None:
-    for words in (("--schedule", "@daily"), ("--apply",), ("--yes",), ("--expect-changes", "1")):
-        ran = ann.run("check", *words)
-        assert ran.code == 2 and "Say --in-cluster, too." in ran.err, words
-
-
 def test_a_pod_cannot_tell_which_cluster_it_is(ann: Machine) -> None:
     ran = ann.run("check", "--in-cluster", "--schedule", "@daily", "--region", "eu-west-1")
     assert ran.code == 2 and "Give --cluster-name and --region." in ran.err

@@ -76,14 +76,6 @@ def test_the_pod_is_given_the_plan_the_run_and_the_number_of_nodes(ann: Machine)
     assert plan["kind"] == "DrainPlan" and plan["metadata"]["toolVersion"] == __version__
 
 
-def test_the_same_plan_is_taken_back_as_it_was_packed(ann: Machine, tmp_path: Path) -> None:
-    docs = docs_of(ann.run(*BLUE, "-o", "json").out)
-    (text,) = next(doc["binaryData"].values() for doc in docs if doc["kind"] == "ConfigMap")
-    path = tmp_path / "plan.json.gz"
-    path.write_bytes(b64decode(text))
-    assert ann.run("drain", "run", "--plan", str(path), "--dry-run").code == 1
-
-
 def test_the_roles_are_the_rights_of_a_run_without_what_nobody_may_choose(ann: Machine) -> None:
     def allowed(*more: str) -> set[str]:
         docs = docs_of(ann.run(*BLUE, "-o", "json", *more).out)
@@ -151,12 +143,6 @@ def test_a_namespace_that_is_not_there_is_to_be_made_first(ann: Machine) -> None
     ran = ann.run(*BLUE, *YES, "--journal-namespace", "nope")
     assert ran.code == 3 and "there is no namespace nope" in ran.err, ran.err
     assert "kubectl create namespace nope" in ran.err
-
-
-def test_who_confirms_without_apply_is_told_that_nothing_is_created(ann: Machine) -> None:
-    ran = ann.run(*BLUE, *YES[1:])
-    assert ran.code == 0 and "nothing is created: that takes --apply, too" in ran.err
-    assert "nothing is created" not in ann.run(*BLUE).err
 
 
 def test_who_may_not_is_told_before_anything_is_there(api: Api, server: SimulatedApiServer, tmp_path: Path) -> None:
