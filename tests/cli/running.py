@@ -145,6 +145,12 @@ def judge(kind: str) -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(schemas.load(kind))
 
 
+def told(*words: str) -> dict[str, Any]:
+    """What the command prints as JSON."""
+    found: dict[str, Any] = json.loads(run_cli(*words, "-o", "json").out)
+    return found
+
+
 def document(text: str, kind: str) -> dict[str, Any]:
     """What was printed, as its schema has it."""
     found: dict[str, Any] = json.loads(text)

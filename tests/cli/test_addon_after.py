@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import pytest
 
-from tests.cli.running import run_cli
+from tests.cli.running import run_cli, told
 from tools.demo.aws.updates import UPDATES
 
 AFTER = ("addon-diff", "vpc-cni", "--demo", "--after")
-
-
-def document(*words: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(run_cli(*words, "-o", "json").out)
-    return found
 
 
 @pytest.mark.long
@@ -25,7 +17,7 @@ def test_the_demo_tells_what_its_last_update_took_and_that_it_is_back() -> None:
     assert "with OVERWRITE took 1 field that another client had" in ran.out
     assert "from revision 2 to 3" in ran.out and "aws eks update-addon" in ran.out
     assert "kubectl -n kube-system patch" not in ran.out, "it is back already"
-    (addon,) = document(*AFTER)["addons"]
+    (addon,) = told(*AFTER)["addons"]
     lost = [each for each in addon["templates"][0]["fields"] if each["cause"] == "lost"]
     assert [(each["before"], each["after"], each["live"], each["state"]) for each in lost] == [
         ("true", "false", "true", "back")

@@ -10,18 +10,13 @@ from typing import Any
 import pytest
 
 from tests.cli.edited_snapshots import edited
-from tests.cli.running import run_cli
+from tests.cli.running import run_cli, told
 
 CNI = ("addon-diff", "vpc-cni", "--demo", "--to", "v1.20.4-eksbuild.2")
 
 
-def document(*words: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(run_cli(*words, "-o", "json").out)
-    return found
-
-
 def test_the_values_that_are_proposed_end_it(tmp_path: Path) -> None:
-    way = document(*CNI, "--resolve-conflicts", "OVERWRITE")["addons"][0]["wayOut"]
+    way = told(*CNI, "--resolve-conflicts", "OVERWRITE")["addons"][0]["wayOut"]
     assert way["refused"] is None or way["refused"] == []
     file = tmp_path / "values.yaml"
     file.write_text(json.dumps(way["values"]))
@@ -45,10 +40,10 @@ def test_empty_values_take_everything_away(tmp_path: Path) -> None:
 
 
 def test_every_addon_at_once_is_what_each_of_them_is() -> None:
-    together = document("addon-diff", "--all", "--demo")
+    together = told("addon-diff", "--all", "--demo")
     names = [each["name"] for each in together["addons"]]
     assert names == sorted(names) and {"vpc-cni", "coredns", "kube-proxy"} <= set(names)
-    alone = document("addon-diff", "coredns", "--demo")
+    alone = told("addon-diff", "coredns", "--demo")
     assert alone["addons"] == [each for each in together["addons"] if each["name"] == "coredns"]
 
 
@@ -103,7 +98,7 @@ def test_a_conflict_is_explained_field_by_field(tmp_path: Path) -> None:
     escaped = tmp_path / "update.json"
     escaped.write_text('{"errorMessage": "' + _MESSAGE + "\\n" + _DEMUX.format(q='\\"') + '"}')
     for given in (f"{_MESSAGE}\n{_DEMUX.format(q=chr(34))}", str(escaped)):
-        found = document("addon-diff", "--demo", "--to", "v1.20.4-eksbuild.2", "--explain-conflict", given)
+        found = told("addon-diff", "--demo", "--to", "v1.20.4-eksbuild.2", "--explain-conflict", given)
         ((field,),) = [addon["fields"] for addon in found["addons"]]
         assert (field["owners"], field["modes"]["NONE"]["fate"]) == (["kubectl-patch"], "conflict")
         assert field["modes"]["OVERWRITE"] == {"fate": "reset", "confidence": "medium", "value": "false"}
@@ -124,11 +119,11 @@ def test_a_conflict_that_is_none_now_is_unknown() -> None:
 def test_a_conflict_over_an_object_of_another_addon_leads_to_that_addon() -> None:
     """The command runs as it is printed, and explains it."""
     text = _DEMUX.format(q=chr(34))
-    found = document("addon-diff", "coredns", "--demo", "--explain-conflict", text)
+    found = told("addon-diff", "coredns", "--demo", "--explain-conflict", text)
     (finding,) = (each for each in found["findings"] if each["code"] == "addon-field-unknown")
     assert "the object is of vpc-cni" in finding["message"]
     command = finding["remedy"][0]["command"]
-    again = document(*shlex.split(command)[2:], "--to", "v1.20.4-eksbuild.2")
+    again = told(*shlex.split(command)[2:], "--to", "v1.20.4-eksbuild.2")
     assert [each["name"] for each in again["addons"]] == ["vpc-cni"]
     assert any(each["code"] == "addon-field-conflict" for each in again["findings"])
 
@@ -143,7 +138,7 @@ are the ways you can resolve this warning:
 
 def test_a_conflict_as_kubectl_words_it_is_of_the_objects_that_have_the_field() -> None:
     text = _KUBECTL.format(_DEMUX.format(q='"').partition(" - ")[2])
-    found = document("addon-diff", "vpc-cni", "--demo", "--to", "v1.20.4-eksbuild.2", "--explain-conflict", text)
+    found = told("addon-diff", "vpc-cni", "--demo", "--to", "v1.20.4-eksbuild.2", "--explain-conflict", text)
     ((field,),) = [addon["fields"] for addon in found["addons"]]
     assert (field["owners"], field["modes"]["NONE"]["fate"]) == (["kubectl-patch"], "conflict")
     (unknown,) = (each for each in found["findings"] if each["code"] == "addon-field-unknown")

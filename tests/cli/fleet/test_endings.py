@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.cli.fleet.places import LONGEST_S, places
+from tests.cli.processes import until
 from tests.fakes import kubeconfigs
-
-
-def until(holds: Callable[[], bool]) -> None:
-    ends_s = time.monotonic() + LONGEST_S
-    while not holds():
-        assert time.monotonic() < ends_s
-        time.sleep(0.02)
 
 
 def gone(number: int) -> bool:

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Scaled
 from tests.cli.run.served import Machine, cordoned
 from tests.cli.run.test_runs import agreed, stopped_early
-from tests.embedded.clients import worlds
-
-
-@pytest.fixture
-def api() -> Api:
-    return worlds.api_of("small-traps", Scaled(time.monotonic, 10.0))
 
 
 def no_folder(tmp_path: Path) -> str:

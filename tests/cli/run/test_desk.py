@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from kubectl_eksdoc.drain.run.chronicle import NodeState, RunHistory
 from kubectl_eksdoc.drain.run.replay import of_events
 from kubectl_eksdoc.embedded.demo.reader import NOW as DEMO_NOW
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer
+from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from kubectl_eksdoc.embedded.serving.targets import ServedRequest
 from kubectl_eksdoc.errors import Drifted, Forbidden, Locked, UsageError
 from kubectl_eksdoc.flows.drain import plan_drain
@@ -34,19 +33,13 @@ from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.tui.run.state import ActiveRun, PreparedRun, RunKind, RunSummaryView
+from tests.cli.processes import until
 from tests.cli.run.served import Machine, cordoned, machine
 from tests.embedded.clients import worlds
 from tests.kube.field.test_whole_drain import Evictions
 from tests.rehearsed import BLUE
 
-SPEED = 10.0
 LONGEST_S = 60.0
-
-
-@pytest.fixture
-def api() -> Api:
-    """Slow enough for others to have a say."""
-    return worlds.api_of("small-traps", Scaled(time.monotonic, SPEED))
 
 
 def desk_of(machine: Machine, **environ: str) -> RunController:
@@ -74,13 +67,6 @@ def over(live: ActiveRun, seen: RunHistory | None = None) -> RunSummaryView:
         if update.outcome is not None:
             return update.outcome
         assert time.monotonic() < ends_s, update.standing
-        time.sleep(0.02)
-
-
-def until(holds: Callable[[], object]) -> None:
-    ends_s = time.monotonic() + LONGEST_S
-    while not holds():
-        assert time.monotonic() < ends_s, "it never was so"
         time.sleep(0.02)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from datetime import datetime, timezone
 
@@ -13,6 +12,7 @@ from kubectl_eksdoc.errors import LockLost
 from kubectl_eksdoc.flows.run.draining import RunWish
 from kubectl_eksdoc.model.journal import RunPhase
 from kubectl_eksdoc.tui.run.state import RunKind, RunSummaryView
+from tests.cli.processes import until
 from tests.rehearsed import rehearsed_demo
 
 BEGAN = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)
@@ -70,13 +70,6 @@ class Carried:
             self._open.set()
             assert self._end.wait(LONGEST_S)
         return self._outcome()
-
-
-def until(holds: Callable[[], object]) -> None:
-    ends_s = time.monotonic() + LONGEST_S
-    while not holds():
-        assert time.monotonic() < ends_s, "it never was so"
-        time.sleep(0.005)
 
 
 def test_all_that_happens_arrives_once_and_in_its_order() -> None:

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
 
 from kubectl_eksdoc.drain.run.chronicle import NodeState, RunHistory
 from kubectl_eksdoc.drain.run.replay import ReplaySource, RunReplay
-from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Scaled
 from kubectl_eksdoc.tui.replay import ShownRun
 from tests.cli.run.served import Machine
-from tests.cli.run.test_runs import BLUE, SPEED, agreed
+from tests.cli.run.test_runs import BLUE, agreed
 from tests.cli.running import Ran, Terminal, called
-from tests.embedded.clients import worlds
-
-
-@pytest.fixture
-def api() -> Api:
-    return worlds.api_of("small-traps", Scaled(time.monotonic, SPEED))
 
 
 def opened(*argv: str, terminal: bool = True) -> tuple[Ran, list[ShownRun]]:

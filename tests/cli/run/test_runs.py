@@ -11,22 +11,13 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer
+from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from tests.cli.run.served import EVICTED, Machine, cordoned, docs, machine
 from tests.cli.running import judge
 from tests.embedded.clients import worlds
 from tests.kube.field.test_whole_drain import Evictions
 
 BLUE = ("--nodegroup", "blue")
-
-
-SPEED = 10.0
-
-
-@pytest.fixture
-def api() -> Api:
-    """Slow enough for others to have a say."""
-    return worlds.api_of("small-traps", Scaled(time.monotonic, SPEED))
 
 
 def valid(doc: dict[str, object]) -> str:

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Scaled
 from tests.cli.run.served import EVICTED, Machine, cordoned, docs
 from tests.cli.run.test_runs import agreed, rolled_back, stopped_early, valid
-from tests.embedded.clients import worlds
 from tests.kube.field.test_whole_drain import Evictions
 
 ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")
 ELSEWHERE = ("--journal-namespace", "default")
-
-
-@pytest.fixture
-def api() -> Api:
-    return worlds.api_of("small-traps", Scaled(time.monotonic, 10.0))
 
 
 @pytest.mark.long

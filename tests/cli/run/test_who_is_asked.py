@@ -10,21 +10,15 @@ import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty, FaultyAnswer, forbidding
-from kubectl_eksdoc.embedded.serving.handler import Scaled, serving
+from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.embedded.serving.targets import ServedRequest
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
 from tests.cli.run.served import machine
-from tests.embedded.clients import worlds
 
 RUN = ("drain", "run", "--nodegroup", "blue", "--yes", "--expect-nodes", "1")
 Refusing = FaultyAnswer | Callable[[ServedRequest], FaultyAnswer | None]
 WHO = FaultyAnswer(ApiStatus(401, "Unauthorized", "Unauthorized"))
 MAY = pytest.param(forbidding(), id="403", marks=pytest.mark.long)
-
-
-@pytest.fixture
-def api() -> Api:
-    return worlds.api_of("small-traps", Scaled(time.monotonic, 10.0))
 
 
 @pytest.mark.long
