@@ -15,7 +15,6 @@ from tests import needed
 from tests.cli.completion.terminals import completed
 from tests.cli.running import run_cli
 from tests.contracts.source import ROOT
-from tests.examples import one_in
 from tests.fakes.programs import program
 
 ARN = "arn:aws:eks:eu-west-1:111122223333:cluster/prod"
@@ -57,41 +56,29 @@ def around(home: Path) -> dict[str, str]:
     }
 
 
-QUICK_LINES = (
-    ("kubectl-eksdoc drain plan --demo --nodegroup ", ("drain", "plan", "--demo", "--nodegroup", ""),
-     ["blue", "general", "green"]),
-    ("kubectl-eksdoc drain plan $(touch gone) ", ("drain", "plan", "$(touch gone)", ""), []),
-)  # fmt: skip
-
-
-@pytest.mark.parametrize(("line", "words", "replies"), one_in(4, QUICK_LINES), ids=str)
-def test_bash(home: Path, line: str, words: tuple[str, ...], replies: list[str]) -> None:
-    in_bash(home, line, words, replies)
-
-
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("line", "words", "replies"),
     [
-        ("kubectl-eksdoc addon", ("addon",), ["addon-diff"]),
-        ("kubectl-eksdoc  check  --gate=before-n", ("check", "--gate", "=", "before-n"), ["before-nodes"]),
-        # What stands behind the last : is all that bash replaces.
-        ("kubectl-eksdoc check --context arn:aws:eks:eu",
-         ("check", "--context", "arn", ":", "aws", ":", "eks", ":", "eu"),
-         ["eu-west-1:111122223333:cluster/prod"]),
-        ("kubectl-eksdoc check --context=arn:", ("check", "--context", "=", "arn", ":"),
-         ["aws:eks:eu-west-1:111122223333:cluster/prod"]),
-        ("kubectl-eksdoc check --context w", ("check", "--context", "w"), [r"with\ space"]),
-        ("kubectl-eksdoc check --only addon-not-active,addon-field-k",
-         ("check", "--only", "addon-not-active,addon-field-k"), ["addon-not-active,addon-field-kept"]),
+        ("kubectl-eksdoc drain plan --demo --nodegroup ", ("drain", "plan", "--demo", "--nodegroup", ""),
+         ["blue", "general", "green"]),
+        *(pytest.param(*each, marks=pytest.mark.long) for each in (
+            ("kubectl-eksdoc drain plan $(touch gone) ", ("drain", "plan", "$(touch gone)", ""), []),
+            ("kubectl-eksdoc addon", ("addon",), ["addon-diff"]),
+            ("kubectl-eksdoc  check  --gate=before-n", ("check", "--gate", "=", "before-n"), ["before-nodes"]),
+            # What stands behind the last : is all that bash replaces.
+            ("kubectl-eksdoc check --context arn:aws:eks:eu",
+             ("check", "--context", "arn", ":", "aws", ":", "eks", ":", "eu"),
+             ["eu-west-1:111122223333:cluster/prod"]),
+            ("kubectl-eksdoc check --context=arn:", ("check", "--context", "=", "arn", ":"),
+             ["aws:eks:eu-west-1:111122223333:cluster/prod"]),
+            ("kubectl-eksdoc check --context w", ("check", "--context", "w"), [r"with\ space"]),
+            ("kubectl-eksdoc check --only addon-not-active,addon-field-k",
+             ("check", "--only", "addon-not-active,addon-field-k"), ["addon-not-active,addon-field-kept"]),
+        )),
     ],
     ids=str,
 )  # fmt: skip
-def test_more_of_bash(home: Path, line: str, words: tuple[str, ...], replies: list[str]) -> None:
-    in_bash(home, line, words, replies)
-
-
-def in_bash(home: Path, line: str, words: tuple[str, ...], replies: list[str]) -> None:
+def test_bash(home: Path, line: str, words: tuple[str, ...], replies: list[str]) -> None:
     (home / "driver").write_text(DRIVER)
     bash = ["bash", "--norc", "--noprofile", str(home / "driver"), str(home / "bash"), line, "kubectl-eksdoc", *words]
     done = subprocess.run(bash, capture_output=True, text=True, env=around(home), cwd=home, timeout=60, check=False)
@@ -132,14 +119,8 @@ TYPED = {
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("shell", "typed"),
-    [
-        pytest.param(shell, typed, marks=() if (shell, number) == ("bash", 0) else pytest.mark.long)
-        for shell in ("bash", "zsh")
-        for number, typed in enumerate(TYPED)
-    ],
-)
+@pytest.mark.parametrize("typed", TYPED)
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
 def test_at_a_terminal(home: Path, shell: str, typed: str) -> None:
     there(shell)
     if typed == 'check --context "$' and shell == "zsh":

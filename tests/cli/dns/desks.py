@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 from kubectl_eksdoc.cli.run_edges import DrainRunEdges
@@ -41,7 +41,7 @@ class Desk:
             yield lambda: self.told()
 
         edges = DrainRunEdges(
-            clock=Clock(world),
+            clock=SimpleNamespace(monotonic=world.monotonic, now=lambda: world.at(world.now)),
             told_to_stop=told,
             denied=lambda connection, asked: self.lacks(asked),
             open_ground=lambda connection, namespace, marks=None: Ground(world),  # type: ignore[arg-type]
@@ -60,19 +60,6 @@ class Desk:
             run_edges=edges,
             sleep=world.sleep,
         )
-
-
-class Clock:
-    """The world's."""
-
-    def __init__(self, world: World) -> None:
-        self._world = world
-
-    def monotonic(self) -> float:
-        return self._world.monotonic()
-
-    def now(self) -> datetime:
-        return self._world.at(self._world.now)
 
 
 def document(text: str) -> dict[str, Any]:

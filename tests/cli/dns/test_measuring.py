@@ -73,15 +73,10 @@ def test_an_environment_that_refuses_changes() -> None:
     [("--measure", "create pods"), (ROLLOUT, "patch deployments.apps"), (EVICTION, "create pods/eviction")],
 )
 def test_rights_are_asked_for_before_anything_is_made(happening: str, right: str) -> None:
-    desk = Desk(lacks=lambda asked: tuple(each for each in asked if f"{each.verb} {_of(each)}" == right))
+    desk = Desk(lacks=lambda asked: tuple(each for each in asked if each.right == right))
     ran = desk.run(happening)
     assert ran.code == 3 and "the cluster does not let you" in ran.err and right.split()[1].split(".")[0] in ran.err
     assert desk.world.done == [] and desk.world.made == {}
-
-
-def _of(each: object) -> str:
-    resource, sub = each.resource, each.subresource  # type: ignore[attr-defined]
-    return f"{resource.full_name}/{sub}" if sub else str(resource.full_name)
 
 
 def test_a_rollout_right_is_no_matter_where_nothing_is_rolled_out() -> None:
