@@ -23,7 +23,7 @@ from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.model.snapshots import Snapshot
+    pass
 
 
 # ``kubectl eksdoc snapshot FILE``: its flags, and its answer.
@@ -108,11 +108,8 @@ def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
             request.path, around.source, around.connection, around.aws, progress, __version__, request.without
         )
     report = SnapshotReport(taken, request.path, request.without)
-    return opening.answer(report, around, exits.CLEAN if _whole(taken.snapshot) else exits.UNKNOWN)
-
-
-def _whole(snapshot: Snapshot) -> bool:
-    return all(
+    whole = all(
         scene.aws is None and not scene.left_out and all(read.known for read in scene.reads)
-        for scene in snapshot.scenes.values()
+        for scene in taken.snapshot.scenes.values()
     )
+    return opening.answer(report, around, exits.CLEAN if whole else exits.UNKNOWN)
