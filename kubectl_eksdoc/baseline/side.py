@@ -101,7 +101,16 @@ class Side:
         """A clause on why this answer is not about what `other` has found, "" where it is."""
         if self.codes is not None and finding.code not in self.codes:
             return "its check was not made"
-        return "" if self._covers(finding, other) else "other objects were checked"
+        addons = {("Addon", name) for name in self.wholes_of(finding.subject)}
+        if self.scope is None:
+            covered = True
+        elif addons:
+            covered = not addons.isdisjoint(self.scope)
+        elif finding.subject.kind in {kind for kind, _ in self.scope}:
+            covered = (finding.subject.kind, str(finding.subject)) in self.scope
+        else:
+            covered = other.scope is not None and other.scope <= self.scope
+        return "" if covered else "other objects were checked"
 
     def not_judged(self, finding: FindingOutline, other: Side) -> str:
         """A clause on why nobody looked here for what `other` has found, "" where somebody did."""
@@ -147,16 +156,6 @@ class Side:
             return False
         there, mine = numbers(message), numbers(here)
         return len(there) == len(mine) and all(now <= then for now, then in zip(there, mine, strict=True))
-
-    def _covers(self, finding: FindingOutline, other: Side) -> bool:
-        if self.scope is None:
-            return True
-        addons = {("Addon", name) for name in self.wholes_of(finding.subject)}
-        if addons:
-            return not addons.isdisjoint(self.scope)
-        if finding.subject.kind in {kind for kind, _ in self.scope}:
-            return (finding.subject.kind, str(finding.subject)) in self.scope
-        return other.scope is not None and other.scope <= self.scope
 
 
 # Without which lists of the cluster a code is not judged, and which lists an answer had.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
@@ -39,24 +39,18 @@ class Looking:
         """As `candidates._Names.of`."""
         if isinstance(what, OwnNames):
             return _OWN[what](self, cursor)
-        return self._of_cluster(what, cursor, where)
+        from kubectl_eksdoc.wiring.names import runs_here
+        from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
+
+        if what is NameKind.RUNS:
+            there = self.asked(what, cursor, cursor.last(where) or JOURNAL_NAMESPACE)
+            return (*runs_here(self.environ, self.home), *there)
+        return self.asked(what, cursor, cursor.last("--namespace") if what is NameKind.PODS else "")
 
     def kubeconfig(self) -> CredentialContext:
         from kubectl_eksdoc.kube.target import CredentialContext
 
         return CredentialContext(self.environ, self.home)
-
-    def _of_cluster(self, what: NameKind, cursor: Cursor, where: str) -> Iterator[Name]:
-        from kubectl_eksdoc.wiring.names import runs_here
-        from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
-
-        namespace = ""
-        if what is NameKind.PODS:
-            namespace = cursor.last("--namespace")
-        elif what is NameKind.RUNS:
-            yield from runs_here(self.environ, self.home)
-            namespace = cursor.last(where) or JOURNAL_NAMESPACE
-        yield from self.asked(what, cursor, namespace)
 
     def asked(self, what: NameKind, cursor: Cursor, namespace: str = "") -> tuple[Name, ...]:
         """Of the cluster that the flags before the cursor lead to."""

@@ -327,7 +327,13 @@ def _undone(asking: _Fixing, session: ClusterSession) -> CommandAnswer:
 def _reverting(made: Act, past: Past, session: ClusterSession, around: CommandContext) -> Act:
     if isinstance(made, OnTemplate):
         number = int(str(past.answer("version", "number") or 0))
-        return group_reverting(made, number, _of_group(made, number, past, session, around))
+        part = of_group(made, number, MetadataChanges(session.believed).group(made.group))
+        if part.became is not Became.DONE or "update" not in past.tried:
+            around.note(f"{part.what}: {part.why or part.became.value}: it is left as it is")
+            return group_reverting(made, number, ())
+        # The nodes of the group, as it is at the version that the fix has made.
+        nodes = tuple(node.name for node in session.cluster.nodes if node.group == made.group)
+        return group_reverting(made, number, nodes)
     if isinstance(made, OnClass):
         drifting = nodes_of_class(made.name, session.cluster) if f"EC2NodeClass {made.name}" in past.tried else ()
         return class_reverting(made, tuple(node.name for node in drifting))
@@ -339,14 +345,3 @@ def _reverting(made: Act, past: Past, session: ClusterSession, around: CommandCo
             part = of_instance(one, now[one.instance])
             around.note(f"{part.what}: {part.why or part.became.value}: it is left as it is")
     return act
-
-
-def _of_group(
-    made: OnTemplate, number: int, past: Past, session: ClusterSession, around: CommandContext
-) -> tuple[str, ...]:
-    """The nodes of the group, where it is at the version that the fix has made; else none."""
-    part = of_group(made, number, MetadataChanges(session.believed).group(made.group))
-    if part.became is not Became.DONE or "update" not in past.tried:
-        around.note(f"{part.what}: {part.why or part.became.value}: it is left as it is")
-        return ()
-    return tuple(node.name for node in session.cluster.nodes if node.group == made.group)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import field, replace
 
 from kubectl_eksdoc.cli import rights
@@ -87,11 +87,7 @@ def named(words: Sequence[str], grown: Grown) -> tuple[Invocation, ...]:
     Raises:
         UsageError: something is no command, or what follows a command is not what it takes.
     """
-    return tuple(dict.fromkeys(_named(words, grown)))
-
-
-def _named(words: Sequence[str], grown: Grown) -> Iterator[Invocation]:
-    at = 0
+    at, found = 0, []
     while at < len(words):
         if words[at].startswith("-"):
             flag = words[at].partition("=")[0]
@@ -104,7 +100,8 @@ def _named(words: Sequence[str], grown: Grown) -> Iterator[Invocation]:
             parser = (parser.under() or {})[word]
         typed = _Typed(base, parser, parser.bare())
         at = typed.take(words, at)
-        yield typed.invocation(words[begin:at])
+        found.append(typed.invocation(words[begin:at]))
+    return tuple(dict.fromkeys(found))
 
 
 class _Typed:
