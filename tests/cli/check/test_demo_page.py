@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.cli.check.asked import document
+from tests.cli.check.asked import check, document
 from tests.cli.running import run_cli
 
 ROW = re.compile(r"  [✗?] (?:critical|high|medium|low) +(\S.*?)  +(\S.*)")
@@ -41,3 +43,25 @@ def test_one_api_is_one_cause_and_each_finding_has_one() -> None:
     assert sum(len(each["findings"]) for each in causes()) == len(counting)
     before = [each for each in causes() if each["gate"] == "before-control-plane"]
     assert f"Not yet: {len(before)} causes before the control plane's step" in told["verdict"]
+
+
+PLANTED = Path(__file__).parent / "planted.txt"
+
+
+def line(finding: dict[str, Any]) -> str:
+    of = finding["subject"]
+    name = f"{of['namespace']}/{of['name']}" if "namespace" in of else of["name"]
+    return f"{finding['status']} {finding['severity']} {finding['code']} {of['kind']} {name}"
+
+
+def planted() -> list[str]:
+    """Each line with what it is about; what follows ``#`` says why it is there."""
+    lines = (each.partition("#")[0].strip() for each in PLANTED.read_text(encoding="utf-8").splitlines())
+    return [each for each in lines if each]
+
+
+def test_everything_that_is_planted_and_nothing_else() -> None:
+    told = document("--demo", "--target", "1.33")
+    assert sorted(map(line, told["findings"])) == sorted(planted())
+    assert len({each["code"] for each in told["findings"]}) >= 25
+    assert check("--demo", "--target", "1.33", "-o", "json").code == 1

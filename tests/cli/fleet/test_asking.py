@@ -197,3 +197,24 @@ def test_of_one_that_does_not_answer_the_kubeconfig_tells_the_account(tmp_path: 
     said = [found["prod"][key] for key in ("context", "cluster", "account", "region", "version")]
     assert said == ["prod", "shop", "111122223333", "eu-west-1", None]
     assert [found["gone"][key] for key in ("context", "cluster", "account")] == ["gone", None, None]
+
+
+NAMES = ("-prod", "--demo", "--output=yaml", "a,b", "my ctx", "we[i]rd*", "ünï", "@at", "#1")
+
+
+def asked(asking: Answering) -> dict[str, str]:
+    """By the name of each member: which context its own command line chooses."""
+    parser = tree()
+    return {name: parser.parse_args(words).context for name, words in asking.words.items()}
+
+
+def test_a_name_that_looks_like_a_flag_is_a_name(tmp_path: Path) -> None:
+    asking = Answering()
+    assert ask(asking, "check", "--fleet", "*", "--kubeconfig", kubeconfig(tmp_path, *NAMES)).code == 0
+    assert asked(asking) == {name: name for name in NAMES}
+
+
+def test_a_context_without_a_name_is_not_taken_for_the_current_one(tmp_path: Path) -> None:
+    asking = Answering()
+    assert ask(asking, "check", "--fleet", "*", "--kubeconfig", kubeconfig(tmp_path, "", "prod")).code == 0
+    assert set(asking.words) == {"prod"}

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from tests.cli.run.served import Machine, cordoned
+from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty, FaultyAnswer, forbidding
+from kubectl_eksdoc.embedded.serving.handler import serving
+from kubectl_eksdoc.embedded.serving.targets import ServedRequest
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
+from tests.cli.run.served import Machine, cordoned, machine
 from tests.cli.run.test_runs import agreed, stopped_early
 
 
@@ -37,3 +43,17 @@ def test_who_rolls_back_goes_on_rolling_back(one: Machine, tmp_path: Path) -> No
     refused = one.run(*words, XDG_STATE_HOME=no_folder(tmp_path))
     assert refused.code == 6 and "go on: kubectl eksdoc drain rollback" in refused.err, refused.err
     assert one.run(*words, XDG_STATE_HOME=str(tmp_path / "state")).code == 0
+
+
+RUN = ("drain", "run", "--nodegroup", "blue", "--yes", "--expect-nodes", "1")
+Refusing = FaultyAnswer | Callable[[ServedRequest], FaultyAnswer | None]
+WHO = FaultyAnswer(ApiStatus(401, "Unauthorized", "Unauthorized"))
+MAY = pytest.param(forbidding(), id="403", marks=pytest.mark.long)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("effect", [pytest.param(WHO, id="401"), MAY])
+def test_one_refusal_of_a_journal_entry_does_not_end_a_run(effect: Refusing, api: Api, tmp_path: Path) -> None:
+    with serving(Faulty(api, [Fault(effect, "/configmaps/", "PATCH", skip=4, times=1)], time.sleep)) as server:
+        ran = machine(server, tmp_path / "ann").run(*RUN)
+    assert ran.code == 1 and "emptied by 16 evictions" in ran.out, ran.err
