@@ -45,6 +45,7 @@ def test_the_worst_comes_first() -> None:
         ((4, 3), 3),
         ((3, 70, 0), 70),
         ((77, 3), 77),
+        ((), 0),
     ],
 )
 def test_the_worst_exit_code_is_the_fleets(codes: tuple[int, ...], expected: int) -> None:
@@ -61,6 +62,20 @@ def test_what_clusters_share_is_counted_with_its_worst_severity() -> None:
         c=an_answer(a_finding("dns-on-spot", status=Status.PASS)),
     )
     assert plan.shared == (SharedFinding("ami-al2", "About ami-al2", Severity.HIGH, Status.FAIL, ("a", "b")),)
+
+
+def test_what_fails_comes_before_what_is_unknown_and_what_most_have_first() -> None:
+    both = a_finding("cgroup-v1")
+    plan = a_plan(
+        a=an_answer(a_finding(), both, a_finding("insight-error", status=Status.UNKNOWN)),
+        b=an_answer(a_finding(), both, a_finding("insight-error", status=Status.UNKNOWN)),
+        c=an_answer(both, a_finding("insight-error", status=Status.UNKNOWN)),
+    )
+    assert [(each.code, len(each.members)) for each in plan.shared] == [
+        ("cgroup-v1", 3),
+        ("ami-al2", 2),
+        ("insight-error", 3),
+    ]
 
 
 def test_rights_that_several_lack_are_named_and_other_reasons_are_not() -> None:
