@@ -25,7 +25,7 @@ from kubectl_eksdoc.cli.probe_pods import ClockAround
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import AwsError, ClusterError, LocalJournalError, UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.imds_probe.fixes.chooser import SelectedFix, UnselectedFix, chosen, forbidden, offered
+from kubectl_eksdoc.imds_probe.fixes.chooser import UnselectedFix, chosen, forbidden, offered
 from kubectl_eksdoc.imds_probe.read import NEEDS, plan_imds, vpc_of
 from kubectl_eksdoc.imds_probe.run import (
     FixDone,
@@ -88,13 +88,18 @@ def fixing(request: ImdsProbeRequest, fix: FixRequest, active: Active | None, ar
         if fix.undo:
             return _undone(asking, session)
         reading.tell_open(session, around)
-        shown = _shown(asking, session)
-        report, act = _report(asking, shown, session), shown.chosen.act
+        report = _shown(asking, session)
         if asking.fix.dry:
-            return _dry(asking, act, report, session, bool(shown.forbidden))
-        refused = (f"nothing is done: {shown.forbidden}", exits.FAILS) if shown.forbidden else None
-        proposal = Proposal(report, shown.same, partial(_confirm, asking, session, act), refused)
-        found = applying.confirmed(proposal, lambda now: _shown(asking, now).same, session, _DRIFTED, asking.around)
+            return _dry(asking, report, session)
+        refused = (f"nothing is done: {report.forbidden}", exits.FAILS) if report.forbidden else None
+        confirming = partial(_confirm, asking, session, report.act)
+        proposal = Proposal(report, (report.act, report.forbidden), confirming, refused)
+
+        def same(now: ClusterSession) -> object:
+            again = _shown(asking, now)
+            return again.act, again.forbidden
+
+        found = applying.confirmed(proposal, same, session, _DRIFTED, asking.around)
         return found if isinstance(found, CommandAnswer) else _carried_out(asking, found, report)
 
 
@@ -108,19 +113,7 @@ def again(change: Again, around: CommandContext) -> CommandAnswer:
 # A new fix.
 
 
-@frozen
-class _Shown:
-    """What is shown of a fix. `forbidden`: why it must not be begun."""
-
-    chosen: SelectedFix
-    forbidden: str
-
-    @property
-    def same(self) -> object:
-        return self.chosen.act, self.forbidden
-
-
-def _shown(asking: _Fixing, session: ClusterSession) -> _Shown:
+def _shown(asking: _Fixing, session: ClusterSession) -> FixReport:
     """
     Raises:
         UsageError: there is no such fix, or not one.
@@ -133,20 +126,15 @@ def _shown(asking: _Fixing, session: ClusterSession) -> _Shown:
     found = chosen(offered(plan, session.cluster, vpc_of(session), session.profile, named, kubectl), asking.fix.name)
     if isinstance(found, UnselectedFix):
         raise UsageError(found.why, found.hint)
-    return _Shown(found, forbidden(found.act, plan.facts))
-
-
-def _report(asking: _Fixing, shown: _Shown, session: ClusterSession) -> FixReport:
-    chosen, dry = shown.chosen, asking.fix.dry
-    given: dict[str, object] = {"apply": True, "fix": asking.fix.name, "dry-run": dry}
+    given = {"apply": True, "fix": asking.fix.name, "dry-run": asking.fix.dry}
     return FixReport(
-        chosen.name,
-        chosen.act,
+        found.name,
+        found.act,
         session.cluster,
-        chosen.fixes,
-        tuple(line for each in chosen.fixes for line in each.back),
-        options=asking.request.given | non_empty(given),
-        forbidden=shown.forbidden,
+        found.fixes,
+        tuple(line for each in found.fixes for line in each.back),
+        options=request.given | non_empty(given),
+        forbidden=forbidden(found.act, plan.facts),
         recognised=session.recognised,
     )
 
@@ -156,16 +144,14 @@ def _confirm(asking: _Fixing, session: ClusterSession, act: Act, more: str = "")
     confirm(session.cluster.identity, len(act.nodes), action(act), asking.fix.given, asking.around.ask)
 
 
-def _dry(
-    asking: _Fixing, act: Act, report: FixReport, session: ClusterSession, forbidden: bool = False
-) -> CommandAnswer:
+def _dry(asking: _Fixing, report: FixReport, session: ClusterSession) -> CommandAnswer:
     client = asking.fix.dry == "client"
     well, said = True, ()  # type: bool, tuple[str, ...]
     if not client:
         with closing(node_classes_of(asking.around.connection)) as classes:
-            well, said = tried(act, "eksdoc-dry-run", MetadataChanges(session.believed), classes)
+            well, said = tried(report.act, "eksdoc-dry-run", MetadataChanges(session.believed), classes)
     asking.around.note(_PROVES_LITTLE if client else _PROVES_SOME)
-    code = exits.FAILS if forbidden or not well else exits.CLEAN
+    code = exits.FAILS if report.forbidden or not well else exits.CLEAN
     return opening.answer(replace(report, tried=said), asking.around, code)
 
 
@@ -314,7 +300,7 @@ def _undone(asking: _Fixing, session: ClusterSession) -> CommandAnswer:
         saved.text("fix"), act, session.cluster, options=given, undoes=ident, recognised=session.recognised
     )
     if asking.fix.dry:
-        return _dry(asking, act, report, session)
+        return _dry(asking, report, session)
     opening.show(report, around)
     if isinstance(act, OnClass):
         around.note(f"every node of EC2NodeClass {act.name} drifts with it, and Karpenter replaces it")
