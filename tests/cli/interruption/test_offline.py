@@ -12,6 +12,7 @@ from tests.cli.edited_snapshots import edited
 from tests.cli.interruption.incident import values_in
 from tests.cli.running import document as valid
 from tests.cli.running import run_cli
+from tests.embedded.clients.worlds import archive
 
 
 def document(*words: str) -> dict[str, Any]:
@@ -32,18 +33,19 @@ def test_the_demo_is_the_incident() -> None:
 
 @pytest.mark.long
 def test_a_snapshot_without_answers_of_aws_tells_what_the_cluster_does(snapshot: str, tmp_path: Path) -> None:
-    def without_aws(name: str, document: dict[str, Any]) -> None:
+    def without_answers(name: str, document: dict[str, Any]) -> None:
+        """Nor logs."""
         if name.endswith("aws-answers"):
             document.clear()
+        elif name.endswith("cluster-answers"):
+            document["logs"] = []
 
-    path = edited(snapshot, tmp_path / "less.eksdoc", without_aws)
+    path = edited(snapshot, tmp_path / "less.eksdoc", without_answers)
     ran = run_cli("interruption", "--snapshot", path)
     assert ran.code == 5 and "holds no answers of AWS" in ran.out
     found = document("--snapshot", path)
-    assert (
-        statuses(found)["setting"] == "pass" and statuses(found)["queue"] == "unknown" and found["handled"] == "unknown"
-    )
-    refused = run_cli("interruption", "--snapshot", path, "--print", "stack")
+    assert (statuses(found)["setting"], statuses(found)["queue"], found["handled"]) == ("pass", "unknown", "unknown")
+    refused = run_cli("interruption", "--snapshot", str(archive("rich")), "--print", "stack")
     assert refused.code == 2 and "in which account and region" in refused.err
     assert run_cli("interruption", "--snapshot", path, "--print", "helm-values").code == 5
 

@@ -11,10 +11,12 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.check.registry import known_codes
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.commands import tree
-from kubectl_eksdoc.cli.permissions.rights import Grown, known, named, reading
+from kubectl_eksdoc.cli.permissions.rights import Grown, known, named, plain, reading, wanted
+from kubectl_eksdoc.cli.rights import Places
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import permissions, questions
 from kubectl_eksdoc.permissions import READING_ACTIONS
+from kubectl_eksdoc.permissions import held as held_of
 from tests.cli.in_cluster.models import problems
 from tests.cli.permissions.granted import held
 from tests.cli.running import Ran, run_cli
@@ -83,6 +85,26 @@ def test_what_nobody_has_seen_is_said_with_its_doubt() -> None:
         words = " ".join(text.split())
         assert "ec2:RunInstances" in words and "iam:PassRole" in words and "confidence: medium" in words
     assert "RunInstances" not in said("imds-probe").out
+
+
+def test_codes_are_those_of_drains_and_none_is_left_out() -> None:
+    """`list namespaces` is of CoreDNS's place, too, and without it a drain lacks two things."""
+    dns = " ".join(said("coredns-lameduck --set -o wide").out.split())
+    assert "where an affinity picks namespaces" in dns and "placement-unsure" not in dns
+    plan = said("drain plan -o wide").out
+    (line,) = (each for each in plan.splitlines() if " namespaces " in each)
+    assert "placement-unsure" in line and "metadata.cluster.uid" in line
+
+
+def test_what_is_needed_everywhere_is_not_granted_in_a_namespace_besides() -> None:
+    both = wanted([plain("drain run"), plain("imds-probe --active")], Places("kube-system", "kube-system"))
+    assert len(set(both.permissions)) == len(both.permissions)
+    everywhere = {each._replace(namespace="") for each in both.permissions if not each.namespace}
+    assert not [each for each in both.permissions if each.namespace and each._replace(namespace="") in everywhere]
+
+
+def test_what_no_review_is_about_is_unknown() -> None:
+    assert {each.held for each in held_of(wanted([plain("drain plan")], Places()), ())} == {None}
 
 
 def rights_of(words: str) -> set[str]:
