@@ -102,6 +102,12 @@ def test_what_a_member_says_of_itself_wins(config: str, tmp_path: Path) -> None:
     assert asking.words["old"] == ("check", "--snapshot", str(tmp_path / "old.tar.gz"), "-o", "json")
 
 
+def test_snapshots_need_no_kubeconfig(tmp_path: Path) -> None:
+    (tmp_path / "fleet.yaml").write_text("- {name: old, snapshot: old.tar.gz}\n")
+    words = ("check", "--fleet", f"@{tmp_path}/fleet.yaml", "--kubeconfig", str(tmp_path / "nowhere"))
+    assert ask(Answering(), *words).code == 0
+
+
 REFUSED = [
     (("check", "--demo"), "--demo is one cluster, and --fleet names many"),
     (("check", "--context", "a"), "--context is of one cluster, and --fleet names many"),
