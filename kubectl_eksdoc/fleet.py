@@ -247,7 +247,11 @@ class FleetPlan:
 
     @property
     def exit_code(self) -> int:
-        return min((row.outcome.exit_code for row in self.rows), key=_badness, default=0)
+        return min(
+            (row.outcome.exit_code for row in self.rows),
+            key=lambda code: WORST_FIRST.index(code) if code in WORST_FIRST else 0,
+            default=0,
+        )
 
     def standing(self, as_this: Standing) -> int:
         """How many stand so."""
@@ -266,36 +270,22 @@ def summed(outcomes: Iterable[tuple[Member, Outcome]], least: Severity = Severit
     return FleetPlan(rows, _shared(rows), _lacking(rows), _notes(rows))
 
 
-def _badness(code: int) -> int:
-    return WORST_FIRST.index(code) if code in WORST_FIRST else 0
-
-
 def _shared(rows: Sequence[Row]) -> tuple[SharedFinding, ...]:
     """What fails, or is unknown, in more than one of them."""
-    members: dict[tuple[str, Status], set[str]] = {}
-    worst: dict[tuple[str, Status], tuple[int, str]] = {}
+    said: dict[tuple[str, Status], list[tuple[str, MemberFinding]]] = {}
     for row in rows:
         for each in row.findings:
-            if each.status is Status.PASS:
-                continue
-            key = (each.code, each.status)
-            members.setdefault(key, set()).add(row.member.name)
-            seen = (each.severity.rank, each.title)
-            worst[key] = min(worst.get(key, seen), seen)
-    found = [
-        SharedFinding(
-            code, worst[code, status][1], tuple(Severity)[worst[code, status][0]], status, tuple(sorted(names))
-        )
-        for (code, status), names in members.items()
-        if len(names) > 1
-    ]
-    return tuple(sorted(found, key=_rank))
-
-
-def _rank(shared: SharedFinding) -> tuple[object, ...]:
-    """What fails comes before what is unknown: without AWS's answers forty things are, everywhere."""
-    unknown = shared.status is Status.UNKNOWN
-    return (unknown, -len(shared.members), shared.severity.rank, shared.code)
+            if each.status is not Status.PASS:
+                said.setdefault((each.code, each.status), []).append((row.member.name, each))
+    found = []
+    for (code, status), those in said.items():
+        names = tuple(sorted({name for name, _ in those}))
+        worst = min((each for _, each in those), key=lambda each: (each.severity.rank, each.title))
+        if len(names) > 1:
+            # What fails comes before what is unknown: without AWS's answers forty things are, everywhere.
+            rank = (status is Status.UNKNOWN, -len(names), worst.severity.rank, code)
+            found.append((rank, SharedFinding(code, worst.title, worst.severity, status, names)))
+    return tuple(each for _, each in sorted(found, key=lambda ranked: ranked[0]))
 
 
 def _lacking(rows: Sequence[Row]) -> tuple[MissingRight, ...]:

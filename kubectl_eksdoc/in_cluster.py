@@ -105,7 +105,11 @@ _IRSA = "eks.amazonaws.com/role-arn"
 
 def granted(errand: InClusterCommand, permissions: Sequence[Permission]) -> tuple[Doc, ...]:
     """The ServiceAccount, and the roles that are bound to it: first those that a binding names."""
-    found = [_account(errand)]
+    account = errand.metadata(annotations={_IRSA: errand.role} if errand.role else None)
+    # Its token is mounted where a pod asks for it, and nowhere else.
+    found: list[Doc] = [
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account, "automountServiceAccountToken": False}
+    ]
     for where in sorted({each.namespace for each in permissions}):
         kind, meta = "Role" if where else "ClusterRole", errand.role_metadata(where)
         allowed = rules(each for each in permissions if each.namespace == where)
@@ -120,12 +124,6 @@ def granted(errand: InClusterCommand, permissions: Sequence[Permission]) -> tupl
             }
         )
     return tuple(found)
-
-
-def _account(errand: InClusterCommand) -> Doc:
-    """Its token is mounted where a pod asks for it, and nowhere else."""
-    meta = errand.metadata(annotations={_IRSA: errand.role} if errand.role else None)
-    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta, "automountServiceAccountToken": False}
 
 
 # On which nodes a pod must not run that empties nodes, and whether any is left for it.
@@ -185,14 +183,16 @@ def _asked(operator: str, key: str, values: Sequence[str]) -> Doc:
 
 def rooms(nodes: Iterable[Node], what: AvoidedNodes) -> int:
     """So many nodes are there now on which it may run: ready, not cordoned, without a taint that keeps it away."""
-    return sum(_may_run(node, what) for node in nodes)
-
-
-def _may_run(node: Node, what: AvoidedNodes) -> bool:
-    fits = node.labels.get(_OS) == "linux" and node.labels.get(COMPUTE_TYPE) != "fargate"
-    kept = any(taint.effect in _KEEPS_AWAY for taint in node.taints)
-    goes = node.labels.get(HOSTNAME) in what.hosts or node.name in what.bare
-    return fits and node.ready == "True" and not (node.unschedulable or kept or goes)
+    return sum(
+        node.labels.get(_OS) == "linux"
+        and node.labels.get(COMPUTE_TYPE) != "fargate"
+        and node.ready == "True"
+        and not node.unschedulable
+        and all(taint.effect not in _KEEPS_AWAY for taint in node.taints)
+        and node.labels.get(HOSTNAME) not in what.hosts
+        and node.name not in what.bare
+        for node in nodes
+    )
 
 
 # The plan that goes along with a run, where the whole of it is too large: what the run is held against.
@@ -278,7 +278,8 @@ def _container(errand: InClusterCommand) -> Doc:
         "image": errand.image,
         "imagePullPolicy": "IfNotPresent",
         "command": [PROGRAM],
-        "args": [_as_written(each) for each in errand.args],
+        # Kubernetes would put a variable's value in the place of $(NAME) (EnvVar expansion: $$ is one $).
+        "args": [each.replace("$", "$$") for each in errand.args],
         "env": [{"name": name, "value": value} for name, value in environ.items()],
         "resources": {"requests": dict(_REQUESTS), "limits": dict(_LIMITS)},
         "securityContext": {
@@ -289,11 +290,6 @@ def _container(errand: InClusterCommand) -> Doc:
         },
         "volumeMounts": mounts,
     }
-
-
-def _as_written(arg: str) -> str:
-    """Kubernetes would put a variable's value in the place of ``$(NAME)`` (EnvVar expansion: ``$$`` is one ``$``)."""
-    return arg.replace("$", "$$")
 
 
 def _volumes(errand: InClusterCommand) -> list[Doc]:
@@ -368,21 +364,18 @@ def _spec(errand: InClusterCommand, pod: Doc, again: int) -> Doc:
     disturbed = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
     codes = {"containerName": CONTAINER, "operator": "In", "values": sorted(errand.final)}
     ends = {"action": "FailJob" if errand.fleet is None else "FailIndex", "onExitCodes": codes}
+    completions: Doc = {"parallelism": 1, "completions": 1, "backoffLimit": again}
+    if errand.fleet is not None:
+        # One index for each cluster, and none ends another one's (backoffLimitPerIndex, stable since 1.33).
+        count = len(errand.fleet.keys)
+        indexed = {"completionMode": "Indexed", "backoffLimitPerIndex": again}
+        completions = {"parallelism": min(count, AT_ONCE), "completions": count, **indexed}
     return {
-        **_completions(errand, again),
+        **completions,
         "podFailurePolicy": {"rules": [disturbed, ends]},
         "ttlSecondsAfterFinished": KEPT_S,
         "template": pod,
     }
-
-
-def _completions(errand: InClusterCommand, again: int) -> Doc:
-    """Of a fleet one index for each cluster, and none ends another one's (backoffLimitPerIndex, stable since 1.33)."""
-    if errand.fleet is None:
-        return {"parallelism": 1, "completions": 1, "backoffLimit": again}
-    count = len(errand.fleet.keys)
-    indexed = {"completionMode": "Indexed", "backoffLimitPerIndex": again}
-    return {"parallelism": min(count, AT_ONCE), "completions": count, **indexed}
 
 
 # All objects of an errand, in the order in which they are created: what runs comes last.
@@ -404,12 +397,6 @@ def objects(
     """`when` None: at once, and once."""
     pod = template(errand, avoid)
     runs = job(errand, pod) if when is None else cron_job(errand, pod, when)
-    return (*granted(errand, permissions), *_files(errand), runs)
-
-
-def _files(errand: InClusterCommand) -> tuple[Doc, ...]:
-    """Nobody changes them while it runs."""
-    if not errand.files:
-        return ()
-    kind = {"apiVersion": "v1", "kind": "ConfigMap"}
-    return ({**kind, "metadata": errand.metadata(), "immutable": True, "binaryData": dict(errand.files)},)
+    files = {"immutable": True, "binaryData": dict(errand.files)}  # nobody changes them while it runs
+    held = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": errand.metadata(), **files}] if errand.files else []
+    return (*granted(errand, permissions), *held, runs)

@@ -7,7 +7,6 @@ Never here: which rights a command has (that is beside its parser, in `cli.right
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from kubectl_eksdoc.amazon import iam
 from kubectl_eksdoc.amazon.iam import IamPlace
@@ -123,13 +122,14 @@ def _statements(actions: Iterable[str], place: IamPlace) -> list[Doc]:
     for action in sorted(set(actions)):
         together.setdefault(iam.resources(action, place), []).append(action)
     return [
-        _statement(_name(those[0]) if on != (iam.ANY,) else "Anything", those, on)
+        {
+            "Sid": _name(those[0]) if on != (iam.ANY,) else "Anything",
+            "Effect": "Allow",
+            "Action": those,
+            "Resource": on[0] if len(on) == 1 else list(on),
+        }
         for on, those in sorted(together.items(), key=lambda it: (it[0] == (iam.ANY,), it[0]))
     ]
-
-
-def _statement(name: str, actions: Sequence[str], on: Sequence[str]) -> Doc:
-    return {"Sid": name, "Effect": "Allow", "Action": list(actions), "Resource": on[0] if len(on) == 1 else list(on)}
 
 
 def _name(action: str) -> str:
@@ -212,20 +212,15 @@ def together(parts: Sequence[WantedPermissions]) -> WantedPermissions:
     """What is needed everywhere is not asked for once more in a namespace."""
     needed: dict[Permission, NeededRight] = {}
     for each in (one for part in parts for one in part.needed):
-        there = needed.get(each.permission)
-        needed[each.permission] = each if there is None else _both(there, each)
+        needed[each.permission] = _both(needed.get(each.permission, each), each)
     for namespaced in [each for each in needed if each.namespace]:
         everywhere = needed.get(namespaced._replace(namespace=""))
         if everywhere is not None:
             needed[everywhere.permission] = _both(everywhere, needed.pop(namespaced))
     asked: dict[str, IamAction] = {}
     for one in (one for part in parts for one in part.asked):
-        known = asked.get(one.action)
-        asked[one.action] = (
-            one
-            if known is None
-            else replace(known, lost=_once(known.lost, one.lost), commands=_once(known.commands, one.commands))
-        )
+        known = asked.get(one.action, one)
+        asked[one.action] = IamAction(one.action, _once(known.lost, one.lost), _once(known.commands, one.commands))
     return WantedPermissions(
         _once(*(part.commands for part in parts)),
         tuple(sorted(needed.values(), key=_order)),
@@ -276,9 +271,6 @@ def held(wanted: WantedPermissions, reviews: Iterable[Review]) -> tuple[HeldRigh
     by_permission = {each.permission: each for each in reviews}
     found = []
     for each in wanted.needed:
-        review = by_permission.get(each.permission)
-        if review is None:
-            found.append(HeldRight(each, None, "it was not asked"))
-        else:
-            found.append(HeldRight(each, review.allowed, review.why))
+        review = by_permission.get(each.permission) or Review(each.permission, None, "it was not asked")
+        found.append(HeldRight(each, review.allowed, review.why))
     return tuple(found)

@@ -128,16 +128,16 @@ def stand_of(stand: PodStand | None) -> ProbeStage | Unknown:
         return ProbeStage.READ
     if stand.phase == "Failed":
         if stand.reason.startswith("OutOf"):
-            return Unknown(_with("the node has no room for it", stand.reason, stand.message))
+            return _unknown("the node has no room for it", stand.reason, stand.message)
         if stand.reason:
-            return Unknown(_with("the kubelet refused or ended it", stand.reason, stand.message))
+            return _unknown("the kubelet refused or ended it", stand.reason, stand.message)
         if stand.ended_by in _NO_START:
-            return Unknown(_with("its container cannot be started", stand.ended_by, stand.message))
-        return ProbeStage.READ if stand.ended is not None else Unknown(_with("it failed", stand.reason, stand.message))
+            return _unknown("its container cannot be started", stand.ended_by, stand.message)
+        return ProbeStage.READ if stand.ended is not None else _unknown("it failed", stand.reason, stand.message)
     if stand.waiting in _NO_IMAGE:
-        return Unknown(_with("its image cannot be pulled", stand.waiting, stand.waiting_message))
+        return _unknown("its image cannot be pulled", stand.waiting, stand.waiting_message)
     if stand.waiting in _NO_START:
-        return Unknown(_with("its container cannot be started", stand.waiting, stand.waiting_message))
+        return _unknown("its container cannot be started", stand.waiting, stand.waiting_message)
     return ProbeStage.WAIT
 
 
@@ -147,15 +147,15 @@ def too_late(stand: PodStand | None, waited_s: float) -> Unknown:
     if stand is None:
         return Unknown(f"nothing was heard of it {since}")
     if stand.waiting:
-        return Unknown(_with(f"its container has not started {since}", stand.waiting, stand.waiting_message))
+        return _unknown(f"its container has not started {since}", stand.waiting, stand.waiting_message)
     if stand.phase == "Pending":
-        return Unknown(_with(f"the kubelet has not begun with it {since}", stand.reason, stand.message))
-    return Unknown(_with(f"it has not ended {since}", stand.reason, stand.message))
+        return _unknown(f"the kubelet has not begun with it {since}", stand.reason, stand.message)
+    return _unknown(f"it has not ended {since}", stand.reason, stand.message)
 
 
-def _with(why: str, reason: str, message: str) -> str:
+def _unknown(why: str, reason: str, message: str) -> Unknown:
     said = " ".join(message.split())[:_LONGEST]
-    return f"{why} ({': '.join(filter(None, (reason, said)))})" if reason or said else why
+    return Unknown(f"{why} ({': '.join(filter(None, (reason, said)))})" if reason or said else why)
 
 
 # Whose a pod is, as far as the pod itself tells.

@@ -147,7 +147,6 @@ class ResultFinding:
 
 
 Pair: TypeAlias = tuple[ResultFinding | None, ResultFinding | None]
-_Key: TypeAlias = tuple[str, str, str, str]
 
 
 def pairs(before: Iterable[ResultFinding], now: Iterable[ResultFinding], apart: Collection[str] = ()) -> Iterator[Pair]:
@@ -155,15 +154,7 @@ def pairs(before: Iterable[ResultFinding], now: Iterable[ResultFinding], apart: 
     of a subject, which their messages name before the first comma."""
     then, here = _by_key(before), _by_key(now)
     for key in sorted(then.keys() | here.keys()):
-        yield from _matched(then[key], here[key], _part if key[0] in apart else _no_part)
-
-
-def _part(said: ResultFinding) -> str:
-    return said.finding.message.partition(",")[0]
-
-
-def _no_part(said: ResultFinding) -> str:
-    return ""
+        yield from _matched(then[key], here[key], key[0] in apart)
 
 
 def about(subject: Subject) -> tuple[str, str, str]:
@@ -182,11 +173,11 @@ def numbers(message: str) -> tuple[tuple[int, str], ...]:
     return tuple((len(digits), digits) for digits in found)
 
 
-def _by_key(said: Iterable[ResultFinding]) -> defaultdict[_Key, list[ResultFinding]]:
-    found: defaultdict[_Key, list[ResultFinding]] = defaultdict(list)
+def _by_key(said: Iterable[ResultFinding]) -> defaultdict[tuple[str, ...], list[ResultFinding]]:
+    found: defaultdict[tuple[str, ...], list[ResultFinding]] = defaultdict(list)
     for each in sorted(said, key=_order):
-        kind, namespace, name = about(each.finding.subject)
-        found[each.finding.code, kind, namespace, name].append(each)
+        key = (each.finding.code, *about(each.finding.subject))
+        found[key].append(each)
     return found
 
 
@@ -194,11 +185,13 @@ def _order(said: ResultFinding) -> tuple[object, ...]:
     return (*rank(said.finding), said.finding.message, said.hidden)
 
 
-def _matched(
-    then: list[ResultFinding], here: list[ResultFinding], part: Callable[[ResultFinding], str]
-) -> Iterator[Pair]:
+def _matched(then: list[ResultFinding], here: list[ResultFinding], apart: bool) -> Iterator[Pair]:
     """By the same words, then by the same words with other numbers, then the worst with the worst, unless they are
-    known to be two answers."""
+    known to be two answers. `apart`: only where they are about the same part of the subject."""
+
+    def part(said: ResultFinding) -> str:
+        return said.finding.message.partition(",")[0] if apart else ""
+
     same: tuple[Callable[[ResultFinding], object], ...] = (
         lambda said: (said.finding.message, said.hidden),
         lambda said: said.finding.message,

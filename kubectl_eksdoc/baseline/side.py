@@ -80,11 +80,16 @@ class Side:
         of: dict[tuple[str, _About], str] = {}
         for each in (*self.findings, *self.suppressed):
             if each.status is Status.UNKNOWN:
-                found.setdefault((each.code, each.subject.kind), {}).setdefault(_gist(each), each.message)
+                found.setdefault((each.code, each.subject.kind), {}).setdefault(
+                    (about(each.subject), gist(each.message)), each.message
+                )
                 of.setdefault((each.code, about(each.subject)), each.message)
         object.__setattr__(self, "_open", found)
         object.__setattr__(self, "_of", of)
-        several = {where: {each: why for each, why in found[where].items() if _nameless(each)} for where in found}
+        # The name of such a subject is words, or many names: no object is called so.
+        several = {
+            where: {each: why for each, why in those.items() if " " in each[0][2]} for where, those in found.items()
+        }
         object.__setattr__(self, "_several", several)
 
     @property
@@ -96,7 +101,16 @@ class Side:
         """A clause on why this answer is not about what `other` has found, "" where it is."""
         if self.codes is not None and finding.code not in self.codes:
             return "its check was not made"
-        return "" if self._covers(finding, other) else "other objects were checked"
+        addons = {("Addon", name) for name in self.wholes_of(finding.subject)}
+        if self.scope is None:
+            covered = True
+        elif addons:
+            covered = not addons.isdisjoint(self.scope)
+        elif finding.subject.kind in {kind for kind, _ in self.scope}:
+            covered = (finding.subject.kind, str(finding.subject)) in self.scope
+        else:
+            covered = other.scope is not None and other.scope <= self.scope
+        return "" if covered else "other objects were checked"
 
     def not_judged(self, finding: FindingOutline, other: Side) -> str:
         """A clause on why nobody looked here for what `other` has found, "" where somebody did."""
@@ -123,7 +137,9 @@ class Side:
         for (code, kind), unknown in self._open.items():
             if code not in kin:
                 continue
-            if not _wider(code, kind, finding) and (code == finding.code or code not in self.wide):
+            # Whether what is unknown of such a subject may be about more than that.
+            apart = kind != finding.subject.kind and (code == finding.code or kind in _WHOLES)
+            if kind != CLUSTER and not apart and (code == finding.code or code not in self.wide):
                 unknown = self._several[code, kind]
             for each, message in unknown.items():
                 if kind == "Addon" and addons and each[0][2] not in addons:
@@ -140,32 +156,6 @@ class Side:
             return False
         there, mine = numbers(message), numbers(here)
         return len(there) == len(mine) and all(now <= then for now, then in zip(there, mine, strict=True))
-
-    def _covers(self, finding: FindingOutline, other: Side) -> bool:
-        if self.scope is None:
-            return True
-        addons = {("Addon", name) for name in self.wholes_of(finding.subject)}
-        if addons:
-            return not addons.isdisjoint(self.scope)
-        if finding.subject.kind in {kind for kind, _ in self.scope}:
-            return (finding.subject.kind, str(finding.subject)) in self.scope
-        return other.scope is not None and other.scope <= self.scope
-
-
-def _gist(unknown: FindingOutline) -> _Gist:
-    return about(unknown.subject), gist(unknown.message)
-
-
-def _nameless(unknown: _Gist) -> bool:
-    """Whether its subject's name is words, or many names: no object is called so."""
-    (_, _, name), _ = unknown
-    return " " in name
-
-
-def _wider(code: str, kind: str, finding: FindingOutline) -> bool:
-    """Whether what is unknown of such a subject may be about more than that."""
-    other = finding.subject.kind
-    return kind == CLUSTER or (kind != other and (code == finding.code or kind in _WHOLES))
 
 
 # Without which lists of the cluster a code is not judged, and which lists an answer had.
@@ -329,13 +319,11 @@ def findings_since(then: Side, now: Side, other: str = "") -> tuple[tuple[Findin
     for pair in pairs(then.said, now.said, then.apart | now.apart):
         found = tuple(_became(pair, then, now, other))
         changes += found
-        unchanged += not found and _told(pair)
+        # It counts in both, and is as it was.
+        unchanged += not found and all(
+            said is not None and not said.hidden and said.finding.status is not Status.PASS for said in pair
+        )
     return tuple(sorted(changes, key=_order)), unchanged
-
-
-def _told(pair: Pair) -> bool:
-    """True where it counts in both and is as it was."""
-    return all(said is not None and not said.hidden and said.finding.status is not Status.PASS for said in pair)
 
 
 def _became(pair: Pair, then: Side, now: Side, other: str) -> Iterator[FindingSince]:

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.cli.called import late
 from kubectl_eksdoc.cli.parser import Commands, Parser, ShowText, add_flag, spelled_out, until_dashes
 from kubectl_eksdoc.errors import UsageError
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 
 REPLAY = "--replay"
 _REPLAYED = "replayed"
@@ -113,13 +110,7 @@ def flags_alone(argv: Sequence[str], prog: str) -> argparse.Namespace | None:
 def add_options(commands: Commands) -> None:
     """Add the command; without a help text it is not listed."""
     parser = commands.add_parser("options", description="List the flags that every command takes.")
-    parser.set_defaults(leaf=parser, command=_shown)
-
-
-def _shown(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
-    from kubectl_eksdoc.cli.surroundings import CommandAnswer
-
-    return CommandAnswer(_text())
+    parser.set_defaults(leaf=parser, command=lambda args, around: late("cli.surroundings.CommandAnswer")(_text()))
 
 
 def _text() -> str:

@@ -52,9 +52,10 @@ def command_line(argv: list[str]) -> tuple[ProgramName, list[str]]:
 
 def late(place: str) -> Any:
     """The function at `place` of this package, whose module is loaded when it is called first."""
+    return lambda *args, **kwargs: there(place)(*args, **kwargs)
 
-    def called(*args: Any, **kwargs: Any) -> Any:
-        module, _, name = place.rpartition(".")
-        return getattr(import_module(f"kubectl_eksdoc.{module}"), name)(*args, **kwargs)
 
-    return called
+def there(place: str) -> Any:
+    """What stands at `place` of this package, whose module is loaded for it."""
+    module, _, name = place.rpartition(".")
+    return getattr(import_module(f"kubectl_eksdoc.{module}"), name)

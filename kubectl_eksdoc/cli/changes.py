@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import replace
-from importlib import import_module
 
 from kubectl_eksdoc.cli import exits, opening
 from kubectl_eksdoc.cli.applying import Again
+from kubectl_eksdoc.cli.called import there
 from kubectl_eksdoc.cli.confirming import check_writable
 from kubectl_eksdoc.cli.options import add_command
 from kubectl_eksdoc.cli.parser import Commands
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     module = _BY_KIND.get(saved.text("kind"))
     if module is None:
         raise LocalJournalError(f"change {ident}: {saved.unknown}")
-    again: Callable[[Again, CommandContext], CommandAnswer] = import_module(f"kubectl_eksdoc.cli.{module}").again
+    again: Callable[[Again, CommandContext], CommandAnswer] = there(f"cli.{module}.again")
     return again(Again(saved, verb == "undo"), _there(around, saved.text("cluster", "context")))
 
 

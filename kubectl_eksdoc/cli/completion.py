@@ -194,7 +194,7 @@ def add_to(commands: Commands) -> None:
     add_under(under, "uninstall", "remove them", _UNINSTALL, uninstall, dry=True)
     add_under(under, "status", "list the links and what is missing", _STATUS, status)
     for shell, script in BY_SHELL.items():
-        add_under(under, shell, f"print the {shell} completion script", _SHELL[shell], _printing(script))
+        add_under(under, shell, f"print the {shell} completion script", _SHELL[shell], partial(_printed, script))
 
 
 def add_under(
@@ -242,12 +242,9 @@ def status(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     return answer([*lines, *_path(found), _NO_VERSION], missing or not found.on_path)
 
 
-def _printing(script: str) -> Callable[[argparse.Namespace, CommandContext], CommandAnswer]:
-    def show(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
-        _no_words(args.words)
-        return CommandAnswer(script)
-
-    return show
+def _printed(script: str, args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
+    _no_words(args.words)
+    return CommandAnswer(script)
 
 
 def is_dry(args: argparse.Namespace) -> bool:

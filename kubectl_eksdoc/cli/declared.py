@@ -19,7 +19,7 @@ def add_options(
     made = {group: parser.add_argument_group(group) for group in groups}
     for each in options_of(kind):
         if each.option.group in made:
-            made[each.option.group].add_argument(each.option.flag, dest=each.name, help=_help(each), **_taken(each))
+            made[each.option.group].add_argument(each.option.flag, dest=each.name, **_settings(each))
     return made
 
 
@@ -32,21 +32,17 @@ def given_of(kind: type[T], args: argparse.Namespace) -> dict[str, Any]:
     return values_of(kind, lambda name: getattr(args, name, None))
 
 
-def _help(each: DeclaredOption) -> str:
-    """The text; numbers and times have their default behind it."""
-    if each.option.kind.parser == "count":
-        return f"{each.option.help} (default: {each.default})"
-    if each.option.kind.parser in ("seconds", "some_seconds"):
-        return f"{each.option.help} (default: {values.duration_text(each.default) if each.default else 0})"
-    return each.option.help
-
-
-def _taken(each: DeclaredOption) -> dict[str, Any]:
-    """A flag that is not given leaves None; a switch that is on shows so in the help."""
-    kind = each.option.kind
+def _settings(each: DeclaredOption) -> dict[str, Any]:
+    """A flag that is not given leaves None; a switch that is on shows so in the help. Numbers and times have their
+    default behind the text."""
+    kind, about = each.option.kind, each.option.help
     if kind.switch:
-        return {"action": "switch", "default": True if kind.given(each.default) else None}
-    settings: dict[str, Any] = {"default": None, "metavar": each.option.metavar}
+        return {"help": about, "action": "switch", "default": True if kind.given(each.default) else None}
+    if kind.parser == "count":
+        about += f" (default: {each.default})"
+    if kind.parser in ("seconds", "some_seconds"):
+        about += f" (default: {values.duration_text(each.default) if each.default else 0})"
+    settings: dict[str, Any] = {"help": about, "default": None, "metavar": each.option.metavar}
     if kind.repeated:
         settings["action"] = "append"
     if kind.choices:

@@ -254,8 +254,14 @@ class PlanRequest:
             UsageError: no nodes are named or selected, or what was given does not fit together.
         """
         targeting = targeting_from(args)
-        notes = [text for dest, text in _NOTES.items() if hasattr(args, dest)] + _idle(around)
-        if targeting.empty and around.source.demo:
+        notes = [text for dest, text in _NOTES.items() if hasattr(args, dest)]
+        source, usual = around.source, Connection()
+        if around.options.namespace:
+            notes.append("-n changes nothing: the pods of a node are of all namespaces")
+        if replace(around.connection, page_size=usual.page_size) != usual and not source.live:
+            flag = "--demo" if source.demo else "--snapshot"
+            notes.append(f"flags for reaching a cluster change nothing with {flag}")
+        if targeting.empty and source.demo:
             from kubectl_eksdoc.embedded.demo.reader import DEFAULT_NODEGROUP
 
             targeting = Targeting(nodegroups=(DEFAULT_NODEGROUP,))
@@ -269,17 +275,6 @@ class PlanRequest:
         policy, baseline = policy_from(args), path_of(args.baseline, _SINCE)
         order_file = path_of(args.order_nodes, _ORDER_FILE)
         return PlanRequest(targeting, policy, tuple(notes), baseline, order_file)
-
-
-def _idle(around: CommandContext) -> list[str]:
-    """Global flags that were given and change nothing for this command and source."""
-    notes, source, usual = [], around.source, Connection()
-    if around.options.namespace:
-        notes.append("-n changes nothing: the pods of a node are of all namespaces")
-    if replace(around.connection, page_size=usual.page_size) != usual and not source.live:
-        flag = "--demo" if source.demo else "--snapshot"
-        notes.append(f"flags for reaching a cluster change nothing with {flag}")
-    return notes
 
 
 def run_plan(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:

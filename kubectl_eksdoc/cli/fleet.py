@@ -18,7 +18,7 @@ from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.render.text import Look, cut, listing, shown
+from kubectl_eksdoc.render.text import cut, listing, shown
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
@@ -207,7 +207,16 @@ def over_fleet(
     FleetReport.check(around.options.output)
     members = _members(choice, around)
     aside = opening.decide(around, around.stderr)
-    around.note(aside.signs(_first_line(choice, passed, len(members))))
+    count = len(members)
+    clusters = "1 cluster" if count == 1 else f"{count} clusters"
+    pace = f"{min(choice.at_once, count)} at once, {values.duration_text(choice.timeout_s)} for each at most"
+    around.note(aside.signs(f"fleet {choice.text} · {clusters} · {passed.command} · {pace}"))
+
+    def far(done: int, names: Sequence[str]) -> None:
+        # In one line: a second one would not be rewritten.
+        said = f"{done} of {count} clusters answered; asking {listing(names, _SHOWN, aside)}"
+        progress.show(cut(shown(said, aside), aside.width - 1, aside))
+
     asking = around.open_members(partial(passed.words, around), passed.kind, dict(around.environ), choice.timeout_s)
     with ProgressLine(around.stderr) as progress, told_to_stop() as told:
         plan = ask_fleet(
@@ -215,7 +224,7 @@ def over_fleet(
             asking,
             choice.at_once,
             told,
-            lambda done, names: progress.show(_far(done, len(members), names, aside)),
+            far,
             lambda member: fleet.whose(member, connection_of(around, member)),
             Severity.INFO if least is None else least,
         )
@@ -242,15 +251,3 @@ def _members(choice: FleetChoice, around: CommandContext) -> tuple[Member, ...]:
             f"Write @{path} for the file, or {choice.text}, with a comma behind it for the context.",
         )
     return choosing.listed(read_fleet(path, choosing.WANTED), contexts, f"--fleet {path}")
-
-
-def _first_line(choice: FleetChoice, passed: MemberFlags, count: int) -> str:
-    clusters = "1 cluster" if count == 1 else f"{count} clusters"
-    pace = f"{min(choice.at_once, count)} at once, {values.duration_text(choice.timeout_s)} for each at most"
-    return f"fleet {choice.text} · {clusters} · {passed.command} · {pace}"
-
-
-def _far(done: int, count: int, names: Sequence[str], look: Look) -> str:
-    """In one line: a second one would not be rewritten."""
-    said = f"{done} of {count} clusters answered; asking {listing(names, _SHOWN, look)}"
-    return cut(shown(said, look), look.width - 1, look)

@@ -21,7 +21,6 @@ from kubectl_eksdoc.model import permissions
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.interruption.plan import InterruptionPlan
-    from kubectl_eksdoc.model.findings import Code
 
 
 # What was asked of ``interruption``.
@@ -145,7 +144,7 @@ def add_to(commands: Commands) -> None:
         "interruption queue; default: the queue that Karpenter is configured with, else the cluster's name",
         queue_name,
     )
-    shared_options.add_accepted(group, _codes, "interruptions")
+    shared_options.add_accepted(group, values.codes_of("interruption"), "interruptions")
     shared_options.add_without(group, permissions.PROXY.name)
     group = parser.add_argument_group("Print what is missing (changes nothing)")
     add_flag(
@@ -164,12 +163,6 @@ def add_to(commands: Commands) -> None:
         "name of the stack; never the name of Karpenter's own stack, whose other resources an update would delete",
         stack_name,
     )
-
-
-def _codes() -> tuple[Code, ...]:
-    from kubectl_eksdoc.model.findings import Code
-
-    return Code.of_area("interruption")
 
 
 def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:

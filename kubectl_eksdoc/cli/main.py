@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import exits, streams
-from kubectl_eksdoc.cli.called import COMPLETE, PROG, VERSION, command_line
+from kubectl_eksdoc.cli.called import COMPLETE, PROG, VERSION, command_line, late
 from kubectl_eksdoc.cli.commands import help_of, leads_to, tree
 from kubectl_eksdoc.errors import EksdocError, UsageError
 
@@ -79,7 +79,7 @@ def run(
         if argv[-1:] in (["-h"], ["--help"]) and leads_to(argv[:-1]) is not None:
             streams.deliver(stdout, help_of(tuple(argv[:-1]), prog))
             return exits.CLEAN
-        answer = _asked(argv, prog, around or _process(stdout, stderr))()
+        answer = _asked(argv, prog, around or late("cli.surroundings.CommandContext")(stdout, stderr))()
         streams.deliver(stdout, answer.text)
         return answer.exit_code
     except KeyboardInterrupt:
@@ -92,12 +92,6 @@ def run(
     except Exception as error:  # the boundary: whatever is left is a bug, and said to be one
         _explain(_bug(error), stderr, debug)
         return exits.BUG
-
-
-def _process(stdout: TextIO, stderr: TextIO) -> CommandContext:
-    from kubectl_eksdoc.cli.surroundings import CommandContext
-
-    return CommandContext(stdout, stderr)
 
 
 def _asked(argv: Sequence[str], prog: str, around: CommandContext) -> Callable[[], CommandAnswer]:

@@ -186,10 +186,15 @@ def decide(around: CommandContext, of: TextIO | None = None) -> Look:
     options, stream, environ = around.options, of or around.stdout, around.environ
     terminal = stream.isatty()
     plain = options.no_color or bool(environ.get("NO_COLOR")) or environ.get("TERM") == "dumb"
+    ascii = options.ascii
+    try:
+        _SIGNS.encode(getattr(stream, "encoding", None) or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        ascii = True
     return Look(
         width=_width(stream, environ),
         colour=terminal and not plain,
-        ascii=options.ascii or not _can_encode(stream),
+        ascii=ascii,
         headers=not options.no_headers,
     )
 
@@ -226,11 +231,3 @@ def _width(stream: TextIO, environ: Mapping[str, str]) -> int:
         return os.get_terminal_size(stream.fileno()).columns or WIDTH
     except (OSError, ValueError):
         return WIDTH
-
-
-def _can_encode(stream: TextIO) -> bool:
-    try:
-        _SIGNS.encode(getattr(stream, "encoding", None) or "utf-8")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True

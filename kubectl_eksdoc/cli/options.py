@@ -19,7 +19,6 @@ from kubectl_eksdoc.session.sources import SourceChoice, is_snapshot, read_earli
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
     from kubectl_eksdoc.model.baseline import Baseline, SavedResult
-    from kubectl_eksdoc.model.findings import Code
     from kubectl_eksdoc.wiring.stages import Faults
 
 
@@ -114,18 +113,16 @@ WITH, WITHOUT = "--with", "--without"
 def add_with(group: argparse._ArgumentGroup, does: str, names: tuple[str, ...] = permissions.NAMES) -> None:
     """`does`: what naming one does, an imperative."""
     risks = "; ".join(f"{each.name} {each.risk}" for each in permissions.ALL if each.name in names)
-    _opt_in_options_add(group, WITH, "opted", names, f"{does} opt-in rights: {risks}")
+    _add_opt_ins(group, WITH, "opted", names, f"{does} opt-in rights: {risks}")
 
 
 def add_without(group: argparse._ArgumentGroup, *names: str) -> None:
     """`names`: the opt-ins that the command can do without."""
     does = "leave out checks that need these opt-in permissions, instead of reporting unknown"
-    _opt_in_options_add(group, WITHOUT, "without", names, f"{does}: {', '.join(names)}")
+    _add_opt_ins(group, WITHOUT, "without", names, f"{does}: {', '.join(names)}")
 
 
-def _opt_in_options_add(
-    group: argparse._ArgumentGroup, flag: str, dest: str, names: tuple[str, ...], about: str
-) -> None:
+def _add_opt_ins(group: argparse._ArgumentGroup, flag: str, dest: str, names: tuple[str, ...], about: str) -> None:
     type_ = values.Codes(lambda: names, none="names no opt-in", listed=True, what="opt-in")
     add_flag(group, flag, "OPT-IN,…", about, type_, dest=dest, action="append", default=[])
 
@@ -154,16 +151,16 @@ def check_not_both(opted: tuple[str, ...], without: tuple[str, ...]) -> None:
 
 
 def add_accepted(
-    group: argparse._ArgumentGroup, codes: Callable[[], Iterable[Code]], of: str, otherwise: str = "exit code 5"
+    group: argparse._ArgumentGroup, codes: Callable[[], Iterable[str]], of: str, otherwise: str = "exit code 5"
 ) -> None:
-    """Add it for `codes`, which are asked for only where the flag is given; `of` says which they are, for the error of
-    another one. `otherwise`: what follows where something unknown is not accepted."""
+    """Add it for the names of `codes`; `of` says which they are, for the error of another one. `otherwise`: what
+    follows where something unknown is not accepted."""
     add_flag(
         group,
         "--accept-unknown",
         "CODE,…",
         f"accept these finding codes as unknown, without {otherwise}",
-        values.Codes(lambda: (code.name for code in codes()), of),
+        values.Codes(codes, of),
         (),
     )
 

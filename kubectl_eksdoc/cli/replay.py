@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import shlex
-from dataclasses import fields
+from dataclasses import asdict
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, opening, streams
 from kubectl_eksdoc.cli.bare import REPLAY
 from kubectl_eksdoc.cli.flags import HONOURED, GlobalOptions
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import JournalError, UsageError
-from kubectl_eksdoc.model.connection import Connection
 
 if TYPE_CHECKING:  # help must not pay for runs
     from kubectl_eksdoc.drain.run.replay import RunReplay
@@ -35,8 +34,8 @@ def show_again(path: str, missing: str, light: bool, around: CommandContext) -> 
     """
     source = around.source
     given = [] if source.live else ["--demo" if source.demo else "--snapshot"]
-    options, usual = around.options, GlobalOptions()
-    given += [flag.long for flag in HONOURED if flag.dest not in _STILL_OF_USE and _is_given(options, usual, flag.dest)]
+    mine, usual = ({**asdict(each), **asdict(each.connection)} for each in (around.options, GlobalOptions()))
+    given += [flag.long for flag in HONOURED if flag.dest not in _STILL_OF_USE and mine[flag.dest] != usual[flag.dest]]
     if given:
         raise UsageError(f"{REPLAY} shows what is in a file: {', '.join(given)} cannot be used with it")
     path, recording = _fuller(path, read(path), around)
@@ -92,10 +91,3 @@ def read(path: str) -> RunReplay:
     if recording is None:
         raise UsageError(f"{path} is no journal of a run: not one line of it is an entry, or an event of -o json")
     return recording
-
-
-def _is_given(options: GlobalOptions, usual: GlobalOptions, dest: str) -> bool:
-    of_connection = {field.name for field in fields(Connection)}
-    mine, theirs = (options.connection, usual.connection) if dest in of_connection else (options, usual)
-    given: Any = getattr(mine, dest)
-    return bool(given != getattr(theirs, dest))

@@ -162,6 +162,7 @@ def opening(around: CommandContext, runs: ScreenRuns, chosen: str = "") -> Openi
         live = live_of(reached, around, lambda there, name: opening(there, runs, name))
     keys, wrong = read_keymap(around.environ)
     theme = around.environ.get(THEME, "").lower()
+    not_a_theme = () if theme in THEMES else (f"{THEME} is {theme!r}, and neither dark nor light: it is dark",)
     production, not_a_pattern = _production(around)
     return Opening(
         read,
@@ -176,14 +177,10 @@ def opening(around: CommandContext, runs: ScreenRuns, chosen: str = "") -> Openi
         light=theme == LIGHT,
         keys=keys,
         production=production,
-        wrong=(*wrong, *not_a_pattern, *_not_a_theme(theme)),
+        wrong=(*wrong, *not_a_pattern, *not_a_theme),
         needs=_needs,
         context=chosen,
     )
-
-
-def _not_a_theme(theme: str) -> tuple[str, ...]:
-    return () if theme in THEMES else (f"{THEME} is {theme!r}, and neither dark nor light: it is dark",)
 
 
 def _production(around: CommandContext) -> tuple[str, tuple[str, ...]]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import exits, opening
@@ -18,13 +17,8 @@ from kubectl_eksdoc.cli.parser import Commands, add_switch
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.session.sources import SourceChoice
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.model.snapshots import Snapshot
-
 
 # ``kubectl eksdoc snapshot FILE``: its flags, and its answer.
 
@@ -68,29 +62,23 @@ def add_to(commands: Commands) -> None:
     opt_in_options.add_without(parser.add_argument_group("What is in it"), *permissions.SKIPPABLE)
 
 
-@frozen
-class _Request:
-    path: str
-    without: tuple[str, ...] = ()
-
-    @staticmethod
-    def from_args(args: argparse.Namespace, source: SourceChoice) -> _Request:
-        """
-        Raises:
-            UsageError: no file is named, or several, or one that is there, or a snapshot is to be read.
-        """
-        if not args.words:
-            raise UsageError("the file is not named to which the snapshot is to be written", f"{NAME} FILE")
-        if len(args.words) > 1:
-            raise UsageError(f"one file is written, and {len(args.words)} are named: {', '.join(args.words)}")
-        if source.snapshot:
-            raise UsageError("a snapshot is made of a cluster that lives, or of --demo, not of another one")
-        path = args.words[0]
-        if path == "-" or (os.path.exists(path) and not os.path.isfile(path)):  # /dev/null would be replaced
-            raise UsageError(f"{path!r} is no file to write to: its parts are put together at its end", "Name a file.")
-        if os.path.exists(path) and not args.overwrite:
-            raise UsageError(f"{path} is there already", "Name another file, or give --overwrite.")
-        return _Request(path, opt_in_options.without_from(args))
+def _path_from(args: argparse.Namespace, source: SourceChoice) -> str:
+    """
+    Raises:
+        UsageError: no file is named, or several, or one that is there, or a snapshot is to be read.
+    """
+    if not args.words:
+        raise UsageError("the file is not named to which the snapshot is to be written", f"{NAME} FILE")
+    if len(args.words) > 1:
+        raise UsageError(f"one file is written, and {len(args.words)} are named: {', '.join(args.words)}")
+    if source.snapshot:
+        raise UsageError("a snapshot is made of a cluster that lives, or of --demo, not of another one")
+    path = str(args.words[0])
+    if path == "-" or (os.path.exists(path) and not os.path.isfile(path)):  # /dev/null would be replaced
+        raise UsageError(f"{path!r} is no file to write to: its parts are put together at its end", "Name a file.")
+    if os.path.exists(path) and not args.overwrite:
+        raise UsageError(f"{path} is there already", "Name another file, or give --overwrite.")
+    return path
 
 
 def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
@@ -101,18 +89,13 @@ def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.render.snapshot import SnapshotReport
 
-    request = _Request.from_args(args, around.source)
+    path, without = _path_from(args, around.source), opt_in_options.without_from(args)
     SnapshotReport.check(around.options.output)
     with opening.explaining(NAME), ProgressLine(around.stderr) as progress:
-        taken = around.take_snapshot(
-            request.path, around.source, around.connection, around.aws, progress, __version__, request.without
-        )
-    report = SnapshotReport(taken, request.path, request.without)
-    return opening.answer(report, around, exits.CLEAN if _whole(taken.snapshot) else exits.UNKNOWN)
-
-
-def _whole(snapshot: Snapshot) -> bool:
-    return all(
+        taken = around.take_snapshot(path, around.source, around.connection, around.aws, progress, __version__, without)
+    report = SnapshotReport(taken, path, without)
+    whole = all(
         scene.aws is None and not scene.left_out and all(read.known for read in scene.reads)
-        for scene in snapshot.scenes.values()
+        for scene in taken.snapshot.scenes.values()
     )
+    return opening.answer(report, around, exits.CLEAN if whole else exits.UNKNOWN)

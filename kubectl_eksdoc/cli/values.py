@@ -200,13 +200,18 @@ def node_name(text: str) -> str:
     return name
 
 
-def _every_code() -> Iterable[str]:
-    from kubectl_eksdoc.model.findings import Code
+def codes_of(*areas: str) -> Callable[[], Iterable[str]]:
+    """The names of the finding codes of these areas, looked up when they are asked for."""
 
-    return tuple(code.name for code in Code.of_area("drain"))
+    def names() -> Iterable[str]:
+        from kubectl_eksdoc.model.findings import Code
+
+        return [code.name for code in Code.of_area(*areas)]
+
+    return names
 
 
-code_names = Codes(_every_code, none="names no finding code", listed=True)
+code_names = Codes(codes_of("drain"), none="names no finding code", listed=True)
 """Finding codes of any command, separated by commas."""
 
 

@@ -104,23 +104,18 @@ class ClusterSession:
         Raises:
             AwsError, UsageError: as `believing.believed`, unless the needs let it be unknown.
         """
-        found = self._believed()
-        return NoAws(found.why, found.missing) if isinstance(found, Unknown) else found
-
-    def _believed(self) -> VerifiedCluster | Unknown:
         use = self.needs.aws
-        if use is AwsUse.LEFT_OUT:
-            return LEFT_OUT
-        if use is AwsUse.REQUIRED:
-            return self._aws()
+        found: VerifiedCluster | Unknown = LEFT_OUT
         try:
-            return or_unknown(self._aws)
+            if use is not AwsUse.LEFT_OUT:
+                found = self._aws() if use is AwsUse.REQUIRED else or_unknown(self._aws)
         except AwsLogin as error:
             if use is not AwsUse.WITHOUT_LOGIN:
                 raise
             self.login = error
             hint = f" ({error.hint.rstrip('.')})" if error.hint else ""
-            return Unknown(f"AWS was not asked: {error.message}{hint}")
+            found = Unknown(f"AWS was not asked: {error.message}{hint}")
+        return NoAws(found.why, found.missing) if isinstance(found, Unknown) else found
 
     @property
     def believed(self) -> VerifiedCluster:

@@ -19,7 +19,7 @@ from kubectl_eksdoc.session.session import ClusterNeeds, LiveSession, Observed, 
 from kubectl_eksdoc.session.sources import AWS_ANSWERS, CLUSTER_ANSWERS, DemoSnapshot, Progress, SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.aws.asking import AwsClient, VerifiedCluster
+    from kubectl_eksdoc.aws.asking import VerifiedCluster
     from kubectl_eksdoc.aws.recorded import Recorder
     from kubectl_eksdoc.aws.refusals import LiveAws
     from kubectl_eksdoc.host.archives.snapshot import SnapshotFile
@@ -80,13 +80,17 @@ class _Taking:
     def __init__(
         self, file: SnapshotFile, progress: Progress | None, open_aws: OpenAws, without: Collection[str]
     ) -> None:
+        from secrets import token_bytes
+
+        from kubectl_eksdoc.aws.addon_side import variables
+        from kubectl_eksdoc.kubernetes.keeping import VARIABLES, Digests, KeptAnnotations
         from kubectl_eksdoc.objects.keeping.pages import SnapshotCleaner
 
         self._file = file
         self._progress = progress
         self._open_aws = open_aws
         self._without = without
-        self._keep = _keep()
+        self._keep = KeptAnnotations(Digests(token_bytes(32)), variables=VARIABLES | variables())
         self._keeping = SnapshotCleaner(self._keep)
 
     def live(self, connection: Connection, wanted: AwsRequest) -> Scene:
@@ -94,7 +98,7 @@ class _Taking:
         from kubectl_eksdoc.kube.reader import LiveReader
         from kubectl_eksdoc.snapshot.recording import SnapshotRecorder, every_kind
 
-        of_aws = self._of_aws(connection, wanted)
+        of_aws = or_unknown(lambda: _of_aws(self._open_aws(connection, wanted), self._keep))
         lists = self._lists("")
         aws = of_aws if isinstance(of_aws, Unknown) else of_aws.believed
         cluster = named(LiveReader(connection, self._progress, raw=lists).read(every_kind()), aws, wanted)
@@ -104,13 +108,6 @@ class _Taking:
         for ask in (asking.check, asking.addons, asking.metadata, asking.dns, asking.interruption):
             ask()
         return self._written("", cluster, of_aws, recording, asking.left_out)
-
-    def _of_aws(self, connection: Connection, wanted: AwsRequest) -> _OfAws | Unknown:
-        def opened() -> _OfAws:
-            aws = self._open_aws(connection, wanted)
-            return _of_aws(aws, aws.access, self._keep)
-
-        return or_unknown(opened)
 
     def demo(self) -> dict[str, Scene]:
         """Its incidents, each as the commands see it that show it."""
@@ -124,7 +121,7 @@ class _Taking:
         from kubectl_eksdoc.snapshot.recording import SnapshotRecorder, every_kind
 
         opened, aws = DemoSnapshot(scene), DemoAnswers(scene)
-        of_aws = _of_aws(aws, aws.access, self._keep)
+        of_aws = _of_aws(aws, self._keep)
         kinds = {"imds-probe": metadata.KINDS, "interruption": interruption.KINDS}.get(scene) or every_kind()
         cluster = opened.reader(None, self._lists(scene)).read(kinds)
         recording = SnapshotRecorder(Observed(cluster, of_aws.believed, opened.beside()), self._keeping)
@@ -200,13 +197,13 @@ class _OfAws:
         return self.recorder.written(of)
 
 
-def _of_aws(aws: AwsClient, access: AwsAccess, keep: KeptAnnotations) -> _OfAws:
+def _of_aws(aws: LiveAws | DemoAnswers, keep: KeptAnnotations) -> _OfAws:
     """Raises AwsError: as `aws.asking.believed`."""
     from kubectl_eksdoc.aws.asking import believed
     from kubectl_eksdoc.aws.recorded import AwsAnswerCleaner, Recorder
 
     recorder = Recorder(aws, AwsAnswerCleaner(keep))
-    return _OfAws(believed(recorder, access), recorder, access)
+    return _OfAws(believed(recorder, aws.access), recorder, aws.access)
 
 
 @dataclass
@@ -233,10 +230,7 @@ class _Asking:
 
         if not isinstance(self.session.aws, Unknown):
             with self._noting("addon-diff"):
-                ask_addons(self.session, self._leave_out)
-
-    def _leave_out(self, addon: str, why: str) -> None:
-        self.left_out[f"addon-diff {addon}"] = why
+                ask_addons(self.session, lambda addon, why: self.left_out.update({f"addon-diff {addon}": why}))
 
     def metadata(self) -> None:
         from kubectl_eksdoc.imds_probe.read import plan_imds
@@ -267,12 +261,3 @@ class _Asking:
             if not getattr(error, "missing", ""):  # nothing can be asked any more
                 raise
             self.left_out[command] = error.message
-
-
-def _keep() -> KeptAnnotations:
-    from secrets import token_bytes
-
-    from kubectl_eksdoc.aws.addon_side import variables
-    from kubectl_eksdoc.kubernetes.keeping import VARIABLES, Digests, KeptAnnotations
-
-    return KeptAnnotations(Digests(token_bytes(32)), variables=VARIABLES | variables())

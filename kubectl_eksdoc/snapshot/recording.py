@@ -5,7 +5,7 @@ Asks all that the reading commands ask, so that whoever writes the answers down 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Protocol
@@ -13,7 +13,6 @@ from typing import Any, Protocol
 from kubectl_eksdoc.addon_diff import read as addons
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest
 from kubectl_eksdoc.check import read as check
-from kubectl_eksdoc.check.facts import UpgradePath
 from kubectl_eksdoc.check.registry import ALL, chosen
 from kubectl_eksdoc.coredns_lameduck import read as dns
 from kubectl_eksdoc.coredns_lameduck import shutdown
@@ -88,7 +87,11 @@ class SnapshotRecorder:
         by_name = (answered.objects, answered.histories, answered.logs, answered.metrics)
         each_one = (each for answers in by_name for each in answers.values())
         manifests = (each.manifest for each in releases)
-        kinds = (why for each in answered.applied.values() for why in _unlisted(each))
+        kinds = [
+            why
+            for each in answered.applied.values()
+            for why in ((each,) if isinstance(each, Unknown) else each.unlisted.values())
+        ]
         told = (*whole, *kinds, *of_kinds, *manifests, *answered.past.revisions.values(), *each_one)
         return {each.missing: each.why for each in told if isinstance(each, Unknown) and each.missing}
 
@@ -103,19 +106,11 @@ class SnapshotRecorder:
 
     def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
         found = self._session.histories.listed(resource, namespace)
-        kept = found if isinstance(found, Unknown) else self._all_kept(resource, found)
-        self._lists[resource.full_name, namespace] = kept
+        told = (found,) if isinstance(found, Unknown) else tuple(self._keeper.history(resource, doc) for doc in found)
+        # Unknown where one of them cannot be kept: without it they are not all.
+        lost = next((each for each in told if isinstance(each, Unknown)), None)
+        self._lists[resource.full_name, namespace] = lost or tuple(each for each in told if isinstance(each, dict))
         return found
-
-    def _all_kept(self, resource: Resource, docs: Sequence[Doc]) -> tuple[Doc, ...] | Unknown:
-        """Unknown where one of them cannot be kept: without it they are not all."""
-        kept: list[Doc] = []
-        for doc in docs:
-            each = self._keeper.history(resource, doc)
-            if isinstance(each, Unknown):
-                return each
-            kept.append(each)
-        return tuple(kept)
 
     @property
     def has_logs(self) -> bool:
@@ -128,7 +123,13 @@ class SnapshotRecorder:
     def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, str | Absent | Unknown]:
         found = self._session.inside.logs([log for log in asked if log not in self._told])
         for log, text in found.items():
-            self._told[log], self._logs[log] = text, self._lines(text)
+            self._told[log] = self._logs[log] = text
+            if isinstance(text, str):
+                # Others than those from which anything is read are empty: programs print whatever they like, and how
+                # much they printed since tells something. A key goes over several.
+                lines = self._keeper.text(text).splitlines()
+                kept = (f"{line}\n" if any(read_in(line) for read_in in _READ) else "\n" for line in lines)
+                self._logs[log] = "".join(kept)
         return {log: self._told[log] for log in asked}
 
     def metrics(self, pod: str, port: int) -> str | Absent | Unknown:
@@ -169,18 +170,6 @@ class SnapshotRecorder:
             self._told[what] = ask()
         return self._told[what]
 
-    def _lines(self, log: str | Absent | Unknown) -> str | Absent | Unknown:
-        """Those from which anything is read, others are empty: programs print whatever they like, and how much they
-        printed since tells something."""
-        if not isinstance(log, str):
-            return log
-        lines = self._keeper.text(log).splitlines()  # a key goes over several
-        return "".join(f"{line}\n" if any(read_in(line) for read_in in _READ) else "\n" for line in lines)
-
-
-def _unlisted(found: AppliedObjects | Unknown) -> Collection[Unknown]:
-    return (found,) if isinstance(found, Unknown) else found.unlisted.values()
-
 
 _READ = (programs.tells, shutdown.tells, spot.tells)
 _JUDGED_METRICS = "karpenter_interruption_"
@@ -218,15 +207,13 @@ def ask_check(session: ClusterSession, without: Collection[str] = (), proxied: b
     for need in CheckNeed:
         if need not in _NOBODYS:
             check.upgrade_side(session, check.wanted_of(session, first, frozenset((need,))))
-    for way in (first, *_further(session, first)):
-        check.upgrade_side(session, check.wanted_of(session, way, frozenset((CheckNeed.INSIGHTS,))))
-        check.api_told(session, (), check.wanted_of(session, way, _OF_API))
-
-
-def _further(session: ClusterSession, first: UpgradePath) -> Iterable[UpgradePath]:
+    ways = [first]
     for more in range(1, FURTHER):
         with suppress(UsageError):  # no way leads there
-            yield check.way_to(session, Version(first.target.major, first.target.minor + more))
+            ways.append(check.way_to(session, Version(first.target.major, first.target.minor + more)))
+    for way in ways:
+        check.upgrade_side(session, check.wanted_of(session, way, frozenset((CheckNeed.INSIGHTS,))))
+        check.api_told(session, (), check.wanted_of(session, way, _OF_API))
 
 
 def ask_addons(session: ClusterSession, left_out: Callable[[str, str], None]) -> None:

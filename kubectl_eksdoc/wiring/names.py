@@ -72,9 +72,12 @@ def names_of(asked: NameQuery, environ: Mapping[str, str], home: str, beside: Ba
     """None where they cannot be had; of the demo they are read at once."""
     if asked.source.demo:
         return _read(asked, environ, home)
-    known = _known(environ, home)
-    if known is None or asked.source.snapshot == "-":
+    from kubectl_eksdoc.host.cache import KnownNames, cache_folder
+
+    folder = cache_folder(environ, home)
+    if folder is None or asked.source.snapshot == "-":
         return ()
+    known = KnownNames(folder)
     key = _key(asked, environ, home)
     found = known.of(key)
     if not environ.get(OFFLINE) and (found is None or not found.fresh(time())):
@@ -190,13 +193,6 @@ def held_in(cluster: Cluster, kind: NameKind, namespace: str) -> tuple[Name, ...
     if kind is NameKind.BUDGETS:
         return tuple(Name(f"{budget.namespace}/{budget.name}") for budget in cluster.budgets)
     return ()
-
-
-def _known(environ: Mapping[str, str], home: str) -> KnownNames | None:
-    from kubectl_eksdoc.host.cache import KnownNames, cache_folder
-
-    folder = cache_folder(environ, home)
-    return None if folder is None else KnownNames(folder)
 
 
 def _key(asked: NameQuery, environ: Mapping[str, str], home: str) -> str:

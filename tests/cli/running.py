@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import io
+import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timezone
+from functools import cache
+from typing import Any
 
+import jsonschema
+
+import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.run_edges import DrainRunEdges
 from kubectl_eksdoc.cli.surroundings import CommandContext
@@ -26,6 +33,31 @@ class Terminal(io.StringIO):
 
     def isatty(self) -> bool:
         return True
+
+
+class Typist(Terminal):
+    """Something else may happen before it is typed."""
+
+    def __init__(self, types: str, before: Callable[[], object]) -> None:
+        super().__init__(types)
+        self._before = before
+
+    def readline(self, size: int | None = -1, /) -> str:
+        self._before()
+        return super().readline()
+
+
+@dataclass(frozen=True)
+class Fast:
+    """A clock so many times as fast."""
+
+    speed: float
+
+    def monotonic(self) -> float:
+        return time.monotonic() * self.speed
+
+    def now(self) -> datetime:
+        return datetime.now(timezone.utc)
 
 
 @dataclass(frozen=True)
@@ -82,18 +114,45 @@ class FakeRuns:
         return self.journals[run]
 
 
+def called(
+    *argv: str,
+    environ: Mapping[str, str] | None = None,
+    out: io.StringIO | None = None,
+    err: io.StringIO | None = None,
+    **around: Any,
+) -> Ran:
+    """The exit code and what was said, in a context that says no more than `around`."""
+    out, err = out or io.StringIO(), err or io.StringIO()
+    code = run(argv, out, err, around=CommandContext(out, err, environ or {}, **around))
+    return Ran(code, out.getvalue(), err.getvalue())
+
+
 def run_cli(
     *argv: str,
     source: FakeSource | None = None,
     edges: DrainRunEdges | None = None,
-    environ: Mapping[str, str] | None = None,
-    out: io.StringIO | None = None,
-    err: io.StringIO | None = None,
-    now: Callable[[], datetime] = lambda: NOW,
+    now: Any = lambda: NOW,
+    **more: Any,
 ) -> Ran:
-    """The exit code and what was said; the cluster is a healthy node with a pod unless `source` says more."""
-    out, err = out or io.StringIO(), err or io.StringIO()
+    """The cluster is a healthy node with a pod unless `source` says more."""
     edges = edges or DrainRunEdges(open_runs=FakeRuns().open)
-    around = CommandContext(out, err, environ or {}, (source or FakeSource()).open, now, run_edges=edges)
-    code = run(argv, out, err, around=around)
-    return Ran(code, out.getvalue(), err.getvalue())
+    return called(*argv, open_reader=(source or FakeSource()).open, now=now, run_edges=edges, **more)
+
+
+@cache
+def judge(kind: str) -> jsonschema.Draft202012Validator:
+    """Of documents of that kind, by its schema."""
+    return jsonschema.Draft202012Validator(schemas.load(kind))
+
+
+def told(*words: str) -> dict[str, Any]:
+    """What the command prints as JSON."""
+    found: dict[str, Any] = json.loads(run_cli(*words, "-o", "json").out)
+    return found
+
+
+def document(text: str, kind: str) -> dict[str, Any]:
+    """What was printed, as its schema has it."""
+    found: dict[str, Any] = json.loads(text)
+    judge(kind).validate(found)
+    return found

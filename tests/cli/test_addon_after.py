@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import pytest
 
-from tests.cli.running import run_cli
+from tests.cli.running import run_cli, told
 from tools.demo.aws.updates import UPDATES
 
 AFTER = ("addon-diff", "vpc-cni", "--demo", "--after")
-
-
-def document(*words: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(run_cli(*words, "-o", "json").out)
-    return found
 
 
 @pytest.mark.long
@@ -25,7 +17,7 @@ def test_the_demo_tells_what_its_last_update_took_and_that_it_is_back() -> None:
     assert "with OVERWRITE took 1 field that another client had" in ran.out
     assert "from revision 2 to 3" in ran.out and "aws eks update-addon" in ran.out
     assert "kubectl -n kube-system patch" not in ran.out, "it is back already"
-    (addon,) = document(*AFTER)["addons"]
+    (addon,) = told(*AFTER)["addons"]
     lost = [each for each in addon["templates"][0]["fields"] if each["cause"] == "lost"]
     assert [(each["before"], each["after"], each["live"], each["state"]) for each in lost] == [
         ("true", "false", "true", "back")
@@ -41,17 +33,7 @@ def test_an_older_update_that_failed_took_nothing() -> None:
 
 
 @pytest.mark.long
-def test_every_addon_at_once_is_what_each_of_them_is() -> None:
-    together = document("addon-diff", "--all", "--demo", "--after")
-    names = [each["name"] for each in together["addons"]]
-    assert names == sorted(names) and {"vpc-cni", "coredns", "kube-proxy"} <= set(names)
-    assert document(*AFTER)["addons"] == [each for each in together["addons"] if each["name"] == "vpc-cni"]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("name", "code"), [("coredns", 0), ("kube-proxy", 0), ("metrics-server", 0), ("aws-ebs-csi-driver", 5)]
-)
+@pytest.mark.parametrize(("name", "code"), [("metrics-server", 0), ("aws-ebs-csi-driver", 5)])
 def test_where_nothing_was_lost_it_is_clean_if_all_was_read(name: str, code: int) -> None:
     """Of metrics-server no update is known; aws-ebs-csi-driver has more objects than are read."""
     ran = run_cli("addon-diff", name, "--demo", "--after")
@@ -63,24 +45,11 @@ def test_where_nothing_was_lost_it_is_clean_if_all_was_read(name: str, code: int
     [
         (("--after",), "no add-on is named"),
         (("vpc-cni", "--update", "u"), "--update names an update that has happened"),
-        (("vpc-cni", "coredns", "--after"), "one add-on at a time, and 2 are named"),
-        (("vpc-cni", "--after", "--all"), "an add-on is named beside --all"),
-        (("--all", "--after", "--update", "u"), "--update ID is of one add-on"),
-        (("vpc-cni", "--after", "--to", "latest"), "--to beside --after"),
-        (("vpc-cni", "--after", "--resolve-conflicts", "NONE"), "--resolve-conflicts beside --after"),
-        (("vpc-cni", "--after", "--configuration-values", "x"), "--configuration-values beside --after"),
-        (("vpc-cni", "--after", "--each-step"), "--each-step beside --after"),
         (("vpc-cni", "--after", "--tf-plan", "x"), "--tf-plan beside --after"),
         (("vpc-cni", "--after", "--apply"), "--apply beside --after"),
         (("vpc-cni", "--after", "--yes"), "flags that carry an update out"),
-        (("vpc-cni", "--after", "-o", "html"), "no output format 'html'"),
     ],
 )
 def test_what_does_not_fit_together(words: tuple[str, ...], said: str) -> None:
     ran = run_cli("addon-diff", *words, "--demo")
     assert (ran.code, ran.out) == (2, "") and said in ran.err
-
-
-def test_an_update_that_is_none() -> None:
-    ran = run_cli(*AFTER, "--update", "nope")
-    assert ran.code == 4 and "nope is no update of add-on vpc-cni in cluster demo-shop" in ran.err

@@ -4,42 +4,20 @@ from __future__ import annotations
 
 import json
 import shlex
-import tarfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.aws import eks
-from kubectl_eksdoc.aws.asking import believed
-from kubectl_eksdoc.aws.recorded import RecordedOf, Recorder
-from kubectl_eksdoc.embedded.demo.reader import DemoReader
-from kubectl_eksdoc.host.archives.snapshot import STEM
-from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.objects.single import RawObjects
-from kubectl_eksdoc.session.aws import DemoAnswers
-from tests.builders import NOW
-from tests.cli.running import run_cli
+from kubectl_eksdoc.cli.addon.forecast import code
+from tests.cli.edited_snapshots import edited
+from tests.cli.running import run_cli, told
 
 CNI = ("addon-diff", "vpc-cni", "--demo", "--to", "v1.20.4-eksbuild.2")
 
 
-def document(*words: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(run_cli(*words, "-o", "json").out)
-    return found
-
-
-def test_the_demo_shows_the_incident() -> None:
-    ran = run_cli(*CNI, "--resolve-conflicts", "OVERWRITE")
-    assert ran.code == 1 and ran.err.startswith("context demo")
-    assert ran.out.startswith(
-        "vpc-cni v1.19.5-eksbuild.1 → v1.20.4-eksbuild.2 with OVERWRITE: 1 field that another client"
-    )
-    assert "critical: DISABLE_TCP_EARLY_DEMUX" in ran.out and "aws eks update-addon" in ran.out
-
-
 def test_the_values_that_are_proposed_end_it(tmp_path: Path) -> None:
-    way = document(*CNI, "--resolve-conflicts", "OVERWRITE")["addons"][0]["wayOut"]
+    way = told(*CNI, "--resolve-conflicts", "OVERWRITE")["addons"][0]["wayOut"]
     assert way["refused"] is None or way["refused"] == []
     file = tmp_path / "values.yaml"
     file.write_text(json.dumps(way["values"]))
@@ -47,13 +25,6 @@ def test_the_values_that_are_proposed_end_it(tmp_path: Path) -> None:
         ran = run_cli(*CNI, "--resolve-conflicts", "overwrite", "--configuration-values", path)
         assert "nothing that other clients have set is lost" in ran.out and "FIELDS AT RISK" not in ran.out
         assert ran.code == 0
-
-
-@pytest.mark.parametrize(("mode", "sure"), [("PRESERVE", "low"), ("OVERWRITE", "medium")])
-def test_the_confidence_is_that_of_the_mode_that_is_asked(mode: str, sure: str) -> None:
-    ran = run_cli(*CNI, "--resolve-conflicts", mode)
-    (row,) = [line for line in ran.out.splitlines() if line.strip().startswith("DISABLE_TCP_EARLY_DEMUX")][:1]
-    assert row.split()[-1] == sure
 
 
 def test_nothing_that_is_only_believed_passes() -> None:
@@ -70,10 +41,10 @@ def test_empty_values_take_everything_away(tmp_path: Path) -> None:
 
 
 def test_every_addon_at_once_is_what_each_of_them_is() -> None:
-    together = document("addon-diff", "--all", "--demo")
+    together = told("addon-diff", "--all", "--demo")
     names = [each["name"] for each in together["addons"]]
     assert names == sorted(names) and {"vpc-cni", "coredns", "kube-proxy"} <= set(names)
-    alone = document("addon-diff", "coredns", "--demo")
+    alone = told("addon-diff", "coredns", "--demo")
     assert alone["addons"] == [each for each in together["addons"] if each["name"] == "coredns"]
 
 
@@ -87,7 +58,6 @@ def test_every_addon_at_once_is_what_each_of_them_is() -> None:
         (("vpc-cni", "--resolve-conflicts", "maybe"), "'maybe' is no mode. It can be NONE, OVERWRITE, PRESERVE"),
         (("vpc-cni", "--configuration-values", "/nowhere"), "--configuration-values /nowhere cannot be read"),
         (("vpc-cni", "--configuration-values", "-"), "reads a file, not standard input"),
-        (("vpc-cni", "-o", "html"), "no output format 'html'"),
     ],
 )
 def test_what_does_not_fit_together(words: tuple[str, ...], said: str) -> None:
@@ -95,106 +65,26 @@ def test_what_does_not_fit_together(words: tuple[str, ...], said: str) -> None:
     assert (ran.code, ran.out) == (2, "") and said in ran.err
 
 
-def test_values_that_are_none(tmp_path: Path) -> None:
-    file = tmp_path / "values"
-    file.write_text("- 1")
-    ran = run_cli(*CNI, "--configuration-values", str(file))
-    assert ran.code == 2 and "these configuration values cannot be read" in ran.err
-
-
-def test_an_addon_that_eks_does_not_manage() -> None:
-    ran = run_cli("addon-diff", "karpenter", "--demo")
-    assert ran.code == 2 and "karpenter is no EKS add-on of cluster demo-shop" in ran.err
-
-
-@pytest.mark.parametrize("more", [(), ("--after",)])
-def test_a_name_that_comes_close(more: tuple[str, ...]) -> None:
-    ran = run_cli("addon-diff", "vpc-nci", "--demo", *more)
+def test_a_name_that_comes_close() -> None:
+    ran = run_cli("addon-diff", "vpc-nci", "--demo")
     assert ran.code == 2 and "vpc-nci is no EKS add-on of cluster demo-shop (did you mean vpc-cni?)" in ran.err
 
 
-def test_a_version_that_is_not_offered() -> None:
-    ran = run_cli("addon-diff", "vpc-cni", "--demo", "--to", "v1.99.0-eksbuild.1")
-    assert ran.code == 1 and "EKS does not offer v1.99.0-eksbuild.1 for Kubernetes 1.33" in ran.out
+def without_cni(snapshot: str, folder: Path) -> str:
+    """Nobody asked EKS about vpc-cni when it was taken."""
+
+    def edit(name: str, document: dict[str, Any]) -> None:
+        if name.endswith("aws-answers"):
+            of = [each for each in document["calls"] if each["parameters"].get("addonName") != "vpc-cni"]
+            document["calls"] = of
+
+    return edited(snapshot, folder / "less.eksdoc", edit)
 
 
-def a_snapshot(folder: Path, with_aws: bool, addon: str = "vpc-cni", to: str = "v1.20.4-eksbuild.2") -> str:
-    """Of the demo, as lists of kubectl; of AWS it holds what that update is judged by."""
-    raw = RawObjects()
-    DemoReader(raw).read(kinds.ALL)
-    by_kind: dict[str, list[Any]] = {}
-    for doc in raw.documents():
-        by_kind.setdefault(doc["kind"], []).append(doc)
-    for kind, items in by_kind.items():
-        body = {"apiVersion": "v1", "kind": "List", "items": items}
-        (folder / f"{kind.lower()}.json").write_text(json.dumps(body))
-    if with_aws:
-        recorder = Recorder(DemoAnswers())
-        seen = believed(recorder, DemoAnswers().access)
-        from kubectl_eksdoc.aws.addon_side import addon_side
-
-        addon_side(seen, addon, to)
-        eks.addon_names(seen)
-        of = RecordedOf(
-            "demo-shop", seen.cluster.region, seen.cluster.account, seen.cluster.endpoint, seen.caller.arn, NOW
-        )
-        (folder / f"{STEM}.json").write_bytes(recorder.written(of))
-    packed = folder.parent / "snapshot.tar.gz"
-    with tarfile.open(packed, "w:gz") as archive:
-        archive.add(folder, "snapshot")
-    return str(packed)
-
-
-@pytest.mark.long
-def test_a_snapshot_says_the_same_as_the_cluster_it_was_made_of(tmp_path: Path) -> None:
-    folder = tmp_path / "snapshot"
-    folder.mkdir()
-    path = a_snapshot(folder, with_aws=True)
-    live, offline = (
-        document("addon-diff", "vpc-cni", "--to", "v1.20.4-eksbuild.2", *source)
-        for source in (("--demo",), ("--snapshot", path))
-    )
-    found = [each for each in offline["findings"] if "could not be listed" not in each["message"]]
-    assert offline["addons"] == live["addons"] and found == live["findings"]
-
-
-def test_a_snapshot_without_answers_of_aws_cannot_be_judged(tmp_path: Path) -> None:
-    folder = tmp_path / "snapshot"
-    folder.mkdir()
-    ran = run_cli("addon-diff", "vpc-cni", "--snapshot", a_snapshot(folder, with_aws=False))
-    assert ran.code == 2 and "holds no answers of AWS, and an add-on's update cannot be judged without them" in ran.err
-
-
-def test_an_addon_that_was_left_out_is_not_known(tmp_path: Path) -> None:
-    folder = tmp_path / "snapshot"
-    folder.mkdir()
-    path = a_snapshot(folder, True, "kube-proxy", "")
-    alone = run_cli("addon-diff", "kube-proxy", "--snapshot", path)
-    assert "objects of all kinds could not be listed" in alone.out and alone.code == 5, "a dump has some kinds only"
-    ran = run_cli("addon-diff", "--all", "--snapshot", path)
+def test_an_addon_that_was_left_out_is_not_known(snapshot: str, tmp_path: Path) -> None:
+    ran = run_cli("addon-diff", "--all", "--snapshot", without_cni(snapshot, tmp_path))
     assert "note: vpc-cni is left out" in ran.err and "note: kube-proxy" not in ran.err
-    assert ran.code == 5
-
-
-@pytest.mark.long
-def test_since_when_a_field_is_in_the_schema() -> None:
-    ran = run_cli(*CNI, "--since-when")
-    assert "init.env.DISABLE_TCP_EARLY_DEMUX: already in v1.19.5-eksbuild.1, which is installed" in ran.out
-    (addon,) = document(*CNI, "--since-when")["addons"]
-    assert [(each["has"], each["lacks"], each["exact"]) for each in addon["firstInSchema"]] == [
-        ("v1.19.5-eksbuild.1", None, True)
-    ]
-
-
-@pytest.mark.long
-def test_each_step_of_an_addon_that_goes_one_minor_at_a_time() -> None:
-    ran = run_cli("addon-diff", "vpc-cni", "--demo", "--each-step", "--resolve-conflicts", "OVERWRITE")
-    calls = [line for line in ran.out.splitlines() if "aws eks update-addon" in line]
-    assert [line.split("--addon-version ")[1].split("-")[0] for line in calls] == ["v1.20.4", "v1.21.2", "v1.22.4"]
-    assert ["--configuration-values" in line for line in calls] == [True, False, False]
-    (addon,) = document("addon-diff", "vpc-cni", "--demo", "--each-step")["addons"]
-    assert [each["version"] for each in addon["eachStep"]] == addon["steps"]
-    assert document("addon-diff", "coredns", "--demo", "--each-step")["addons"][0]["eachStep"] == []
+    assert ran.code == code((), (), left_out=True) == 5
 
 
 _DEMUX = (
@@ -209,7 +99,7 @@ def test_a_conflict_is_explained_field_by_field(tmp_path: Path) -> None:
     escaped = tmp_path / "update.json"
     escaped.write_text('{"errorMessage": "' + _MESSAGE + "\\n" + _DEMUX.format(q='\\"') + '"}')
     for given in (f"{_MESSAGE}\n{_DEMUX.format(q=chr(34))}", str(escaped)):
-        found = document("addon-diff", "--demo", "--to", "v1.20.4-eksbuild.2", "--explain-conflict", given)
+        found = told("addon-diff", "--demo", "--to", "v1.20.4-eksbuild.2", "--explain-conflict", given)
         ((field,),) = [addon["fields"] for addon in found["addons"]]
         assert (field["owners"], field["modes"]["NONE"]["fate"]) == (["kubectl-patch"], "conflict")
         assert field["modes"]["OVERWRITE"] == {"fate": "reset", "confidence": "medium", "value": "false"}
@@ -230,11 +120,11 @@ def test_a_conflict_that_is_none_now_is_unknown() -> None:
 def test_a_conflict_over_an_object_of_another_addon_leads_to_that_addon() -> None:
     """The command runs as it is printed, and explains it."""
     text = _DEMUX.format(q=chr(34))
-    found = document("addon-diff", "coredns", "--demo", "--explain-conflict", text)
+    found = told("addon-diff", "coredns", "--demo", "--explain-conflict", text)
     (finding,) = (each for each in found["findings"] if each["code"] == "addon-field-unknown")
     assert "the object is of vpc-cni" in finding["message"]
     command = finding["remedy"][0]["command"]
-    again = document(*shlex.split(command)[2:], "--to", "v1.20.4-eksbuild.2")
+    again = told(*shlex.split(command)[2:], "--to", "v1.20.4-eksbuild.2")
     assert [each["name"] for each in again["addons"]] == ["vpc-cni"]
     assert any(each["code"] == "addon-field-conflict" for each in again["findings"])
 
@@ -249,7 +139,7 @@ are the ways you can resolve this warning:
 
 def test_a_conflict_as_kubectl_words_it_is_of_the_objects_that_have_the_field() -> None:
     text = _KUBECTL.format(_DEMUX.format(q='"').partition(" - ")[2])
-    found = document("addon-diff", "vpc-cni", "--demo", "--to", "v1.20.4-eksbuild.2", "--explain-conflict", text)
+    found = told("addon-diff", "vpc-cni", "--demo", "--to", "v1.20.4-eksbuild.2", "--explain-conflict", text)
     ((field,),) = [addon["fields"] for addon in found["addons"]]
     assert (field["owners"], field["modes"]["NONE"]["fate"]) == (["kubectl-patch"], "conflict")
     (unknown,) = (each for each in found["findings"] if each["code"] == "addon-field-unknown")
@@ -266,7 +156,6 @@ def test_a_conflict_as_kubectl_words_it_is_of_the_objects_that_have_the_field() 
         (("--explain-conflict", "CONFLICT", "--apply"), "--explain-conflict only looks"),
         (("--explain-conflict", "no file"), "cannot be read"),
         (("--manifest", "x.yaml", "--apply"), "--manifest only looks"),
-        (("--manifest", "no file"), "cannot be read"),
         (("--chart", "no chart"), "no folder of a chart"),
         (("--chart", "x", "--manifest", "y"), "--manifest and --chart both"),
     ],
@@ -284,40 +173,10 @@ def test_a_page_that_explains_other_fields_still_says_that_the_update_fails() ->
     assert "kubectl get Role.rbac.authorization.k8s.io -A --field-selector metadata.name=x" in text
 
 
-def test_an_update_that_the_server_refuses_fails_in_its_first_line(tmp_path: Path) -> None:
-    """By a manifest of other objects, too: what the next one lacks is not asked for once more."""
-    path = tmp_path / "manifest.yaml"
-    path.write_text(_RENDERED.replace("app.kubernetes.io/name: metrics", "app: metrics"), encoding="utf-8")
-    ran = run_cli("addon-diff", "metrics-server", "--demo", "--manifest", str(path), "--resolve-conflicts", "OVERWRITE")
-    text = " ".join(ran.out.split())
-    assert "with OVERWRITE: it fails, as the API server refuses what would result As it fails, nothing" in text
-    assert "lack ServiceAccount metrics-server" in text and "with all objects of the version, as helm" in text
-    assert "--manifest FILE" not in text
-
-
 def test_a_look_back_asks_for_no_manifest_of_the_next_version() -> None:
     ran = run_cli("addon-diff", "aws-ebs-csi-driver", "--demo", "--after")
     assert ran.code == 5 and "--manifest" not in ran.out
     assert "Compare the add-on's objects with what you keep of them yourself" in ran.out
-
-
-def test_what_another_addon_lacks_is_no_reason(tmp_path: Path) -> None:
-    """Of the same add-on the mode is the reason, and of another one that it was not looked at."""
-
-    def since(*words: str) -> dict[str, str]:
-        told = document("addon-diff", *words, "--demo", "--since", str(path))["since"]
-        return {each["code"]: each["why"] for key in ("new", "notJudgedThisTime") for each in told[key]}
-
-    path = tmp_path / "all.json"
-    path.write_text(run_cli("addon-diff", "--all", "--demo", "-o", "json").out, encoding="utf-8")
-    assert since("vpc-cni", "--resolve-conflicts", "OVERWRITE") == {
-        "addon-field-reset": "asked differently: --resolve-conflicts",
-        "addon-field-conflict": "asked differently: --resolve-conflicts",
-        "addon-field-unknown": "other objects were checked",
-        "addon-object-unread": "other objects were checked",
-    }
-    path.write_text(run_cli("addon-diff", "vpc-cni", "--demo", "-o", "json").out, encoding="utf-8")
-    assert since("kube-proxy") == {"addon-field-conflict": "other objects were checked"}
 
 
 def test_a_conflict_is_not_explained_for_every_addon() -> None:
@@ -402,31 +261,9 @@ def test_a_chart_says_what_its_literal_templates_apply(tmp_path: Path) -> None:
     assert sorted(unread()) == ["charts", "templates/rbac.yaml"] and run_cli(*words).code == 5
 
 
-@pytest.mark.parametrize("addon", ["vpc-cni", "coredns", "kube-proxy"])
-def test_the_page_of_the_demo_fits_in_45_lines(addon: str) -> None:
-    for mode in ("NONE", "OVERWRITE"):
-        ran = run_cli("addon-diff", addon, "--demo", "--resolve-conflicts", mode, environ={"COLUMNS": "100"})
-        assert len(ran.out.splitlines()) <= 45
-
-
-def test_a_version_without_a_manifest_is_said_to_be_predicted_from_another_one() -> None:
-    """Also where no user has set anything: what it applies is not known."""
-    ran = run_cli("addon-diff", "kube-proxy", "--demo")
-    assert "its update is predicted from v1.25.6-eksbuild.1, with confidence low" in " ".join(ran.out.split())
-    assert ran.code == 5
-
-
 def test_what_may_be_unknown_is_named_as_for_every_other_command() -> None:
     def code(*more: str) -> int:
         return run_cli("addon-diff", "kube-proxy", "--demo", *more).code
 
     unknown = "--accept-unknown=addon-field-unknown"
     assert (code(), code(unknown), code("--accept-unknown=addon-values-refused")) == (5, 0, 5)
-
-
-def test_what_is_no_version_is_refused_and_not_judged_as_one() -> None:
-    ran = run_cli("addon-diff", "coredns", "--to", "v9", "--demo")
-    text = " ".join(ran.out.split())
-    assert "EKS does not offer v9 for Kubernetes 1.33" in text and ran.code == 1
-    assert "no manifest of coredns v9 is known here: its update is predicted from v1.14.3-eksbuild.11" in text
-    assert "Corefile" not in text

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from tests.addon.terraform_of_demo import DEMO, NEW, OLD, an_incident, of_everything
-from tests.addon_diff.terraform.worlds import MODULE, SPELLINGS, values
+from tests.addon.terraform_of_demo import DEMO, an_incident
+from tests.addon_diff.terraform.worlds import MODULE, SPELLINGS
 from tests.cli.running import Ran, run_cli
-from tests.cli.test_addon_diff import a_snapshot
+from tests.cli.test_addon_diff import without_cni
 from tests.contracts.source import ROOT
 from tests.examples import one_in
-from tests.host.terraform_plans import a_change, a_plan, written
+from tests.host.terraform_plans import a_plan, written
 
 KEPT = {"env": {"ENABLE_POD_ENI": "true"}, "init": {"env": {"DISABLE_TCP_EARLY_DEMUX": "true"}}}
 
@@ -45,22 +45,9 @@ def test_what_is_proposed_is_let_through(tmp_path: Path) -> None:
     assert ran.code == 0 and "1 loses nothing" in unwrapped(ran)
 
 
-def test_nothing_that_is_only_believed_passes(tmp_path: Path) -> None:
-    document = an_incident(resolve_conflicts_on_update="PRESERVE")
-    assert [judged(tmp_path, document, *words).code for words in ((), ("--strict",))] == [5, 5]
-
-
 def test_a_plan_without_addons_is_nothing_to_do(tmp_path: Path) -> None:
     ran = judged(tmp_path, a_plan())
     assert ran.code == 0 and f"no add-on of {DEMO} is changed: nothing to do" in unwrapped(ran)
-
-
-def test_what_is_not_known_is_told_apart_from_what_fails(tmp_path: Path) -> None:
-    before = values("5", cluster_name=DEMO, addon_version=OLD)
-    after = {key: value for key, value in before.items() if key != "addon_version"}
-    document = a_plan(a_change(before, after, "update", unknown={"addon_version": True}))
-    ran = judged(tmp_path, document)
-    assert ran.code == 5 and "addon_version is known after apply only" in unwrapped(ran)
 
 
 @pytest.mark.parametrize(
@@ -78,25 +65,13 @@ def test_what_is_sensitive_is_never_printed_and_never_passes(sensitive: Any, tmp
         assert ran.code != 0 and "sensitive" in ran.out + ran.err
 
 
-def test_one_addon_of_many(tmp_path: Path) -> None:
-    ran = judged(tmp_path, of_everything(), "kube-proxy")
-    assert ran.code == 1 and "aws_eks_addon.proxy" in unwrapped(ran) and MODULE not in unwrapped(ran)
-    other = judged(tmp_path, an_incident(), "coredns")
-    assert other.code == 5 and "the plan has no add-on coredns, changed or not" in unwrapped(other)
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("vpc-cni", "coredns"), "one add-on at a time, and 2 are named"),
         (("--all",), "--all cannot be used with --tf-plan"),
-        (("--to", NEW), "--to cannot be used with --tf-plan"),
         (("--resolve-conflicts", "NONE"), "--resolve-conflicts cannot be used with --tf-plan"),
         (("--configuration-values", "f", "--to", "x"), "--to and --configuration-values cannot be used with --tf-plan"),
-        (("--configuration-values", ""), "--configuration-values cannot be used with --tf-plan"),
-        (("--each-step",), "--each-step cannot be used with --tf-plan"),
         (("--since-when",), "--since-when cannot be used with --tf-plan"),
-        (("-o", "html"), "no output format 'html'"),
     ],
 )
 def test_what_does_not_fit_together(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
@@ -120,26 +95,7 @@ def test_a_plan_on_standard_input() -> None:
     assert done.returncode == 1 and done.stdout.startswith(f"standard input: 1 add-on change in {DEMO}: 1 fails")
 
 
-@pytest.mark.long
-def test_a_snapshot_says_the_same_as_the_cluster_it_was_made_of(tmp_path: Path) -> None:
-    folder = tmp_path / "snapshot"
-    folder.mkdir()
-    snapshot = a_snapshot(folder, with_aws=True)
-    plan = written(tmp_path, an_incident())
-    sources = (("--demo",), ("--snapshot", snapshot))
-    live, offline = (run_cli("addon-diff", "--tf-plan", plan, *source, "-o", "json") for source in sources)
-    assert live.code == offline.code == 1
-    told = json.loads(offline.out)["findings"]
-    unread = [each for each in told if each["code"] == "addon-object-unread"]
-    assert len(unread) == 1 and "objects of all kinds could not be listed" in unread[0]["message"]
-    assert json.loads(live.out)["findings"] == [each for each in told if each not in unread]
-
-
-def test_what_a_snapshot_does_not_hold_is_unknown(tmp_path: Path) -> None:
-    folder = tmp_path / "snapshot"
-    folder.mkdir()
-    was = values("5", cluster_name=DEMO, addon_name="coredns")
-    change = a_change(was, {**was, "addon_version": "v1.13.2-eksbuild.19"}, "update")
-    snapshot = a_snapshot(folder, with_aws=True)
-    ran = run_cli("addon-diff", "--tf-plan", written(tmp_path, a_plan(change)), "--snapshot", snapshot)
+def test_what_a_snapshot_does_not_hold_is_unknown(snapshot: str, tmp_path: Path) -> None:
+    words = ("--tf-plan", written(tmp_path, an_incident()), "--snapshot", without_cni(snapshot, tmp_path))
+    ran = run_cli("addon-diff", *words)
     assert ran.code == 5 and "1 is unknown" in unwrapped(ran)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import re
+from collections.abc import Iterator, Sequence
+from importlib import import_module
 
 import pytest
 
 from kubectl_eksdoc.cli.bare import flags_alone
-from kubectl_eksdoc.cli.called import PROG
-from kubectl_eksdoc.cli.commands import help_of, tree
+from kubectl_eksdoc.cli.called import PROG, late
+from kubectl_eksdoc.cli.commands import COMMANDS, Command, help_of, tree
 from kubectl_eksdoc.cli.parser import spelled_out
+from tests.contracts.source import PACKAGE, files, text
 
 ALONE = (
     [],
@@ -58,3 +62,29 @@ def test_the_help_that_loads_no_command_is_that_of_the_whole_tree() -> None:
     assert help_of(()) == whole.format_help()
     for command in ("drain", "check", "completion"):
         assert help_of((command,)) == below[command].format_help()
+
+
+def _of(commands: Sequence[Command]) -> Iterator[str]:
+    for each in commands:
+        yield f"cli.{each.place}"
+        yield from _of(each.under)
+
+
+_LATE = re.compile(r'\blate\("([a-z_.A-Z]+)"\)')
+PLACES = sorted({*_of(COMMANDS), *(place for path in files(PACKAGE) for place in _LATE.findall(text(path)))})
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_it_is_there(place: str) -> None:
+    module, _, name = place.rpartition(".")
+    assert callable(getattr(import_module(f"kubectl_eksdoc.{module}"), name))
+
+
+def test_the_source_is_searched() -> None:
+    assert {"session.session.open_session", "cli.run.status.ask", "cli.check.command.add_to"} <= {*PLACES}
+
+
+def test_a_place_that_is_wrong_is_told_when_it_is_called() -> None:
+    called = late("cli.exits.no_such_name")
+    with pytest.raises(AttributeError, match="no_such_name"):
+        called()

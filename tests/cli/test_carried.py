@@ -98,19 +98,6 @@ def test_each_command_names_whom_the_user_named(
     assert {command: flags for command in printed if (flags := lacking(command))} == {}
 
 
-@pytest.mark.parametrize(
-    ("command", "lacks"),
-    [
-        ("kubectl get pods", ["--kubeconfig", "--tls-server-name"]),
-        ("kubectl eksdoc check --kubeconfig x --tls-server-name y", ["--profile", "--region", "--cluster-name"]),
-        ("aws eks list-clusters --region x", ["--profile"]),
-        ("helm template x", []),
-    ],
-)
-def test_what_is_not_named_is_found(command: str, lacks: list[str]) -> None:
-    assert lacking(command) == lacks
-
-
 ON_THE_DEMO = tuple(each for each in OF_THE_DEMO if each not in ("", "options", "drain"))
 NO_QUESTION = re.compile(r"kubectl eksdoc(?: [a-z-]+)* (?:--help|options)|kubectl eksdoc(?:-\w+| COMMAND)")
 

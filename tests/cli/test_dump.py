@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
@@ -12,20 +11,18 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.host.archives.snapshot import DUMP, SnapshotReader
 from kubectl_eksdoc.model import kinds
+from tests.cli.running import called, document
 from tools.demo.objects import objects as demo_objects
 from tools.tables import dump
 
 
 def planned(*argv: str) -> dict[str, Any]:
-    out, err = io.StringIO(), io.StringIO()
-    code = run(["drain", "plan", "--nodegroup", "blue", "-o", "json", *argv], out, err)
-    assert code == 1, err.getvalue()
-    document: dict[str, Any] = json.loads(out.getvalue())
-    return document
+    ran = called("drain", "plan", "--nodegroup", "blue", "-o", "json", *argv)
+    assert ran.code == 1, ran.err
+    return document(ran.out, "DrainPlan")
 
 
 def test_a_dump_of_the_demo_gives_the_demo_s_plan(tmp_path: Path) -> None:
@@ -40,13 +37,6 @@ def without_server(document: dict[str, Any]) -> dict[str, object]:
     text = json.dumps({key: value for key, value in document.items() if key != "metadata"})
     rest: dict[str, object] = json.loads(text.replace(" --kubernetes-version 1.33", ""))
     return rest
-
-
-def test_names_that_were_given_stand_in_the_commands_of_the_plan() -> None:
-    rich = str(Path(__file__).parents[1] / "data" / "clusters" / "rich.tar.gz")
-    told = json.dumps(planned("--snapshot", rich, "--cluster-name", "shop")["handoffs"])
-    assert "--cluster-name shop --nodegroup-name blue" in told and "CLUSTER" not in told
-    assert "--cluster-name CLUSTER --nodegroup-name blue" in json.dumps(planned("--snapshot", rich)["handoffs"])
 
 
 def test_the_readme_dumps_every_kind_that_a_plan_reads() -> None:

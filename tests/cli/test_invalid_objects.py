@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable
 from copy import deepcopy
@@ -11,10 +10,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import CommandContext
 from tests.builders import NOW
-from tests.cli.running import Ran
+from tests.cli.running import Ran, called
 from tests.examples import one_in
 from tests.host import dumps
 
@@ -28,10 +25,7 @@ def ran(folder: Path, stem: str, edit: Edit, *words: str) -> Ran:
     lists[stem] = deepcopy(lists[stem])
     edit(lists[stem]["items"][0])
     files = {f"{name}.json": dumps.compact(body) for name, body in lists.items()}
-    out, err = io.StringIO(), io.StringIO()
-    argv = [*words, "--snapshot", str(dumps.folder(folder, files)), "-o", "json"]
-    code = run(argv, out, err, around=CommandContext(out, err, {}, now=lambda: NOW))
-    return Ran(code, out.getvalue(), err.getvalue())
+    return called(*words, "--snapshot", str(dumps.folder(folder, files)), "-o", "json", now=lambda: NOW)
 
 
 def relabelled(doc: dict[str, Any]) -> None:

@@ -3,42 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 import pytest
 
 from kubectl_eksdoc.cli import drain, values
-from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.model.quantities import Version
-from kubectl_eksdoc.render.drain.plan import as_given
 from tests.builders import a_budget, a_node, a_pod, a_workload, pods
 from tests.drain.planning import plan_of
-
-
-def policy_of(*words: str) -> DrainPolicy:
-    parser = Parser(prog="drain")
-    drain.add_policy(parser)
-    return drain.policy_from(parser.parse_args(list(words)))
-
-
-def test_they_are_off_unless_asked_for() -> None:
-    policy = policy_of()
-    assert (policy.surge_singles, policy.wait_jobs, policy.delete_past_budget) == (False, 0, frozenset())
-
-
-def test_what_was_given_is_said_in_words_that_give_it_again() -> None:
-    words = ("--surge-singles=true", "--wait-jobs", "30m", "--delete-past-budget=a/x", "--delete-past-budget", "b/y-0")
-    policy = policy_of(*words)
-    assert (policy.surge_singles, policy.wait_jobs) == (True, 1800)
-    assert policy.delete_past_budget == {"a/x", "b/y-0"}
-    given: dict[str, Any] = as_given(Targeting(("old-0",)), policy)
-    assert given["surge-singles"] is True
-    again = [
-        f"--wait-jobs={given['wait-jobs']}",
-        *(f"--delete-past-budget={pod}" for pod in given["delete-past-budget"]),
-    ]
-    assert policy_of("--surge-singles=true", *again) == policy
 
 
 @pytest.mark.parametrize("text", ["x", "-1s", "1.5s", "200h", ""])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +13,6 @@ import pytest
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.launch import completing, too_old
-from tests import needed
 from tests.contracts.source import PACKAGE, ROOT
 from tests.fakes.programs import program
 
@@ -35,33 +33,10 @@ def plugin(tmp_path: Path) -> Path:
     return program(tmp_path / "kubectl-eksdoc", sys.executable, str(script)).parent
 
 
-@pytest.fixture
-def kubectl() -> str:
-    return needed.kubectl()
-
-
 def test_module_and_script_say_their_version(plugin: Path) -> None:
     for command in ((sys.executable, "-m", "kubectl_eksdoc"), (str(plugin / "kubectl-eksdoc"),)):
         done = process(*command, "--version")
         assert (done.returncode, done.stdout, done.stderr) == (0, f"kubectl eksdoc {__version__}\n", "")
-
-
-@pytest.mark.long
-def test_kubectl_finds_the_plugin_without_a_warning(kubectl: str, plugin: Path) -> None:
-    path = f"{plugin}:{Path(kubectl).parent}:/bin"
-    listed = process(kubectl, "plugin", "list", path=path)
-    assert str(plugin / "kubectl-eksdoc") in listed.stdout
-    assert [line for line in listed.stderr.splitlines() if "eksdoc" in line] == []
-
-
-@pytest.mark.long
-def test_kubectl_runs_the_plugin(kubectl: str, plugin: Path) -> None:
-    path = f"{plugin}:{Path(kubectl).parent}:/bin"
-    done = process(kubectl, "eksdoc", "--version", path=path)
-    assert (done.returncode, done.stdout) == (0, f"kubectl eksdoc {__version__}\n")
-    refused = process(kubectl, "eksdoc", "drain", "plan", path=path)
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr.startswith("error: no node is named or selected")
 
 
 @pytest.mark.long
@@ -77,7 +52,6 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
     [
         (">&-", 2, "error: there is nowhere to write the answer: stdout is closed\n"),
         (">&- <&- 2>&-", 2, ""),
-        pytest.param(">&- 2>&-", 2, "", marks=pytest.mark.long),
         pytest.param("<&- 2>&- >/dev/null", 1, "", marks=pytest.mark.long),
     ],
 )
@@ -103,17 +77,6 @@ def test_full_streams_are_no_bug() -> None:
     assert "Traceback" not in done.stderr and "Exception" not in done.stderr
     done = process("/bin/sh", "-c", f"{command} 2> /dev/full")
     assert (done.returncode, done.stdout.startswith("8 nodes to drain"), done.stderr) == (1, True, "")
-
-
-@pytest.mark.long
-def test_a_locale_without_our_signs_gets_an_answer() -> None:
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
-    done = subprocess.run(
-        [sys.executable, "-m", "kubectl_eksdoc", "drain", "plan", "--demo"], capture_output=True, env=env, check=False
-    )
-    assert done.returncode == 1
-    assert done.stdout.isascii()
-    assert b"\\u" not in done.stdout
 
 
 def test_nobody_waits_at_its_end_for_what_goes_with_the_process_anyway() -> None:
@@ -143,16 +106,6 @@ def test_what_runs_before_the_version_is_known_is_old_syntax(name: str) -> None:
     module = ast.parse((PACKAGE / name).read_text(encoding="utf-8"), feature_version=(3, 4))
     assert [node for node in ast.walk(module) if isinstance(node, YOUNG_SYNTAX)] == []
     assert "__future__" not in ast.unparse(module)
-
-
-@pytest.mark.parametrize("old", ["python3.6", "python3.7", "python3.8", "python3.9"])
-@pytest.mark.long
-def test_a_real_old_python_exits_2(old: str) -> None:
-    found = shutil.which(old)
-    if not found or process(found, "-c", "pass").returncode:
-        pytest.skip(f"no {old} here")
-    done = process(found, "-m", "kubectl_eksdoc", "--version")
-    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
 
 
 def test_a_python_that_is_too_old_is_silent_while_somebody_types() -> None:

@@ -7,32 +7,24 @@ import os
 import re
 import signal
 import stat
-import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.rehearse import SPEED
-from kubectl_eksdoc.cli.run_edges import DrainRunEdges
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.embedded.faults.of_requests import ALL
 from kubectl_eksdoc.embedded.stage import USERS, kubeconfig, tokens, write
 from kubectl_eksdoc.model.cluster import Identity
-from kubectl_eksdoc.model.journal import Entries, JournalNote, Note
-from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.stages import Faults, Serving
-from tests.builders import NOW
-from tests.cli.running import Ran, Terminal, run_cli
-from tests.contracts.source import ROOT
+from tests.cli.processes import started, until
+from tests.cli.running import Ran, Terminal, called, run_cli
 
 BLUE = ("--demo", "--nodegroup", "blue")
 
@@ -66,39 +58,17 @@ def test_the_plan_is_that_of_drain_plan() -> None:
     assert sorted(evicted) == sorted(f"{e['namespace']}/{e['name']}" for e in plan["evictions"])
 
 
-def test_a_live_cluster_is_rehearsed_with_the_stop_times_of_earlier_runs() -> None:
-    note = Note(0, NOW, JournalNote.STOPPED, "data/StatefulSet/kafka", "2.0 2.0 2.0")
-    out, err = Terminal(), Terminal()
-    around = CommandContext(out, err)
-    of_demo = partial(around.open_stage, SourceChoice(demo=True))
-    edges = DrainRunEdges(earlier_journals=lambda environ, uid: {"run": Entries((note,))})
-    around = replace(around, open_stage=lambda source, *more: of_demo(*more), run_edges=edges)
-    run(["rehearse", "--nodegroup", "blue", "-o", "json"], out, err, around=around)
-    took = [stop_s for pod, stop_s in stops(json.loads(out.getvalue())) if pod.startswith("data/kafka-")]
-    assert took and took == pytest.approx([2.0] * len(took))
-
-
-def stops(rehearsal: dict[str, Any]) -> Iterator[tuple[str, float]]:
-    """From the eviction of each pod until it was gone."""
-    at = {(moment["what"], moment["subject"]): moment["atSeconds"] for moment in rehearsal["moments"]}
-    return ((pod, gone_s - at["evicted", pod]) for (what, pod), gone_s in at.items() if what == "gone")
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (("rehearse", "--demo", "--speed", "3"), "--speed is for --serve"),
-        (("rehearse", "--demo", "--kubeconfig-out", "x"), "--kubeconfig-out is for --serve"),
         (("rehearse", "--demo", "--serve", "old-1"), "--serve serves the whole cluster"),
         (("rehearse", "--demo", "--serve", "--speed", "0"), "'0' is no speed"),
-        (("rehearse", "--demo", "--serve", "--speed", "nan"), "'nan' is no speed"),
         (("rehearse", "--demo", "--fault", "nodegone"), "--fault: 'nodegone' is no fault (did you mean node-gone?)"),
         (("rehearse", "--demo", "--fault", "slow@5%"), "--fault slow@5% is met by clients, and only --serve has some"),
         (("rehearse", "--demo", "--serve", "--fault", "no-new-nodes"), "--fault no-new-nodes is for rehearsals"),
         (("rehearse", "--demo", "--fault", "node-gone=blu-1"), "there is no node 'blu-1' (did you mean blue-1"),
         (("rehearse", "--demo", "--fault-seed", "-1"), "--fault-seed: '-1' is no seed"),
-        (("rehearse",), "no node is named or selected"),
-        (("rehearse", "--demo", "nope"), "node not found: nope"),
     ],
 )
 @pytest.mark.long
@@ -117,12 +87,13 @@ def test_serving_prints_the_kubeconfig_first_and_ends_with_an_interrupt() -> Non
 
     out, err = Terminal(), Terminal()
     around = replace(CommandContext(out, err), serve=serve)
-    assert run(["rehearse", "--serve", "--demo", "--speed", "5"], out, err, around=around) == 0
+    argv = ["rehearse", "--serve", "--demo", "--speed", "5", "--fault", "throttled=2@5%", "--fault-seed", "7"]
+    assert run(argv, out, err, around=around) == 0
     assert out.getvalue() == "/tmp/kc\n"
     assert "5 times as fast as time" in err.getvalue()
     told = "in another terminal: kubectl eksdoc --kubeconfig /tmp/kc, or kubectl --kubeconfig /tmp/kc get nodes"
     assert told in err.getvalue()
-    assert asked[0].speed == 5.0
+    assert (asked[0].speed, asked[0].faults) == (5.0, Faults(("throttled=2@5%",), 7))
 
 
 def test_a_kubeconfig_has_a_context_for_each_user_and_is_private(tmp_path: Path) -> None:
@@ -138,140 +109,75 @@ def test_a_kubeconfig_has_a_context_for_each_user_and_is_private(tmp_path: Path)
         write(text, path)
 
 
-@pytest.mark.long
-def test_what_befell_is_in_the_rehearsal_and_what_was_asked_for_in_its_options() -> None:
-    faults = ("--fault", "node-not-ready=blue-2@5s", "--fault", "slow-pods=1m@50%", "--fault-seed", "4")
-    body = json.loads(run_cli("rehearse", *BLUE, *faults, "-o", "json").out)
-    assert body["metadata"]["options"]["fault"] == ["node-not-ready=blue-2@5s", "slow-pods=1m@50%"]
-    assert body["metadata"]["options"]["fault-seed"] == 4
-    befallen = [each for each in body["moments"] if each["what"] == "befallen"]
-    assert [(each["atSeconds"], each["subject"]) for each in befallen] == [(5, "blue-2")]
-    assert "blue-2" in body["notEmptied"]
-
-
 def test_all_faults_are_listed() -> None:
     ran = run_cli("rehearse", "--fault", "list")
     assert ran.code == 0 and not ran.err
     assert [line.split()[0] for line in ran.out.splitlines()[1:] if line[:1].islower()] == [each.shown for each in ALL]
 
 
-def test_serving_is_given_the_faults() -> None:
-    asked: list[Serving] = []
+SERVE = ("rehearse", "--serve", "--demo")
 
-    def serve(source: object, connection: object, progress: object, how: Serving) -> None:
-        asked.append(how)
 
-    out, err = Terminal(), Terminal()
-    around = replace(CommandContext(out, err), serve=serve)
-    argv = ["rehearse", "--serve", "--demo", "--fault", "throttled=2@5%", "--fault", "node-gone", "--fault-seed", "7"]
-    assert run(argv, out, err, around=around) == 0
-    assert asked[0].faults == Faults(("throttled=2@5%", "node-gone"), 7)
+def url_of(path: Path) -> str:
+    """Of an administrator."""
+    config = json.loads(path.read_text())
+    return next(str(each["cluster"]["server"]) for each in config["clusters"] if each["name"] == "rehearsal")
 
 
 @pytest.mark.long
 def test_a_served_demo_meets_its_faults_and_says_what_befell_it(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
     faults = ("--fault", "forbidden=nodes", "--fault", "node-gone=blue-1@1s")
-    command = (sys.executable, "-m", "kubectl_eksdoc", "rehearse", "--serve", "--demo", "--kubeconfig-out", str(path))
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen((*command, *faults), stdout=-1, stderr=-1, text=True, env=env) as process:
-        try:
-            assert process.stdout is not None and process.stdout.readline() == f"{path}\n"
-            url = url_of(json.loads(path.read_text()), "rehearsal")
-            with pytest.raises(urllib.error.HTTPError, match="403"):
-                urllib.request.urlopen(f"{url}/api/v1/nodes", timeout=10)
-            for _ in range(100):  # time passes when somebody looks
-                with urllib.request.urlopen(f"{url}/api/v1/pods?limit=1", timeout=10):
-                    time.sleep(0.05)
-                if process.stderr is not None and "is gone with its instance" in process.stderr.readline():
-                    break
-            else:
-                raise AssertionError("nobody said so")
-            process.send_signal(signal.SIGINT)
-            assert process.wait(timeout=10) == 0
-        finally:
-            process.kill()
-
-
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
-    """A served demo in a process of its own, and its kubeconfig."""
-    path = tmp_path / "kubeconfig"
-    command = (sys.executable, "-m", "kubectl_eksdoc", "rehearse", "--serve", "--demo", "--kubeconfig-out", str(path))
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
-    try:
+    with started(tmp_path, *SERVE, "--kubeconfig-out", str(path), *faults) as process:
         assert process.stdout is not None and process.stdout.readline() == f"{path}\n"
-        yield process, path
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def url_of(config: dict[str, Any], context: str) -> str:
-    return next(str(each["cluster"]["server"]) for each in config["clusters"] if each["name"] == context)
+        url = url_of(path)
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(f"{url}/api/v1/nodes", timeout=10)
+        for _ in range(100):  # time passes when somebody looks
+            with urllib.request.urlopen(f"{url}/api/v1/pods?limit=1", timeout=10):
+                time.sleep(0.05)
+            if process.stderr is not None and "is gone with its instance" in process.stderr.readline():
+                break
+        else:
+            raise AssertionError("nobody said so")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=10) == 0
 
 
 @pytest.mark.long
-def test_the_served_demo_answers_until_it_is_interrupted(served: tuple[subprocess.Popen[str], Path]) -> None:
-    process, path = served
-    config = json.loads(path.read_text())
-    with urllib.request.urlopen(f"{url_of(config, 'rehearsal')}/version", timeout=10) as answer:
-        said = json.load(answer)["gitVersion"]
-    assert re.match(r"v1\.\d+\.\d+", said), "kubectl version wants all three"
-    assert Identity(server_version=said).speed == SPEED
-    ran = run_cli_on(path, "drain", "plan", "--nodegroup", "blue", "-o", "json")
-    assert ran.returncode == 1 and len(json.loads(ran.stdout)["targets"]) == 8, "this tool reads it as a live cluster"
-    process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=10) == 0
+def test_the_served_demo_answers_until_it_is_interrupted(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    with started(tmp_path, *SERVE, "--kubeconfig-out", str(path)) as process:
+        assert process.stdout is not None and process.stdout.readline() == f"{path}\n"
+        with urllib.request.urlopen(f"{url_of(path)}/version", timeout=10) as answer:
+            said = json.load(answer)["gitVersion"]
+        assert re.match(r"v1\.\d+\.\d+", said), "kubectl version wants all three"
+        assert Identity(server_version=said).speed == SPEED
+        ran = called("drain", "plan", "--nodegroup", "blue", "-o", "json", "--kubeconfig", str(path))
+        assert ran.code == 1 and len(json.loads(ran.out)["targets"]) == 8, "this tool reads it as a live cluster"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=10) == 0
     assert path.exists(), "a file that was asked for stays"
 
 
-def run_cli_on(kubeconfig_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = (sys.executable, "-m", "kubectl_eksdoc", *words, "--kubeconfig", str(kubeconfig_path))
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=60, check=False)
-
-
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "sent", [signal.SIGTERM, *(pytest.param(each, marks=pytest.mark.long) for each in (signal.SIGINT, signal.SIGHUP))]
-)
-def test_a_temporary_kubeconfig_goes_with_its_server(sent: signal.Signals) -> None:
-    """Be it by Ctrl-C, by kill, or because its terminal is closed."""
-    command = (sys.executable, "-m", "kubectl_eksdoc", "rehearse", "--serve", "--demo")
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as process:
-        assert process.stdout is not None
-        path = Path(process.stdout.readline().strip())
-        assert path.exists()
-        process.send_signal(sent)
-        assert process.wait(timeout=10) == 0
-    for _ in range(50):
-        if not path.exists():
-            return
-        time.sleep(0.1)
-    raise AssertionError("it is still there")
-
-
-@pytest.mark.long
-def test_a_closed_terminal_that_says_so_twice_is_heard_once() -> None:
-    command = (sys.executable, "-m", "kubectl_eksdoc", "rehearse", "--serve", "--demo")
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as process:
+@pytest.mark.parametrize("sent", [(signal.SIGINT,), (signal.SIGTERM,), (signal.SIGHUP, signal.SIGTERM)], ids=str)
+def test_a_temporary_kubeconfig_goes_with_its_server(sent: tuple[signal.Signals, ...], tmp_path: Path) -> None:
+    """Be it by Ctrl-C, by kill, or because its terminal is closed, which is said twice and heard once."""
+    with started(tmp_path, *SERVE) as process:
         assert process.stdout is not None and process.stderr is not None
         path = Path(process.stdout.readline().strip())
-        process.send_signal(signal.SIGHUP)
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=10) == 0 and not path.exists()
+        assert path.exists()
+        for number in sent:
+            process.send_signal(number)
+        assert process.wait(timeout=10) == 0
+        until(lambda: not path.exists(), 5.0)
         assert "bug" not in process.stderr.read()
 
 
 @pytest.mark.long
-def test_a_kubeconfig_that_was_taken_away_is_no_bug() -> None:
-    command = (sys.executable, "-m", "kubectl_eksdoc", "rehearse", "--serve", "--demo")
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as process:
+def test_a_kubeconfig_that_was_taken_away_is_no_bug(tmp_path: Path) -> None:
+    with started(tmp_path, *SERVE) as process:
         assert process.stdout is not None
         Path(process.stdout.readline().strip()).unlink()
         process.send_signal(signal.SIGINT)

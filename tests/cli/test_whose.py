@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["prod"]
 
 ALL = (Held("*", "*", "*"), Held("get", "/metrics"))
-MORE = ("imds-probe", "coredns-lameduck", "addon-diff --all", "check --only kubelet-skew")
+MORE = ("imds-probe", "addon-diff --all", "check --only kubelet-skew")
 BY_AWS = f"cluster {NAME} · account 111122223333 · region {REGION} · "
 BY_FLAGS = f"cluster {NAME} (unverified) · account unknown · region {REGION} · "
 """The region is in the labels of the nodes."""
@@ -55,17 +55,6 @@ def test_what_aws_confirmed_is_shown(command: str, at: Desk) -> None:
     ran, _ = at.run(f"{command} -o json", ALL)
     assert BY_AWS in first(ran.err)
     assert whose(ran.out) == {"cluster": NAME, "account": "111122223333", "region": REGION, "unverified": None}
-
-
-@pytest.mark.long
-def test_a_snapshot_keeps_what_aws_confirmed(at: Desk) -> None:
-    ran, _ = at.run("snapshot FILE", ALL)
-    assert ran.out, ran.err
-    offline = replace(at, reaching=())
-    for command in ("drain plan --nodegroup blue", "interruption"):
-        kept, _ = offline.run(f"{command} --snapshot FILE -o json", ALL)
-        assert BY_AWS in first(kept.err), command
-        assert whose(kept.out)["unverified"] is None
 
 
 @pytest.mark.parametrize(

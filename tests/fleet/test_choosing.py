@@ -48,15 +48,6 @@ def test_what_a_pattern_matches_comes_sorted_and_once() -> None:
     assert names("arn:*:cluster/*") == [ARN]
 
 
-def test_a_context_whose_name_looks_like_a_pattern_is_itself() -> None:
-    assert [m.name for m in named("a[b]", ("a[b]", "ab"))] == ["a[b]"]
-
-
-@pytest.mark.parametrize("text", ["", " ", ",", " , "])
-def test_nothing_is_no_fleet(text: str) -> None:
-    assert refused(text).startswith("--fleet names no cluster\n--fleet takes names of contexts")
-
-
 def test_an_unknown_name_is_told_with_those_that_are_near() -> None:
     assert refused("prod-ue") == (
         "--fleet: no context, and no file here, is called 'prod-ue' (did you mean prod-us or prod-eu?)\n"
@@ -71,12 +62,6 @@ def test_without_a_kubeconfig_it_is_said_how_to_get_one() -> None:
         named("prod-*", ())
 
 
-def test_many_contexts_are_not_all_listed() -> None:
-    with pytest.raises(UsageError) as error:
-        named("x", tuple(f"c{number:02}" for number in range(30)))
-    assert error.value.hint.endswith("c09 and 20 more")
-
-
 def test_twice_is_once_too_often() -> None:
     assert refused("prod-eu,prod-eu").startswith("--fleet: 'prod-eu' is named twice")
     assert refused("prod-*,prod-eu,prod-eu").startswith("--fleet: 'prod-eu' is named twice")
@@ -89,15 +74,6 @@ def test_entries_say_what_is_different_for_one() -> None:
         Member("staging-eu", "staging-eu"),
         Member("a.tar.gz", snapshot="a.tar.gz"),
     )
-
-
-def test_a_context_that_is_not_there_is_a_member_of_a_file() -> None:
-    assert listed(["gone"], CONTEXTS, "f") == (Member("gone", "gone"),)
-
-
-def test_one_cluster_may_be_in_it_twice_under_two_names() -> None:
-    entries = [{"name": name, "context": "prod-eu", "profile": name} for name in ("reader", "admin")]
-    assert [member.profile for member in listed(entries, CONTEXTS, "f")] == ["reader", "admin"]
 
 
 @pytest.mark.parametrize(
@@ -117,10 +93,6 @@ def test_one_cluster_may_be_in_it_twice_under_two_names() -> None:
 )
 def test_an_entry_that_is_not_as_it_must_be_is_named(entry: object, said: str) -> None:
     assert refused_list("prod-us", entry).startswith(said)
-
-
-def test_an_empty_list_is_no_fleet() -> None:
-    assert refused_list().startswith("--fleet prod.yaml names no cluster")
 
 
 JSON = st.recursive(

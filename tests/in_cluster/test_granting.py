@@ -48,17 +48,6 @@ def test_what_holds_in_a_namespace_is_a_role_of_that_alone() -> None:
         assert subject == {"kind": "ServiceAccount", "name": "eksdoc-drain-r1", "namespace": "kube-system"}
 
 
-def test_what_is_needed_in_other_namespaces_is_a_role_in_each() -> None:
-    where = ("default", "karpenter", "")
-    docs = granted(an_errand(), [Permission("get", kinds.PODS, namespace=each) for each in where])
-    roles = [(doc["kind"], doc["metadata"].get("namespace", "")) for doc in docs if "rules" in doc]
-    assert roles == [("ClusterRole", ""), ("Role", "default"), ("Role", "karpenter")]
-    bindings = [doc for doc in docs if "subjects" in doc]
-    assert [each["metadata"].get("namespace", "") for each in bindings] == ["", "default", "karpenter"]
-    assert {each["subjects"][0]["namespace"] for each in bindings} == {"kube-system"}
-    assert {doc["metadata"]["name"] for doc in docs[1:]} == {"eksdoc-drain-r1.kube-system"}
-
-
 def test_nothing_is_bound_that_is_not_needed() -> None:
     assert [doc["kind"] for doc in granted(an_errand(), [])] == ["ServiceAccount"]
     only = granted(an_errand(), [Permission("list", kinds.NODES)])

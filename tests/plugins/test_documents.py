@@ -100,15 +100,6 @@ def test_every_flag_in_a_sentence_is_one_that_is_there(page: Path) -> None:
         assert set(_FLAG.findall(span)) - FOREIGN <= known, span
 
 
-def test_what_confirms_in_the_cluster_is_a_flag_of_that_command() -> None:
-    text = " ".join((ROOT / "docs/in-cluster.md").read_text(encoding="utf-8").split())
-    told = re.findall(r"for `([a-z ]+)` the number of [a-z]+ \([^`)]*`--yes (--[a-z-]+) N`\)", text)
-    assert [command for command, _ in told] == ["drain run", "check"]
-    for command, flag in told:
-        parser = command_of(command)
-        assert parser is not None and parser.flag(flag) is not None, (command, flag)
-
-
 _BLOCK = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 TRANSLATED = sorted(page for page in (ROOT / "docs/ko").rglob("*.md") if page.name != "README.md")
 _RUN = re.compile(r"^<!-- run: (.*?) -->.*?^<!-- end run -->", re.DOTALL | re.MULTILINE)
@@ -128,10 +119,6 @@ def test_a_translation_tells_the_same_facts(page: Path) -> None:
     examples_there, names_there, numbers_there = facts_of(english)
     assert examples_here == examples_there and numbers_here == numbers_there
     assert names_here == names_there
-
-
-def test_they_are_found() -> None:
-    assert len(list(command_lines((ROOT / "docs/index.md").read_text(encoding="utf-8")))) > 20
 
 
 def test_pages_are_few_and_short() -> None:
@@ -179,34 +166,6 @@ def test_an_example_that_does_not_run_is_refused(said: str) -> None:
         examples.filled(f"<!-- run: {said} -->\n<!-- end run -->\n")
 
 
-def test_paragraphs_are_left_out_where_some_are_named() -> None:
-    made = examples.filled("<!-- run: kubectl eksdoc drain plan --demo ; show first, TARGETS, -->\n<!-- end run -->\n")
-    assert made.count("[…]") >= 1 and "\nTARGETS, in the order" in made and "8 nodes to drain" in made
-
-
-def test_of_a_list_the_items_are_kept_that_are_wanted() -> None:
-    said = "kubectl eksdoc check --demo --symptom dns ; show NEXT LIKELY ; items CoreDNS is on|readiness ; exit 1"
-    made = examples.filled(f"<!-- run: {said} -->\n<!-- end run -->\n")
-    listed = made.partition("NEXT LIKELY\n")[2].partition("\n\n")[0].splitlines()
-    assert [line[:4] for line in listed] == ["  […", "  3.", "  4.", "    ", "  […"]
-    assert "Most likely: " not in made
-
-
-def test_a_file_that_is_shown_is_there_for_what_follows() -> None:
-    text = (
-        "<!-- file: accepted.yaml -->\n```yaml\n- code: nodes-behind\n```\n"
-        "<!-- run: kubectl eksdoc check --demo --suppressions accepted.yaml ; exit 2 -->\n<!-- end run -->\n"
-    )
-    made = examples.filled(text)
-    assert made.startswith(text.partition("<!-- run")[0]) and "accepted.yaml" in made.rpartition("exit 2")[2]
-    assert "No such file" not in made
-
-
-def test_the_first_lines_are_kept() -> None:
-    made = examples.filled("<!-- run: kubectl eksdoc drain plan --demo ; head 2 -->\n<!-- end run -->\n")
-    assert len(made.partition("$ kubectl")[2].splitlines()) == 1 + 2 + 1 + 2 and "\n[…]\n```\n" in made
-
-
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -228,15 +187,3 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         assert target.exists(), f"{link}: there is no {target}"
         if anchor and target.suffix == ".md":
             assert anchor in anchors(target), f"{link}: {target.name} has no such heading"
-
-
-RUNS = re.compile(r"<!-- (?:run|file): .*? -->")
-
-
-KOREAN = sorted((ROOT / "docs" / "ko" / "incidents").glob("*.md"))
-
-
-@pytest.mark.parametrize("page", KOREAN, ids=lambda page: page.stem)
-def test_a_walk_through_has_the_same_examples_in_both_languages(page: Path) -> None:
-    english = ROOT / "docs" / "incidents" / page.name
-    assert RUNS.findall(page.read_text(encoding="utf-8")) == RUNS.findall(english.read_text(encoding="utf-8"))

@@ -63,27 +63,11 @@ def test_kubectl_finds_all_of_them_without_a_warning(folder: Path) -> None:
 
 @pytest.mark.long
 @SUBCOMMANDS
-def test_help_is_that_of_the_subcommand(folder: Path, plugin: Plugin) -> None:
-    found = run(str(folder / plugin.binary), "--help")
-    assert found.returncode == 0 and found.stdout.startswith(f"usage: kubectl eksdoc {plugin.command}")
-    same(found, run(str(folder / "kubectl-eksdoc"), plugin.command, "--help"))
-
-
-@pytest.mark.long
-@SUBCOMMANDS
 def test_answers_are_those_of_the_subcommand(folder: Path, plugin: Plugin) -> None:
     words = DEMO[plugin.command]
     found = run(str(folder / plugin.binary), *words)
     assert found.returncode in (0, 1, 5) and found.stdout
     same(found, run(str(folder / "kubectl-eksdoc"), plugin.command, *words))
-
-
-@pytest.mark.long
-@SUBCOMMANDS
-def test_errors_are_those_of_the_subcommand(folder: Path, plugin: Plugin) -> None:
-    found = run(str(folder / plugin.binary), "--no-such-flag")
-    assert found.returncode == 2 and "--no-such-flag" in found.stderr
-    same(found, run(str(folder / "kubectl-eksdoc"), plugin.command, "--no-such-flag"))
 
 
 @SUBCOMMANDS

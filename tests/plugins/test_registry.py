@@ -99,31 +99,6 @@ def test_what_changes_something_stands_apart() -> None:
     assert entries["eksdoc-interruption"]["rbac_to_change"] == entries["eksdoc-interruption"]["aws_to_change"] == []
 
 
-@EACH
-def test_a_template_becomes_a_manifest_once_the_bot_has_filled_it_in(plugin: Plugin) -> None:
-    """krew-release-bot puts ``uri: …``, and in the next line, four spaces from the left, ``sha256: …``."""
-    text = from_registry.template(plugin, REGISTRY)
-    lines = []
-    for line in text.splitlines():
-        if "addURIAndSha" in line:
-            uri = line.partition('"')[2].partition('"')[0].replace("{{ .TagName }}", "v1.2.3")
-            line = f"{line.partition('{{')[0]}uri: {uri}\n    sha256: {'ab' * 32}"
-        lines.append(line.replace("{{ .TagName }}", "v1.2.3"))
-    found = yaml_of("\n".join(lines))
-    assert found["metadata"]["name"] == plugin.name and found["spec"]["version"] == "v1.2.3"
-    archive = "kubectl-eksdoc-entry_v1.2.3" if plugin.command else "kubectl-eksdoc_v1.2.3_{}_{}"
-    wanted = [
-        {
-            "selector": {"matchLabels": {"os": each.os, "arch": each.arch}},
-            "uri": f"{REGISTRY.homepage}/releases/download/v1.2.3/{archive.format(each.os, each.arch)}.tar.gz",
-            "sha256": "ab" * 32,
-            "bin": "kubectl-eksdoc-entry" if plugin.command else "kubectl-eksdoc",
-        }
-        for each in REGISTRY.platforms
-    ]
-    assert found["spec"]["platforms"] == wanted
-
-
 def test_there_is_an_archive_for_each_platform() -> None:
     assert [(each.os, each.arch) for each in REGISTRY.platforms] == [(each.os, each.arch) for each in MACHINES]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -122,16 +121,6 @@ def test_what_was_ended_before_it_had_an_answer_is_not_begun_again_at_once(desk:
         assert desk.asks() == () and len(desk.begun) == begun
 
 
-def test_only_the_first_presses_wait(desk: Desk) -> None:
-    desk.late = True
-    desk.asks()
-    desk.begun_earlier(4)
-    begun_s = time.monotonic()
-    asked = NameQuery(NameKind.NODES, SourceChoice(), Connection())
-    assert names_of(asked, desk.environ, str(desk.home), BackgroundReads(desk.begin, 30.0)) == ()
-    assert time.monotonic() - begun_s < 15.0
-
-
 @pytest.mark.parametrize("older_s", [16, 61])
 def test_a_failure_is_remembered_for_some_seconds(desk: Desk, older_s: int) -> None:
     desk.server.forbidden.add(kinds.NODES)
@@ -139,14 +128,6 @@ def test_a_failure_is_remembered_for_some_seconds(desk: Desk, older_s: int) -> N
     desk.server.forbidden.clear()
     desk.aged(older_s, 0)
     assert desk.asks() == NODES
-
-
-def test_a_bug_is_remembered_as_a_failure(desk: Desk) -> None:
-    desk.server.lists[kinds.NODES] = [{"metadata": {"name": name.text}} for name in NODES]
-    broken = NameQuery(NameKind.NODES, SourceChoice(), Connection(context=7))  # type: ignore[arg-type]
-    for _ in range(2):
-        assert names_of(broken, desk.environ, str(desk.home), BackgroundReads(desk.begin, 0.1)) == ()
-    assert len(desk.begun) == 1
 
 
 def test_offline_what_is_remembered_is_offered(desk: Desk) -> None:
@@ -157,11 +138,6 @@ def test_offline_what_is_remembered_is_offered(desk: Desk) -> None:
     desk.aged(61, 61)
     desk.environ[OFFLINE] = "1"
     assert desk.asks() == NODES and len(desk.begun) == 1
-
-
-def test_without_a_home_nothing_is_asked(desk: Desk) -> None:
-    asked = NameQuery(NameKind.NODES, SourceChoice(), Connection())
-    assert names_of(asked, {}, "", BackgroundReads(desk.begin)) == () and desk.begun == []
 
 
 def test_what_may_break(desk: Desk) -> None:

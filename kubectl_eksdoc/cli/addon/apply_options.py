@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import options, values
 from kubectl_eksdoc.cli.confirming import CHANGES, ConfirmationFlags
 from kubectl_eksdoc.cli.parser import add_flag, add_switch, add_text, flag_of
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
-
-if TYPE_CHECKING:  # help must not pay for codes
-    pass
 
 WATCH_FOR_S = 1800.0
 

@@ -39,6 +39,7 @@ from kubectl_eksdoc.cli.confirming import (
     explained,
     typed_back,
 )
+from kubectl_eksdoc.cli.options import non_empty
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext, read_values
 from kubectl_eksdoc.errors import Drifted, LocalJournalError
 from kubectl_eksdoc.frozen import frozen
@@ -214,7 +215,7 @@ def _report(
         ready.guards,
         tuple(still(to_acknowledge(ready.plan), apply.accepted)),
         way_back_text(ready.back, eks.name, eks.region, file, asking.reach(session)),
-        options=asking.request.given | {name: value for name, value in flags.items() if value},
+        options=asking.request.given | non_empty(flags),
         run="" if apply.dry else written.id,
         recognised=session.recognised,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import fleet as fleet_options
 from kubectl_eksdoc.cli import options, values
@@ -11,12 +10,9 @@ from kubectl_eksdoc.cli.addon import apply_options
 from kubectl_eksdoc.cli.addon.request import NAME, AddonDiffRequest, judge_plan, look_back
 from kubectl_eksdoc.cli.fleet import MemberFlags, over_fleet
 from kubectl_eksdoc.cli.options import add_command, add_source
-from kubectl_eksdoc.cli.parser import Commands, Parser, add_flag, add_switch, add_text
+from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch, add_text
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.model.documents import ADDON_DIFF
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.model.findings import Code
 
 _ABOUT = """\
 Predict what the update of an EKS add-on changes: each field of its live objects that another client has set, what
@@ -72,15 +68,6 @@ def add_to(commands: Commands) -> None:
         "FILE",
         "file with the configuration values of the update, JSON or YAML (default: keep the current values)",
     )
-    _add_manifests(group)
-    add_flag(
-        group,
-        "--explain-conflict",
-        "TEXT|FILE",
-        "conflict message of a failed update ('-': standard input): show who owns each field, what each mode "
-        "does, and the values that resolve the conflict",
-    )
-    add_switch(group, "--all", "check every add-on that EKS manages in this cluster")
     _add_looks(group)
     add_flag(
         group,
@@ -90,12 +77,17 @@ def add_to(commands: Commands) -> None:
         "standard input); ADDON: only that add-on",
     )
     options.add_since_to(parser)
-    _add_past(parser)
+    past = parser.add_argument_group("Analyze a past update")
+    add_switch(
+        past, "--after", "show what the last update reset, the patch that restores it, and the values that keep it"
+    )
+    add_text(past, "--update", "ID", "ID of an earlier update from aws eks list-updates (with --after)")
     apply_options.add_to(parser)
     fleet_options.add_to(parser)
 
 
-def _add_manifests(group: argparse._ArgumentGroup) -> None:
+def _add_looks(group: argparse._ArgumentGroup) -> None:
+    """What is judged besides, what is told of it, and how strictly."""
     add_text(
         group,
         "--manifest",
@@ -108,10 +100,14 @@ def _add_manifests(group: argparse._ArgumentGroup) -> None:
         "FOLDER",
         "as --manifest, from the templates of a Helm chart; a template with values to fill in is unknown",
     )
-
-
-def _add_looks(group: argparse._ArgumentGroup) -> None:
-    """What is told besides, and how strictly."""
+    add_flag(
+        group,
+        "--explain-conflict",
+        "TEXT|FILE",
+        "conflict message of a failed update ('-': standard input): show who owns each field, what each mode "
+        "does, and the values that resolve the conflict",
+    )
+    add_switch(group, "--all", "check every add-on that EKS manages in this cluster")
     add_switch(
         group,
         "--each-step",
@@ -126,21 +122,8 @@ def _add_looks(group: argparse._ArgumentGroup) -> None:
         "--strict",
         "also exit with code 5 if the prediction for a field at risk has medium confidence (column SURE)",
     )
-    options.add_accepted(group, _codes, "add-ons", "exit code 5; with --apply, without typed confirmation of them")
-
-
-def _codes() -> tuple[Code, ...]:
-    from kubectl_eksdoc.model.findings import Code
-
-    return Code.of_area("addon")
-
-
-def _add_past(parser: Parser) -> None:
-    group = parser.add_argument_group("Analyze a past update")
-    add_switch(
-        group, "--after", "show what the last update reset, the patch that restores it, and the values that keep it"
-    )
-    add_text(group, "--update", "ID", "ID of an earlier update from aws eks list-updates (with --after)")
+    codes = values.codes_of("addon")
+    options.add_accepted(group, codes, "add-ons", "exit code 5; with --apply, without typed confirmation of them")
 
 
 def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:

@@ -13,7 +13,7 @@ from typing import TypeVar
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.addon_diff.explaining import explained
 from kubectl_eksdoc.addon_diff.manifests import known_of, objects_of
-from kubectl_eksdoc.addon_diff.plan import AddonPlan, SchemaSince, against, as_earlier
+from kubectl_eksdoc.addon_diff.plan import AddonPlan, against, as_earlier
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
 from kubectl_eksdoc.addon_diff.read import (
     HISTORIES,
@@ -65,12 +65,23 @@ def forecast(request: AddonDiffRequest, around: CommandContext) -> CommandAnswer
     """
     AddonReport.check(around.options.output)
     asked = _asked(request)
-    before = _earlier(request, asked, around)
+
+    def made(around: CommandContext) -> SavedResult:
+        # Which add-ons it leaves out is told by the comparison: nobody looked at them then.
+        then = answered(request, asked, around, lambda _: None)
+        return as_earlier(SnapshotOrigin(request.earlier, __version__, request.given), then.session.cluster, then.plans)
+
+    before = since_options.earlier(request.earlier, ADDON_DIFF, NAME, made, around)
     with opening.explaining(NAME):
         found = answered(request, asked, around, around.note)
         session, plans = found.session, found.plans
-        steps = _all_steps(found) if request.each_step else {}
-        since = _since(session, plans, found.sides) if request.since_when else {}
+        of_each = [(plan, side.addon.name, side) for plan, side in zip(plans, found.sides, strict=True)]
+        steps = {name: _steps(session, plan, side) for plan, name, side in of_each if request.each_step}
+        since = {
+            name: first_owned(plan, side.between, partial(versions_of, session, name))
+            for plan, name, side in of_each
+            if request.since_when
+        }
     opening.told(session, around)
     since_options.told(before, around)
     whole = not request.addon and not found.left_out
@@ -115,39 +126,10 @@ def _of_each(
             note(f"note: {name} is left out: {error.message}")
 
 
-def _earlier(request: AddonDiffRequest, asked: AddonUpdateRequest, around: CommandContext) -> SavedResult | None:
-    """What --since names: an answer that was saved, or the same one of what was read earlier; None without it.
-
-    Raises:
-        BaselineError: it is neither.
-    """
-
-    def made(around: CommandContext) -> SavedResult:
-        # Which add-ons it leaves out is told by the comparison: nobody looked at them then.
-        then = answered(request, asked, around, lambda _: None)
-        return as_earlier(SnapshotOrigin(request.earlier, __version__, request.given), then.session.cluster, then.plans)
-
-    return since_options.earlier(request.earlier, ADDON_DIFF, NAME, made, around)
-
-
-def _all_steps(found: _Answered) -> dict[str, tuple[AddonPlan, ...]]:
-    """By the names of the add-ons."""
-    pairs = zip(found.plans, found.sides, strict=True)
-    return {side.addon.name: _steps(found.session, plan, side) for plan, side in pairs}
-
-
 def _steps(session: ClusterSession, plan: AddonPlan, side: AddonSide) -> tuple[AddonPlan, ...]:
     """None for an add-on that may go there at once. Of the target all is known already."""
     between = plan.facts.steps[:-1]
     return plan_steps(plan, (*versions_of(session, side.addon.name, between), side.target)) if between else ()
-
-
-def _since(
-    session: ClusterSession, plans: Sequence[AddonPlan], sides: Sequence[AddonSide]
-) -> dict[str, tuple[SchemaSince, ...]]:
-
-    names = [(plan, side.addon.name, side.between) for plan, side in zip(plans, sides, strict=True)]
-    return {name: first_owned(plan, between, partial(versions_of, session, name)) for plan, name, between in names}
 
 
 def _asked(request: AddonDiffRequest) -> AddonUpdateRequest:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, opening, values
@@ -35,7 +35,7 @@ from kubectl_eksdoc.model import documents, permissions
 if TYPE_CHECKING:  # help must not pay for plans
     from kubectl_eksdoc.check.checking import UpgradeCheck
     from kubectl_eksdoc.check.plan import CheckWish
-    from kubectl_eksdoc.model.findings import Code, Suppression
+    from kubectl_eksdoc.model.findings import Suppression
 
 _FILES = "--filename"
 
@@ -68,15 +68,13 @@ With --symptom: 0 nothing explains it, 1 something may, 5 nothing does, and some
 """
 
 
-def _codes() -> tuple[Code, ...]:
+def _codes() -> Iterable[str]:
     from kubectl_eksdoc.check.registry import CODES
 
-    return CODES
+    return [code.name for code in CODES]
 
 
-_ONLY = values.Codes(
-    lambda: (code.name for code in _codes()), "check", "no finding code is named; leave the flag out for all"
-)
+_ONLY = values.Codes(_codes, "check", "no finding code is named; leave the flag out for all")
 """No code at all would be every check: what a script left empty must not pass for a choice."""
 
 
@@ -84,9 +82,6 @@ def _areas() -> tuple[str, ...]:
     from kubectl_eksdoc.check.checking import Area
 
     return tuple(area.flag for area in Area)
-
-
-_AREA = values.Codes(_areas, "check", "no area is named; leave the flag out for all", listed=True, what="area")
 
 
 def add_to(commands: Commands) -> None:
@@ -121,7 +116,15 @@ def _add_judged(parser: Parser) -> None:
     add_flag(
         group, "--gate", "STEP", f"show only what blocks this step: {', '.join(GATES)}", values.one_of(GATES, "gate")
     )
-    _add_chosen(group)
+    add_flag(group, "--only", "CODE,…", "run only these checks, and read only what they need", _ONLY, ())
+    add_flag(
+        group,
+        "--area",
+        "AREA,…",
+        "run only the checks of these areas; workloads (replicas, probes, spread) runs only if named",
+        values.Codes(_areas, "check", "no area is named; leave the flag out for all", listed=True, what="area"),
+        (),
+    )
     add_flag(
         group,
         "--fail-on",
@@ -137,6 +140,11 @@ def _add_judged(parser: Parser) -> None:
         action="append",
         default=[],
     )
+    _add_rest(group)
+    shared_options.add_without(group, *permissions.SKIPPABLE)
+
+
+def _add_rest(group: argparse._ArgumentGroup) -> None:
     add_flag(
         group,
         "--from",
@@ -145,32 +153,10 @@ def _add_judged(parser: Parser) -> None:
         values.version,
         dest="from_version",
     )
-    _add_aws(group)
-    _add_tables(group)
-    _add_what_does_not_count(group)
-    shared_options.add_without(group, *permissions.SKIPPABLE)
-
-
-def _add_aws(group: argparse._ArgumentGroup) -> None:
     add_switch(
         group, "--refresh-insights", "refresh the EKS upgrade insights first; takes some minutes and changes nothing"
     )
     add_switch(group, "--no-aws", "do not query AWS; checks that need it are out of scope instead of unknown")
-
-
-def _add_chosen(group: argparse._ArgumentGroup) -> None:
-    add_flag(group, "--only", "CODE,…", "run only these checks, and read only what they need", _ONLY, ())
-    add_flag(
-        group,
-        "--area",
-        "AREA,…",
-        "run only the checks of these areas; workloads (replicas, probes, spread) runs only if named",
-        _AREA,
-        (),
-    )
-
-
-def _add_tables(group: argparse._ArgumentGroup) -> None:
     add_flag(
         group,
         "--tables",
@@ -180,9 +166,6 @@ def _add_tables(group: argparse._ArgumentGroup) -> None:
         nargs="?",
         const="",
     )
-
-
-def _add_what_does_not_count(group: argparse._ArgumentGroup) -> None:
     shared_options.add_accepted(group, _codes, "check")
     add_text(
         group,

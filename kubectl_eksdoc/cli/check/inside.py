@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # help must not pay for plans
     from kubectl_eksdoc.check.checking import UpgradeCheck
     from kubectl_eksdoc.in_cluster import CronSchedule, Fleet, InClusterCommand
     from kubectl_eksdoc.model.cluster import Identity
-    from kubectl_eksdoc.render.roles import RoleManifests, RoleStep
+    from kubectl_eksdoc.render.roles import RoleManifests
 
 COMMAND = f"check {in_cluster.IN_CLUSTER}"
 NAMESPACE = "kube-system"
@@ -247,19 +247,6 @@ _OTHERS = (
 )
 
 
-def _identity(who: Identity, errand: InClusterCommand) -> RoleStep:
-    """Without a role nothing can be asked, and every Job ends with exit code 4."""
-    from kubectl_eksdoc.render.roles import RoleStep
-
-    where = ("--cluster-name", who.cluster, "--region", who.region, "--namespace", errand.namespace)
-    words = ("aws", "eks", "create-pod-identity-association", *where, "--service-account", errand.name)
-    return RoleStep("give it a role:", f"{shell(*words)} --role-arn ARN")
-
-
-def _to_be_given_a_role(who: Identity, errand: InClusterCommand) -> bool:
-    return bool(not errand.role and who.cluster and who.region and _NO_AWS not in errand.args)
-
-
 _NO_AWS = "--no-aws"
 
 
@@ -311,9 +298,15 @@ def _manifests(
         *((_OTHERS.format(wanted.fleet.secret),) if wanted.fleet is not None else ()),
         *told,
     )
+    given = []
+    if not errand.role and who.cluster and who.region and _NO_AWS not in errand.args:
+        # Without a role nothing can be asked, and every Job ends with exit code 4.
+        where = ("--cluster-name", who.cluster, "--region", who.region, "--namespace", errand.namespace)
+        words = ("aws", "eks", "create-pod-identity-association", *where, "--service-account", errand.name)
+        given.append(RoleStep("give it a role:", f"{shell(*words)} --role-arn ARN"))
     of, of_it = ("-n", errand.namespace), ("--from", f"cronjob/{errand.name}")
     steps = (
-        *((_identity(who, errand),) if _to_be_given_a_role(who, errand) else ()),
+        *given,
         RoleStep("look now:", shell("kubectl", "create", "job", *of, f"{errand.name}-now", *of_it, *reached)),
         RoleStep("see what it did:", shell("kubectl", "get", "jobs", *of, "-l", errand.selector, *reached)),
         RoleStep("read their logs:", logs(errand, reached, follow=False)),

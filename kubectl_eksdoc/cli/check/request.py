@@ -52,7 +52,10 @@ def since(text: str) -> Since:
     """``2h``, ``90m``, ``3d``, or RFC 3339 with its zone."""
     if _MOMENT.fullmatch(text):
         try:
-            return Since(text, at=datetime.fromisoformat(_plain(text)).astimezone(timezone.utc))
+            # As Python 3.10 reads it: no Z, and at most six digits of a second.
+            whole = text.upper().replace("Z", "+00:00")
+            plain = re.sub(r"\.([0-9]+)", lambda match: f".{match.group(1)[:6]:0<6}", whole)
+            return Since(text, at=datetime.fromisoformat(plain).astimezone(timezone.utc))
         except (ValueError, OverflowError) as error:
             raise argparse.ArgumentTypeError(f"{text!r} is no moment: {error}") from error
     days = _DAYS.match(text)
@@ -63,12 +66,6 @@ def since(text: str) -> Since:
     if not timedelta(0) < length <= _LONGEST:
         raise argparse.ArgumentTypeError(f"{text!r} is no time; write 2h, 90m, 3d, or 2026-11-20T08:00:00Z")
     return Since(text, before=length)
-
-
-def _plain(text: str) -> str:
-    """As Python 3.10 reads it: no Z, and at most six digits of a second."""
-    whole = text.upper().replace("Z", "+00:00")
-    return re.sub(r"\.([0-9]+)", lambda match: f".{match.group(1)[:6]:0<6}", whole)
 
 
 def moment(given: Since | None, observed: datetime) -> datetime | None:

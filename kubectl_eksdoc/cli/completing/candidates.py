@@ -169,14 +169,16 @@ def offers_at(cursor: Cursor, names: _Names) -> Offers:
     """What begins with what is typed already."""
     if cursor.wanted is CursorKind.COMMAND:
         known = listed(cursor.path)
-        found = cursor.leaf.listed() if known is None else [(each.name, each.about) for each in known]
-        return Offers(tuple(Offer(*each) for each in found)).beginning(cursor.partial)
+        under = cursor.leaf.listed() if known is None else [(each.name, each.about) for each in known]
+        return Offers(tuple(Offer(*each) for each in under)).beginning(cursor.partial)
     if cursor.wanted is CursorKind.FLAG:
         return Offers(tuple(_flags(cursor))).beginning(cursor.partial)
     if cursor.wanted is CursorKind.VALUE and cursor.flag is not None:
         return _values(cursor, cursor.flag, names)
     if cursor.wanted is CursorKind.NAME:
-        return _named(cursor, names)
+        found: NamedWords | None = for_command(NAMES, cursor)
+        if found is not None and len(cursor.names) < found.most:
+            return _taken(found.takes, cursor, names)
     return NOTHING
 
 
@@ -236,13 +238,6 @@ def _values(cursor: Cursor, flag: argparse.Action, names: _Names) -> Offers:
     return _taken((found,), cursor, names)
 
 
-def _named(cursor: Cursor, names: _Names) -> Offers:
-    found: NamedWords | None = for_command(NAMES, cursor)
-    if found is None or len(cursor.names) >= found.most:
-        return NOTHING
-    return _taken(found.takes, cursor, names)
-
-
 def _taken(takes: Sequence[CompletedName], cursor: Cursor, names: _Names) -> Offers:
     if any(each.of is OwnNames.FILES for each in takes):
         return FILE_NAMES
@@ -253,19 +248,16 @@ def _taken(takes: Sequence[CompletedName], cursor: Cursor, names: _Names) -> Off
     fitting = [each for each in takes if cursor.partial.startswith(each.before)]
     opened = max(fitting, key=lambda each: len(each.before), default=None)
     if opened is not None:
-        whole = _whole(opened, cursor, names)
+        taken = {name.removeprefix(opened.before) for name in cursor.names}
+        whole = tuple(
+            Offer(f"{opened.before}{each.text}{opened.after}", each.about)
+            for each in names.of(opened.of, cursor, opened.where)
+            if each.text not in taken
+        )
         others = () if opened.before else _prefixes(takes, cursor.partial)
         if whole or not others:
             return Offers((*whole, *others), _spaced(not opened.after and not others)).beginning(cursor.partial)
     return Offers(_prefixes(takes, cursor.partial), _spaced(False)).beginning(cursor.partial)
-
-
-def _whole(takes: CompletedName, cursor: Cursor, names: _Names) -> tuple[Offer, ...]:
-    taken = {name.removeprefix(takes.before) for name in cursor.names}
-    found = names.of(takes.of, cursor, takes.where)
-    return tuple(
-        Offer(f"{takes.before}{each.text}{takes.after}", each.about) for each in found if each.text not in taken
-    )
 
 
 def _prefixes(takes: Sequence[CompletedName], partial: str) -> tuple[Offer, ...]:

@@ -30,14 +30,11 @@ def main(words: Sequence[str]) -> int:
     except (Exception, KeyboardInterrupt):  # whoever types has no use for it
         answer = written(NOTHING)
     with suppress(OSError, ValueError, KeyboardInterrupt):
-        _write(answer.encode("utf-8", "surrogateescape"))
+        # Past Python's own stream, which may be missing, and would complain about a reader that has left.
+        content = answer.encode("utf-8", "surrogateescape")
+        while content:
+            content = content[os.write(1, content) :]
     return 0
-
-
-def _write(content: bytes) -> None:
-    """Past Python's own stream, which may be missing, and would complain at the end about a reader that has left."""
-    while content:
-        content = content[os.write(1, content) :]
 
 
 def answered(words: Sequence[str], environ: Mapping[str, str]) -> str:
@@ -48,16 +45,11 @@ def answered(words: Sequence[str], environ: Mapping[str, str]) -> str:
     known = listed(before)
     if known is not None and not partial.startswith("-"):  # which needs no parser
         return written(Offers(tuple(Offer(each.name, each.about) for each in known)).beginning(partial))
+    from kubectl_eksdoc.cli import bare
     from kubectl_eksdoc.cli.completing.candidates import cursor_at, offers_at
     from kubectl_eksdoc.cli.completing.looking import Looking
 
-    cursor = cursor_at(tree(only=_path(words)), words)
+    # The words that may be commands: those that no flag takes which may stand before, between and behind them.
+    path = cursor_at(bare.root(PROG), words).names
+    cursor = cursor_at(tree(only=path), words)
     return written(offers_at(cursor, Looking(environ, environ.get("HOME") or os.path.expanduser("~"))))
-
-
-def _path(words: Sequence[str]) -> tuple[str, ...]:
-    """The words that may be commands: those that no flag takes which may stand before, between and behind them."""
-    from kubectl_eksdoc.cli import bare
-    from kubectl_eksdoc.cli.completing.candidates import cursor_at
-
-    return cursor_at(bare.root(PROG), words).names

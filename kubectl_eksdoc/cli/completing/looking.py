@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli.called import late
+from kubectl_eksdoc.cli.called import late, there
 from kubectl_eksdoc.cli.completing.candidates import Cursor, for_command
 from kubectl_eksdoc.cli.completing.sources import FORMATS, OwnNames
 from kubectl_eksdoc.cli.flags import HONOURED, FlagValueKind
@@ -40,24 +39,18 @@ class Looking:
         """As `candidates._Names.of`."""
         if isinstance(what, OwnNames):
             return _OWN[what](self, cursor)
-        return self._of_cluster(what, cursor, where)
+        from kubectl_eksdoc.wiring.names import runs_here
+        from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
+
+        if what is NameKind.RUNS:
+            there = self.asked(what, cursor, cursor.last(where) or JOURNAL_NAMESPACE)
+            return (*runs_here(self.environ, self.home), *there)
+        return self.asked(what, cursor, cursor.last("--namespace") if what is NameKind.PODS else "")
 
     def kubeconfig(self) -> CredentialContext:
         from kubectl_eksdoc.kube.target import CredentialContext
 
         return CredentialContext(self.environ, self.home)
-
-    def _of_cluster(self, what: NameKind, cursor: Cursor, where: str) -> Iterator[Name]:
-        from kubectl_eksdoc.wiring.names import runs_here
-        from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
-
-        namespace = ""
-        if what is NameKind.PODS:
-            namespace = cursor.last("--namespace")
-        elif what is NameKind.RUNS:
-            yield from runs_here(self.environ, self.home)
-            namespace = cursor.last(where) or JOURNAL_NAMESPACE
-        yield from self.asked(what, cursor, namespace)
 
     def asked(self, what: NameKind, cursor: Cursor, namespace: str = "") -> tuple[Name, ...]:
         """Of the cluster that the flags before the cursor lead to."""
@@ -107,25 +100,10 @@ def _of_journals(*kinds: str) -> Callable[[Looking, Cursor], Iterable[Name]]:
     return read
 
 
-def _profiles(looking: Looking, cursor: Cursor) -> Iterable[Name]:
-    from kubectl_eksdoc.host.aws_profiles import profiles
-
-    return map(Name, profiles(looking.environ, looking.home))
-
-
 def _formats(looking: Looking, cursor: Cursor) -> Iterable[Name]:
     place = for_command(FORMATS, cursor)
-    if place is None:
-        return ()
-    module, _, name = place.rpartition(".")
-    found = getattr(importlib.import_module(f"kubectl_eksdoc.{module}"), name)
+    found = there(place) if place is not None else ()
     return map(Name, getattr(found, "formats", found))
-
-
-def _commands(looking: Looking, cursor: Cursor) -> Iterable[Name]:
-    from kubectl_eksdoc.cli.permissions.rights import next_words
-
-    return map(Name, next_words(cursor.names))
 
 
 def _faults(looking: Looking, cursor: Cursor) -> Iterable[Name]:
@@ -135,20 +113,10 @@ def _faults(looking: Looking, cursor: Cursor) -> Iterable[Name]:
     return (Name(LIST, "show all of them"), *(Name(each.name, each.about) for each in ALL))
 
 
-def _fixes(looking: Looking, cursor: Cursor) -> Iterable[Name]:
-    from kubectl_eksdoc.imds_probe.fixes.fix import CARRIED_OUT
-
-    return map(Name, CARRIED_OUT)
-
-
 def _minors(looking: Looking, cursor: Cursor) -> Iterable[Name]:
     from kubectl_eksdoc.amazon.removed_apis import READ_TO
 
     return (Name(f"{READ_TO.major}.{minor}") for minor in range(READ_TO.minor, _OLDEST_MINOR, -1))
-
-
-def _versions(looking: Looking, cursor: Cursor) -> Iterable[Name]:
-    return (Name(f"v{each.text}") for each in _minors(looking, cursor))
 
 
 def _addons(looking: Looking, cursor: Cursor) -> Iterable[Name]:
@@ -161,38 +129,24 @@ def _addons(looking: Looking, cursor: Cursor) -> Iterable[Name]:
         yield Name(name, ", ".join(filter(None, about)))
 
 
-def _verbs(looking: Looking, cursor: Cursor) -> Iterable[Name]:
-    from kubectl_eksdoc.cli.changes import VERBS
-
-    return () if cursor.names else map(Name, VERBS)
-
-
-def _after_verb(looking: Looking, cursor: Cursor) -> Iterable[Name]:
-    return _of_journals()(looking, cursor) if cursor.names else ()
-
-
-def _none(looking: Looking, cursor: Cursor) -> Iterable[Name]:
-    return ()
-
-
 _OWN: Mapping[OwnNames, Callable[[Looking, Cursor], Iterable[Name]]] = {
-    OwnNames.FILES: _none,  # the shell's own affair
+    OwnNames.FILES: lambda *_: (),  # the shell's own affair
     OwnNames.CONTEXTS: _of_kubeconfig(late("kube.contexts.context_names")),
     OwnNames.CLUSTERS: _of_kubeconfig(late("kube.contexts.clusters")),
     OwnNames.USERS: _of_kubeconfig(late("kube.contexts.users")),
     OwnNames.EKS_CLUSTERS: _of_kubeconfig(late("kube.contexts.eks_clusters")),
     OwnNames.REGIONS: _of_kubeconfig(late("kube.contexts.regions")),
-    OwnNames.PROFILES: _profiles,
+    OwnNames.PROFILES: lambda looking, _: map(Name, late("host.aws_profiles.profiles")(looking.environ, looking.home)),
     OwnNames.FORMATS: _formats,
-    OwnNames.COMMANDS: _commands,
+    OwnNames.COMMANDS: lambda _, cursor: map(Name, late("cli.permissions.rights.next_words")(cursor.names)),
     OwnNames.FAULTS: _faults,
-    OwnNames.FIXES: _fixes,
+    OwnNames.FIXES: lambda *_: map(Name, there("imds_probe.fixes.fix.CARRIED_OUT")),
     OwnNames.MINORS: _minors,
-    OwnNames.VERSIONS: _versions,
+    OwnNames.VERSIONS: lambda *at: (Name(f"v{each.text}") for each in _minors(*at)),
     OwnNames.ADDONS: _addons,
     OwnNames.ADDON_UPDATES: _of_journals(ADDON_UPDATE),
     OwnNames.METADATA_FIXES: _of_journals(METADATA_FIX),
     OwnNames.DNS_CHANGES: _of_journals(DNS_CHANGE),
-    OwnNames.CHANGES: _after_verb,
-    OwnNames.CHANGE_VERBS: _verbs,
+    OwnNames.CHANGES: lambda looking, cursor: _of_journals()(looking, cursor) if cursor.names else (),
+    OwnNames.CHANGE_VERBS: lambda _, cursor: () if cursor.names else map(Name, there("cli.changes.VERBS")),
 }

@@ -7,7 +7,6 @@ line ``:N``, where N is Cobra's ShellCompDirective.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import replace
 
 from kubectl_eksdoc.frozen import frozen
@@ -49,12 +48,10 @@ FILE_NAMES = Offers(directive=FILES)
 
 def written(offers: Offers) -> str:
     """The answer as it goes to stdout; a value that no line can hold is left out."""
-    return "".join(f"{line}\n" for line in (*_lines(offers.offers), f":{offers.directive}"))
-
-
-def _lines(offers: Iterable[Offer]) -> Iterable[str]:
-    for each in offers:
+    lines = []
+    for each in offers.offers:
         if each.value and not _UNFIT.search(each.value):
             about = " ".join(_UNFIT.sub(" ", each.about).split())
             shown = about if len(about) <= _LONGEST else f"{about[: _LONGEST - 1]}…"
-            yield f"{each.value}\t{shown}" if shown else each.value
+            lines.append(f"{each.value}\t{shown}\n" if shown else f"{each.value}\n")
+    return "".join((*lines, f":{offers.directive}\n"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import opening, options, values
@@ -18,7 +19,7 @@ from kubectl_eksdoc.model import coredns
 from kubectl_eksdoc.model.connection import CommandTarget
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.coredns_lameduck.change.wishes import AutoscalerRange, Wishes
+    from kubectl_eksdoc.coredns_lameduck.change.wishes import Wishes
     from kubectl_eksdoc.coredns_lameduck.measuring.plan import MeasurementSettings
     from kubectl_eksdoc.coredns_lameduck.read import MeasuredBefore
     from kubectl_eksdoc.session.session import ClusterSession
@@ -81,7 +82,7 @@ def _add_applying(group: argparse._ArgumentGroup) -> None:
         "--accept-reset",
         "FIELD,…",
         "fields set by other clients that the update may reset, as named in the refusal",
-        _names,
+        lambda text: tuple(name.strip() for name in text.split(",") if name.strip()),
         (),
     )
     add_switch(
@@ -112,10 +113,6 @@ def _add_applying(group: argparse._ArgumentGroup) -> None:
     )
 
 
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
 def wishes_from(args: argparse.Namespace) -> Wishes | None:
     """None: nothing is wished.
 
@@ -124,10 +121,13 @@ def wishes_from(args: argparse.Namespace) -> Wishes | None:
     """
     if not (args.set or args.place or args.autoscale):
         return None
-    from kubectl_eksdoc.coredns_lameduck.change.wishes import Place, Wishes
+    from kubectl_eksdoc.coredns_lameduck.change.wishes import ChangeRefused, Place, Wishes, scale_wished
 
     place = Place(args.place) if args.place else None
-    return Wishes(_lameduck(args.set), place, _scale(args.autoscale))
+    scale = scale_wished(args.autoscale) if args.autoscale else None
+    if isinstance(scale, ChangeRefused):
+        raise UsageError(f"--autoscale: {scale.why}", scale.hint)
+    return Wishes(_lameduck(args.set), place, scale)
 
 
 def _lameduck(text: str) -> int | None:
@@ -141,15 +141,6 @@ def _lameduck(text: str) -> int | None:
     found = lameduck_wished(value)
     if isinstance(found, ChangeRefused):
         raise UsageError(f"--set: {found.why}", found.hint)
-    return found
-
-
-def _scale(text: str) -> AutoscalerRange | None:
-    from kubectl_eksdoc.coredns_lameduck.change.wishes import ChangeRefused, scale_wished
-
-    found = scale_wished(text) if text else None
-    if isinstance(found, ChangeRefused):
-        raise UsageError(f"--autoscale: {found.why}", found.hint)
     return found
 
 
@@ -242,8 +233,7 @@ class LameduckRequest:
     @property
     def given(self) -> dict[str, object]:
         """By the names of the flags."""
-        said: dict[str, object] = {"accept-unknown": list(self.accepted), "without": list(self.without)}
-        return non_empty(said)
+        return non_empty({"accept-unknown": list(self.accepted), "without": list(self.without)})
 
 
 # What every face of ``coredns-lameduck`` reads: the cluster, CoreDNS's objects and pods, and AWS's side of it.
@@ -304,7 +294,7 @@ class Measurement:
     @property
     def flags(self) -> dict[str, object]:
         """As they were given, by the names of the flags."""
-        said: dict[str, object] = {
+        said = {
             "measure": self.happening,
             "for": self.for_s,
             "rate": self.rate,
@@ -315,7 +305,7 @@ class Measurement:
             "dry-run": self.dry,
             "accept-unknown": list(self.accepted),
         }
-        return {name: value for name, value in said.items() if value}
+        return non_empty(said)
 
 
 def add_measuring(parser: argparse.ArgumentParser) -> None:
@@ -334,7 +324,7 @@ def add_measuring(parser: argparse.ArgumentParser) -> None:
         "--for",
         "TIME",
         "maximum duration (default: 60s; 3m with a change, until the change is over)",
-        _for,
+        partial(_at_most, "FOR"),
         dest="measure_for",
     )
     add_flag(group, "--rate", "N", "queries per second to each address over each transport (default: 10)", _rate)
@@ -343,7 +333,7 @@ def add_measuring(parser: argparse.ArgumentParser) -> None:
         "--answer-timeout",
         "TIME",
         "a query without an answer within this time is lost (default: 5s, as in resolv.conf)",
-        _timeout,
+        partial(_at_most, "TIMEOUT"),
     )
     add_text(
         group,
@@ -357,32 +347,16 @@ def add_measuring(parser: argparse.ArgumentParser) -> None:
         "--wait-for",
         "TIME",
         f"timeout for the pods to run, including the image pull (default: {values.duration_text(WAIT_S)})",
-        _wait,
+        partial(_at_most, "WAIT"),
         WAIT_S,
     )
 
 
-def _for(text: str) -> float:
-    from kubectl_eksdoc.coredns_lameduck.measuring.plan import LONGEST_FOR_S
-
-    return _at_most(LONGEST_FOR_S, text)
-
-
-def _wait(text: str) -> float:
-    from kubectl_eksdoc.coredns_lameduck.measuring.plan import LONGEST_WAIT_S
-
-    return _at_most(LONGEST_WAIT_S, text)
-
-
-def _timeout(text: str) -> float:
-    from kubectl_eksdoc.coredns_lameduck.measuring.plan import LONGEST_TIMEOUT_S
-
-    return _at_most(LONGEST_TIMEOUT_S, text)
-
-
-def _at_most(longest_s: float, text: str) -> float:
+def _at_most(of: str, text: str) -> float:
     """What a longer one makes would be taken for left behind by the next measurement."""
-    found = values.some_seconds(text)
+    from kubectl_eksdoc.coredns_lameduck.measuring import plan
+
+    found, longest_s = values.some_seconds(text), getattr(plan, f"LONGEST_{of}_S")
     if found > longest_s:
         raise argparse.ArgumentTypeError(f"{text} is too long: at most {values.duration_text(longest_s)}")
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -10,7 +10,7 @@ from functools import partial
 from kubectl_eksdoc.addon_diff.guards import changing as changed_fields
 from kubectl_eksdoc.addon_diff.judging import calls
 from kubectl_eksdoc.addon_diff.manifests import objects_of
-from kubectl_eksdoc.addon_diff.outcome import AddonUpdateResult, Verdict, expected_of
+from kubectl_eksdoc.addon_diff.outcome import Verdict, expected_of
 from kubectl_eksdoc.changes.addon_update import AddonUpdate
 from kubectl_eksdoc.changes.dns_change import (
     CONFIG_MAP,
@@ -39,6 +39,7 @@ from kubectl_eksdoc.cli.dns.change_options import (
     LameduckRequest,
     measured_on,
 )
+from kubectl_eksdoc.cli.options import non_empty
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext, read_values
 from kubectl_eksdoc.coredns_lameduck.change.lameduck import has_reload
 from kubectl_eksdoc.coredns_lameduck.change.wishes import Wishes
@@ -83,11 +84,17 @@ def changing(
         applying.check_live(around, apply.dry == "client")
         if not apply.dry and not apply.resume:
             check_writable(around.environ, COMMAND, f"{NAME} without --apply reads only")
+    needs = ClusterNeeds(
+        "addon-diff",
+        (*KINDS, kinds.NAMESPACES),
+        tuple(dict.fromkeys((*objects_of(ADDON), *OBJECTS))),
+        aws=AwsUse.REQUIRED,
+    )
     with opening.explaining(COMMAND):
-        session = _opened(asking)
+        session = opening.opened(around, needs)
         opening.told(session, around)
         if apply is not None and apply.resume:
-            return resumed(asking, apply, session)
+            return _resumed(asking, apply, session)
         return _changed(asking, session)
 
 
@@ -97,12 +104,6 @@ def again(change: Again, around: CommandContext) -> CommandAnswer:
         return addon.again(change, around)
     apply = DnsApply(undo=change.id) if change.undo else DnsApply(resume=change.id)
     return changing(LameduckRequest(()), None, apply, around)
-
-
-def _opened(asking: DnsChangeInvocation) -> ClusterSession:
-    objects = tuple(dict.fromkeys((*objects_of(ADDON), *OBJECTS)))
-    needs = ClusterNeeds("addon-diff", (*KINDS, kinds.NAMESPACES), objects, aws=AwsUse.REQUIRED)
-    return opening.opened(asking.around, needs)
 
 
 def _changed(asking: DnsChangeInvocation, session: ClusterSession) -> CommandAnswer:
@@ -123,7 +124,7 @@ def _changed(asking: DnsChangeInvocation, session: ClusterSession) -> CommandAns
     typed = partial(confirm, name, what, changes, ready.weighty, apply.accepted, apply.given, asking.around.ask)
     proposal = Proposal(report, ready.same, typed, refused)
     found = applying.confirmed(proposal, lambda now: prepared(asking, now).same, session, _DRIFTED, around)
-    return found if isinstance(found, CommandAnswer) else carried_out(asking, apply, found, ready, report)
+    return found if isinstance(found, CommandAnswer) else _carried_out(asking, apply, found, ready, report)
 
 
 def prepared(asking: DnsChangeInvocation, session: ClusterSession) -> Ready:
@@ -181,7 +182,7 @@ def _given(asking: DnsChangeInvocation) -> dict[str, object]:
     if apply is not None:
         said |= {"apply": True, "dry-run": apply.dry, "resume": apply.resume}
         said |= {"accept-reset": list(apply.resets), "force-conflicts": apply.force}
-    return {name: value for name, value in said.items() if value}
+    return non_empty(said)
 
 
 def _dry(asking: DnsChangeInvocation, apply: DnsApply, ready: Ready, view: DnsChangeReport) -> CommandAnswer:
@@ -194,7 +195,12 @@ def _dry(asking: DnsChangeInvocation, apply: DnsApply, ready: Ready, view: DnsCh
     if apply.dry != "server":
         around.note(ASKS_EKS_NOTHING if ready.change.managed else _ASKS_NOBODY)
         return opening.answer(view, around, code(asking, view))
-    well, said = tried(asking, apply, ready)
+    well, said = False, "there is nothing to try"
+    if ready.config is not None:
+        found = maps_of(around.connection).apply(ready.config, apply.force, dry=True)
+        well, said = True, "the server would take it"
+        if isinstance(found, Conflicting):
+            well, said = False, "; ".join(f"{each.field} is {each.owner}'s" for each in found.conflicts)
     around.note(f"dry run: {said}")
     around.note("it proves that the server takes it, and not that CoreDNS does")
     view = replace(view, tried=said)
@@ -218,7 +224,7 @@ def _left(asking: DnsChangeInvocation, view: DnsChangeReport) -> int:
 _MAP = ".configmap-of-before.json"
 
 
-def carried_out(
+def _carried_out(
     asking: DnsChangeInvocation, apply: DnsApply, session: ClusterSession, ready: Ready, report: DnsChangeReport
 ) -> CommandAnswer:
     """
@@ -234,26 +240,38 @@ def carried_out(
         rolled = change.affinity is not None and change.managed
         reloads = texts is None or texts.reloads
         looking = Looking(after, failed, world.clock.monotonic(), pods, apply.verify_s, reloads, rolled)
-        more = {
-            "dns": {"corefile": after.text, "sums": list(after.sums), "failed": dict(failed), "rolled": rolled},
-        }
-        report = replace(report, run=written.id, journal=str(written.path))
-        send = _updated if change.managed else _applied
-        done, report = send(asking, apply, session, ready, report, written, looking, more, world)
+        dns = {"corefile": after.text, "sums": list(after.sums), "failed": dict(failed), "rolled": rolled}
+        kind: AddonUpdate | MapApply
+        if change.managed:
+            kind, first, back = _update(asking, session, ready, report, written, dns, world)
+        else:
+            assert texts is not None, "something is applied"
+            file = written.beside(_MAP, as_json(config_map(texts.before)) + "\n")
+            back = back_of_map(str(file), asking.kubectl(session))
+            more = {"dns": dns, "wayBack": list(back)}
+            what, maps = "Corefile of kube-system/coredns", maps_of(asking.around.connection)
+            first = applying.begun(DNS_CHANGE, what, written.id, session, asking.around, **more)
+            kind = MapApply(ready.config, apply.force, maps)
+        try:
+            done = applying.carried(DnsChange(kind, looking), first, world, written, asking.around, apply.undo)
+        except AwsError:
+            if written.path.exists():
+                asking.around.note(f"journal {written.path}; look again: {_again(asking, session, written.id)}")
+            raise
+    report = replace(report, run=written.id, journal=str(written.path), back=back, applied=not change.managed)
     return _answer(asking, apply, session, report, done)
 
 
-def _updated(
+def _update(
     asking: DnsChangeInvocation,
-    apply: DnsApply,
     session: ClusterSession,
     ready: Ready,
     report: DnsChangeReport,
     written: ChangeJournalFile,
-    looking: Looking,
-    more: Doc,
+    dns: Doc,
     world: World,
-) -> tuple[DnsDone, DnsChangeReport]:
+) -> tuple[AddonUpdate, Doc, tuple[str, ...]]:
+    """With the first line of its journal, and the lines of its rollback."""
     update, around, eks = ready.update, asking.around, session.believed.cluster
     assert update is not None, "it is the add-on's"
     plan, version, file = update.plan, ready.change.version, str(addon.values_file(written))
@@ -262,52 +280,9 @@ def _updated(
     call, expected = addon.call_of(update, written), expected_of(plan, update.sending.keeps)
     what, ports = addon.edges(session, expected, around)
     kind = AddonUpdate(call, what, ports, world, what.before(ports))
-    first = addon.begun(DNS_CHANGE, kind, call, *said, plan.facts.values, session, written, around, **more)
+    first = addon.begun(DNS_CHANGE, kind, call, *said, plan.facts.values, session, written, around, dns=dns)
     around.note("from here on EKS does it: Ctrl-C stops only that it is followed")
-    try:
-        done = applying.carried(DnsChange(kind, looking), first, world, written, around, apply.undo)
-    except AwsError:
-        if written.path.exists():
-            around.note(f"journal {written.path}; look again: {_again(asking, session, written.id)}")
-        raise
-    return done, report if isinstance(back, str) else replace(report, back=back.commands)
-
-
-def _applied(
-    asking: DnsChangeInvocation,
-    apply: DnsApply,
-    session: ClusterSession,
-    ready: Ready,
-    report: DnsChangeReport,
-    written: ChangeJournalFile,
-    looking: Looking,
-    more: Doc,
-    world: World,
-) -> tuple[DnsDone, DnsChangeReport]:
-    texts = ready.change.corefile
-    assert texts is not None, "something is applied"
-    file = written.beside(_MAP, as_json(config_map(texts.before)) + "\n")
-    back = back_of_map(str(file), asking.kubectl(session))
-    what, around = "Corefile of kube-system/coredns", asking.around
-    first = applying.begun(DNS_CHANGE, what, written.id, session, around, **more, wayBack=list(back))
-    maps = maps_of(around.connection)
-    kind = DnsChange(MapApply(ready.config, apply.force, maps), looking)
-    done = applying.carried(kind, first, world, written, around, apply.undo)
-    return done, replace(report, back=back, applied=True)
-
-
-def tried(asking: DnsChangeInvocation, apply: DnsApply, ready: Ready) -> tuple[bool, str]:
-    """What the API server says to it, and whether it would take it.
-
-    Raises:
-        ClusterError: it would not, or cannot be asked.
-    """
-    if ready.config is None:
-        return False, "there is nothing to try"
-    found = maps_of(asking.around.connection).apply(ready.config, apply.force, dry=True)
-    if isinstance(found, Conflicting):
-        return False, "; ".join(f"{each.field} is {each.owner}'s" for each in found.conflicts)
-    return True, "the server would take it"
+    return kind, first, report.back if isinstance(back, str) else back.commands
 
 
 def _answer(
@@ -318,10 +293,10 @@ def _answer(
     report = replace(report, ended=done.ended, verified=done.verified, after=found)
     if done.left:
         asking.around.note(f"look again: {_again(asking, session, report.run)}")
-    return opening.answer(report, asking.around, ended_code(report, apply))
+    return opening.answer(report, asking.around, _ended_code(report, apply))
 
 
-def ended_code(view: DnsChangeReport, apply: DnsApply) -> int:
+def _ended_code(view: DnsChangeReport, apply: DnsApply) -> int:
     """What was not brought to its end; then what is known to be wrong matters more than what is not known."""
     ended, seen = view.ended, view.verified
     if ended is not None and not ended.whole:
@@ -332,19 +307,24 @@ def ended_code(view: DnsChangeReport, apply: DnsApply) -> int:
     if wrong:
         return exits.STOPPED  # not yet
     unknown = any(each.status is Status.UNKNOWN and each.code.name not in apply.accepted for each in view.after)
-    return exits.UNKNOWN if unknown or (ended is not None and _lacks(ended, apply)) else exits.CLEAN
-
-
-def _lacks(ended: AddonUpdateResult, apply: DnsApply) -> bool:
-    if "addon-field-unknown" in apply.accepted:
-        return bool(ended.of(Verdict.NOT_READ) or ended.unread)
-    return ended.lacks
+    if ended is not None:
+        field = "addon-field-unknown" in apply.accepted
+        unknown |= bool(ended.of(Verdict.NOT_READ) or ended.unread) if field else ended.lacks
+    return exits.UNKNOWN if unknown else exits.CLEAN
 
 
 @contextmanager
 def _pods(asking: DnsChangeInvocation, text: str, world: World) -> Iterator[VerificationEdges]:
     connection, left_out = asking.around.connection, permissions.PROXY.name in asking.request.without
-    with closing(ResolverPods(connection, _listed(asking))) as resolvers:
+
+    def listed() -> tuple[Pod, ...] | Unknown:
+        pods = pods_now(asking.around.reader)
+        if isinstance(pods, Unknown):
+            return pods
+        ours = (pod for pod in pods if is_coredns(pod.namespace, pod.labels))
+        return tuple(pod for pod in ours if not pod.finished and not pod.deleting)
+
+    with closing(ResolverPods(connection, listed)) as resolvers:
         yield VerificationEdges(
             resolvers,
             None if left_out else metrics_port(text),
@@ -356,21 +336,10 @@ def _pods(asking: DnsChangeInvocation, text: str, world: World) -> Iterator[Veri
         )
 
 
-def _listed(asking: DnsChangeInvocation) -> Callable[[], tuple[Pod, ...] | Unknown]:
-    def listed() -> tuple[Pod, ...] | Unknown:
-        pods = pods_now(asking.around.reader)
-        if isinstance(pods, Unknown):
-            return pods
-        ours = (pod for pod in pods if is_coredns(pod.namespace, pod.labels))
-        return tuple(pod for pod in ours if not pod.finished and not pod.deleting)
-
-    return listed
-
-
 # A change that was sent before.
 
 
-def resumed(asking: DnsChangeInvocation, apply: DnsApply, session: ClusterSession) -> CommandAnswer:
+def _resumed(asking: DnsChangeInvocation, apply: DnsApply, session: ClusterSession) -> CommandAnswer:
     """
     Raises:
         LocalJournalError: this machine has no journal of it, or it was never made.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import opening
+from kubectl_eksdoc.cli import opening, values
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.confirming import CHANGES
 from kubectl_eksdoc.cli.dns import change_options, file
@@ -15,7 +15,6 @@ from kubectl_eksdoc.cli.parser import Commands
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import permissions
-from kubectl_eksdoc.model.findings import Code
 
 if TYPE_CHECKING:
     pass
@@ -63,16 +62,12 @@ def add_to(commands: Commands) -> None:
     )
     add_source(parser)
     group = parser.add_argument_group("Scope")
-    shared_options.add_accepted(group, _codes, "CoreDNS")
+    shared_options.add_accepted(group, values.codes_of("dns", "dns_change", "dns_measure", "addon"), "CoreDNS")
     shared_options.add_without(group, permissions.PROXY.name)
     file.add_to(parser)
     change_options.add_to(parser)
     change_options.add_measuring(parser)
     change_options.add_confirming_to(parser)
-
-
-def _codes() -> tuple[Code, ...]:
-    return (*Code.of_area("dns"), *Code.of_area("dns_change"), *Code.of_area("dns_measure"), *Code.of_area("addon"))
 
 
 def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:

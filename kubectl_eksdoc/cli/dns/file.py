@@ -10,7 +10,6 @@ from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError, cause_of
 from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.model import quantities
-from kubectl_eksdoc.model.quantities import Version
 
 MOST_BYTES = 1 << 20
 """As much as a ConfigMap holds."""
@@ -39,24 +38,19 @@ def run(args: argparse.Namespace, accepted: tuple[str, ...], around: CommandCont
         UsageError: the file or the version cannot be read.
     """
     from kubectl_eksdoc.coredns_lameduck.shutdown import read_corefile
+    from kubectl_eksdoc.kubernetes.corefile.plugins import DEFAULT
     from kubectl_eksdoc.render.corefile import CorefileReport
 
     if not around.source.live:
         raise UsageError("-f reads a file alone: --demo and --snapshot do not go with it")
     CorefileReport.check(around.options.output)
     path: str = args.filename
-    read = read_corefile(_text(path), path, _version(args.coredns_version))
+    version = quantities.parse(args.coredns_version) if args.coredns_version else DEFAULT
+    if version is None or version.patch is None:
+        raise UsageError(f"{_VERSION} {args.coredns_version!r} is no version of CoreDNS", "Write it as 1.13.1.")
+    read = read_corefile(_text(path), path, version)
     given = {"filename": path, **({"coredns-version": args.coredns_version} if args.coredns_version else {})}
     return opening.answer(CorefileReport(read, options=given), around, opening.code(read.findings, accepted))
-
-
-def _version(text: str) -> Version:
-    from kubectl_eksdoc.kubernetes.corefile.plugins import DEFAULT
-
-    found = quantities.parse(text) if text else DEFAULT
-    if found is None or found.patch is None:
-        raise UsageError(f"{_VERSION} {text!r} is no version of CoreDNS", "Write it as 1.13.1.")
-    return found
 
 
 def _text(path: str) -> str:

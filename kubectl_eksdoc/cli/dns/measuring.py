@@ -88,7 +88,9 @@ def _measured(asking: _Asking, plan: MeasurePlan) -> CommandAnswer:
     around, given = asking.around, asking.measure.flags
     found = DnsMeasurement(())
     if plan.pods:
-        check_allowed(_needed(plan), around)
+        wanted = [(each, plan.manner.namespace) for each in rights.BY_COMMAND[COMMAND] if each.required and each.probe]
+        happening = rights.MEASURED_WITH.get(plan.manner.happening.value, ())
+        check_allowed(wanted + [(each, SYSTEM) for each in happening], around)
         opening.show(MeasureReport(asking.cluster, plan, options=given), around)
         confirm(asking.cluster.identity, plan.changes, "make or end", asking.measure.given, around.ask, of=CHANGES)
         nodes = around.reader().read((kinds.NODES,)).nodes
@@ -115,11 +117,3 @@ def _measured(asking: _Asking, plan: MeasurePlan) -> CommandAnswer:
 def _made(plan: MeasurePlan) -> object:
     """What is made and what goes, which must not be another than was shown."""
     return plan.pods, [each.name for each in plan.affected], plan.workload and plan.workload.uid
-
-
-def _needed(plan: MeasurePlan) -> list[tuple[rights.Right, str]]:
-    """All without which what was asked for cannot be done, each in its namespace."""
-    every = rights.BY_COMMAND[COMMAND]
-    wanted = [(right, plan.manner.namespace) for right in every if right.required and right.probe]
-    happening = plan.manner.happening.value
-    return wanted + [(right, SYSTEM) for right in rights.MEASURED_WITH.get(happening, ())]

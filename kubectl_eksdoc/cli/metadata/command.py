@@ -19,7 +19,6 @@ from kubectl_eksdoc.cli.parser import Commands, add_flag
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.documents import IMDS_PROBE
-from kubectl_eksdoc.model.findings import Code
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.imds_probe.affected import Assumed, IntendedOptions
@@ -130,7 +129,7 @@ def add_to(commands: Commands) -> None:
     add_source(parser)
     group = parser.add_argument_group("Scope")
     _add_scope(group)
-    shared_options.add_accepted(group, _codes, "the metadata service")
+    shared_options.add_accepted(group, values.codes_of("imds", "imds_probe"), "the metadata service")
     shared_options.add_since_to(parser)
     fix_options.add_active_to(parser)
     fix_options.add_to(parser)
@@ -232,10 +231,6 @@ def _assumed(text: str) -> Assumed:
         raise argparse.ArgumentTypeError(error)
     hops = int(found["hops"]) if "hops" in found else None
     return Assumed(hops, found.get("tokens", ""), found.get("ami", "").upper())
-
-
-def _codes() -> tuple[Code, ...]:
-    return (*Code.of_area("imds"), *Code.of_area("imds_probe"))
 
 
 def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:

@@ -20,11 +20,12 @@ from kubectl_eksdoc.cli.metadata import request as reading
 from kubectl_eksdoc.cli.metadata.fix_options import WATCH_FOR_S, Active, FixRequest
 from kubectl_eksdoc.cli.metadata.probing import manner_of
 from kubectl_eksdoc.cli.metadata.request import ImdsProbeRequest
+from kubectl_eksdoc.cli.options import non_empty
 from kubectl_eksdoc.cli.probe_pods import ClockAround
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import AwsError, ClusterError, LocalJournalError, UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.imds_probe.fixes.chooser import SelectedFix, UnselectedFix, chosen, forbidden, offered
+from kubectl_eksdoc.imds_probe.fixes.chooser import UnselectedFix, chosen, forbidden, offered
 from kubectl_eksdoc.imds_probe.read import NEEDS, plan_imds, vpc_of
 from kubectl_eksdoc.imds_probe.run import (
     FixDone,
@@ -66,12 +67,6 @@ class _Fixing:
     active: Active | None
     around: CommandContext
 
-    def reached_by(self, session: ClusterSession) -> tuple[str, ...]:
-        return opening.reached_by(self.around, session)
-
-    def rendered(self, report: FixReport) -> str:
-        return opening.answered(report, self.around)
-
 
 def fixing(request: ImdsProbeRequest, fix: FixRequest, active: Active | None, around: CommandContext) -> CommandAnswer:
     """
@@ -93,13 +88,18 @@ def fixing(request: ImdsProbeRequest, fix: FixRequest, active: Active | None, ar
         if fix.undo:
             return _undone(asking, session)
         reading.tell_open(session, around)
-        shown = _shown(asking, session)
-        report, act = _report(asking, shown, session), shown.chosen.act
+        report = _shown(asking, session)
         if asking.fix.dry:
-            return _dry(asking, act, report, session, bool(shown.forbidden))
-        refused = (f"nothing is done: {shown.forbidden}", exits.FAILS) if shown.forbidden else None
-        proposal = Proposal(report, shown.same, partial(_confirm, asking, session, act), refused)
-        found = applying.confirmed(proposal, lambda now: _shown(asking, now).same, session, _DRIFTED, asking.around)
+            return _dry(asking, report, session)
+        refused = (f"nothing is done: {report.forbidden}", exits.FAILS) if report.forbidden else None
+        confirming = partial(_confirm, asking, session, report.act)
+        proposal = Proposal(report, (report.act, report.forbidden), confirming, refused)
+
+        def same(now: ClusterSession) -> object:
+            again = _shown(asking, now)
+            return again.act, again.forbidden
+
+        found = applying.confirmed(proposal, same, session, _DRIFTED, asking.around)
         return found if isinstance(found, CommandAnswer) else _carried_out(asking, found, report)
 
 
@@ -113,19 +113,7 @@ def again(change: Again, around: CommandContext) -> CommandAnswer:
 # A new fix.
 
 
-@frozen
-class _Shown:
-    """What is shown of a fix. `forbidden`: why it must not be begun."""
-
-    chosen: SelectedFix
-    forbidden: str
-
-    @property
-    def same(self) -> object:
-        return self.chosen.act, self.forbidden
-
-
-def _shown(asking: _Fixing, session: ClusterSession) -> _Shown:
+def _shown(asking: _Fixing, session: ClusterSession) -> FixReport:
     """
     Raises:
         UsageError: there is no such fix, or not one.
@@ -138,20 +126,15 @@ def _shown(asking: _Fixing, session: ClusterSession) -> _Shown:
     found = chosen(offered(plan, session.cluster, vpc_of(session), session.profile, named, kubectl), asking.fix.name)
     if isinstance(found, UnselectedFix):
         raise UsageError(found.why, found.hint)
-    return _Shown(found, forbidden(found.act, plan.facts))
-
-
-def _report(asking: _Fixing, shown: _Shown, session: ClusterSession) -> FixReport:
-    chosen, dry = shown.chosen, asking.fix.dry
-    given: dict[str, object] = {"apply": True, "fix": asking.fix.name, "dry-run": dry}
+    given = {"apply": True, "fix": asking.fix.name, "dry-run": asking.fix.dry}
     return FixReport(
-        chosen.name,
-        chosen.act,
+        found.name,
+        found.act,
         session.cluster,
-        chosen.fixes,
-        tuple(line for each in chosen.fixes for line in each.back),
-        options=asking.request.given | {name: value for name, value in given.items() if value},
-        forbidden=shown.forbidden,
+        found.fixes,
+        tuple(line for each in found.fixes for line in each.back),
+        options=request.given | non_empty(given),
+        forbidden=forbidden(found.act, plan.facts),
         recognised=session.recognised,
     )
 
@@ -161,17 +144,15 @@ def _confirm(asking: _Fixing, session: ClusterSession, act: Act, more: str = "")
     confirm(session.cluster.identity, len(act.nodes), action(act), asking.fix.given, asking.around.ask)
 
 
-def _dry(
-    asking: _Fixing, act: Act, report: FixReport, session: ClusterSession, forbidden: bool = False
-) -> CommandAnswer:
+def _dry(asking: _Fixing, report: FixReport, session: ClusterSession) -> CommandAnswer:
     client = asking.fix.dry == "client"
     well, said = True, ()  # type: bool, tuple[str, ...]
     if not client:
         with closing(node_classes_of(asking.around.connection)) as classes:
-            well, said = tried(act, _token("dry-run"), MetadataChanges(session.believed), classes)
+            well, said = tried(report.act, "eksdoc-dry-run", MetadataChanges(session.believed), classes)
     asking.around.note(_PROVES_LITTLE if client else _PROVES_SOME)
-    code = exits.FAILS if forbidden or not well else exits.CLEAN
-    return CommandAnswer(asking.rendered(replace(report, tried=said)), code)
+    code = exits.FAILS if report.forbidden or not well else exits.CLEAN
+    return opening.answer(replace(report, tried=said), asking.around, code)
 
 
 # It is carried out.
@@ -179,6 +160,7 @@ def _dry(
 
 def _carried_out(asking: _Fixing, session: ClusterSession, report: FixReport) -> CommandAnswer:
     written, act = applying.new_journal(asking.around), report.act
+    token = f"eksdoc-{written.id}"  # by which EC2 and EKS know the same request again
     begun = applying.begun(
         METADATA_FIX,
         head(act),
@@ -187,22 +169,17 @@ def _carried_out(asking: _Fixing, session: ClusterSession, report: FixReport) ->
         asking.around,
         fix=report.name,
         wayBack=list(report.back),
-        token=_token(written.id),
+        token=token,
         act=to_doc(act),
     )
     report = replace(report, run=written.id, journal=str(written.path))
-    with _edges(asking, session, act, _token(written.id), written.id) as (kind, world):
+    with _edges(asking, session, act, token, written.id) as (kind, world):
         try:
             done = applying.carried(kind, begun, world, written, asking.around, report.undoes)
         except (AwsError, ClusterError):
             _tell_resume(asking, session, written.id)
             raise
     return _answer(asking, session, replace(report, done=done), done)
-
-
-def _token(run: str) -> str:
-    """By which EC2 and EKS know the same request again."""
-    return f"eksdoc-{run}"
 
 
 @contextmanager
@@ -248,28 +225,24 @@ def _members(
 def _answer(asking: _Fixing, session: ClusterSession, report: FixReport, done: FixDone) -> CommandAnswer:
     if not done.whole and report.run:
         _tell_resume(asking, session, report.run)
-    report = replace(report, back=_back_of(report.back, done))
+    # What another client has set since is not reverted by its rollback.
+    back = report.back if done.changed or not done.whole else ()
+    if isinstance(done.act, OnInstances):
+        others = {one.instance for one in done.act.each} - {*done.changed}
+        back = tuple(line for line in report.back if others.isdisjoint(line.split()))
     if done.number:  # by hand it is what a line before has told
-        known = tuple(line.replace('"$VERSION"', str(done.number)) for line in report.back)
-        report = replace(report, back=known)
+        back = tuple(line.replace('"$VERSION"', str(done.number)) for line in back)
+    report = replace(report, back=back)
     if not done.proofs:
         nodes = [f"node/{name}" for name in done.act.nodes[:1]] if not done.nodes else []
-        asks = ["kubectl", "eksdoc", "imds-probe", *nodes, "--active", *asking.reached_by(session)]
+        asks = ["kubectl", "eksdoc", "imds-probe", *nodes, "--active", *opening.reached_by(asking.around, session)]
         report = replace(report, from_pod=shlex.join(asks))
-    return CommandAnswer(asking.rendered(report), applying.code(done))
-
-
-def _back_of(lines: Sequence[str], done: FixDone) -> tuple[str, ...]:
-    """Of what this fix has changed itself: what another client has set since is not reverted by its rollback."""
-    if not isinstance(done.act, OnInstances):
-        return tuple(lines) if done.changed or not done.whole else ()
-    others = {one.instance for one in done.act.each} - {*done.changed}
-    return tuple(line for line in lines if others.isdisjoint(line.split()))
+    return opening.answer(report, asking.around, applying.code(done))
 
 
 def _tell_resume(asking: _Fixing, session: ClusterSession, run: str) -> None:
     asking.around.note("continue it:")
-    words = asking.reached_by(session)
+    words = opening.reached_by(asking.around, session)
     asking.around.note(f"  {shlex.join(['kubectl', 'eksdoc', 'imds-probe', '--apply', '--resume', run, *words])}")
 
 
@@ -297,13 +270,21 @@ def _resumed(asking: _Fixing, session: ClusterSession) -> CommandAnswer:
     back = tuple(map(str, saved.begun.get("wayBack", ())))
     given = asking.request.given | {"apply": True, "resume": ident}
     around.note(f"{head(act)}, begun at {saved.text('at') or 'a time that was not written down'}:")
-    what = f"go on to {action(act)}"
-    confirm(session.cluster.identity, len(act.nodes), what, asking.fix.given, around.ask)
+    confirm(session.cluster.identity, len(act.nodes), f"go on to {action(act)}", asking.fix.given, around.ask)
     with _edges(asking, session, act, token, ident) as (kind, world):
         done = applying.continued(kind, saved, world, around)
-    report = FixReport(saved.text("fix"), act, session.cluster, options=given, back=back, run=ident, done=done)
-    written = str(applying.journal(ident, around).path)
-    return _answer(asking, session, replace(report, journal=written, recognised=session.recognised), done)
+    report = FixReport(
+        saved.text("fix"),
+        act,
+        session.cluster,
+        options=given,
+        back=back,
+        run=ident,
+        done=done,
+        journal=str(applying.journal(ident, around).path),
+        recognised=session.recognised,
+    )
+    return _answer(asking, session, report, done)
 
 
 def _undone(asking: _Fixing, session: ClusterSession) -> CommandAnswer:
@@ -319,7 +300,7 @@ def _undone(asking: _Fixing, session: ClusterSession) -> CommandAnswer:
         saved.text("fix"), act, session.cluster, options=given, undoes=ident, recognised=session.recognised
     )
     if asking.fix.dry:
-        return _dry(asking, act, report, session)
+        return _dry(asking, report, session)
     opening.show(report, around)
     if isinstance(act, OnClass):
         around.note(f"every node of EC2NodeClass {act.name} drifts with it, and Karpenter replaces it")
@@ -332,7 +313,13 @@ def _undone(asking: _Fixing, session: ClusterSession) -> CommandAnswer:
 def _reverting(made: Act, past: Past, session: ClusterSession, around: CommandContext) -> Act:
     if isinstance(made, OnTemplate):
         number = int(str(past.answer("version", "number") or 0))
-        return group_reverting(made, number, _of_group(made, number, past, session, around))
+        part = of_group(made, number, MetadataChanges(session.believed).group(made.group))
+        if part.became is not Became.DONE or "update" not in past.tried:
+            around.note(f"{part.what}: {part.why or part.became.value}: it is left as it is")
+            return group_reverting(made, number, ())
+        # The nodes of the group, as it is at the version that the fix has made.
+        nodes = tuple(node.name for node in session.cluster.nodes if node.group == made.group)
+        return group_reverting(made, number, nodes)
     if isinstance(made, OnClass):
         drifting = nodes_of_class(made.name, session.cluster) if f"EC2NodeClass {made.name}" in past.tried else ()
         return class_reverting(made, tuple(node.name for node in drifting))
@@ -344,14 +331,3 @@ def _reverting(made: Act, past: Past, session: ClusterSession, around: CommandCo
             part = of_instance(one, now[one.instance])
             around.note(f"{part.what}: {part.why or part.became.value}: it is left as it is")
     return act
-
-
-def _of_group(
-    made: OnTemplate, number: int, past: Past, session: ClusterSession, around: CommandContext
-) -> tuple[str, ...]:
-    """The nodes of the group, where it is at the version that the fix has made; else none."""
-    part = of_group(made, number, MetadataChanges(session.believed).group(made.group))
-    if part.became is not Became.DONE or "update" not in past.tried:
-        around.note(f"{part.what}: {part.why or part.became.value}: it is left as it is")
-        return ()
-    return tuple(node.name for node in session.cluster.nodes if node.group == made.group)

@@ -54,7 +54,13 @@ class ImdsProbeRequest:
         Raises:
             UsageError: something else than pods and nodes is named, or what was given does not fit together.
         """
-        named = [_named(word) for word in args.words]
+        named = []
+        for word in args.words:
+            kind, slash, name = word.partition("/")
+            if not slash or not name or kind not in (*_PODS, *_NODES, *_WORKLOADS):
+                hint = "Or deploy/NAME, ds/NAME, sts/NAME. Name none for the whole cluster."
+                raise UsageError(f"{word!r} is neither pod/NAME nor node/NAME", hint)
+            named.append((kind, name))
         pods = [name for kind, name in named if kind in _PODS]
         nodes = tuple(name for kind, name in named if kind in _NODES)
         workloads = [(_WORKLOADS[kind], name) for kind, name in named if kind in _WORKLOADS]
@@ -95,14 +101,6 @@ class ImdsProbeRequest:
         if self.pod or self.workload:
             said["namespace"] = self.namespace
         return non_empty(said)
-
-
-def _named(word: str) -> tuple[str, str]:
-    kind, slash, name = word.partition("/")
-    if not slash or not name or kind not in (*_PODS, *_NODES, *_WORKLOADS):
-        hint = "Or deploy/NAME, ds/NAME, sts/NAME. Name none for the whole cluster."
-        raise UsageError(f"{word!r} is neither pod/NAME nor node/NAME", hint)
-    return kind, name
 
 
 NAME = "imds-probe"

@@ -13,7 +13,6 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.amazon.iam import IamPlace
 from kubectl_eksdoc.cli import exits, opening, options, values
 from kubectl_eksdoc.cli.commands import tree
-from kubectl_eksdoc.cli.flags import GlobalOptions
 from kubectl_eksdoc.cli.options import add_command, add_source_early, non_empty, opted_from
 from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch, add_text
 from kubectl_eksdoc.cli.permissions import rights
@@ -64,9 +63,14 @@ class PermissionsRequest:
         if not around.source.live:
             raise UsageError("rights are of the tool, whatever it reads: leave --demo and --snapshot out")
         options = around.options
+        places = Places(
+            args.journal_namespace or options.namespace or JOURNAL_NAMESPACE,
+            args.probe_namespace or PROBE_NAMESPACE,
+            args.karpenter_namespace or SYSTEM,
+        )
         request = PermissionsRequest(
             rights.named(args.words, grown),
-            _places(options, args),
+            places,
             opted_from(args),
             tuple(args.bind),
             IamPlace(options.region, args.account or "", options.cluster_name),
@@ -74,6 +78,9 @@ class PermissionsRequest:
             args.part,
             args.check,
         )
+        for name in astuple(places):
+            if not is_namespace(name):
+                raise UsageError(f"{name!r} is no name of a namespace")
         if request.part and not request.iam:
             raise UsageError("--part is of a policy", "Say --iam, too.")
         for flag, given in (("--check", request.check), ("--bind", bool(request.subjects))):
@@ -110,15 +117,6 @@ class PermissionsRequest:
         namespaces = zip((JOURNAL, PROBE, KARPENTER), astuple(self.places), usual, strict=True)
         words = [word for flag, name, default in namespaces if name != default for word in (flag, name)]
         return (*(("--with", ",".join(self.opted)) if self.opted else ()), *words)
-
-
-def _places(options: GlobalOptions, args: argparse.Namespace) -> Places:
-    journal = args.journal_namespace or options.namespace or JOURNAL_NAMESPACE
-    places = Places(journal, args.probe_namespace or PROBE_NAMESPACE, args.karpenter_namespace or SYSTEM)
-    for name in (places.journal, places.probe, places.karpenter):
-        if not is_namespace(name):
-            raise UsageError(f"{name!r} is no name of a namespace")
-    return places
 
 
 account = values.Matching("[0-9]{12}", "is no AWS account: twelve digits", str)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import field, replace
 
 from kubectl_eksdoc.cli import rights
@@ -87,15 +87,12 @@ def named(words: Sequence[str], grown: Grown) -> tuple[Invocation, ...]:
     Raises:
         UsageError: something is no command, or what follows a command is not what it takes.
     """
-    return tuple(dict.fromkeys(_named(words, grown)))
-
-
-def _named(words: Sequence[str], grown: Grown) -> Iterator[Invocation]:
-    at = 0
+    at, found = 0, []
     while at < len(words):
         if words[at].startswith("-"):
             flag = words[at].partition("=")[0]
-            raise UsageError(f"{flag} is a flag of a command, and stands before any", f"As in: {_with_flag(flag)}")
+            with_it = next((each for each in known() if each.endswith(f" {flag}")), f"drain run {flag}")
+            raise UsageError(f"{flag} is a flag of a command, and stands before any", f"As in: {with_it}")
         base = _longest(words[at:])
         begin, at = at, at + len(base.split())
         parser = grown(tuple(base.split()))
@@ -103,7 +100,8 @@ def _named(words: Sequence[str], grown: Grown) -> Iterator[Invocation]:
             parser = (parser.under() or {})[word]
         typed = _Typed(base, parser, parser.bare())
         at = typed.take(words, at)
-        yield typed.invocation(words[begin:at])
+        found.append(typed.invocation(words[begin:at]))
+    return tuple(dict.fromkeys(found))
 
 
 class _Typed:
@@ -184,10 +182,6 @@ class _Typed:
             return False
         given = getattr(args, action.dest, action.default)
         return str(given) == value if value else long in self._alone or given not in (None, action.default)
-
-
-def _with_flag(flag: str) -> str:
-    return next((each for each in known() if each.endswith(f" {flag}")), f"drain run {flag}")
 
 
 def _longest(words: Sequence[str]) -> str:
@@ -289,8 +283,16 @@ def _wanted_by(command: Invocation, name: str, places: Places, opted: Collection
 def _in_cluster(command: Invocation, name: str, opted: Collection[str]) -> tuple[Right, ...]:
     if not _chooses(command):
         return rights.in_cluster(name, command.flags, opted)
-    past = registered.CHANGED if any("--changed-since" in each for each in command.names) else ()
-    held = () if command.args.kubeconfig_secret else (*_narrowed(command.args), *past)
+    from kubectl_eksdoc.check.read import kinds_for
+    from kubectl_eksdoc.check.registry import needs_of
+    from kubectl_eksdoc.cli.check.request import chosen_from
+
+    held: tuple[Right, ...] = ()
+    if not command.args.kubeconfig_secret:
+        chosen = chosen_from(command.args)
+        past = registered.CHANGED if any("--changed-since" in each for each in command.names) else ()
+        to = command.args.target or registered.NEXT
+        held = (*registered.narrowed(kinds_for(chosen), needs_of(chosen), to), *past)
     if name.endswith(IN_CLUSTER):
         return rights.needed_with(registered.of_check(rights.needed_with(held, (), opted)), command.flags, opted)
     return rights.needed_with(held, command.flags, opted)
@@ -314,15 +316,6 @@ def _chooses(command: Invocation) -> bool:
     """Whether it is a ``check`` that looks at less, or further, than without its flags, or elsewhere."""
     flags = ("only", "area", "gate", "symptom", "target", "without", "kubeconfig_secret")
     return command.words[0] == "check" and any(getattr(command.args, each, None) for each in flags)
-
-
-def _narrowed(args: argparse.Namespace) -> tuple[Right, ...]:
-    from kubectl_eksdoc.check.read import kinds_for
-    from kubectl_eksdoc.check.registry import needs_of
-    from kubectl_eksdoc.cli.check.request import chosen_from
-
-    chosen = chosen_from(args)
-    return registered.narrowed(kinds_for(chosen), needs_of(chosen), args.target or registered.NEXT)
 
 
 def _lost(right: Right) -> str:

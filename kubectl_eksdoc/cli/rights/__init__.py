@@ -22,23 +22,7 @@ ACCESS_REVIEWS = Resource(
 )
 """Asked by whoever is about to change something, too; everybody may, by the ClusterRole system:basic-user."""
 
-__all__ = [
-    "ASKED_OF_AWS",
-    "BY_COMMAND",
-    "DRAIN_PLAN",
-    "MEASURED_WITH",
-    "Places",
-    "Right",
-    "codes_lost",
-    "explained",
-    "flags_of",
-    "granted",
-    "in_cluster",
-    "needed_with",
-    "needs",
-    "of_aws",
-    "where",
-]
+__all__ = ["DRAIN_PLAN", "MEASURED_WITH", "Places", "Right", "needed_with"]
 
 ASKED_OF_AWS: Mapping[str, tuple[AwsOperation, ...]] = {
     **asked.BY_COMMAND,
@@ -169,7 +153,13 @@ def _for_changing(rights: Sequence[Right]) -> str:
     for right in rights:
         if right.required and not right.lost:  # what is given on is told by the server
             places.setdefault(where(right), []).append(right)
-    lines = [f"    {place}: {_together(needed)}" for place, needed in places.items()]
+    lines = []
+    for place, needed in places.items():
+        verbs: dict[str, list[str]] = {}
+        for right in needed:
+            verbs.setdefault(right.of, []).append(right.verb)
+        rest = "; ".join(f"{', '.join(each)} {of}" for of, each in verbs.items())
+        lines.append(f"    {place}: {rest}")
     return "\n".join(["It cannot do without these rights; kubectl auth can-i tells which you have:", *lines])
 
 
@@ -180,11 +170,3 @@ def where(right: Right) -> str:
     if owner:
         return f"in {owner}'s namespace"
     return f"in {right.namespace}" if right.namespace else "everywhere"
-
-
-def _together(rights: Iterable[Right]) -> str:
-    """``get, list nodes; create pods/eviction``."""
-    verbs: dict[str, list[str]] = {}
-    for right in rights:
-        verbs.setdefault(right.of, []).append(right.verb)
-    return "; ".join(f"{', '.join(each)} {of}" for of, each in verbs.items())

@@ -142,11 +142,11 @@ def rights_of(name: str) -> tuple[Right, ...]:
 
 def needed_with(rights: Iterable[Right], flags: Collection[str], opted: Collection[str]) -> tuple[Right, ...]:
     """Those that a command with these `flags` needs, and those of the opt-ins that are named."""
-    return tuple(each for each in rights if _is_needed(each, flags) or (each.opt_in and each.opt_in.name in opted))
-
-
-def _is_needed(right: Right, flags: Collection[str]) -> bool:
-    return right.flag in flags if right.flag else right.opt_in is None
+    return tuple(
+        each
+        for each in rights
+        if (each.flag in flags if each.flag else each.opt_in is None) or (each.opt_in and each.opt_in.name in opted)
+    )
 
 
 NOTHING_WITHOUT = (kinds.NODES, kinds.PODS)

@@ -45,8 +45,6 @@ def _each(verbs: str, *resources: Resource, lost: str = "", **where: Any) -> tup
     return tuple(Right(verb, each, not lost, lost, **where) for each in resources for verb in verbs.split())
 
 
-_BASIS = rights_of("basis")
-
 _LOST: Mapping[Resource, str] = {
     PRIORITY_CLASSES: "findings about preemption say priorities as numbers, without their classes",
     LEASES: "the holder of a leader election is not known, so it may go before its standbys",

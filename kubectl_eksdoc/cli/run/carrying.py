@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 
@@ -17,7 +17,7 @@ from kubectl_eksdoc.cli.drain import exit_code
 from kubectl_eksdoc.cli.options import check_source_live
 from kubectl_eksdoc.cli.rights import Right
 from kubectl_eksdoc.cli.run import options as run_options
-from kubectl_eksdoc.cli.run.live import FaceOf, RecordingFace, RunFace, RunOutput, Told, Wanted
+from kubectl_eksdoc.cli.run.live import FaceOf, RecordingFace, RunFace, RunOutput
 from kubectl_eksdoc.cli.run.options import NAMESPACE_FLAG
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.drain.result import DrainPlan
@@ -88,15 +88,6 @@ class RunRequest:
         return around.reader().read((kinds.NODES,))
 
 
-def _not_begun(name: str) -> str:
-    """Its Job may be there, and wait for a node or an image: then nobody can pause what begins a moment later."""
-    if not is_run_id(name):
-        return ""
-    look = shell("kubectl", "get", "jobs,pods", "-A", "-l", f"app.kubernetes.io/instance={name}")
-    said = "One of --in-cluster is there once its Job's pod has begun it; until then only deleting the Job ends it"
-    return f"\n{said}: {look}"
-
-
 def held_lock(runs: RunStore) -> tuple[HeldLock | None, tuple[str, ...]]:
     """The right to read the lock may be missing: then nobody can tell who leads, and a note says so."""
     try:
@@ -118,7 +109,15 @@ def chosen(runs: Sequence[RunSummary], name: str, among: Sequence[RunSummary], w
     if name:
         found = next((run for run in runs if run.run == name), None)
         if found is None:
-            raise UsageError(f"there is no run {name}", f"{LIST}{_not_begun(name)}")
+            hint = LIST
+            if is_run_id(name):
+                # Its Job may be there, and wait for a node or an image: nobody can pause what begins a moment later.
+                look = shell("kubectl", "get", "jobs,pods", "-A", "-l", f"app.kubernetes.io/instance={name}")
+                hint += (
+                    "\nOne of --in-cluster is there once its Job's pod has begun it; until then only deleting the Job "
+                    f"ends it: {look}"
+                )
+            raise UsageError(f"there is no run {name}", hint)
         return found
     if len(among) == 1:
         return among[0]
@@ -167,11 +166,12 @@ class RunInvocation:
             as `wiring.runs.open_run`; an error within says how to go on.
         """
         around, keeping, edges = self.around, self.keeping, self.around.edges
+        make = self.face_of or partial(RunOutput, around, keeping.run)
         try:
             with (
                 edges.told_to_stop() as told,
                 edges.open_run(around.connection, keeping, wait_s, self.hooks) as world,
-                self._face_made(told, lambda: self._wanted(world)) as face,
+                make(told, lambda: self._wanted(world)) as face,
             ):
                 self._face = RecordingFace(face, keeping.run, around.now, self._record)
                 self._began, self._world = around.now(), world
@@ -189,10 +189,6 @@ class RunInvocation:
             left = "was left in the middle" if self._stands else "was not begun"
             around.note(f"run {keeping.run} {left}. {self._advice(None)}")
             raise
-
-    def _face_made(self, told: Told, wanted: Wanted) -> AbstractContextManager[RunFace]:
-        make = self.face_of or partial(RunOutput, self.around, self.keeping.run)
-        return make(told, wanted)
 
     def _record(self, text: str) -> None:
         """For a replay of the drain. A run goes on where that cannot be written: this is noted once."""
@@ -314,7 +310,12 @@ class RunAnnotations:
 
         def checked(cluster: Cluster, plan: DrainPlan) -> None:
             for found in in_the_way(cluster, plan, own, self._namespace, self._runs_in):
-                raise Locked(self._why(found), self._remedy(found))
+                remedy = f"Nothing was done. Take back what it did to nodes first: {self.command('rollback', found)}"
+                if not found.gone:
+                    lines = ["Nothing was done. One drain at a time: check it, resume it or roll it back."]
+                    lines += [f"    {self.command(verb, found)}" for verb in ("status", "resume", "rollback")]
+                    remedy = "\n".join(lines)
+                raise Locked(self._why(found), remedy)
 
         return checked
 
@@ -349,12 +350,6 @@ class RunAnnotations:
         if found.led and found.there is not None:
             return f"another drain is under way: run {found.run}, led by {found.there.leader}, {where}"
         return f"run {found.run} is not over, and no process leads it; {where}"
-
-    def _remedy(self, found: FoundRun) -> str:
-        if found.gone:
-            return f"Nothing was done. Take back what it did to nodes first: {self.command('rollback', found)}"
-        lines = ["Nothing was done. One drain at a time: check it, resume it or roll it back."]
-        return "\n".join([*lines, *(f"    {self.command(verb, found)}" for verb in ("status", "resume", "rollback"))])
 
 
 # Whether the user may do all that a command does: asked before anything is, for half a run is worse than none.

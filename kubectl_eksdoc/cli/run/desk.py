@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -403,30 +403,23 @@ class RunController:
         def begin() -> ActiveRun:
             new = run or self.around.edges.new_run_id(self.around.now())
             keeping = self._request().keeping(self.around, new)
-            return self._begin(keeping.run, kind, view, partial(carry, keeping))
+            self._check_free()
+            doing = partial(carry, keeping)
+
+            def overrule() -> None:
+                """What others asked of it holds no more; where they cannot be told it goes on here all the same."""
+                request = self._request(new)
+                with suppress(EksdocError):
+                    who = f"{keeping.who}@{keeping.host}"
+                    request.runs(self._there()).ask(new, RunPhase.RUNNING, who)
+
+            self.live = LiveRun(new, kind, view, self.around.now(), doing, overrule, self.speed)
+            self.live.start()
+            return self.live
 
         name = who.cluster or self.reach().cluster_name or confirming.name_of(who)
         typed = (f"{name} {len(nodes) if count is None else count}".strip(), *also)
         return PreparedRun(kind, name, nodes, typed, begin, tuple(notes.said), view, run)
-
-    def _begin(
-        self, run: str, kind: RunKind, view: DrainView | None, carry: Callable[[FaceOf], RunSummaryView]
-    ) -> LiveRun:
-
-        self._check_free()
-        now = self.around.now()
-        self.live = LiveRun(run, kind, view, now, carry, lambda: self._overrule(run), self.speed)
-        self.live.start()
-        return self.live
-
-    def _overrule(self, run: str) -> None:
-        """What others asked of it holds no more."""
-        request, around = self._request(run), self._there()
-        keeping = request.keeping(around)
-        try:
-            request.runs(around).ask(run, RunPhase.RUNNING, f"{keeping.who}@{keeping.host}")
-        except EksdocError:
-            return  # it goes on here all the same; whoever looks from elsewhere sees that it does
 
     def _check_free(self) -> None:
         if self.live is not None and not self.live.over:

@@ -91,15 +91,26 @@ def run_drain(args: argparse.Namespace, around: CommandContext) -> CommandAnswer
         return answer
     if changes:
         confirming.check_answerable(request.given, around.check_terminal)
-    read = _planned(request, around)
+    with ProgressLine(around.stderr) as progress:
+        read = read_and_plan(wanted, around, progress)
+    opening.identify(read.cluster, around)
+    tell(
+        (*wanted.plan.notes, *drain.idle(read.plan, wanted.plan.targeting, read.cluster.identity.server_version)),
+        around,
+    )
     if request.saved is not None:
         _check_saved(request.saved, read)
-    if request.inside is not None:
-        return _inside(request, request.inside, read, around)
-    if request.dry:
-        return _dry(request, read, around)
-    report = _report(request, read, around)
+    words, soak = opening.words(around, read.cluster.identity.context), soak_of(read.plan, wanted.limits.soak_s)
+    report = DrainReport(read.plan, read.cluster, wanted.plan.given, reached_by=words, soak=soak, preview=True)
+    if request.inside is None and request.dry:
+        text = opening.answered(report, around)
+        refused = request.dry == "server" and _server_refuses(read, around)
+        tell((_PROVES_LITTLE,), around)
+        return CommandAnswer(text, exits.FAILS if refused else exit_code(read.plan))
     opening.show(report, around)
+    if request.inside is not None:  # the plan goes along as -o json prints it
+        document = plain(report.result())
+        return inside.inside(wanted, read, document, request.given, request.inside, request.dry, around)
     check_others(wanted, around)(read.cluster, read.plan)
     if not read.nodes:
         around.note("nothing is drained: no node of the plan can be")
@@ -137,27 +148,13 @@ def _request(args: argparse.Namespace, around: CommandContext) -> _Request:
     if carried and dry:
         raise UsageError(f"{desk.FLAG} resumes a run, and a dry run does nothing", "Leave one of them out.")
     wanted = NewRun(plan, namespace, limits, hooks)
-    return _Request(wanted, given, dry, saved, carried, _how_inside(args, wanted, around))
-
-
-def _how_inside(args: argparse.Namespace, wanted: NewRun, around: CommandContext) -> InClusterOptions | None:
-
     how = in_cluster.from_args(args)
     if how is not None:
         if args.run_id is not None:
             raise UsageError(f"{in_cluster.IN_CLUSTER} chooses the run's id itself", f"Leave {desk.FLAG} out.")
         in_cluster.check_output(around.options.output)
         inside.check(wanted)
-    return how
-
-
-def _planned(request: _Request, around: CommandContext) -> PlannedRead:
-    with ProgressLine(around.stderr) as progress:
-        read = read_and_plan(request.wanted, around, progress)
-    opening.identify(read.cluster, around)
-    plan = request.wanted.plan
-    tell((*plan.notes, *drain.idle(read.plan, plan.targeting, read.cluster.identity.server_version)), around)
-    return read
+    return _Request(wanted, given, dry, saved, carried, how)
 
 
 def _check_saved(saved: Baseline, read: PlannedRead) -> None:
@@ -167,29 +164,6 @@ def _check_saved(saved: Baseline, read: PlannedRead) -> None:
         raise Drifted(f"the plan {saved.file} {what}: {akin.why}", "Nothing was done. Plan for this cluster.")
     assert saved.promise is not None, "a saved plan has what it promises"
     check_drift(saved.promise, read.plan, f"the plan {saved.file} was saved", PLAN_AGAIN)
-
-
-def _report(request: _Request, read: PlannedRead, around: CommandContext) -> DrainReport:
-    """The plan, before anything is asked."""
-    reached_by = opening.words(around, read.cluster.identity.context)
-    soak = soak_of(read.plan, request.wanted.limits.soak_s)
-    return DrainReport(
-        read.plan, read.cluster, request.wanted.plan.given, reached_by=reached_by, soak=soak, preview=True
-    )
-
-
-def _inside(request: _Request, how: InClusterOptions, read: PlannedRead, around: CommandContext) -> CommandAnswer:
-    """As ``-o json`` prints the plan, so it goes along."""
-    report = _report(request, read, around)
-    opening.show(report, around)
-    return inside.inside(request.wanted, read, plain(report.result()), request.given, how, request.dry, around)
-
-
-def _dry(request: _Request, read: PlannedRead, around: CommandContext) -> CommandAnswer:
-    text = opening.answered(_report(request, read, around), around)
-    refused = request.dry == "server" and _server_refuses(read, around)
-    tell((_PROVES_LITTLE,), around)
-    return CommandAnswer(text, exits.FAILS if refused else exit_code(read.plan))
 
 
 def _server_refuses(read: PlannedRead, around: CommandContext) -> bool:
@@ -247,9 +221,15 @@ def run_resume(args: argparse.Namespace, around: CommandContext) -> CommandAnswe
     if not rest.plan.targets:
         return _finished(run.run, rest, request, around)
     limits = rest.limits(limits_given)
-    view = _show(rest, request, limits, around)
+    opening.identify(rest.cluster, around)
+    words, soak = (
+        reached_by(around, request.namespace, rest.cluster.identity.context),
+        soak_of(rest.plan, limits.soak_s),
+    )
+    view = DrainReport(rest.plan, rest.cluster, {}, reached_by=words, soak=soak, preview=True)
+    opening.show(view, around)
     rest.check(run.run, request, around)
-    show_in_short(view, limits, view.reached_by or (), around)
+    show_in_short(view, limits, words, around)
     confirming.confirm(rest.cluster.identity, rest.nodes, "go on draining", given, around.ask, rest.past_budgets)
     here = request.keeping(around, run.run)
     hooks = rest.hooks(run_options.hooks_from(args), args.without_hooks)
@@ -290,13 +270,3 @@ def _check_removed(request: RunRequest, around: CommandContext) -> None:
             )
         if request.run and found.namespace != request.namespace:
             raise noted.elsewhere(found, "resume")
-
-
-def _show(rest: RemainingPlan, request: RunRequest, limits: RunLimits, around: CommandContext) -> DrainReport:
-
-    opening.identify(rest.cluster, around)
-    words = reached_by(around, request.namespace, rest.cluster.identity.context)
-    soak = soak_of(rest.plan, limits.soak_s)
-    report = DrainReport(rest.plan, rest.cluster, {}, reached_by=words, soak=soak, preview=True)
-    opening.show(report, around)
-    return report

@@ -132,7 +132,14 @@ class RunOutput:
         times = self._told() + bool(self._unread)
         if times > self._answered:
             self._answered = times
-            self._answer(times)
+            self._clear()
+            if times > 1:
+                self._around.note("leaving at once: what is under way comes to its end by itself")
+            else:
+                half = f" {events.stop_in_full(self._stands)}" if self._stands is not None else ""
+                why = f"{self._unread}, so " if self._unread else ""
+                self._around.note(f"stopping: {why}nothing more is asked for.{half}")
+                self._around.note("waiting until what is under way has settled; Ctrl-C again leaves at once")
         if times:
             return RunWishState(RunWish.LEAVE if times > 1 else RunWish.STOP, why=self._unread or self._because)
         what, who = self._wanted()
@@ -143,16 +150,6 @@ class RunOutput:
             self._around.say(text)
         except UsageError as error:  # the disk is full, say: what is under way must settle all the same
             self._unread = self._unread or error.message
-
-    def _answer(self, times: int) -> None:
-        self._clear()
-        if times > 1:
-            self._around.note("leaving at once: what is under way comes to its end by itself")
-            return
-        half = f" {events.stop_in_full(self._stands)}" if self._stands is not None else ""
-        why = f"{self._unread}, so " if self._unread else ""
-        self._around.note(f"stopping: {why}nothing more is asked for.{half}")
-        self._around.note("waiting until what is under way has settled; Ctrl-C again leaves at once")
 
     def _clear(self) -> None:
         if self._width:
@@ -283,18 +280,18 @@ class LiveRun:
             return RunWishState(WISHES.get(what, RunWish.GO_ON), who, alone=self._alone)
 
     def _work(self) -> None:
+        def faced(told: Told, wanted: Wanted) -> AbstractContextManager[RunFace]:
+            self._wanted = wanted
+            return nullcontext(self)
+
         try:
-            outcome = self.carry(self._faced)
+            outcome = self.carry(faced)
         except EksdocError as error:
             outcome = RunSummaryView(error.message, tuple(error.hint.splitlines()), bad=True)
         except Exception as error:  # nobody else hears of a bug in this thread
             outcome = RunSummaryView(as_bug(error), bad=True)
         with self._lock:
             self._outcome = outcome
-
-    def _faced(self, told: Told, wanted: Wanted) -> AbstractContextManager[RunFace]:
-        self._wanted = wanted
-        return nullcontext(self)
 
 
 # The built-in cluster, to be drained: it is served on this machine from the first time that somebody wants to.

@@ -60,7 +60,12 @@ def to_give_back_of(runs: RunStore, nodes: tuple[Node, ...], request: RunRequest
     """
     listed = runs.all()
     kept = next((run for run in listed if request.run in ("", run.run)), None)
-    latest = _kept(runs, kept, nodes) if kept is not None else None
+    latest = None
+    if kept is not None:
+        journaled, marked = replay(runs.entries(kept.run)), noted_of(nodes, kept.run)
+        cordoned, protected = to_give_back(journaled, marked)
+        drained = len(journaled.begun.aims) if journaled.begun is not None else marked.drained_of(cordoned)
+        latest = ToGiveBack(kept.run, cordoned, protected, drained, kept)
     if latest is not None and request.run:
         return latest
     noted = RunAnnotations(request, around)
@@ -82,15 +87,6 @@ def to_give_back_of(runs: RunStore, nodes: tuple[Node, ...], request: RunRequest
             f"the journals of {len(lost)} runs are gone, and nodes carry their notes: {named}", "Name one."
         )
     return _removed(lost[0], request, around)
-
-
-def _kept(runs: RunStore, run: RunSummary, nodes: tuple[Node, ...]) -> ToGiveBack:
-    """By its journal, and by what else nodes say of it."""
-    journaled = replay(runs.entries(run.run))
-    noted = noted_of(nodes, run.run)
-    cordoned, protected = to_give_back(journaled, noted)
-    drained = len(journaled.begun.aims) if journaled.begun is not None else noted.drained_of(cordoned)
-    return ToGiveBack(run.run, cordoned, protected, drained, run)
 
 
 def _removed(found: FoundRun, request: RunRequest, around: CommandContext) -> ToGiveBack:

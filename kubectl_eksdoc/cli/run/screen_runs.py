@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from kubectl_eksdoc.cli.confirming import check_writable
 from kubectl_eksdoc.cli.flags import GlobalOptions
@@ -19,12 +19,8 @@ from kubectl_eksdoc.session.sources import SourceChoice
 if TYPE_CHECKING:  # the first paint must not pay for runs
     from kubectl_eksdoc.cli.run.desk import RunController
     from kubectl_eksdoc.cli.run.live import DemoCluster, LiveRun
-    from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
-    from kubectl_eksdoc.flows.run.running import DryRunResult
     from kubectl_eksdoc.model.cluster import Cluster
-    from kubectl_eksdoc.model.journal import RunSummary
-    from kubectl_eksdoc.render.drain.plan import DrainView
-    from kubectl_eksdoc.tui.run.state import ActiveRun, PreparedRun, ScreenRunController
+    from kubectl_eksdoc.tui.run.state import ScreenRunController
 
 _LOOK_S = 0.2
 _STANDS_S = 1.5
@@ -88,7 +84,7 @@ class ScreenRuns:
 
     def desk_at(self, reach: Callable[[], GlobalOptions]) -> ScreenRunController | None:
         """Of the cluster that is reached so; of the demo its own way."""
-        return None if self.why_not else _LateRunController(lambda: self._opened(reach))
+        return None if self.why_not else cast("ScreenRunController", _LateRunController(lambda: self._opened(reach)))
 
     @property
     def source(self) -> ScreenSource:
@@ -155,27 +151,8 @@ class _LateRunController:
         self._made: RunController | None = None
         self._lock = threading.Lock()
 
-    def _opened(self) -> RunController:
+    def __getattr__(self, name: str) -> Any:
         with self._lock:
             if self._made is None:
                 self._made = self._make()
-            return self._made
-
-    @property
-    def live(self) -> ActiveRun | None:
-        return self._opened().live
-
-    def try_first(self, shown: DrainView) -> DryRunResult:
-        return self._opened().try_first(shown)
-
-    def runs(self) -> tuple[RunSummary, ...]:
-        return tuple(self._opened().runs())
-
-    def prepare(self, targeting: Targeting, policy: DrainPolicy, shown: DrainView) -> PreparedRun:
-        return self._opened().prepare(targeting, policy, shown)
-
-    def prepare_going_on(self, run: str) -> PreparedRun:
-        return self._opened().prepare_going_on(run)
-
-    def prepare_giving_back(self, run: str) -> PreparedRun:
-        return self._opened().prepare_giving_back(run)
+        return getattr(self._made, name)

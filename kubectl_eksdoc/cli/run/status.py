@@ -85,7 +85,9 @@ def run_status(args: argparse.Namespace, around: CommandContext) -> CommandAnswe
         return run_attach(args, around)
     request = RunRequest.from_args(args, around)
     if args.replay is not None:
-        return _replayed(args.replay, request, around)
+        if request.run:
+            raise UsageError(f"--replay is of a file: no run is named with it, as {request.run!r}")
+        return _events(replay.read(args.replay), request, around)
     before = ""
     with opening.explaining(STATUS_COMMAND):
         runs = request.runs(around)
@@ -95,7 +97,12 @@ def run_status(args: argparse.Namespace, around: CommandContext) -> CommandAnswe
             run = chosen(listed, request.run, under_way(listed) or listed[:1], "there")
             return _events(of_journal(runs.entries(run.run)), request, around)
         if args.history:
-            return opening.answer(_history(runs, request, around), around)
+            listed = runs.all()
+            kept = [chosen(listed, request.run, (), "there")] if request.run else listed
+            held, notes = held_lock(runs)
+            history = tuple(Past(run, stands_by(runs.entries(run.run))) for run in kept)
+            view = StatusReport(request.namespace, around.now(), listed, held, notes=notes, history=history)
+            return opening.answer(view, around)
         while True:
             view = _view(runs, request, args.watch, beside, around)
             text = opening.answered(view, around)
@@ -157,26 +164,6 @@ def _view(runs: RunStore, request: RunRequest, one: bool, beside: _Beside, aroun
         return view
     run = chosen(listed, request.run, active, "under way")
     return replace(view, run=run, journaled=stands_by(runs.entries(run.run)))
-
-
-def _history(runs: RunStore, request: RunRequest, around: CommandContext) -> StatusReport:
-    """Of all runs, or of the one that is named."""
-    listed = runs.all()
-    kept = [chosen(listed, request.run, (), "there")] if request.run else listed
-    held, notes = held_lock(runs)
-    history = tuple(Past(run, stands_by(runs.entries(run.run))) for run in kept)
-    return StatusReport(request.namespace, around.now(), listed, held, notes=notes, history=history)
-
-
-def _replayed(path: str, request: RunRequest, around: CommandContext) -> CommandAnswer:
-    """What happened by a journal that lies on this machine, or by events that were saved.
-
-    Raises:
-        UsageError: it cannot be read, or is none.
-    """
-    if request.run:
-        raise UsageError(f"--replay is of a file: no run is named with it, as {request.run!r}")
-    return _events(replay.read(path), request, around)
 
 
 def _events(told: RunReplay | None, request: RunRequest, around: CommandContext) -> CommandAnswer:

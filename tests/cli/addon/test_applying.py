@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import jsonschema
 import pytest
 
-import kubectl_eksdoc.render.schemas as schemas
 from tests.addon.stand_in import hands
 from tests.cli.addon.updated import NEW, OLD, Desk, desk
+from tests.cli.running import document, run_cli
 from tests.embedded.clients import worlds
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
-
-JUDGE = jsonschema.Draft202012Validator(schemas.load("AddonUpdate"))
 
 
 @pytest.fixture
@@ -40,19 +36,13 @@ def changes(ann: Desk, *flags: str) -> int:
     return _COUNTED[flags]
 
 
-def document(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(text)
-    assert [error.message for error in JUDGE.iter_errors(found)] == []
-    return found
-
-
 def test_by_default_nothing_that_somebody_has_set_is_lost(ann: Desk) -> None:
     dry = ann.apply("--dry-run", "-o", "json", "--accept-unknown", "addon-field-unknown")
     count = json.loads(dry.out)["changes"]
     assert ann.env == ("true", "true") and ann.aws.count("eks:UpdateAddon") == 0 and not ann.journals
     ann.types = f"vpc-cni {NEW}\nprod {count}\n"
     ran = ann.apply("-o", "json")
-    told = document(ran.out)
+    told = document(ran.out, "AddonUpdate")
     assert told["outcome"]["stage"] == "successful", ran.err
     assert ann.env == ("true", "true") and ann.service.version == NEW
     assert told["values"]["init"]["env"] == {"DISABLE_TCP_EARLY_DEMUX": "true"}
@@ -61,23 +51,6 @@ def test_by_default_nothing_that_somebody_has_set_is_lost(ann: Desk) -> None:
     assert told["outcome"]["rollouts"][0]["done"] and ran.code in (0, 5)
     assert "These values were not given" in ran.err and "ROLLBACK" in ran.err
     assert "from here on EKS does it" in ran.err and "pods are new" in ran.err
-
-
-@pytest.mark.long
-def test_as_asked_resets_what_was_foretold_and_the_journal_is_its_owners_alone(ann: Desk) -> None:
-    flags = ("--as-asked", "--resolve-conflicts", "OVERWRITE")
-    ann.types = f"vpc-cni {NEW}\nprod {changes(ann, *flags)}\n"
-    ran = ann.apply(*flags)
-    assert ann.env == ("false", "false"), ran.err
-    assert "EKS has done it" in ran.out and "as predicted" in ran.out
-    (journal,) = ann.journals
-    assert stat.S_IMODE(journal.stat().st_mode) == 0o600 and stat.S_IMODE(journal.parent.stat().st_mode) == 0o700
-    entries = [json.loads(line) for line in journal.read_text().splitlines()]
-    assert [each["entry"] for each in (*entries[:3], entries[-1])] == ["begun", "asking", "asked", "ended"]
-    assert entries[0]["sent"]["values"] is None and entries[0]["sent"]["before"] == OLD
-    back = json.loads(next(journal.parent.glob("*.values-of-before.json")).read_text())
-    assert back["env"]["ENABLE_POD_ENI"] == "true"
-    assert ran.out.rstrip().endswith(f"Journal: {journal}")
 
 
 @pytest.mark.long
@@ -125,27 +98,6 @@ def test_a_wrong_word_sends_nothing(ann: Desk) -> None:
 
 
 @pytest.mark.long
-def test_a_script_names_what_it_expects_and_what_may_be_unknown(ann: Desk) -> None:
-    yes = ("--yes", "--accept-unknown", "addon-field-unknown,addon-values-refused")
-    assert ann.apply(*yes).code == 2
-    wrong = ann.apply(*yes, "--expect-changes", "999")
-    assert wrong.code == 7 and "--expect-changes 999 is wrong" in wrong.err
-    assert ann.aws.count("eks:UpdateAddon") == 0
-    ran = ann.apply(*yes, "--expect-changes", str(changes(ann)))
-    assert ran.code in (0, 5) and ann.env == ("true", "true"), ran.err
-    lost = ann.run("--to", NEW, "--apply", "--as-asked", "--resolve-conflicts", "NONE", *yes, "--expect-changes", "0")
-    assert lost.code != 1 or "nothing is sent" in lost.err
-
-
-@pytest.mark.long
-def test_a_conflict_that_is_foreseen_is_not_asked_for(ann: Desk) -> None:
-    ran = ann.apply("--as-asked", "-o", "json")
-    told = document(ran.out)
-    assert ran.code == 1 and told["outcome"] is None and "PRESERVE" in told["refusals"][0]["hint"]
-    assert "with NONE it would fail for a conflict with" in ran.err and ann.aws.count("eks:UpdateAddon") == 0
-
-
-@pytest.mark.long
 def test_what_changes_while_it_is_typed_is_not_what_was_shown(ann: Desk) -> None:
     ann.types = f"vpc-cni {NEW}\nprod {changes(ann)}\n"
     ann.happens = lambda: hands.sets_env(ann.service.objects, "WARM_ENI_TARGET", "7")
@@ -173,29 +125,6 @@ def test_who_uses_it_is_read_again_before_it_is_sent(aws: World, tmp_path: Path)
 
 
 @pytest.mark.long
-def test_iam_denies_it(ann: Desk) -> None:
-    ann.types = f"vpc-cni {NEW}\nprod {changes(ann)}\n"
-    ann.aws.deny("eks:UpdateAddon")
-    ran = ann.apply()
-    assert ran.code == 4 and "eks:UpdateAddon" in ran.err and "Nothing was changed" in ran.err
-    assert ann.env == ("true", "true") and ann.service.version == OLD
-
-
-@pytest.mark.long
-def test_another_update_is_in_progress(ann: Desk) -> None:
-    count = changes(ann)
-    ann.aws.eks().carry_out = None
-    names = {"clusterName": "prod", "addonName": "vpc-cni"}
-    ann.aws.client("eks").update_addon(**names, addonVersion=NEW)
-    ran = ann.apply()
-    assert ran.code == 1 and "another update of vpc-cni is in progress" in ran.err
-    ann.aws.eks().settle_addon("prod", "vpc-cni", "ACTIVE")  # it began after the add-on was described
-    ann.types = f"vpc-cni {NEW}\nprod {count}\n"
-    ran = ann.apply()
-    assert ran.code == 4 and "another one is in progress" in ran.err and "Nothing was changed" in ran.err
-
-
-@pytest.mark.long
 def test_who_leaves_can_look_again(ann: Desk) -> None:
     carry_out = ann.aws.eks().carry_out
     ann.aws.eks().carry_out = None
@@ -210,54 +139,11 @@ def test_who_leaves_can_look_again(ann: Desk) -> None:
     carry_out(update)
     ann.told, ann.types = lambda: 0, ""
     again = ann.run("--apply", "--resume", ident, "-o", "json")
-    told = document(again.out)
+    told = document(again.out, "AddonUpdate")
     assert told["outcome"]["stage"] == "successful" and again.code in (0, 5), again.err
     assert told["outcome"]["update"] == update.id and len(told["wayBack"]["commands"]) == 2
     assert told["wayBack"]["caveats"], "as it was told before the update"
     assert ann.run("--apply", "--resume", "nobody-knows").code == 6
-
-
-@pytest.mark.long
-def test_an_update_whose_answer_was_lost_is_found_again(ann: Desk) -> None:
-    """The machine stood still between the request and the line that says that EKS took it."""
-    ann.aws.eks().carry_out = None
-    ann.types, ann.told = f"vpc-cni {NEW}\nprod {changes(ann)}\n", lambda: ann.aws.count("eks:UpdateAddon")
-    assert ann.apply().code == 6
-    (journal,) = ann.journals
-    journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:2]))
-    ann.told, ann.types = lambda: 0, ""
-    ident = journal.name.removesuffix(".jsonl")
-    again = ann.run("--apply", "--resume", ident, "--watch-for", "1s", "-o", "json")
-    assert document(again.out)["outcome"]["update"] == ann.aws.eks().updates[0].id, again.err
-    ann.aws.deny("eks:ListUpdates")
-    again = ann.run("--apply", "--resume", ident)
-    assert again.code == 6 and "whether EKS took it is not known" in again.err and "eks:ListUpdates" in again.err
-
-
-@pytest.mark.long
-def test_a_conflict_that_nobody_foresaw_fails_and_the_way_back_is_told(ann: Desk) -> None:
-    carry_out = ann.aws.eks().carry_out
-    assert carry_out is not None
-
-    def meanwhile(update: Any) -> None:
-        hands.sets_env(ann.service.objects, "WARM_ENI_TARGET", "9")
-        carry_out(update)
-
-    ann.types = f"vpc-cni {NEW}\nprod {changes(ann)}\n"
-    ann.aws.eks().carry_out = meanwhile
-    ran = ann.apply()
-    assert ran.code == 6 and "EKS could not do it" in ran.out and "ConfigurationConflict" in ran.out
-    assert "WARM_ENI_TARGET" in ran.out and "ROLLBACK" in ran.out and "look again with addon-diff" in ran.out
-    assert ann.env == ("true", "true") and ann.service.version == OLD
-
-
-@pytest.mark.long
-def test_without_the_right_to_describe_updates_the_addon_tells(ann: Desk) -> None:
-    ann.types = f"vpc-cni {NEW}\nprod {changes(ann)}\n"
-    ann.aws.deny("eks:DescribeUpdate")
-    ran = ann.apply()
-    assert "eks:DescribeUpdate; the add-on itself is checked instead" in ran.err and ann.service.version == NEW
-    assert ran.code in (0, 5) and "EKS has done it" in ran.out
 
 
 @pytest.mark.long
@@ -273,46 +159,23 @@ def test_who_insists_is_told_where_to_look(ann: Desk) -> None:
     assert ran.code == 130 and f"what was sent continues; its journal is {ann.journals[0]}" in ran.err
 
 
-@pytest.mark.long
-def test_who_is_told_to_stop_before_it_is_sent_sends_nothing(ann: Desk) -> None:
-    ann.types, ann.told = f"vpc-cni {NEW}\nprod {changes(ann)}\n", lambda: 1
-    ran = ann.apply()
-    assert ran.code == 6 and "before anything was requested" in ran.err and "Nothing was sent" in ran.err
-    assert ann.aws.count("eks:UpdateAddon") == 0 and ann.env == ("true", "true")
-
-
-@pytest.mark.long
-def test_nothing_is_sent_that_cannot_be_written_down(ann: Desk) -> None:
-    (ann.home / "file").write_text("")
-    ann.environ = {"XDG_STATE_HOME": str(ann.home / "file")}
-    ann.types = f"vpc-cni {NEW}\nprod {changes(ann)}\n"
-    ran = ann.apply()
-    assert ran.code == 6 and "cannot be written" in ran.err and ann.aws.count("eks:UpdateAddon") == 0
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (("--yes",), "without --apply"),
         (("--apply", "--dry-run=server"), "EKS has no dry run"),
         (("--apply", "--demo"), "--demo does not go with it"),
-        (("--apply", "--snapshot", "x"), "--snapshot does not go with it"),
         (("--apply", "--as-asked", "--configuration-values", "x"), "Give one of them"),
         (("--apply", "--resume", "x", "--yes"), "takes no flags of a new one"),
         (("--apply", "--tf-plan", "x"), "Terraform applies what a plan asks for"),
-        (("--apply", "--each-step"), "--each-step only looks"),
         (("--apply", "--accept-unknown", "addon-field-unknwon"), "addon-field-unknown"),
     ],
 )
 def test_what_does_not_fit_together(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
-    from tests.cli.running import run_cli
-
     ran = run_cli("addon-diff", "vpc-cni", *words)
     assert (ran.code, ran.out) == (2, "") and said in ran.err
 
 
 def test_an_environment_that_refuses_changes(tmp_path: Path) -> None:
-    from tests.cli.running import run_cli
-
     ran = run_cli("addon-diff", "vpc-cni", "--apply", environ={"EKSDOC_READ_ONLY": "1"})
     assert ran.code == 2 and "EKSDOC_READ_ONLY" in ran.err

@@ -17,9 +17,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.run_edges import DrainRunEdges
-from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.access import ADMIN
 from kubectl_eksdoc.embedded.serving.api import Api
@@ -29,7 +27,7 @@ from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from tests.cli.canaries.canaries import Canaries, canaries_below, canaries_in
 from tests.cli.metadata.probed import nodes_are_instances
 from tests.cli.permissions.desk import NAME, REGION, Site, _soon_sure, _told_after
-from tests.cli.running import Ran
+from tests.cli.running import Ran, called
 from tests.cli.snapshot.test_no_secrets import helm_secret, plain_secret, planted
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
@@ -200,12 +198,10 @@ class Place:
     more: Mapping[str, str] = field(default_factory=dict)
 
     def run(self, words: str, config: str, edges: DrainRunEdges | None = None) -> Ran:
-        out, err = io.StringIO(), io.StringIO()
         edges = edges or DrainRunEdges(told_to_stop=_told_after(1.0), open_watch=_soon_sure)
-        around = CommandContext(out, err, {**self.environ, "KUBECONFIG": config}, stdin=io.StringIO(), run_edges=edges)
         os.environ["KUBECONFIG"] = config
-        code = run([*words.split(), "--debug"], out, err, around=around)
-        return Ran(code, out.getvalue(), err.getvalue())
+        environ = {**self.environ, "KUBECONFIG": config}
+        return called(*words.split(), "--debug", environ=environ, stdin=io.StringIO(), run_edges=edges)
 
     def leaks(self, words: str, ran: Ran) -> list[str]:
         """Of what was printed."""

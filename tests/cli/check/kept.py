@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.stages import Serving, served
-from tests.aws.test_live import access
 from tests.aws.world.catalogue import Offer
 from tests.cli.check.clusters import ACCOUNT, ADDONS, REGION, App, KeptCluster, a_dump, corefile, role_of
-from tests.cli.check.test_served import Somebody
+from tests.cli.somebody import Somebody
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
@@ -49,7 +48,7 @@ def somebody_at(of: KeptCluster, aws: World, folder: Path) -> Iterator[Somebody]
     told = Serving(1.0, str(folder / "config"), lambda path, url: None, lambda text: None)
     with served(choice, Connection(), None, told) as (path, url):
         aws.put_endpoint("prod", url)
-        yield Somebody(path, aws, access(aws))
+        yield Somebody(path, aws, "check")
 
 
 def an_account(aws: World, of: KeptCluster) -> Sequence[str]:

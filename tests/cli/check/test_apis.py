@@ -13,7 +13,6 @@ from kubectl_eksdoc.cli.rights.commands import OF_NEED
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.quantities import Version
 from tests.cli.running import run_cli
-from tools.demo.upgrade.old_apis import old_apis
 
 CODES = "api-requested,api-written,api-in-helm,api-in-manifest,api-refused-today"
 PDB = "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: web}\n"
@@ -54,10 +53,24 @@ def test_files_are_judged_beside_it(tmp_path: Path) -> None:
     ]
 
 
-def test_files_that_nobody_would_judge_do_not_pass() -> None:
-    for words in (("--only", "api-requested"), ("--gate", "after"), ("--symptom", "dns")):
-        ran = run_cli("check", "--demo", *words, "-f", "nowhere")
-        assert ran.code == 2 and "that is api-in-manifest" in ran.err
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--demo", "--only", "api-requested", "-f", "nowhere"), "that is api-in-manifest"),
+        (("--demo", "--gate", "after", "-f", "nowhere"), "that is api-in-manifest"),
+        (("--demo", "--symptom", "dns", "-f", "nowhere"), "that is api-in-manifest"),
+        (("--demo", "--only", "api-in-manifest"), "Name them with -f."),
+        (("--demo", "--only", "api-in-manifest", "-f", "nowhere"), "-f nowhere cannot be opened"),
+        (
+            ("--demo", "--only", "api-in-helm", "--without", "helm-releases"),
+            "--without leaves out all of api-in-helm\n",
+        ),
+        (("--snapshot", "-", "-f", "-"), "not both"),
+    ],
+)
+def test_what_judges_nothing_does_not_pass(words: tuple[str, ...], said: str) -> None:
+    ran = run_cli("check", *words)
+    assert ran.code == 2 and said in ran.err
 
 
 def test_findings_that_no_step_of_that_gate_waits_for_do_not_pass() -> None:
@@ -66,53 +79,8 @@ def test_findings_that_no_step_of_that_gate_waits_for_do_not_pass() -> None:
     assert run_cli("check", "--demo", "--only", "kubelet-skew,nodes-behind", "--gate", "after").code == 1
 
 
-def test_what_is_chosen_and_left_out_does_not_pass() -> None:
-    ran = run_cli("check", "--demo", "--only", "api-in-helm", "--without", "helm-releases")
-    assert ran.code == 2 and "error: --without leaves out all of api-in-helm\n" in ran.err
-    assert "--gate" not in ran.err
-
-
-def test_files_that_nobody_named_are_not_well(tmp_path: Path) -> None:
-    ran = run_cli("check", "--demo", "--only", "api-in-manifest")
-    assert ran.code == 2 and "Name them with -f." in ran.err
-
-
-def test_files_that_are_not_there_are_told() -> None:
-    ran = run_cli("check", "--demo", "--only", "api-in-manifest", "-f", "nowhere")
-    assert ran.code == 2 and "-f nowhere cannot be opened" in ran.err
-
-
-def test_standard_input_is_one_thing() -> None:
-    ran = run_cli("check", "--snapshot", "-", "-f", "-")
-    assert ran.code == 2 and "not both" in ran.err
-
-
 @pytest.mark.parametrize(("now", "target"), [(21, 22), (24, 25), (28, 29), (31, 32), (33, 34), (34, 36)])
 def test_every_list_that_is_asked_for_has_its_right(now: int, target: int) -> None:
     written = {right.resource for right in OF_NEED[CheckNeed.API_WRITTEN]}
     assert set(going(Version(1, now), Version(1, target))) <= written
     assert set(gone_before(Version(1, now))) <= {right.resource for right in OF_NEED[CheckNeed.API_GONE]}
-
-
-def test_rights_are_named_as_the_answers_name_them() -> None:
-    (metrics,), helm = OF_NEED[CheckNeed.API_REQUESTS], OF_NEED[CheckNeed.HELM]
-    assert str(metrics) == "get /metrics" and metrics.at("").is_url
-    assert [str(each) for each in helm] == ["get secrets", "list secrets"] and not helm[0].at("").is_url
-
-
-def test_a_dump_tells_what_was_dumped(tmp_path: Path) -> None:
-    """Nodes and pods, and a policy with the Secret of a release beside them."""
-    node = {"metadata": {"name": "n", "uid": "u"}, "status": {"nodeInfo": {"kubeletVersion": "v1.33.1"}}}
-    lists = {"nodes": ("v1", "Node", [node]), "pods": ("v1", "Pod", [])}
-    for name, (version, kind, items) in lists.items():
-        body = {"kind": f"{kind}List", "apiVersion": version, "metadata": {}, "items": items}
-        (tmp_path / f"{name}.json").write_text(json.dumps(body))
-    mixed = {"kind": "List", "apiVersion": "v1", "metadata": {}, "items": old_apis()}
-    (tmp_path / "others.json").write_text(json.dumps(mixed))
-    ran = run_cli("check", "--snapshot", str(tmp_path), "--target", "1.34", "--only", CODES, "-o", "json")
-    found = [(each["code"], each["status"]) for each in json.loads(ran.out)["findings"]]
-    assert found.count(("api-written", "fail")) == 3 and found.count(("api-in-helm", "fail")) == 2, ran.err
-    assert [each for each in found if each[1] == "unknown"] == [
-        ("api-requested", "unknown"),
-        ("api-refused-today", "unknown"),
-    ]

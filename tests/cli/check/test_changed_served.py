@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import io
-import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.embedded.serving.access import RbacRule, TokenUsers, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
-from kubectl_eksdoc.kube.api_signs import LiveChanges
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.kinds import Resource, Unknown
+from kubectl_eksdoc.model.kinds import Resource
+from tests.cli.running import called, document
 from tests.embedded.clients import worlds
-from tests.examples import one_in
 from tests.fakes import kubeconfigs
 
 LISTS = (kinds.NODES, kinds.PODS, kinds.REPLICA_SETS)
@@ -31,12 +23,8 @@ def changes(folder: Path, *lists: Resource) -> dict[str, Any]:
     api = Api(worlds.plane_of("rich", None), Setup(TokenUsers({"x": user})), ManualTime())
     with serving(api) as server:
         config = kubeconfigs.one(folder / "config", server.url("x"), name="lab")
-        out, err = io.StringIO(), io.StringIO()
-        argv = ["check", "--only", "kubelet-skew", "--changed-since", "300d", "-o", "json", "--kubeconfig", config]
-        run(argv, out, err, around=CommandContext(out, err, {}))
-    assert out.getvalue(), err.getvalue()
-    found: dict[str, Any] = json.loads(out.getvalue())
-    return found
+        asked = ("check", "--only", "kubelet-skew", "--changed-since", "300d", "-o", "json")
+        return document(called(*asked, "--kubeconfig", config).out, "UpgradeCheck")
 
 
 def test_what_may_be_listed_is_told_and_what_may_not_is_named_with_its_right(tmp_path: Path) -> None:
@@ -46,18 +34,3 @@ def test_what_may_be_listed_is_told_and_what_may_not_is_named_with_its_right(tmp
     assert "pod templates of DaemonSets" in unread
     assert "list events" in unread
     assert "pod templates of Deployments" not in unread
-
-
-@pytest.mark.parametrize("right", one_in(3, [kinds.REPLICA_SETS, kinds.EVENTS, kinds.CONTROLLER_REVISIONS]))
-def test_each_right_alone_is_missed(tmp_path: Path, right: Resource) -> None:
-    others = [each for each in (*LISTS, kinds.EVENTS, kinds.CONTROLLER_REVISIONS) if each is not right]
-    assert f"list {right.full_name}" in "\n".join(changes(tmp_path, *others)["changesUnread"])
-
-
-def test_the_past_of_a_cluster_that_forbids_all_is_unknown(tmp_path: Path) -> None:
-    api = Api(worlds.plane_of("rich", None), Setup(TokenUsers({"x": restricted("x", [])})), ManualTime())
-    with serving(api) as server:
-        past = LiveChanges(Connection(kubeconfig=kubeconfigs.one(tmp_path / "config", server.url("x"), name="lab")))
-        told = past.told()
-        past.close()
-    assert all(isinstance(each, Unknown) for each in (*told.revisions.values(), told.events))

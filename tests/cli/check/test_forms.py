@@ -37,8 +37,8 @@ def test_the_same_live_and_in_a_snapshot(
     of, path = replace(MANAGED, tags=(*tags.items(), SECRET)), str(tmp_path / "taken.eksdoc")
     try:
         with somebody_at(of, aws_of_this_session, tmp_path) as ann:
-            live = ann.document("--target", "1.34")
-            taken = ann.command("snapshot", path)
+            live = ann.document("UpgradeCheck", "--target", "1.34")
+            taken = ann.calls("snapshot", path)
             assert taken.code in (0, 5), taken.err
     finally:
         aws_of_this_session.reset()

@@ -20,14 +20,9 @@ CLUSTERS = [
     *(
         pytest.param(words, marks=pytest.mark.long)
         for words in (
-            ("--demo", "--target", "1.36"),
             ("--demo", "--target", "1.34", "--no-aws"),
-            ("--demo", "--accept-unknown", "addon-object-unread"),
             ("--demo", "--target", "1.34", "--fail-on", "high"),
-            ("--snapshot", RICH, "--target", "1.37"),
-            ("--snapshot", str(DATA / "small-traps.tar.gz"), "--target", "1.34"),
             ("--snapshot", str(DATA / "medium.tar.gz"), "--target", "1.31"),
-            ("--snapshot", str(DATA / "landing.tar.gz")),
             ("--snapshot", str(DATA / "fenced-61.tar.gz"), "--target", "1.35"),
         )
     ),

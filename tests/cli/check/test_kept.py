@@ -6,14 +6,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.cli.check.clusters import KEPT
+from tests.cli.check.clusters import AUTO, CURRENT, KEPT, MANAGED, KeptCluster
 from tests.cli.check.kept import somebody_at
-from tests.cli.check.test_served import Somebody
+from tests.cli.somebody import Somebody
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
@@ -40,7 +41,7 @@ def counting(told: dict[str, Any]) -> list[str]:
 
 
 def test_a_kept_cluster_exits_with_0_and_nothing_is_above_info(kept: Somebody) -> None:
-    told = kept.document(*TARGET)
+    told = kept.document("UpgradeCheck", *TARGET)
     assert counting(told) == []
     assert told["causes"] == [] and told["verdict"].startswith("From 1.33 → 1.34. Nothing blocks a step")
     assert {each["state"] for each in told["metadata"]["kindsRead"]} <= {"read", "not-served"}
@@ -50,11 +51,7 @@ def test_a_kept_cluster_exits_with_0_and_nothing_is_above_info(kept: Somebody) -
 
 @pytest.mark.parametrize(
     "words",
-    [
-        (),
-        ("--fail-on", "low"),
-        *(("--gate", gate) for gate in ("before-control-plane", "before-nodes")),
-    ],
+    [(), ("--gate", "before-nodes")],
     ids=" ".join,
 )
 def test_its_page_says_so_first_and_shows_each_step_once(kept: Somebody, words: tuple[str, ...]) -> None:
@@ -71,15 +68,33 @@ def test_its_page_says_so_first_and_shows_each_step_once(kept: Somebody, words: 
 
 def test_without_aws_on_purpose_nothing_of_it_is_unknown(kept: Somebody) -> None:
     """What support costs is told by the day on which this runs, and by a table."""
-    told = kept.document(*TARGET, "--no-aws")
+    told = kept.document("UpgradeCheck", *TARGET, "--no-aws")
     assert [each for each in counting(told) if " support-" not in each] == []
 
 
+_BALANCER, _SPOT = "aws-load-balancer-controller", ("spot", "spot", "group", "group", "group")
 GONE = "apiVersion: admissionregistration.k8s.io/v1beta1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: images}\n"
+DEFECTS = {
+    "a budget that allows nothing": (MANAGED.with_app("web", budget=0), "budget-never-allows"),
+    "one hop, and a controller that needs two": (
+        replace(MANAGED.with_app(_BALANCER, args=("--cluster-name=prod",)), hops=2),
+        "imds-pods-will-break",
+    ),
+    "a lameduck of 5 s on Spot": (replace(CURRENT, nodes=_SPOT, lameduck="5s"), "dns-lameduck-short"),
+    "Karpenter without a queue": (CURRENT.with_app("karpenter", env=()), "interruption-setting"),
+    "a release with an API that goes": (
+        CURRENT.with_app("argocd-server", release=GONE),
+        "api-in-helm",
+    ),
+    "a budget under Auto Mode": (AUTO.with_app("web", budget=0), "budget-never-allows"),
+}
+"""What is wrong, and the code of the cause that comes first."""
 
 
-def test_a_manifest_with_an_api_that_goes_exits_with_1_and_comes_first(kept: Somebody, tmp_path: Path) -> None:
-    (tmp_path / "policy.yaml").write_text(GONE)
-    ran = kept.run(*TARGET, "-f", str(tmp_path), "-o", "json")
+@pytest.mark.parametrize(("of", "code"), DEFECTS.values(), ids=DEFECTS)
+def test_one_defect_exits_with_1_and_comes_first(of: KeptCluster, code: str, aws: World, tmp_path: Path) -> None:
+    with somebody_at(of, aws, tmp_path) as whoever:
+        ran = whoever.run("--target", "1.34", "-o", "json")
+    assert ran.code == 1
     causes = json.loads(ran.out)["causes"]
-    assert ran.code == 1 and [each["code"] for each in causes[0]["findings"]] == ["api-in-manifest"]
+    assert code in {each["code"] for each in causes[0]["findings"]}, [each["findings"] for each in causes]

@@ -6,27 +6,7 @@ import json
 import shlex
 from pathlib import Path
 
-import pytest
-
 from tests.cli.check.asked import RICH, check, document
-from tests.cli.running import run_cli
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--demo", "--target", "1.33"),
-        ("--demo", "--target", "1.34"),
-        pytest.param(("--demo", "--target", "1.35"), marks=pytest.mark.long),
-        ("--snapshot", RICH, "--target", "1.34"),
-    ],
-)
-def test_every_finding_that_fails_says_what_to_do(words: tuple[str, ...]) -> None:
-    found = document(*words)["findings"]
-    fails = [each for each in found if each["status"] == "fail"]
-    assert fails
-    assert [(each["code"], each["message"]) for each in fails if not each["remedy"]] == []
-    assert [each["code"] for each in fails for remedy in each["remedy"] if not remedy["text"].strip()] == []
 
 
 def test_a_check_that_is_proposed_judges_the_same() -> None:
@@ -56,20 +36,6 @@ def test_a_check_of_manifests_that_is_proposed_judges_them_where_it_can(tmp_path
         assert check(*shlex.split(each)[3:]).code in (0, 1, 5) or "manifests/" in each, each
 
 
-def test_nothing_is_proposed_of_the_demo_that_the_demo_cannot_be_asked() -> None:
-    """Commands that measure take a live cluster alone, and those that ask from pods a dry run of the demo."""
-    for symptom in ("dns", "credentials"):
-        found = document("--demo", "--symptom", symptom)
-        where = [each.get("command", "") for each in found["diagnosis"]["elsewhere"]]
-        remedies = [each.get("command", "") for finding in found["findings"] for each in finding["remedy"]]
-        assert not [each for each in (*where, *remedies) if "--measure" in each]
-        active = [each for each in where if "--active" in each]
-        assert len(active) == (symptom == "credentials")
-        assert all(run_cli(*shlex.split(each)[2:]).code == 0 for each in active)
-    dump = document("--snapshot", RICH, "--symptom", "dns")["diagnosis"]["elsewhere"]
-    assert "kubectl eksdoc coredns-lameduck --measure" in [each.get("command") for each in dump]
-
-
 def test_what_goes_with_the_nodes_is_no_reason_to_wait_and_not_silent() -> None:
     """And no flag is said to allow it, as none was given."""
     words = "--demo", "--only", "pod-emptydir,pod-unmanaged"
@@ -94,14 +60,6 @@ def test_what_nobody_told_is_no_name_of_a_cluster_in_a_command() -> None:
     assert all("name NAME-OF-THE-CLUSTER " in command for command in commands)
 
 
-def test_what_asks_from_pods_is_told_as_it_is_done_live() -> None:
-    found = document("--snapshot", RICH, "--target", "1.34")["findings"]
-    commands = [remedy.get("command", "") for each in found for remedy in each["remedy"]]
-    active = [each for each in commands if "--active" in each]
-    assert active
-    assert not [each for each in active if "--snapshot" in each]
-
-
 def test_what_a_dump_lacks_is_named_once_and_no_clause_is_cut_off() -> None:
     found = document("--snapshot", RICH, "--target", "1.34")["findings"]
     assert not [each["message"] for each in found if "apiservices: the snapshot has no apiservices" in each["message"]]
@@ -114,31 +72,12 @@ def test_the_cluster_has_one_name() -> None:
     assert {each["subject"]["name"] for each in found if each["subject"]["kind"] == "Cluster"} == {"unnamed"}
 
 
-def test_one_old_api_is_one_cause_of_the_demo_wherever_it_is_used() -> None:
-    """In releases of Helm, objects, requests and an insight."""
-    told = document("--demo", "--target", "1.34")
-    of_apis = [each for each in told["causes"] if each["subject"]["kind"] == "API"]
-    subjects = [json.dumps(each["subject"]) for each in of_apis]
-    assert len(subjects) == len(set(subjects)) > 0
-    counted = {each["subject"]["name"]: len(each["findings"]) for each in of_apis}
-    assert counted["admissionregistration.k8s.io/v1beta1"] > 4
-
-
 def test_an_add_on_that_fits_the_target_is_no_high_finding_for_being_old() -> None:
     """vpc-cni of the demo is three minors behind."""
     for target in ("1.33", "1.34"):
         found = document("--demo", "--target", target)["findings"]
         high = [each["subject"]["name"] for each in found if "unfit" in each["code"] and each["severity"] == "high"]
         assert high == (["coredns"] if target == "1.34" else []), target
-
-
-def test_a_group_that_is_made_is_waited_for_before_it_is_used() -> None:
-    steps = document("--demo", "--target", "1.34")["checklist"]
-    makes = [each["commands"] for each in steps if any("create-nodegroup" in one for one in each["commands"])]
-    assert makes
-    for each in makes:
-        verbs = [one.split()[2] if one.startswith("aws ") else one.split()[1] for one in each]
-        assert verbs[verbs.index("create-nodegroup") + 1] == "wait"
 
 
 def test_a_dump_without_times_is_not_of_1970(tmp_path: Path) -> None:

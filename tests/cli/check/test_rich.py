@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,15 +57,6 @@ def test_every_row_is_named(told: dict[str, Any], code: str) -> None:
     assert found >= set(ROWS[code])
 
 
-@pytest.mark.parametrize(
-    ("code", "wanted"),
-    [("fargate-restart", ("shop/serverless-54964dcdf6-tsk48",)), ("nodes-behind", ("blue", "green", "general"))],
-)
-def test_what_is_left_for_the_end_is_told_where_it_is_asked_for(code: str, wanted: tuple[str, ...]) -> None:
-    at_the_end = document("--snapshot", RICH, "--target", "1.34", "--gate", "after")
-    assert {name(each["subject"]) for each in at_the_end["findings"] if each["code"] == code} >= set(wanted)
-
-
 def test_budgets_that_let_pods_go_are_not_named(told: dict[str, Any]) -> None:
     found = {name(each["subject"]) for each in told["findings"] if each["code"] == "budget-never-allows"}
     assert found == set(ROWS["budget-never-allows"])
@@ -85,20 +75,6 @@ def test_what_the_dump_does_not_hold_is_one_cause(told: dict[str, Any]) -> None:
     assert {"webhook-down", "api-in-helm", "api-requested"} <= {each["code"] for each in cause["findings"]}
     assert cause["do"]["command"] == "kubectl eksdoc snapshot cluster.eksdoc"
     assert "it does not hold what these need: webhook-down, " in cause["because"]
-
-
-def test_what_the_drain_lacks_of_the_dump_is_of_the_same_cause() -> None:
-    dump = str(Path(RICH).parent / "small-traps.tar.gz")
-    told = document("--snapshot", dump, "--target", "1.31", "--no-aws")
-    (cause,) = (each for each in told["causes"] if each["subject"]["kind"] == "Snapshot")
-    lacking = {each["code"] for each in told["findings"] if "(not-held)" in each.get("missing", "")}
-    assert lacking == {"namespace-terminating", "no-readiness-gate", "only-backend"}
-    assert lacking | {"imds-pods-unread"} <= {each["code"] for each in cause["findings"]}
-
-
-def test_of_several_nodes_it_is_told_in_the_plural(told: dict[str, Any]) -> None:
-    (found,) = (each for each in told["findings"] if each["code"] == "dns-notices-unheard")
-    assert found["message"].startswith("spot-0 and spot-1 are not drained when EC2 takes them back")
 
 
 def test_of_aws_nothing_is_known(told: dict[str, Any]) -> None:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import trustme
 
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer
 from kubectl_eksdoc.model import kinds
@@ -23,7 +22,6 @@ from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer
 from tests.fakes.programs import program
-from tests.kube.conftest import Authority
 from tools.registry import read as registry
 
 COMPLETERS = [(plugin.completer, plugin.name, plugin.command) for plugin in registry().plugins]
@@ -88,25 +86,11 @@ def shell(home: Path, server: SimulatedApiServer) -> Shell:
 
 
 @pytest.mark.long
-def test_commands(home: Path) -> None:
-    found = Shell(home).tab("eksdoc", "")
-    assert found.offers["drain"] == "plan and run node drains" and found.directive == 4
-
-
-@pytest.mark.long
 @pytest.mark.parametrize(("completer", "name", "command"), COMPLETERS, ids=lambda each: str(each))
 def test_every_entry_point_completes(home: Path, completer: str, name: str, command: str) -> None:
     assert os.access(home / "bin" / completer, os.X_OK)
     found = Shell(home).tab(name, *(["plan"] if command == "drain" else []), "--demo" if command else "dr")
     assert found.values == (["--demo"] if command else ["drain"])
-
-
-@pytest.mark.long
-def test_flags_come_through_raw(home: Path) -> None:
-    shell = Shell(home)
-    assert "--nodegroup" in shell.tab("eksdoc-drain", "plan", "--").offers
-    assert shell.tab("eksdoc", "drain", "plan", "--order", "so").values == ["soonest"]
-    assert shell.tab("eksdoc", "drain", "plan", "--demo", "--", "blue-1").values == ["blue-1"]
 
 
 def test_node_groups_of_the_demo(home: Path) -> None:
@@ -126,12 +110,6 @@ def test_names_of_a_served_cluster(shell: Shell) -> None:
 
 
 @pytest.mark.long
-def test_without_a_kubeconfig_nothing_is_offered(home: Path) -> None:
-    for words in (("drain", "plan", ""), ("drain", "plan", "--nodegroup", ""), ("check", "--context", "")):
-        assert Shell(home).tab("eksdoc", *words).values == []
-
-
-@pytest.mark.long
 def test_what_was_found_is_remembered(home: Path) -> None:
     with ApiServer() as server:
         shell = Shell(home, kubeconfigs.one(home / "config", server.url))
@@ -143,15 +121,6 @@ def test_what_was_found_is_remembered(home: Path) -> None:
         assert len(server.asked(kinds.NODES.path)) == 1
     kept = [path for path in (home / ".cache" / "eksdoc").iterdir() if path.suffix == ".names"]
     assert len(kept) == 1 and kept[0].stat().st_mode & 0o777 == 0o600
-
-
-@pytest.mark.long
-def test_what_may_not_be_listed_is_not_offered(home: Path) -> None:
-    with ApiServer() as server:
-        server.forbidden.add(kinds.NODES)
-        config = kubeconfigs.one(home / "config", server.url)
-        found = process("drain", "plan", "", home=home, environ={"KUBECONFIG": config})
-        assert (found.values, found.directive) == ([], 4)
 
 
 @pytest.mark.long
@@ -170,23 +139,6 @@ def test_a_server_that_never_answers_holds_nobody(home: Path) -> None:
 
 
 @pytest.mark.long
-def test_names_that_come_late_are_there_for_the_next_press(home: Path) -> None:
-    """A credential plugin takes its time; who presses again meanwhile runs it no second time."""
-    authority = Authority(trustme.CA())
-    with ApiServer(authority.server_context()) as server:
-        plugin = kubeconfigs.plugin(home, "runs()\ntime.sleep(2.5)\nsay(token='good')\n")
-        user = kubeconfigs.exec_user(plugin)
-        environ = {"KUBECONFIG": kubeconfigs.one(home / "config", server.url, authority.pem, user)}
-        assert process("drain", "plan", "", home=home, environ=environ).values == []
-        ends_s = time.monotonic() + 60
-        while not process("drain", "plan", "", home=home, environ=environ).values:
-            assert time.monotonic() < ends_s
-            time.sleep(0.2)
-        asked = server.asked(kinds.NODES.path)
-    assert kubeconfigs.runs(plugin) == len(asked) == 1 and asked[0].header("authorization") == "Bearer good"
-
-
-@pytest.mark.long
 def test_a_kubeconfig_that_never_ends_holds_nobody(home: Path) -> None:
     """Of a pipe that nobody writes to, and of what has no end."""
     os.mkfifo(home / "pipe")
@@ -202,15 +154,6 @@ def test_offline_nothing_is_asked(home: Path) -> None:
         environ = {"KUBECONFIG": config, "EKSDOC_COMPLETION_OFFLINE": "1"}
         assert process("drain", "plan", "", home=home, environ=environ).values == []
         assert server.requests == [] and not (home / ".cache").exists()
-
-
-@pytest.mark.long
-def test_names_of_a_snapshot(home: Path) -> None:
-    dump = worlds.archive("small-traps")
-    ends_s = time.monotonic() + 60
-    while not (found := process("drain", "plan", "--snapshot", str(dump), "", home=home)).values:
-        assert time.monotonic() < ends_s
-    assert found.directive == 4
 
 
 @pytest.mark.long

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import CommandContext
-from tests import needed
-from tests.cli.running import Ran
-from tests.contracts.source import ROOT
+from tests.cli.running import Ran, called
 from tests.fakes.programs import program
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="links")
@@ -39,16 +33,17 @@ def krew(tmp_path: Path) -> Path:
     return folder
 
 
-def completion(folder: Path, *words: str, path: str | None = None) -> Ran:
+def of_links(folder: Path, *argv: str, path: str | None = None) -> Ran:
     """As kubectl runs it: by the path where it was found."""
-    out, err = io.StringIO(), io.StringIO()
-    around = CommandContext(out, err, {"PATH": str(folder) if path is None else path})
     before, sys.argv = sys.argv, [str(folder / "kubectl-eksdoc")]
     try:
-        code = run(["completion", *words], out, err, around=around)
+        return called(*argv, environ={"PATH": str(folder) if path is None else path})
     finally:
         sys.argv = before
-    return Ran(code, out.getvalue(), err.getvalue())
+
+
+def completion(folder: Path, *words: str, path: str | None = None) -> Ran:
+    return of_links(folder, "completion", *words, path=path)
 
 
 def links(folder: Path) -> dict[str, str]:
@@ -69,26 +64,6 @@ def test_install_links_every_program_that_is_there(krew: Path) -> None:
     assert (done.code, done.err) == (0, "") and done.out.count("made ") == 2
     assert links(krew) == BOTH
     assert completion(krew, "install").out.count("there already: ") == 2 and links(krew) == BOTH
-
-
-@pytest.mark.long
-def test_what_it_made_completes(krew: Path, tmp_path: Path) -> None:
-    kubectl = needed.kubectl()
-    env = {
-        "PATH": f"{krew}:{Path(kubectl).parent}:/bin:/usr/bin",
-        "HOME": str(tmp_path),
-        "PYTHONPATH": str(ROOT),
-        **needed.BYTECODE,
-    }
-
-    def tab(*words: str) -> str:
-        command = [kubectl, "__complete", *words]
-        return subprocess.run(command, capture_output=True, text=True, env=env, timeout=60, check=True).stdout
-
-    assert "addon-diff" not in tab("eksdoc", "a")
-    completion(krew, "install")
-    assert "addon-diff\tpredict what an add-on" in tab("eksdoc", "a")
-    assert "--demo\t" in tab("eksdoc-drain", "plan", "--d")
 
 
 def test_what_is_not_its_own_is_left_alone(krew: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import subprocess
 import sys
@@ -10,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.cli.called import ProgramName, command_line
-from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import CommandContext
 from tests import needed
+from tests.cli.completion.test_links import of_links
 from tests.cli.running import Ran
 from tests.contracts.source import ROOT
 from tests.fakes.programs import program
@@ -34,14 +31,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def plugins(folder: Path, *words: str, path: str | None = None) -> Ran:
-    out, err = io.StringIO(), io.StringIO()
-    around = CommandContext(out, err, {"PATH": str(folder) if path is None else path})
-    before, sys.argv = sys.argv, [str(folder / "kubectl-eksdoc")]
-    try:
-        code = run(["plugins", *words], out, err, around=around)
-    finally:
-        sys.argv = before
-    return Ran(code, out.getvalue(), err.getvalue())
+    return of_links(folder, "plugins", *words, path=path)
 
 
 def links(folder: Path) -> dict[str, str]:
@@ -74,33 +64,11 @@ def test_what_others_made_stays(folder: Path) -> None:
     assert plugins(folder, "unlink").out.count("removed ") == 4 and len([*folder.iterdir()]) == 3
 
 
-def test_links_to_a_program_that_is_gone_are_named_and_removed(folder: Path) -> None:
-    plugins(folder, "link")
-    (folder / "kubectl-eksdoc").unlink()
-    status = plugins(folder, "status")
-    assert status.code == 1 and status.out.count("a link to a program that is gone") == 6
-    assert plugins(folder, "unlink").out.count("removed ") == 6 and links(folder) == {}
-
-
 def test_mistakes(folder: Path) -> None:
     assert plugins(folder, "link", "drain").code == 2
     assert plugins(folder, "link", "--dry-run=server").code == 2
     off = plugins(folder, "link", path="/nowhere")
     assert f"{folder} is not on PATH" in off.out and links(folder) == LINKS
-
-
-@pytest.mark.parametrize(
-    ("argv", "words"),
-    [
-        (["/x/kubectl-eksdoc_drain", "plan"], ["drain", "plan"]),
-        (["/x/kubectl-eksdoc_addon_diff", "__complete", "a", ""], ["__complete", "addon-diff", "a", ""]),
-        (["/x/kubectl_complete-eksdoc_drain", "__complete"], ["__complete", "drain", "__complete"]),
-        (["/x/kubectl-eksdoc", "__complete", "dr"], ["__complete", "dr"]),
-    ],
-)
-def test_an_entry_point_completes_what_follows_its_command(argv: list[str], words: list[str]) -> None:
-    called, found = command_line(argv)
-    assert found == words and isinstance(called, ProgramName)
 
 
 @pytest.mark.long

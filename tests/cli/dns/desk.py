@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,10 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kubectl_eksdoc.aws.asking import VerifiedCluster, believed
-from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.run_edges import DrainRunEdges
-from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.embedded.probed import Resolvers
 from kubectl_eksdoc.embedded.serving.access import ADMIN, ServedUser, TokenUsers
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
@@ -24,19 +19,15 @@ from tests.addon.stand_in import coredns
 from tests.addon.stand_in.carried_out import carried_out
 from tests.addon.stand_in.served import Served
 from tests.addon.stand_in.service import AddonService
-from tests.aws.test_live import live
-from tests.cli.addon.updated import _Typist as Typist
-from tests.cli.metadata.mended import Fast
+from tests.cli import somebody
 from tests.cli.running import Ran
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
-from tests.sessions import with_aws
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
 
 VERSION, KUBERNETES = "v1.10.1-eksbuild.11", "1.28"
-NAMES = {"clusterName": "prod", "addonName": "coredns"}
 TOKEN, HANDY = "admin-token", "handy-token"
 SPEED = 60.0
 PATIENT = ("--verify-for", "1h", "--watch-for", "2h")
@@ -44,34 +35,12 @@ PATIENT = ("--verify-for", "1h", "--watch-for", "2h")
 
 
 @dataclass
-class Desk:
-    """Somebody at a terminal, with a home of their own. `types`: what is typed, "" and nobody sits there; `happens`:
-    before anything is typed. Mutable."""
-
-    home: Path
-    config: str
-    aws: World
-    objects: Served
-    resolvers: Resolvers
-    api: Api
+class Desk(somebody.Desk):
+    objects: Served = field(kw_only=True)
+    resolvers: Resolvers = field(kw_only=True)
+    api: Api = field(kw_only=True)
     service: AddonService | None = None
-    types: str = ""
-    happens: Callable[[], object] = lambda: None
-    told: Callable[[], int] = lambda: 0
-    environ: dict[str, str] = field(default_factory=dict)
     listens: bool = False
-
-    def run(self, *argv: str) -> Ran:
-        return self._run("coredns-lameduck", *argv)
-
-    def changes(self, *argv: str) -> Ran:
-        return self._run("changes", *argv)
-
-    def _run(self, *argv: str) -> Ran:
-        out, err = io.StringIO(), io.StringIO()
-        words = [*argv, "--kubeconfig", self.config]
-        code = run(words, out, err, around=self._around(out, err))
-        return Ran(code, out.getvalue(), err.getvalue())
 
     def apply(self, *argv: str) -> Ran:
         return self.run("--apply", *(PATIENT if "--verify-for" not in argv else ()), *argv)
@@ -97,9 +66,6 @@ class Desk:
         """How many EKS was asked for."""
         return sum(update.addon == "coredns" for update in self.aws.eks().updates)
 
-    def journals(self) -> list[Path]:
-        return sorted((self.home / ".local/state/eksdoc/changes").glob("*.jsonl"))
-
     def edits(self, change: Callable[[str], str], manager: str = "kubectl-edit") -> None:
         """A person changes the live Corefile."""
         self.objects.patch("ConfigMap", "coredns", {"data": {"Corefile": change(self.corefile)}}, manager)
@@ -118,29 +84,14 @@ class Desk:
 
         return self.api.now(named)
 
-    def _around(self, out: io.StringIO, err: io.StringIO) -> CommandContext:
-        @contextmanager
-        def told() -> Iterator[Callable[[], int]]:
-            assert not self.listens, "one within another hears nothing: Ctrl-C would be lost"
-            self.listens = True
-            try:
-                yield lambda: self.told()
-            finally:
-                self.listens = False
-
-        return CommandContext(
-            out,
-            err,
-            {"HOME": str(self.home), "USER": "ann", **self.environ},
-            open_session=with_aws(self._believed),
-            stdin=Typist(self.types, self.happens) if self.types else io.StringIO(),
-            run_edges=DrainRunEdges(told_to_stop=told, clock=Fast(SPEED)),
-            sleep=lambda seconds: time.sleep(seconds / SPEED),
-        )
-
-    def _believed(self) -> VerifiedCluster:
-        aws = live(self.aws)
-        return believed(aws, aws.access)
+    @contextmanager
+    def hears(self) -> Iterator[Callable[[], int]]:
+        assert not self.listens, "one within another hears nothing: Ctrl-C would be lost"
+        self.listens = True
+        try:
+            yield lambda: self.told()
+        finally:
+            self.listens = False
 
 
 @contextmanager
@@ -174,9 +125,19 @@ def desk(
     client.create_cluster(name="prod", version=kubernetes, roleArn=role, resourcesVpcConfig={"subnetIds": ["subnet-1"]})
     home.mkdir()
     config = kubeconfigs.one(home / "config", server.url(token), name="lab")
-    found = Desk(home, config, aws, objects, resolvers, api, service if managed else None)
+    found = Desk(
+        config,
+        aws,
+        "coredns-lameduck",
+        home=home,
+        speed=SPEED,
+        objects=objects,
+        resolvers=resolvers,
+        api=api,
+        service=service if managed else None,
+    )
     if managed:
-        client.create_addon(**NAMES, addonVersion=version)
+        client.create_addon(clusterName="prod", addonName="coredns", addonVersion=version)
         aws.eks().carry_out = carried_out(aws.eks(), service, "coredns")
     deadline = time.monotonic() + 30
     while len(found.pods) < 2 or not _ready(found):

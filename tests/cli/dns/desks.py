@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
-import jsonschema
-
-from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.run_edges import DrainRunEdges
-from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.model.permissions import Permission
-from kubectl_eksdoc.render import schemas
 from tests.builders import a_cluster
-from tests.cli.addon.updated import _Typist as Typist
 from tests.cli.run.served import Said
-from tests.cli.running import FakeSource, Ran
+from tests.cli.running import FakeSource, Ran, Typist, called
+from tests.cli.running import document as valid
 from tests.flows.dns_worlds import NODES, Ground, World
 
 COMMAND = "coredns-lameduck"
@@ -39,7 +33,6 @@ class Desk:
     home: Any = field(default_factory=TemporaryDirectory)
 
     def run(self, *argv: str, **environ: str) -> Ran:
-        out, err = Said(), Said()
         source = FakeSource(a_cluster(nodes=list(self.nodes)))
         world = self.world
 
@@ -48,7 +41,7 @@ class Desk:
             yield lambda: self.told()
 
         edges = DrainRunEdges(
-            clock=Clock(world),
+            clock=SimpleNamespace(monotonic=world.monotonic, now=lambda: world.at(world.now)),
             told_to_stop=told,
             denied=lambda connection, asked: self.lacks(asked),
             open_ground=lambda connection, namespace, marks=None: Ground(world),  # type: ignore[arg-type]
@@ -56,29 +49,18 @@ class Desk:
             new_probe_id=lambda: "cafe",
             packed_asker=lambda: b"program",
         )
-        stdin = Typist(self.types, self.happens) if self.types else None
-        environ = {"HOME": self.home.name, **environ}
-        around = CommandContext(
-            out, err, environ, open_reader=source.open, stdin=stdin, run_edges=edges, sleep=world.sleep
+        return called(
+            COMMAND,
+            *argv,
+            environ={"HOME": self.home.name, **environ},
+            out=Said(),
+            err=Said(),
+            open_reader=source.open,
+            stdin=Typist(self.types, self.happens) if self.types else None,
+            run_edges=edges,
+            sleep=world.sleep,
         )
-        code = run([COMMAND, *argv], out, err, around=around)
-        return Ran(code, out.getvalue(), err.getvalue())
-
-
-class Clock:
-    """The world's."""
-
-    def __init__(self, world: World) -> None:
-        self._world = world
-
-    def monotonic(self) -> float:
-        return self._world.monotonic()
-
-    def now(self) -> datetime:
-        return self._world.at(self._world.now)
 
 
 def document(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(text)
-    jsonschema.Draft202012Validator(schemas.load("DnsMeasure")).validate(found)
-    return found
+    return valid(text, "DnsMeasure")

@@ -6,18 +6,16 @@ import json
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import jsonschema
 import pytest
 
-import kubectl_eksdoc.render.schemas as schemas
 from tests.cli.dns.desk import Desk, desk, served
+from tests.cli.running import document
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
 
-JUDGE = jsonschema.Draft202012Validator(schemas.load("DnsChange"))
 UNKNOWN = ("--accept-unknown", "addon-field-unknown")
 SCRIPT = ("--yes", "--expect-changes", "1", *UNKNOWN)
 
@@ -28,33 +26,27 @@ def ann(aws: World, tmp_path: Path) -> Iterator[Desk]:
         yield desk(at, tmp_path / "ann", aws)
 
 
-def document(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(text)
-    assert [error.message for error in JUDGE.iter_errors(found)] == []
-    return found
-
-
 def test_it_is_shown_and_nothing_is_changed(ann: Desk) -> None:
     before = ann.map
     ran = ann.run("--set", "lameduck=20s")
     assert "+        lameduck 20s" in ran.out and "-        lameduck 5s" in ran.out, ran.err
     assert "aws eks update-addon" in ran.out and ran.code in (0, 5)
-    told = document(ann.run("--set", "lameduck=20s", "-o", "json").out)
+    told = document(ann.run("--set", "lameduck=20s", "-o", "json").out, "DnsChange")
     assert told["mode"] == "NONE" and told["changes"] == 1 and not told["refusals"]
-    assert ann.map == before and ann.updates == 0 and not ann.journals()
+    assert ann.map == before and ann.updates == 0 and not ann.journals
 
 
 @pytest.mark.long
 def test_what_is_set_lasts_and_a_hand_edit_does_not(ann: Desk) -> None:
     ann.types = "prod 1\n"
     ran = ann.apply("--set", "lameduck=20s", *UNKNOWN, "-o", "json")
-    told = document(ran.out)
+    told = document(ran.out, "DnsChange")
     assert ran.code == 0, ran.err + ran.out
     assert told["outcome"]["stage"] == "successful" and told["verified"]["all"]
     assert {pod["taken"] for pod in told["verified"]["pods"]} == {"verified"} and len(told["verified"]["pods"]) == 2
     assert "lameduck 20s" in ann.corefile
     assert json.loads(ann.values)["corefile"] == ann.corefile
-    (journal,) = ann.journals()
+    (journal,) = ann.journals
     assert stat.S_IMODE(journal.stat().st_mode) == 0o600
     assert json.loads(journal.read_text().splitlines()[0])["dns"]["corefile"] == ann.corefile
     assert ann.service is not None
@@ -66,18 +58,6 @@ def test_what_is_set_lasts_and_a_hand_edit_does_not(ann: Desk) -> None:
     ann.edits(lambda text: text.replace("lameduck 20s", "lameduck 7s"))
     again = ann.apply("--set", "lameduck=20s", "--yes", "--expect-changes", "0", *UNKNOWN)
     assert again.code == 0 and ann.corefile == kept and ann.updates == 2, "its values have it, and it holds again"
-
-
-@pytest.mark.long
-def test_a_corefile_that_somebody_has_edited_keeps_the_edit(ann: Desk) -> None:
-    ann.edits(lambda text: text.replace("cache 30", "cache 60"))
-    ran = ann.apply("--set", "lameduck=20s", *SCRIPT)
-    assert ran.code == 0, ran.err + ran.out
-    assert "only OVERWRITE keeps it" in ran.err
-    assert "cache 60" in ann.corefile and "lameduck 20s" in ann.corefile
-    assert ann.service is not None
-    ann.service.update(resolve_conflicts="OVERWRITE")
-    assert "cache 60" in ann.corefile and "lameduck 20s" in ann.corefile
 
 
 @pytest.mark.long
@@ -94,43 +74,10 @@ def test_what_else_is_not_known_to_survive_must_be_acknowledged(ann: Desk) -> No
     assert (ann.objects.get("Deployment", "coredns") or {})["spec"]["minReadySeconds"] == 7
 
 
-@pytest.mark.long
-def test_what_a_value_can_keep_is_kept(ann: Desk) -> None:
-    assert ann.service is not None
-    ann.service.update(configuration_values='{"replicaCount": 2}', resolve_conflicts="OVERWRITE")
-    ann.aws.eks().addon("prod", "coredns")["configurationValues"] = '{"replicaCount": 2}'
-    ann.objects.patch("Deployment", "coredns", {"spec": {"replicas": 3}}, "kubectl-scale")
-    told = document(ann.run("--set", "lameduck=20s", "-o", "json").out)
-    assert told["values"]["replicaCount"] == 3 and told["changes"] == 2 and told["resets"] == []
-    flags = ("--yes", "--expect-changes", "2", *UNKNOWN)
-    ran = ann.apply("--set", "lameduck=20s", *flags)
-    deployment = ann.objects.get("Deployment", "coredns")
-    assert deployment is not None and deployment["spec"]["replicas"] == 3 and "lameduck 20s" in ann.corefile, ran.err
-
-
-def test_what_does_not_fit_is_refused_with_the_arithmetic(ann: Desk) -> None:
-    ran = ann.apply("--set", "lameduck=30s", *SCRIPT)
-    assert ran.code == 1 and "lameduck 30 s + closing 5 s + margin 5 s = 40 s" in " ".join(ran.err.split())
-    assert "The largest that is safe is 20s" in " ".join(ran.err.split())
-    assert ann.run("--set", "lameduck=20").code == 2
-    assert ann.updates == 0 and "lameduck 5s" in ann.corefile
-
-
 def test_a_hand_edit_of_what_the_add_on_owns_is_refused_with_the_reason(ann: Desk) -> None:
     ran = ann.apply("--set", "lameduck=20s", "--force-conflicts", *SCRIPT)
     assert ran.code == 1 and "a hand edit is put back by its next update" in " ".join(ran.err.split())
     assert ann.updates == 0 and "lameduck 5s" in ann.corefile
-
-
-@pytest.mark.long
-def test_a_corefile_that_coredns_would_refuse_is_never_sent(ann: Desk) -> None:
-    ann.edits(lambda text: text.replace("    reload\n", "    reload 1s\n"))
-    ran = ann.apply("--set", "lameduck=20s", *SCRIPT)
-    assert ran.code == 1 and "plugin/reload" in ran.err and "interval value" in " ".join(ran.err.split()), ran.err
-    ann.edits(lambda text: text.replace("    reload 1s\n", "    reload }\n"))
-    ran = ann.apply("--set", "lameduck=20s", *SCRIPT)
-    assert ran.code == 1 and "cannot be parsed" in ran.err
-    assert ann.updates == 0 and not ann.journals()
 
 
 @pytest.mark.long
@@ -160,57 +107,16 @@ def test_what_changes_while_it_is_typed_is_not_what_was_shown(ann: Desk) -> None
 
 
 @pytest.mark.long
-def test_a_pod_that_refuses_is_told_and_the_way_back_with_it(ann: Desk) -> None:
-    pod = ann.pods[0]
-    ann.resolvers.stubborn[pod] = "plugin/health: address already in use"
-    ran = ann.apply("--set", "lameduck=20s", *SCRIPT, "-o", "json")
-    told = document(ran.out)
-    assert ran.code == 1, ran.err
-    taken = {each["name"]: each for each in told["verified"]["pods"]}
-    assert taken[pod]["taken"] == "refused" and "already in use" in taken[pod]["why"]
-    assert sorted(each["taken"] for each in taken.values()) == ["refused", "verified"]
-    found = [each for each in told["findings"] if each["code"] == "dns-change-not-taken-up"]
-    assert [each["severity"] for each in found] == ["critical"] and told["wayBack"]
-
-
-@pytest.mark.long
 def test_a_pod_that_does_not_look_is_not_yet_there_and_is_looked_at_again(ann: Desk) -> None:
     pod = ann.pods[0]
     ann.resolvers.stubborn[pod] = ""
     ran = ann.apply("--set", "lameduck=20s", *SCRIPT, "--verify-for", "200s", "--watch-for", "2h")
     assert ran.code == 6 and "not yet" in ran.out and "--resume" in ran.err, ran.err + ran.out
-    (journal,) = ann.journals()
+    (journal,) = ann.journals
     ann.resolvers.stubborn.clear()
     again = ann.apply("--resume", journal.stem, *UNKNOWN, "-o", "json")
-    told = document(again.out)
+    told = document(again.out, "DnsChange")
     assert again.code == 0 and told["verified"]["all"], again.err
-    assert ann.updates == 1
-
-
-@pytest.mark.long
-def test_without_the_plugin_reload_nothing_takes_it_up(ann: Desk) -> None:
-    ann.edits(lambda text: text.replace("    reload\n", ""))
-    ran = ann.apply("--set", "lameduck=20s", *SCRIPT)
-    assert ran.code == 1 and "kubectl rollout restart deployment/coredns -n kube-system" in ran.out, ran.err
-    assert "lameduck 20s" in ann.corefile
-
-
-@pytest.mark.long
-def test_where_it_runs_is_checked_first_and_given_as_a_whole(ann: Desk) -> None:
-    ran = ann.apply("--place", "on-demand", "--yes", "--expect-changes", "2", *UNKNOWN, "-o", "json")
-    told = document(ran.out)
-    assert told["outcome"]["stage"] == "successful", ran.err
-    assert told["change"]["landing"]["enough"] and len(told["change"]["landing"]["zones"]) == 3
-    affinity = json.loads(ann.values)["affinity"]
-    (term,) = affinity["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
-    assert [each["key"] for each in term["matchExpressions"]] == [
-        "kubernetes.io/os",
-        "kubernetes.io/arch",
-        "karpenter.sh/capacity-type",
-        "eks.amazonaws.com/capacityType",
-    ]
-    assert affinity["podAntiAffinity"] and json.loads(ann.values)["topologySpreadConstraints"]
-    assert ann.apply("--place", "on-demand", *SCRIPT).code in (0, 5), "it is so already"
     assert ann.updates == 1
 
 

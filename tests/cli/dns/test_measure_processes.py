@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
@@ -21,36 +17,21 @@ from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from kubectl_eksdoc.model.api_objects import with_value
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.cli.dns.desks import document
+from tests.cli.processes import LONGEST_S, started
+from tests.cli.running import called
 from tests.fakes import kubeconfigs
 from tests.flows.dns_labs import DnsLab, a_dns, left_of_measures, until
 from tests.flows.probes import TOKEN
 
 pytestmark = pytest.mark.long
 
-ROOT = Path(__file__).parents[3]
-LONGEST_S = 120.0
 LAMEDUCK_SHORT = "dns-lameduck-short"
 
 
-@contextmanager
-def measuring(server: SimulatedApiServer, home: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
-    """Whatever becomes of it, it is over at the end."""
+def measuring(server: SimulatedApiServer, home: Path, *words: str) -> AbstractContextManager[subprocess.Popen[str]]:
     home.mkdir()
     config = kubeconfigs.one(home / "config", server.url(TOKEN), name="lab")
-    argv = ["coredns-lameduck", *words, "--yes", "--kubeconfig", config]
-    environ = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(home)}
-    with subprocess.Popen(
-        [sys.executable, "-m", "kubectl_eksdoc", *argv],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        env=environ,
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
+    return started(home, "coredns-lameduck", *words, "--yes", "--kubeconfig", config)
 
 
 @pytest.mark.waits
@@ -80,53 +61,14 @@ def test_a_rollout_on_a_served_cluster(tmp_path: Path) -> None:
         assert [each["status"] for each in short] == (["fail"] if code else [])
 
 
-@pytest.mark.waits
-def test_on_the_served_demo_the_page_and_the_measurement_agree(tmp_path: Path) -> None:
-    """With its lameduck of 5 s no answer is lost, and then the page no longer doubts that it is long enough."""
-    environ = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(tmp_path)}
-    serve = ["rehearse", "--serve", "--demo", "--speed", "3", "--kubeconfig-out", str(tmp_path / "config")]
-    words = ("--measure=rollout", "--yes", "--expect-changes", "5", "--for", "40s", "--answer-timeout", "1s")
-    with subprocess.Popen([sys.executable, "-m", "kubectl_eksdoc", *serve], cwd=ROOT, env=environ) as serving:
-        try:
-            until(lambda: (tmp_path / "config").exists())
-            before = json.loads(_page(tmp_path))
-            found = document(_page(tmp_path, *words))
-            after = json.loads(_page(tmp_path))
-        finally:
-            serving.send_signal(signal.SIGINT)
-    assert [each["status"] for each in before["findings"] if each["code"] == LAMEDUCK_SHORT] == ["unknown"]
-    assert [each["status"] for each in found["findings"]] == ["pass"] * 3, "one of each zone"
-    assert [each for each in after["findings"] if each["code"] == LAMEDUCK_SHORT] == []
-    assert after["shutdown"]["propagationSeconds"] <= after["shutdown"]["lameduckSeconds"] == 5
-
-
-def _page(home: Path, *words: str) -> str:
+def _page(home: Path) -> str:
     """Of the same cluster, on the same machine."""
-    argv = [sys.executable, "-m", "kubectl_eksdoc", "coredns-lameduck", "--kubeconfig", str(home / "config"), *words]
-    environ = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(home)}
-    return subprocess.run([*argv, "-o", "json"], capture_output=True, text=True, cwd=ROOT, env=environ).stdout
+    words = ("coredns-lameduck", "--kubeconfig", str(home / "config"), "-o", "json")
+    return called(*words, environ={"HOME": str(home)}).out
 
 
 def _first_pods_serve(plane: ControlPlane) -> bool:
     return plane.agenda.seconds > 2 * PROPAGATION_S
-
-
-def test_told_to_end_nothing_is_left(tmp_path: Path) -> None:
-    """By each signal: a cluster each."""
-    words = ("--measure", "--expect-changes", "2")
-    with ExitStack() as open_:
-        told = []
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            server, api = open_.enter_context(DnsLab().served())
-            told.append((number, api, open_.enter_context(measuring(server, tmp_path / number.name, *words))))
-        for number, api, it in told:
-            until(lambda api=api: len(left_of_measures(api)) == 3)
-            it.send_signal(number)
-        for _, api, it in told:
-            out, err = it.communicate(timeout=LONGEST_S)
-            assert it.returncode == 130, err
-            assert "It was interrupted." in " ".join(out.split())
-            assert left_of_measures(api) == []
 
 
 def test_killed_the_next_one_removes_what_is_old(tmp_path: Path) -> None:

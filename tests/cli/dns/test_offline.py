@@ -1,21 +1,31 @@
-"""``coredns-lameduck`` on the demo and on dumps."""
+"""``coredns-lameduck`` on the demo, on dumps, and on a served cluster with AWS beside it."""
 
 from __future__ import annotations
 
 import json
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from kubectl_eksdoc.coredns_lameduck.deployed import InterruptionNotices
 from kubectl_eksdoc.coredns_lameduck.read import NEEDS, dns_facts, notices, whole_facts
+from kubectl_eksdoc.embedded.serving.handler import ManualTime
 from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.coredns import Propagation
+from tests.aws.test_live import prod
 from tests.cli.running import run_cli
+from tests.cli.somebody import Somebody
+from tests.embedded.clients import worlds
 from tests.embedded.clients.worlds import archive
+from tests.fakes import kubeconfigs
 from tests.sessions import of_the_demo
 
+if TYPE_CHECKING:
+    from tests.aws.world.server import World
+
+__all__ = ["prod"]
 BIG = ("medium", "rich")
 
 
@@ -78,3 +88,20 @@ def test_what_a_dump_does_not_hold_is_no_pass() -> None:
     """medium has no Deployments and no ConfigMaps."""
     ran = run_cli("coredns-lameduck", "--snapshot", str(archive("medium")))
     assert ran.code == 5 and "holds no ConfigMap" in ran.out
+
+
+def test_what_is_planted_in_a_served_cluster_is_found(prod: World, tmp_path: Path) -> None:
+    with worlds.served("rich", ManualTime(), pace=None) as (server, _):
+        config = kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN), name="lab")
+        found = Somebody(config, prod, "coredns-lameduck").document("CorednsLameduck")
+    assert found["coredns"]["managedAddon"] is True
+    said = {(each["code"], each["status"]) for each in found["findings"]}
+    assert {("dns-lameduck-short", "unknown"), ("dns-on-spot", "fail")} <= said
+    assert found["shutdown"]["lameduckSeconds"] == 5 and found["shutdown"]["advisedSeconds"] == 20
+    assert sorted(pod["node"] for pod in found["pods"]) == ["old-11", "spot-0", "spot-1"]
+    assert all("--kubeconfig" in each["command"] for each in found["steps"])
+
+
+def test_a_word_is_refused() -> None:
+    assert "takes no name" in run_cli("coredns-lameduck", "coredns").err
+    assert "did you mean dns-unread" in run_cli("coredns-lameduck", "--accept-unknown", "dns-unred").err

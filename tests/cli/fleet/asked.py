@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.model.fleet import Member, Outcome
-from tests.cli.running import Ran, Terminal
+from tests.cli.running import Ran, Terminal, called
 from tests.fakes import kubeconfigs
 from tests.fleet.answers import an_answer
 
@@ -57,7 +54,4 @@ def kubeconfig(folder: Path, *contexts: str) -> str:
 
 
 def ask(asking: Answering, *argv: str, terminal: bool = False) -> Ran:
-    out, err = io.StringIO(), Terminal() if terminal else io.StringIO()
-    around = CommandContext(out, err, {}, open_members=asking.open)
-    code = run(argv, out, err, around=around)
-    return Ran(code, out.getvalue(), err.getvalue())
+    return called(*argv, err=Terminal() if terminal else None, open_members=asking.open)

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
-import jsonschema
 import pytest
 
-import kubectl_eksdoc.render.schemas as schemas
 from tests.cli.fleet.places import Places
-from tests.cli.running import run_cli
+from tests.cli.running import document
 from tests.embedded.clients import worlds
 
 pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")
-def snapshots(tmp_path_factory: pytest.TempPathFactory) -> Places:
+def snapshots(tmp_path_factory: pytest.TempPathFactory, snapshot: str) -> Places:
     """Of the demo with AWS's answers, of another cluster without, and one that is not there."""
     folder = tmp_path_factory.mktemp("snapshots")
-    assert run_cli("snapshot", str(folder / "demo.snap"), "--demo").code == 0
     members = [
-        {"name": "demo", "snapshot": "demo.snap"},
+        {"name": "demo", "snapshot": snapshot},
         {"name": "traps", "snapshot": str(worlds.archive("small-traps"))},
         {"name": "gone", "snapshot": "gone.snap"},
     ]
@@ -54,8 +50,7 @@ def test_every_command_judges_them(snapshots: Places, command: tuple[str, ...], 
     asked = (*command, "--fleet", "fleet.json")
     code, out, err = snapshots.run(*asked, "-o", "json")
     assert code == 2, err  # one cannot be read
-    found: dict[str, Any] = json.loads(out)
-    jsonschema.Draft202012Validator(schemas.load("Fleet")).validate(found)
+    found = document(out, "Fleet")
     by_name = {each["name"]: each for each in found["members"]}
     assert (by_name["gone"]["exitCode"], by_name["gone"]["standing"]) == (2, "not-judged")
     assert (by_name["demo"]["account"], by_name["demo"]["source"]) == ("111122223333", "snapshot")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from gzip import decompress
 from pathlib import Path
 
@@ -13,35 +13,17 @@ import pytest
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
+from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.cli.in_cluster.models import problems
 from tests.cli.in_cluster.pods import job_of
 from tests.cli.run.served import Machine, machine
 from tests.embedded.clients import worlds
-from tests.reading import yaml_documents
 
 BLUE = ("drain", "run", "--nodegroup", "blue", "--in-cluster")
 DIGEST = "0" * 64
 YES = ("--apply", "--yes", "--expect-nodes", "1")
-
-
-@pytest.fixture
-def api() -> Api:
-    return worlds.api_of("small-traps")
-
-
-@pytest.fixture
-def server(api: Api) -> Iterator[SimulatedApiServer]:
-    with serving(api) as server:
-        yield server
-    assert list(api.faults) == []
-
-
-@pytest.fixture
-def ann(server: SimulatedApiServer, tmp_path: Path) -> Machine:
-    return machine(server, tmp_path / "ann")
 
 
 def docs_of(ran_out: str) -> list[Doc]:
@@ -69,21 +51,6 @@ def test_it_prints_objects_that_kubernetes_takes_and_creates_none(api: Api, ann:
     assert "BLOCKERS" in ran.err and "build it from the Dockerfile" in ran.err
 
 
-def test_yaml_says_in_words_what_it_is(ann: Machine) -> None:
-    ran = ann.run(*BLUE)
-    head = [line for line in ran.out.splitlines() if line.startswith("#")]
-    docs = yaml_documents(ran.out)
-    run = job_of(docs)["metadata"]["labels"]["app.kubernetes.io/instance"]
-    said = "\n".join(head)
-    assert f"a Job drains 1 node of lab, as run {run}" in said
-    assert "runs on none of the 6 targets, and on blue only for want of another place" in said
-    for verb in ("status", "pause", "resume", "abort", "rollback"):
-        assert f"kubectl eksdoc drain {verb} {run}" in said
-    assert "-f --max-log-requests=20 --tail=-1" in said, "a pod may fail 12 times"
-    assert "kubectl delete cronjobs.batch,jobs.batch" in said and "kubectl create -f FILE" in said
-    assert [doc["kind"] for doc in docs][-2:] == ["ConfigMap", "Job"]
-
-
 def test_the_pod_is_given_the_plan_the_run_and_the_number_of_nodes(ann: Machine) -> None:
     ran = ann.run(
         *BLUE,
@@ -107,18 +74,6 @@ def test_the_pod_is_given_the_plan_the_run_and_the_number_of_nodes(ann: Machine)
     (text,) = next(doc["binaryData"].values() for doc in docs if doc["kind"] == "ConfigMap")
     plan = json.loads(decompress(b64decode(text)))
     assert plan["kind"] == "DrainPlan" and plan["metadata"]["toolVersion"] == __version__
-
-
-def test_the_same_plan_is_taken_back_as_it_was_packed(ann: Machine, tmp_path: Path) -> None:
-    docs = docs_of(ann.run(*BLUE, "-o", "json").out)
-    (text,) = next(doc["binaryData"].values() for doc in docs if doc["kind"] == "ConfigMap")
-    path = tmp_path / "plan.json.gz"
-    path.write_bytes(b64decode(text))
-    assert ann.run("drain", "run", "--plan", str(path), "--dry-run").code == 1
-    assert ann.run("drain", "run", "--plan", str(path), "--in-cluster", "-o", "json").code == 0
-    path.write_bytes(b64decode(text)[:-40])
-    ran = ann.run("drain", "run", "--plan", str(path), "--dry-run")
-    assert ran.code == 2 and "packed, and broken" in ran.err
 
 
 def test_the_roles_are_the_rights_of_a_run_without_what_nobody_may_choose(ann: Machine) -> None:
@@ -190,22 +145,6 @@ def test_a_namespace_that_is_not_there_is_to_be_made_first(ann: Machine) -> None
     assert "kubectl create namespace nope" in ran.err
 
 
-@pytest.mark.long
-def test_a_run_whose_job_has_not_begun_is_to_be_found_by_its_job(ann: Machine) -> None:
-    ran = ann.run(*BLUE, *YES, "-o", "json")
-    run = job_of(docs_of(ran.out))["metadata"]["labels"]["app.kubernetes.io/instance"]
-    for verb in ("status", "pause", "abort"):
-        ran = ann.run("drain", verb, run)
-        assert ran.code == 2 and "\nOne of --in-cluster is there once" in ran.err, ran.err
-        assert f"kubectl get jobs,pods -A -l app.kubernetes.io/instance={run}" in ran.err
-
-
-def test_who_confirms_without_apply_is_told_that_nothing_is_created(ann: Machine) -> None:
-    ran = ann.run(*BLUE, *YES[1:])
-    assert ran.code == 0 and "nothing is created: that takes --apply, too" in ran.err
-    assert "nothing is created" not in ann.run(*BLUE).err
-
-
 def test_who_may_not_is_told_before_anything_is_there(api: Api, server: SimulatedApiServer, tmp_path: Path) -> None:
     viewer = machine(server, tmp_path / "eve", worlds.VIEWER_TOKEN)
     ran = viewer.run(*BLUE, *YES)
@@ -217,10 +156,7 @@ REFUSED: Sequence[tuple[tuple[str, ...], str]] = [
     (("--hook-before-wave", "true"), "hooks are commands of this machine"),
     (("--delete-past-budget", "default/web-0"), "needs a typed confirmation"),
     (("--run-id", "r1"), "chooses the run's id itself"),
-    (("-o", "markdown"), "have no output format 'markdown'"),
     (("--image", "a b"), "is no name of an image"),
-    (("--image", "Reg.Example/Foo:1"), "all but the registry in small letters"),
-    (("--image", "foo::"), "is no name of an image"),
     (("--image", "foo@sha256:00"), "is no name of an image"),
     (("--role-arn", "eksdoc"), "is no ARN of a role"),
 ]

@@ -4,37 +4,19 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
+from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from tests import needed
 from tests.cli.in_cluster.test_drain import ours
-from tests.cli.run.served import Machine, machine
+from tests.cli.run.served import Machine
 from tests.embedded.clients import worlds
 from tests.embedded.clients.programs import Kubectl
 
 pytestmark = pytest.mark.long
-
-
-@pytest.fixture
-def api() -> Api:
-    return worlds.api_of("small-traps")
-
-
-@pytest.fixture
-def server(api: Api) -> Iterator[SimulatedApiServer]:
-    with serving(api) as server:
-        yield server
-    assert list(api.faults) == []
-
-
-@pytest.fixture
-def ann(server: SimulatedApiServer, tmp_path: Path) -> Machine:
-    return machine(server, tmp_path / "ann")
 
 
 @pytest.fixture

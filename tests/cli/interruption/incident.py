@@ -4,44 +4,32 @@ Karpenter."""
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jsonschema
-
-import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.aws.asking import VerifiedCluster, believed
-from kubectl_eksdoc.aws.refusals import LiveAws
-from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.embedded.demo.reader import NOW, DemoReader
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, with_value
-from kubectl_eksdoc.model.eks import AwsAccess
 from kubectl_eksdoc.objects.single import RawObjects
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from tests.aws.test_live import access
-from tests.cli.running import Ran
+from tests.cli.somebody import Somebody
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 from tests.reading import yaml_of
-from tests.sessions import with_aws
 from tools.demo.interruption.cluster import logs
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
 
 QUEUE, ROLE, STACK = "demo-shop", "demo-shop-karpenter", "fix"
-JUDGE = jsonschema.Draft202012Validator(schemas.load("Interruption"))
 SPOT = "EC2 Spot Instance Interruption Warning"
 ALIVE = (
     '{"level":"INFO","time":"2026-11-20T08:50:59Z","logger":"controller","message":"initiating delete from '
@@ -49,37 +37,21 @@ ALIVE = (
 )
 
 
-def judged(ran: Ran) -> dict[str, Any]:
-    """The document that was printed, as its schema has it."""
-    found: dict[str, Any] = json.loads(ran.out)
-    assert [error.message for error in JUDGE.iter_errors(found)] == []
-    return found
-
-
 @dataclass
-class Incident:
-    """Somebody with a kubeconfig and the keys of the account. Mutable: AWS and the cluster behind it are."""
+class Incident(Somebody):
+    """Mutable: AWS and the cluster behind it are."""
 
-    config: str
-    aws: World
-    access: AwsAccess
-    api: Api
+    api: Api = field(kw_only=True)
 
-    def run(self, *argv: str) -> Ran:
-        out, err = io.StringIO(), io.StringIO()
-        around = CommandContext(out, err, {}, open_session=with_aws(self._believed))
-        code = run(["interruption", *argv, "--kubeconfig", self.config], out, err, around=around)
-        return Ran(code, out.getvalue(), err.getvalue())
-
-    def document(self, *argv: str) -> dict[str, Any]:
-        return judged(self.run(*argv, "-o", "json"))
+    def links(self, *argv: str) -> dict[str, Any]:
+        return self.document("Interruption", *argv)
 
     def failing(self, *argv: str) -> set[str]:
         """Names of the links that are broken."""
-        return {each["name"] for each in self.document(*argv)["links"] if each["status"] == "fail"}
+        return {each["name"] for each in self.links(*argv)["links"] if each["status"] == "fail"}
 
     def unsure(self, *argv: str) -> set[str]:
-        return {each["name"] for each in self.document(*argv)["links"] if each["status"] == "unknown"}
+        return {each["name"] for each in self.links(*argv)["links"] if each["status"] == "unknown"}
 
     def deploy(self, template: str, name: str = STACK) -> None:
         """The template as it was printed, by the official client."""
@@ -111,15 +83,6 @@ class Incident:
 
         self.api.now(change)
 
-    def _believed(self) -> VerifiedCluster:
-        return believed(_asking(self.access, self.aws.endpoint), self.access)
-
-
-@cache
-def _asking(whose: AwsAccess, endpoint: str) -> LiveAws:
-    """Clients are made of large models: once for all tests."""
-    return LiveAws(whose, endpoint, 1)
-
 
 @cache
 def documents() -> tuple[Doc, ...]:
@@ -139,7 +102,7 @@ def happened(aws: World, folder: Path, token: str = worlds.ADMIN_TOKEN) -> Itera
     _role(aws)
     with serving(api) as server:
         config = kubeconfigs.one(folder / "config", server.url(token), name="lab")
-        yield Incident(config, aws, access(aws), api)
+        yield Incident(config, aws, "interruption", api=api)
     assert list(api.faults) == []
 
 

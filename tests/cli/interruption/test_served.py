@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kubectl_eksdoc.cli import rights
 from tests.aws.test_live import prod
-from tests.cli.interruption.incident import ALIVE, QUEUE, ROLE, SPOT, Incident, carry_out, happened, judged, values_in
+from tests.cli.interruption.incident import QUEUE, ROLE, SPOT, Incident, carry_out, happened, values_in
+from tests.cli.running import document
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
@@ -32,7 +32,7 @@ def ann(prod: World, tmp_path: Path) -> Iterator[Incident]:
 def test_the_incident(ann: Incident) -> None:
     ran = ann.run()
     assert ran.code == 1 and "receives no Spot interruption events: the links queue" in ran.out
-    found = ann.document()
+    found = ann.links()
     assert (
         ann.failing() == {"queue", *RULES - {"rule: rebalance"}, "role's rights", "Karpenter's log"}
         and found["handled"] == "no"
@@ -45,20 +45,12 @@ def test_the_incident(ann: Incident) -> None:
 @pytest.mark.long
 def test_the_printed_stack_makes_all_of_it(ann: Incident) -> None:
     ann.mended()
-    found = ann.document()
+    found = ann.links()
     assert {each["status"] for each in found["links"]} == {"pass"} and found["handled"] == "yes"
     assert [each for each in found["findings"] if each["status"] != "pass"] == []
     again = ann.run("--print", "stack")
     assert (again.code, again.out) == (0, "") and "nothing is missing" in again.err
     assert ann.run().code == 0
-
-
-@pytest.mark.long
-def test_the_printed_commands_make_all_of_it(ann: Incident) -> None:
-    script = ann.run("--print", "commands").out
-    assert carry_out(script, ann.aws) == []
-    ann.works()
-    assert ann.failing() == ann.unsure() == set()
 
 
 def send(ann: Incident, detail_type: str = SPOT) -> list[dict[str, Any]]:
@@ -98,11 +90,6 @@ def of_rule(what: str, detail_type: str = SPOT) -> Callable[[Incident, str], Non
         there = targets(ann, name)
         if what == "disabled":
             events.disable_rule(Name=name)
-        elif what == "shaped":
-            shape = {"InputPathsMap": {"id": "$.detail.instance-id"}, "InputTemplate": '{"instance": "<id>"}'}
-            events.put_targets(Rule=name, Targets=[{**each, "InputTransformer": shape} for each in there])
-        elif what == "elsewhere":
-            events.put_targets(Rule=name, Targets=[{**each, "Arn": f"{each['Arn']}-other"} for each in there])
         else:
             events.remove_targets(Rule=name, Ids=[each["Id"] for each in there])
             if what == "gone":
@@ -151,8 +138,6 @@ UNDONE: dict[str, tuple[Callable[[Incident, str], None], set[str], bool]] = {
     "rule gone": (of_rule("gone"), {"rule: spot interruption"}, True),
     "target gone": (of_rule("no target"), {"rule: spot interruption"}, True),
     "rule disabled": (of_rule("disabled"), {"rule: spot interruption"}, True),
-    "event shaped": (of_rule("shaped"), {"rule: spot interruption"}, True),
-    "rule calls another queue": (of_rule("elsewhere"), {"rule: spot interruption"}, True),
     "only logged, gone": (of_rule("gone", REBALANCE), set(), False),
     "health gone": (of_rule("gone", "AWS Health Event"), {"rule: scheduled change"}, False),
     "policy without the statement": (with_policy(without_allow), {"queue policy"}, True),
@@ -169,7 +154,7 @@ def wrong_without(what: str, ann: Incident, url: str) -> list[str]:
     undo, broken, undelivered = UNDONE[what]
     undo(ann, url)
     ran = ann.run("-o", "json")
-    failing = {each["name"] for each in judged(ran)["links"] if each["status"] == "fail"}
+    failing = {each["name"] for each in document(ran.out, "Interruption")["links"] if each["status"] == "fail"}
     wrong = [] if failing == broken and ran.code == bool(broken) else [f"{what}: fails {failing}, exit code {ran.code}"]
     if what != "queue gone" and bool(send(ann)) is undelivered:
         wrong.append(f"{what}: delivered is {undelivered}")
@@ -192,7 +177,7 @@ def test_what_a_statement_denies_no_repair_takes_back(ann: Incident) -> None:
     undo, broken, _ = UNDONE["policy denies"]
     undo(ann, ann.mended())
     ran = ann.run("-o", "json")
-    found = judged(ran)
+    found = document(ran.out, "Interruption")
     assert {each["name"] for each in found["links"] if each["status"] == "fail"} == broken and ran.code == 1
     assert send(ann) == []
     (finding,) = (each for each in found["findings"] if each["code"] == "interruption-queue-policy")
@@ -219,93 +204,3 @@ def test_a_policy_of_somebody_else_is_kept_whole(ann: Incident) -> None:
     url = ann.mended()
     kept = ann.aws.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]["Policy"]
     assert json.loads(kept)["Statement"][0] == theirs and ann.failing() == set()
-
-
-LOST = {
-    "eks:DescribeCluster": {"queue", *RULES, "role's rights"},
-    "sqs:GetQueueUrl": {"queue"},
-    "sqs:GetQueueAttributes": {"queue"},
-    "events:ListRules": RULES,
-    "events:ListTargetsByRule": RULES,
-    "eks:ListPodIdentityAssociations": set(),  # the service account names its role, and that comes first
-    "iam:GetRole": {"role's rights"},
-    "iam:ListRolePolicies": {"role's rights"},
-    "iam:GetRolePolicy": {"role's rights"},
-    "iam:ListAttachedRolePolicies": {"role's rights"},
-    "cloudwatch:GetMetricData": {"deliveries", "sign of life"},
-    "ec2:DescribeSpotInstanceRequests": set(),
-}
-
-
-def wrong_without_right(action: str, ann: Incident) -> list[str]:
-    ann.aws.deny(action)
-    ran = ann.run("-o", "json")
-    ann.aws.allow()
-    found = judged(ran)
-    of = {
-        status: {each["name"] for each in found["links"] if each["status"] == status} for status in ("fail", "unknown")
-    }
-    wrong = [] if LOST[action] <= of["unknown"] and not of["fail"] else [f"without {action}: {of}"]
-    named = action in {each.get("missing") for each in found["findings"]} and ran.code == 5
-    return wrong if named or action == "eks:ListPodIdentityAssociations" else [*wrong, f"{action} is not named"]
-
-
-@pytest.mark.long
-def test_what_may_not_be_asked_is_unknown_and_names_the_action(ann: Incident) -> None:
-    ann.mended()
-    assert [each for action in sorted(LOST) for each in wrong_without_right(action, ann)] == []
-
-
-def test_every_action_was_tried() -> None:
-    asked = {each.action for each in rights.ASKED_OF_AWS["interruption"] if each.action}
-    elsewhere = {
-        "eks:DescribePodIdentityAssociation",
-        "iam:GetPolicy",
-        "iam:GetPolicyVersion",
-        "kms:DescribeKey",
-        "kms:GetKeyPolicy",
-    }
-    assert asked - set(LOST) == elsewhere, "tried in test_roles_and_keys"
-
-
-@pytest.mark.long
-def test_a_notice_is_seen_while_it_lasts(ann: Incident) -> None:
-    requests = ann.aws.client("ec2").describe_spot_instance_requests()["SpotInstanceRequests"]
-    ann.aws.take_back(requests[0]["InstanceId"])
-    ran = ann.run()
-    assert ran.code == 1 and "has a notice NOW" in " ".join(ran.out.split())
-    finding = next(each for each in ann.document()["findings"] if each["code"] == "interruption-now")
-    assert finding["severity"] == "critical" and finding["subject"]["name"] == "spot-1"
-    assert "EC2 says marked-for-termination" in finding["message"]
-    assert finding["remedy"][0]["command"].startswith("kubectl drain spot-1 ")
-    assert any(each.startswith("kube-system/coredns-") for each in finding["evidence"])
-
-
-@pytest.mark.long
-def test_a_message_that_came_is_proof_and_an_error_before_it_is_over(ann: Incident) -> None:
-    ann.deploy(ann.run("--print", "stack").out)
-    assert ann.failing() == {"Karpenter's log"}
-    failed = '{"level":"ERROR","message":"failed to create valid sqs provider"}\n'
-    ann.printed(failed + ALIVE)
-    found = {each["name"]: each for each in ann.document()["links"]}
-    assert found["Karpenter's log"]["status"] == found["sign of life"]["status"] == "pass"
-    assert "initiating delete from interruption message" in found["sign of life"]["what"]
-    ann.printed(ALIVE + failed)
-    assert ann.failing() == {"Karpenter's log"}
-
-
-@pytest.mark.long
-def test_without_any_sign_it_is_unknown_and_a_message_is_proposed(ann: Incident) -> None:
-    ann.deploy(ann.run("--print", "stack").out)
-    ann.printed("started\n")
-    ran = ann.run("-o", "json")
-    (finding,) = (each for each in json.loads(ran.out)["findings"] if each["status"] == "unknown")
-    assert ran.code == 5 and finding["code"] == "interruption-sign-of-life"
-    proof = finding["remedy"][0]["command"]
-    assert " --region ap-northeast-2" in proof, "awscli takes none of the URL of a queue"
-    carry_out(proof, ann.aws)
-    sqs = ann.aws.client("sqs")
-    url = sqs.get_queue_url(QueueName=QUEUE)["QueueUrl"]
-    (message,) = sqs.receive_message(QueueUrl=url)["Messages"]
-    assert json.loads(message["Body"]).keys() == PARSED
-    assert ann.run("--accept-unknown", "interruption-sign-of-life").code == 0

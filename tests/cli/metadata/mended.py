@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import io
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.aws.asking import believed
-from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.run_edges import DrainRunEdges
-from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.imds_probe.sources import NODE_CLASS
 from kubectl_eksdoc.model.cluster import Cluster, Identity, NodeClass
 from kubectl_eksdoc.model.connection import Connection
@@ -26,7 +19,7 @@ from kubectl_eksdoc.session.session import ClusterNeeds, ClusterSession, Observe
 from kubectl_eksdoc.session.sources import Progress, SourceChoice
 from tests.aws.test_live import live
 from tests.builders import a_cluster, a_node, a_pod, with_classes
-from tests.cli.addon.updated import _Typist as Typist
+from tests.cli import somebody
 from tests.cli.running import Ran
 from tests.sessions import Nowhere
 
@@ -38,48 +31,17 @@ WHO = Identity("lab", "prod", "111122223333", "ap-northeast-2")
 PINNED = "1.24.7-20221101"
 
 
-@dataclass(frozen=True)
-class Fast:
-    """A clock so many times as fast."""
-
-    speed: float
-
-    def monotonic(self) -> float:
-        return time.monotonic() * self.speed
-
-    def now(self) -> datetime:
-        return datetime.now(timezone.utc)
-
-
 @dataclass
-class Desk:
-    """Somebody at a terminal, with a home of their own. `types`: what is typed, "" and nobody sits there; `happens`:
-    before anything is typed. Mutable."""
+class Desk(somebody.Desk):
+    """At `nodes`; `hop_limit`: that the EC2NodeClass is read with."""
 
-    home: Path
-    config: str
-    aws: World
-    nodes: list[Node]
-    template: str
-    types: str = ""
-    happens: Callable[[], object] = lambda: None
-    told: Callable[[], int] = lambda: 0
-    environ: dict[str, str] = field(default_factory=dict)
-    hop_limit: int = 1  # that the EC2NodeClass is read with
-    speed: float = 100.0
+    nodes: list[Node] = field(kw_only=True)
+    template: str = field(kw_only=True)
+    hop_limit: int = 1
     who: Identity = WHO
-
-    def run(self, *argv: str) -> Ran:
-        out, err = io.StringIO(), io.StringIO()
-        code = run(["imds-probe", *argv, "--kubeconfig", self.config], out, err, around=self._around(out, err))
-        return Ran(code, out.getvalue(), err.getvalue())
 
     def fix(self, name: str, *argv: str) -> Ran:
         return self.run("--apply", "--fix", name, *argv)
-
-    @property
-    def journals(self) -> list[Path]:
-        return sorted((self.home / ".local/state/eksdoc/changes").glob("*.jsonl"))
 
     @property
     def limits(self) -> list[int]:
@@ -96,21 +58,8 @@ class Desk:
         known = NodeClass("default", SaidOptions("required", self.hop_limit))
         return replace(with_classes(a_cluster(nodes=self.nodes, pods=pods), known), identity=self.who)
 
-    def _around(self, out: io.StringIO, err: io.StringIO) -> CommandContext:
-        @contextmanager
-        def told() -> Iterator[Callable[[], int]]:
-            yield lambda: self.told()
-
-        return CommandContext(
-            out,
-            err,
-            {"HOME": str(self.home), "USER": "ann", **self.environ},
-            open_reader=self._reader,
-            open_session=self._opened,
-            stdin=Typist(self.types, self.happens) if self.types else io.StringIO(),
-            run_edges=DrainRunEdges(told_to_stop=told, clock=Fast(self.speed)),
-            sleep=lambda seconds: time.sleep(seconds / self.speed),
-        )
+    def around(self) -> dict[str, Any]:
+        return {**super().around(), "open_reader": self._reader, "open_session": self._opened}
 
     def _reader(
         self, source: SourceChoice, connection: Connection, progress: Progress | None = None, waiting: object = None
@@ -159,4 +108,4 @@ def desk(home: Path, aws: World, config: str) -> Desk:
     ]
     home.mkdir()
     aws.forget_calls()
-    return Desk(home, config, aws, nodes, template)
+    return Desk(config, aws, "imds-probe", home=home, speed=100.0, nodes=nodes, template=template)

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import io
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from kubectl_eksdoc.aws.asking import VerifiedCluster, believed
-from kubectl_eksdoc.aws.refusals import LiveAws
-from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.model.api_objects import with_value
-from kubectl_eksdoc.model.eks import AwsAccess
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from tests.cli.running import Ran
-from tests.sessions import with_aws
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
@@ -72,21 +63,3 @@ def _provided(api: Api, node: str, ident: str) -> None:
         plane.registry.update(item, with_value(item.doc, ("spec", "providerID"), f"aws:///ap-northeast-2a/{ident}"))
 
     api.now(patched)
-
-
-@dataclass
-class Probing:
-    """Somebody with a kubeconfig and the keys of the account."""
-
-    config: str
-    aws: World
-    access: AwsAccess
-
-    def run(self, *argv: str) -> Ran:
-        out, err = io.StringIO(), io.StringIO()
-        around = CommandContext(out, err, {}, open_session=with_aws(self._believed))
-        code = run(["imds-probe", *argv, "--kubeconfig", self.config], out, err, around=around)
-        return Ran(code, out.getvalue(), err.getvalue())
-
-    def _believed(self) -> VerifiedCluster:
-        return believed(LiveAws(self.access, self.aws.endpoint, 1), self.access)

@@ -9,13 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jsonschema
 import pytest
 
-import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.embedded.probed import MetadataServices
 from kubectl_eksdoc.model.machines import MetadataOptions
 from tests.cli.metadata.mended import PINNED, Desk, desk
+from tests.cli.running import document
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 from tests.flows.probes import SPEED, TOKEN, Lab, there
@@ -24,18 +23,10 @@ from tests.kube.classes import hop_limit_of, served_classes
 if TYPE_CHECKING:
     from tests.aws.world.server import World
 
-JUDGE = jsonschema.Draft202012Validator(schemas.load("ImdsFix"))
-
 
 @pytest.fixture
 def ann(aws: World, tmp_path: Path) -> Desk:
     return desk(tmp_path / "ann", aws, kubeconfigs.one(tmp_path / "config", "https://127.0.0.1:1", name="lab"))
-
-
-def document(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(text)
-    assert [error.message for error in JUDGE.iter_errors(found)] == []
-    return found
 
 
 def entries(ann: Desk) -> list[dict[str, Any]]:
@@ -56,7 +47,7 @@ def test_it_offers_what_it_then_does(ann: Desk) -> None:
 def test_instances_of_one_group_are_changed_and_the_journal_is_its_owners_alone(ann: Desk) -> None:
     ann.types = "prod 2\n"
     ran = ann.fix("instance-options", "--nodegroup", "blue", "-o", "json")
-    told = document(ran.out)
+    told = document(ran.out, "ImdsFix")
     assert ran.code == 0 and told["outcome"]["whole"], ran.err
     assert ann.limits == [2, 2, 1, 1, 1] and told["nodes"] == ["n0", "n1"]
     assert all("--http-put-response-hop-limit 1" in line for line in told["wayBack"]) and len(told["wayBack"]) == 2
@@ -67,15 +58,6 @@ def test_instances_of_one_group_are_changed_and_the_journal_is_its_owners_alone(
     assert "ROLLBACK" in ran.err and "hop limit 1 → 2" in ran.err
 
 
-@pytest.mark.long
-def test_without_a_group_all_instances_are_one_fix(ann: Desk) -> None:
-    ann.types = "prod 5\n"
-    ran = ann.fix("instance-options")
-    assert ran.code == 0 and ann.limits == [2] * 5, ran.err
-    assert "5 done" in ran.out or "done" in ran.out
-    assert "no pod was asked" in ran.out
-
-
 def test_a_wrong_word_or_nobody_changes_nothing(ann: Desk) -> None:
     for types in ("prod 1\n", "\n", ""):
         ann.types = types
@@ -84,32 +66,22 @@ def test_a_wrong_word_or_nobody_changes_nothing(ann: Desk) -> None:
     assert "--yes --expect-nodes N" in ran.err and ann.limits == [1] * 5 and not ann.journals
 
 
-@pytest.mark.long
-def test_a_script_names_what_it_expects(ann: Desk) -> None:
-    blue = ("--nodegroup", "blue")
-    assert ann.fix("instance-options", *blue, "--yes").code == 2
-    wrong = ann.fix("instance-options", *blue, "--yes", "--expect-nodes", "9")
-    assert wrong.code == 7 and "--expect-nodes 9 is wrong" in wrong.err and ann.limits == [1] * 5
-    assert ann.fix("instance-options", *blue, "--yes", "--expect-nodes", "2").code == 0
-    assert ann.limits == [2, 2, 1, 1, 1]
-
-
 def test_read_only_refuses_and_a_dry_run_does_not(ann: Desk) -> None:
     ann.environ = {"EKSDOC_READ_ONLY": "1"}
     ran = ann.fix("instance-options")
     assert ran.code == 2 and "EKSDOC_READ_ONLY" in ran.err
     dry = ann.fix("instance-options", "--dry-run", "-o", "json")
-    assert dry.code == 0 and document(dry.out)["outcome"] is None
+    assert dry.code == 0 and document(dry.out, "ImdsFix")["outcome"] is None
     assert ann.limits == [1] * 5 and not ann.journals
 
 
 @pytest.mark.long
 def test_a_dry_run_of_the_server_asks_ec2(ann: Desk) -> None:
-    well = document(ann.fix("instance-options", "--nodegroup", "blue", "--dry-run=server", "-o", "json").out)
+    well = document(ann.fix("instance-options", "--nodegroup", "blue", "--dry-run=server", "-o", "json").out, "ImdsFix")
     assert all("EC2 would take it" in line for line in well["tried"]) and len(well["tried"]) == 2
     ann.aws.deny("ec2:CreateLaunchTemplateVersion")
     ran = ann.fix("template-version", "--dry-run=server", "-o", "json")
-    told = document(ran.out)
+    told = document(ran.out, "ImdsFix")
     assert ran.code == 1 and "ec2:CreateLaunchTemplateVersion" in told["tried"][0] and "no dry run" in told["tried"][1]
     assert ann.limits == [1] * 5 and ann.aws.count("eks:UpdateNodegroupVersion") == 0
 
@@ -131,44 +103,6 @@ def test_another_cluster_is_chosen_while_it_is_typed(ann: Desk) -> None:
     assert ran.code == 7 and ann.limits == [1] * 5 and not ann.journals
 
 
-@pytest.mark.long
-def test_iam_denies_it(ann: Desk) -> None:
-    ann.types = "prod 2\n"
-    ann.aws.deny("ec2:ModifyInstanceMetadataOptions")
-    ran = ann.fix("instance-options", "--nodegroup", "blue")
-    assert ran.code == 4 and "ec2:ModifyInstanceMetadataOptions" in ran.err and "Nothing was changed" in ran.err
-
-
-@pytest.mark.long
-def test_iam_denies_the_update_when_the_version_is_made(ann: Desk) -> None:
-    ann.types = "prod 2\n"
-    ann.aws.deny("eks:UpdateNodegroupVersion")
-    ran = ann.fix("template-version")
-    said = " ".join(ran.err.split())
-    assert ran.code == 4 and "eks:UpdateNodegroupVersion" in said and "Nothing was changed" not in said
-    assert "Node group own is as it was; version 2 of its launch template is made, and unused." in said
-    (journal,) = ann.journals
-    assert f"--apply --resume {journal.name.removesuffix('.jsonl')}" in said
-    assert all("describe-nodegroup" not in line for line in ran.err.splitlines())
-
-
-@pytest.mark.long
-def test_who_is_broken_off_goes_on_with_what_is_left(ann: Desk) -> None:
-    ann.types = "prod 5\n"
-    ann.told = lambda: ann.aws.count("ec2:ModifyInstanceMetadataOptions") >= 2
-    ran = ann.fix("instance-options")
-    assert ran.code == 6 and sum(ann.limits) == 7, ran.err
-    (journal,) = ann.journals
-    ident = journal.name.removesuffix(".jsonl")
-    assert f"--apply --resume {ident}" in ran.err
-    ann.told = lambda: 0
-    again = ann.run("--apply", "--resume", ident, "-o", "json")
-    told = document(again.out)
-    assert again.code == 0 and ann.limits == [2] * 5 and told["fix"] == "instance-options", again.err
-    assert ann.aws.count("ec2:ModifyInstanceMetadataOptions") == 3, "what is done is not done again"
-    assert len(told["wayBack"]) == 5
-
-
 def broken_off(ann: Desk) -> str:
     """After two of five instances; the id of its journal."""
     ann.types, ann.told = "prod 5\n", lambda: ann.aws.count("ec2:ModifyInstanceMetadataOptions") >= 2
@@ -185,15 +119,6 @@ def set_by_another(ann: Desk, node: int, hops: int) -> str:
 
 
 @pytest.mark.long
-def test_what_another_client_set_meanwhile_is_in_no_rollback(ann: Desk) -> None:
-    run = broken_off(ann)
-    theirs = set_by_another(ann, 0, 3)
-    told = document(ann.run("--apply", "--resume", run, "-o", "json").out)
-    assert ann.limits == [3, 2, 2, 2, 2]
-    assert len(told["wayBack"]) == 4 and theirs not in " ".join(told["wayBack"])
-
-
-@pytest.mark.long
 def test_a_fix_that_was_not_finished_is_told_and_can_be_set_back(ann: Desk) -> None:
     run = broken_off(ann)
     probed = ann.run()
@@ -204,7 +129,7 @@ def test_a_fix_that_was_not_finished_is_told_and_can_be_set_back(ann: Desk) -> N
     assert dry.code == 0 and ann.limits == [3, 2, 1, 1, 1] and "hop limit 2 → 1" in dry.out
     ann.types = "prod 1\n"
     undone = ann.run("--apply", "--undo", run, "-o", "json")
-    told = document(undone.out)
+    told = document(undone.out, "ImdsFix")
     assert undone.code == 0 and ann.limits == [3, 1, 1, 1, 1], undone.err
     assert told["undoes"] == run and theirs in undone.err
     assert "was not finished" not in ann.run().err
@@ -219,7 +144,7 @@ def test_a_template_and_its_group(ann: Desk) -> None:
     ann.types = "prod 2\n"
     ann.aws.eks().ends_when_asked = 2
     ran = ann.fix("template-version", "-o", "json")
-    told = document(ran.out)
+    told = document(ran.out, "ImdsFix")
     assert told["outcome"]["stage"] == "successful" and told["outcome"]["templateVersion"] == 2, ran.err
     group = ann.aws.client("eks").describe_nodegroup(clusterName="prod", nodegroupName="own")["nodegroup"]
     assert (group["launchTemplate"]["version"], group["releaseVersion"]) == ("2", PINNED)
@@ -227,35 +152,16 @@ def test_a_template_and_its_group(ann: Desk) -> None:
     assert told["wayBack"][-1].endswith("--versions 2") and told["wayBack"][0].endswith("version=1")
     assert seen == [("(n2)", "as before"), ("(n3)", "as before")], "the tests' EKS replaces no instance"
     assert ran.code == 1
-    run, ann.types = ann.journals[0].name.removesuffix(".jsonl"), "prod 2\n"
-    back = ann.run("--apply", "--undo", run, "-o", "json")
-    undone = document(back.out)
-    group = ann.aws.client("eks").describe_nodegroup(clusterName="prod", nodegroupName="own")["nodegroup"]
-    assert (back.code, undone["undoes"], undone["outcome"]["stage"]) == (0, run, "successful"), back.err
-    assert (group["launchTemplate"]["version"], group["releaseVersion"]) == ("1", PINNED)
-    assert "replaces every node of own again" in " ".join(back.err.split())
-
-
-def test_a_group_that_is_updated_already_is_left_alone(ann: Desk) -> None:
-    ann.aws.client("eks").update_nodegroup_version(
-        clusterName="prod", nodegroupName="own", launchTemplate={"id": ann.template, "version": "1"}
-    )
-    ran = ann.fix("template-version")
-    assert ran.code == 1 and "is UPDATING, and takes no update now" in ran.err and not ann.journals
 
 
 REFUSED = (
     (("--fix", "instance-options"), "without --apply"),
     (("--apply",), "--apply wants one fix"),
-    (("--apply", "--fix", "own-role"), "is done by the owners of these nodes or pods"),
     (("--apply", "--fix", "instance-option"), "did you mean"),
     (("--apply", "--fix", "new-group"), "is done by the owners of these nodes"),
     (("--apply", "--fix", "template-version", "--nodegroup", "blue"), "it can never get one"),
     (("--apply", "--fix", "instance-options", "pod/p0"), "--apply is of nodes"),
-    (("--apply", "--resume", "20261122-000000-abcd"), "there is no journal of"),
-    (("--apply", "--resume", "x", "--dry-run"), "no dry run"),
     (("--apply", "--resume", "x", "--undo", "x"), "do not go together"),
-    (("--apply", "--undo", "x", "--nodegroup", "blue"), "no other nodes"),
     (("--apply", "--fix", "instance-options", "--demo"), "--apply is of the live cluster"),
 )
 
@@ -279,7 +185,7 @@ def test_pods_on_the_nodes_prove_it(aws: World, tmp_path: Path) -> None:
         flags = ("--nodegroup", "blue", "--active", "--all-nodes", "--wait-for", "30m", "-o", "json")
         ran = ann.fix("instance-options", *flags)
         assert there(api, "pods") == [] == there(api, "configmaps")
-    told = document(ran.out)["outcome"]
+    told = document(ran.out, "ImdsFix")["outcome"]
     assert [part["became"] for part in told["parts"]] == ["done", "done"], ran.err
     assert [(each["what"], each["became"]) for each in told["proofs"]] == [
         ("a pod on n0", "done"),
@@ -303,18 +209,10 @@ def test_a_class_is_patched(ben: tuple[Desk, Any]) -> None:
     assert dry.code == 0 and "the API server would take it" in dry.out and hop_limit_of(plane) == 1
     desk.types = "prod 1\n"
     ran = desk.fix("node-class", "-o", "json")
-    told = document(ran.out)
+    told = document(ran.out, "ImdsFix")
     assert ran.code == 0 and hop_limit_of(plane) == 2, ran.err
     (journal,) = desk.journals
     desk.hop_limit, desk.types = 2, "prod 1\n"
     back = desk.run("--apply", "--undo", journal.name.removesuffix(".jsonl"))
     assert back.code == 0 and hop_limit_of(plane) == 1 and "drifts" in back.err, back.err
     assert told["outcome"]["parts"][0]["became"] == "done" and "kubectl patch ec2nodeclass" in told["wayBack"][0]
-
-
-@pytest.mark.long
-def test_a_class_that_is_another_one_by_now(ben: tuple[Desk, Any]) -> None:
-    desk, plane = ben
-    desk.hop_limit, desk.types = 3, "prod 1\n"  # as it was read, once
-    ran = desk.fix("node-class", "--hops", "4")
-    assert ran.code == 7 and "something else" in ran.err and hop_limit_of(plane) == 1

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import json
-import tarfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.aws.asking import believed
-from kubectl_eksdoc.aws.recorded import RecordedOf, Recorder
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.host.archives.snapshot import STEM
-from kubectl_eksdoc.imds_probe.read import KINDS, NEEDS, _by_tag, metadata_facts
-from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.objects.single import RawObjects
-from kubectl_eksdoc.session.sources import SourceChoice, open_reader
-from tests.builders import NOW
+from kubectl_eksdoc.imds_probe.read import _by_tag
 from tests.check.of_aws import eks
 from tests.cli.running import run_cli
-from tests.sessions import of_the_demo
+from tests.embedded.clients.worlds import archive
 
 
 def document(*words: str) -> dict[str, Any]:
@@ -29,92 +20,8 @@ def document(*words: str) -> dict[str, Any]:
     return found
 
 
-def a_snapshot(folder: Path, with_aws: bool) -> str:
-    """Of what `imds-probe --demo` reads, as lists of kubectl."""
-    raw = RawObjects()
-    open_reader(SourceChoice(demo=True), Connection(), raw=raw).read((*kinds.ALL, kinds.NODE_CLASSES))
-    by_kind: dict[str, list[Any]] = {}
-    for doc in raw.documents():
-        by_kind.setdefault(doc["kind"], []).append(doc)
-    for kind, items in by_kind.items():
-        (folder / f"{kind.lower()}.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    if with_aws:
-        (folder / f"{STEM}.json").write_bytes(recorded())
-    packed = folder.parent / "snapshot.tar.gz"
-    with tarfile.open(packed, "w:gz") as archive:
-        archive.add(folder, "snapshot")
-    return str(packed)
-
-
-def recorded() -> bytes:
-    demo = of_the_demo(NEEDS)
-    recorder = Recorder(demo.aws.aws)  # type: ignore[union-attr]
-    seen = believed(recorder, demo.aws.aws.access)  # type: ignore[union-attr]
-    small = open_reader(SourceChoice(demo=True), Connection()).read(KINDS)
-    demo.aws = seen
-    metadata_facts(demo, small)
-    cluster = seen.cluster
-    return recorder.written(
-        RecordedOf(cluster.name, cluster.region, cluster.account, cluster.endpoint, seen.caller.arn, NOW)
-    )
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "snapshot"
-    made.mkdir()
-    return made
-
-
-def test_the_demo_shows_what_evidence_tells_of_the_roles_of_nodes() -> None:
-    """A controller uses that of blue's nodes; that of reports is clean, and green's pods cannot reach the service."""
-
-    def told(*words: str) -> list[str]:
-        ran = run_cli("imds-probe", "--demo", "--evidence", "cloudtrail,iam", *words, "-o", "json")
-        found = json.loads(ran.out)["findings"]
-        assert "imds-evidence-unknown" not in {each["code"] for each in found}
-        used = [each for each in found if each["code"] == "imds-role-used"]
-        return [line for each in used for line in (each["status"], each["message"], *each["evidence"])]
-
-    for words in ((), ("--nodegroup", "blue", "--assume", "hops=1")):
-        (controller,) = (line for line in told(*words) if line.startswith("blue-4: elasticloadbalancing:"))
-        assert controller.endswith("by elbv2.k8s.aws/v2.13.2")
-    clean = told("--nodegroup", "reports")
-    assert sum("shows no use of the role of" in line for line in clean) == 2 and "pass" not in clean
-    assert told("--nodegroup", "green")[:2] == [
-        "unknown",
-        "CloudTrail and IAM cannot tell whether 16 pods without a role of their own need the metadata service: pods "
-        "there cannot reach it already, so only the host uses the role of the node",
-    ]
-
-
-def test_the_demo_has_a_group_of_each_kind_and_the_incident() -> None:
-    ran = run_cli("imds-probe", "--demo")
-    assert ran.code == 1 and ran.err.startswith("context demo")
-    owners = {each["owner"] for each in document("--demo")["groups"]}
-    assert owners == {"managed", "eksctl", "karpenter", "auto-mode", "fargate", "hybrid", "self-managed"}
-    assert "Deployment kube-system/aws-load-balancer-controller: 2 pods are broken now" in ran.out
-
-
-@pytest.mark.long
-def test_what_it_proposes_leads_back_to_what_it_read() -> None:
-    told = {each.get("command", "") for one in document("--demo")["findings"] for each in one["remedy"]}
-    fix = "kubectl eksdoc imds-probe --nodegroup green --apply --fix instance-options"
-    assert {each for each in told if "--apply" in each} == {f"{fix} --demo --dry-run"}
-
-
-@pytest.mark.long
-def test_a_snapshot_says_the_same_and_of_a_part_of_it_too(folder: Path) -> None:
-    path = a_snapshot(folder, with_aws=True)
-    found = document("--snapshot", path)
-    said = {each["sentence"] for each in found["groups"]}
-    assert said and said <= {each["sentence"] for each in document("--demo")["groups"]} and found["recognised"]
-    (green,) = document("--snapshot", path, "--nodegroup", "green")["groups"]
-    assert green["sentence"] in said, "its answers were recorded with those of all others"
-
-
-def test_a_snapshot_without_answers_of_aws_tells_what_the_cluster_does(folder: Path) -> None:
-    path = a_snapshot(folder, with_aws=False)
+def test_a_snapshot_without_answers_of_aws_tells_what_the_cluster_does() -> None:
+    path = str(archive("rich"))
     ran = run_cli("imds-probe", "--snapshot", path)
     assert ran.code == 5 and "holds no answers of AWS" in ran.out
     told = document("--snapshot", path)
@@ -139,12 +46,6 @@ def test_who_would_be_affected_is_named_on_the_page() -> None:
     ran = run_cli("imds-probe", "--demo", "--assume", "hops=1")
     said = " ".join(ran.out.split())
     assert "2 pods may break (kube-system/aws-load-balancer-controller), and whether they do is not known" in said
-
-
-@pytest.mark.parametrize("words", [(), ("--assume", "hops=1"), ("--intent", "hops=1")])
-def test_the_page_of_the_demo_fits_in_45_lines(words: tuple[str, ...]) -> None:
-    ran = run_cli("imds-probe", "--demo", *words, environ={"COLUMNS": "100"})
-    assert len(ran.out.splitlines()) <= 45
 
 
 def test_what_is_meant_is_an_option_of_the_answer() -> None:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -20,48 +16,29 @@ from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from kubectl_eksdoc.model.api_objects import with_value
 from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.simulator.plane import ControlPlane
+from tests.cli.processes import LONGEST_S, started, until
 from tests.fakes import kubeconfigs
 from tests.flows.probes import TOKEN, Kubelet, Lab, a_node, there
 
 pytestmark = pytest.mark.long
 
-ROOT = Path(__file__).parents[3]
-LONGEST_S = 120.0
 NODES = tuple(a_node(f"n{number}") for number in range(3))
 SERVICES = MetadataServices({f"n{number}": MetadataOptions("required", 2) for number in range(3)})
 
 
-@contextmanager
-def probing(server: SimulatedApiServer, home: Path) -> Iterator[subprocess.Popen[str]]:
-    """``imds-probe --active`` on every node; whatever becomes of it, it is over at the end."""
+def probing(server: SimulatedApiServer, home: Path) -> AbstractContextManager[subprocess.Popen[str]]:
+    """``imds-probe --active`` on every node."""
     home.mkdir()
     config = kubeconfigs.one(home / "config", server.url(TOKEN), name="lab")
-    words = ["imds-probe", "--active", "--all-nodes", "--yes", "--expect-nodes", "3", "--kubeconfig", config]
-    plain = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-    environ = {**plain, "PYTHONPATH": str(ROOT), "HOME": str(home), "AWS_EC2_METADATA_DISABLED": "true"}
-    argv = [sys.executable, "-m", "kubectl_eksdoc", *words]
-    with subprocess.Popen(
-        argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environ
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-def until(holds: Callable[[], bool]) -> None:
-    ends_s = time.monotonic() + LONGEST_S
-    while not holds():
-        assert time.monotonic() < ends_s
-        time.sleep(0.02)
+    words = ("--active", "--all-nodes", "--yes", "--expect-nodes", "3")
+    return started(home, "imds-probe", *words, "--kubeconfig", config)
 
 
 def nothing_left(api: Api) -> bool:
     return not there(api, "pods") and not there(api, "configmaps")
 
 
-@pytest.mark.parametrize("pods", [1, 6])
-def test_told_to_end_nothing_is_left(tmp_path: Path, pods: int) -> None:
+def test_told_to_end_nothing_is_left(tmp_path: Path) -> None:
     """By each signal: a cluster each."""
     with ExitStack() as open_:
         told = []
@@ -69,7 +46,7 @@ def test_told_to_end_nothing_is_left(tmp_path: Path, pods: int) -> None:
             server, api = open_.enter_context(Lab(NODES, SERVICES, pace=Kubelet(start=1e6)).served())
             told.append((number, api, open_.enter_context(probing(server, tmp_path / number.name))))
         for number, api, it in told:
-            until(lambda api=api: len(there(api, "pods")) >= pods)
+            until(lambda api=api: len(there(api, "pods")) >= 6)
             it.send_signal(number)
         for _, api, it in told:
             out, err = it.communicate(timeout=LONGEST_S)

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import json
-import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from kubectl_eksdoc.embedded.probed import MetadataServices
 from kubectl_eksdoc.embedded.serving.access import VIEWER
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
-from kubectl_eksdoc.host.endings import told_to_stop
 from kubectl_eksdoc.imds_probe.probing.result import SCRIPT
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.machines import MetadataOptions
-from kubectl_eksdoc.render import schemas
 from tests.cli.run.served import Machine, machine
-from tests.cli.running import run_cli
+from tests.cli.running import Ran, run_cli
+from tests.cli.running import document as valid
 from tests.flows import probes
-from tests.flows.probes import Kubelet, Lab, a_node, there
+from tests.flows.probes import Lab, a_node, there
 from tests.reading import yaml_documents
 
 ONE, TWO = MetadataOptions("required", 1), MetadataOptions("required", 2)
@@ -42,8 +39,12 @@ class Desk:
     server: SimulatedApiServer
     api: Api
 
-    def nothing_left(self) -> None:
-        assert (there(self.api, "pods"), there(self.api, "configmaps")) == ([], [])
+    def run(self, *argv: str, **environ: str) -> Ran:
+        return self.machine.run("imds-probe", *argv, "--active", **environ)
+
+
+def nothing_left(api: Api) -> None:
+    assert there(api, "pods") == there(api, "configmaps") == []
 
 
 Opened = Callable[..., Desk]
@@ -59,12 +60,13 @@ def without_aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def desk(tmp_path: Path, request: pytest.FixtureRequest) -> Opened:
-    """Serves a lab until the test ends."""
+    """Serves a lab until the test ends; whatever was made is gone then."""
 
     def opened(lab: Lab = Lab(NODES, SERVICES), token: str = probes.TOKEN, types: str = TYPED) -> Desk:
         served = lab.served()
         server, api = served.__enter__()
         request.addfinalizer(lambda: served.__exit__(None, None, None))
+        request.addfinalizer(lambda: nothing_left(api))
         made = machine(server, tmp_path / "ann", token)
         made.types = types
         return Desk(made, server, api)
@@ -73,25 +75,22 @@ def desk(tmp_path: Path, request: pytest.FixtureRequest) -> Opened:
 
 
 def document(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(text)
-    jsonschema.Draft202012Validator(schemas.load("ImdsActiveProbe")).validate(found)
-    return found
+    return valid(text, "ImdsActiveProbe")
 
 
 def test_one_node_of_each_kind(desk: Opened) -> None:
     at = desk()
-    ran = at.machine.run("imds-probe", "--active")
+    ran = at.run()
     assert ran.code == 1, ran.err
     assert "Measured from pods on 2 nodes: the metadata service is unreachable on 1, reached on 1." in ran.out
     assert "green-0" in ran.out and "blue-1" not in ran.out.split("FINDINGS")[0]
     assert "the hop limit is too low for pods" in " ".join(ran.out.split())
     assert "This would make 4 pods on 2 nodes" in ran.err and "Type 'lab 2' to probe 2 nodes of lab" in ran.err
-    at.nothing_left()
 
 
 def test_as_data(desk: Opened) -> None:
     at = desk()
-    found = document(at.machine.run("imds-probe", "--active", "-o", "json", "--yes", "--expect-nodes", "2").out)
+    found = document(at.run("-o", "json", "--yes", "--expect-nodes", "2").out)
     verdicts = {each["name"]: (each["v4"]["verdict"], each["v4"]["cause"]) for each in found["nodes"]}
     assert verdicts == {"blue-0": ("reachable", "none"), "green-0": ("unreachable", "hop limit")}
     blue, green = found["groups"]
@@ -104,23 +103,6 @@ def test_as_data(desk: Opened) -> None:
     }
     assert found["nodes"][1]["pod"]["v4"]["requests"][1]["status"] is None
     assert found["metadata"]["options"]["active"] is True
-    at.nothing_left()
-
-
-def test_everything_reached_is_clean(desk: Opened) -> None:
-    at = desk(types="lab 1\n")
-    ran = at.machine.run("imds-probe", "--active", "--nodegroup", "blue")
-    assert ran.code == 0, ran.err
-    at.nothing_left()
-
-
-def test_named_nodes_and_every_node(desk: Opened) -> None:
-    at = desk(types="lab 1\n")
-    assert "blue-1" in at.machine.run("imds-probe", "node/blue-1", "--active").out
-    at.machine.types = "lab 3\n"
-    found = document(at.machine.run("imds-probe", "--active", "--all-nodes", "-o", "json").out)
-    assert [each["name"] for each in found["nodes"]] == ["blue-0", "blue-1", "green-0"]
-    at.nothing_left()
 
 
 def test_the_node_of_a_pod_from_its_namespace(desk: Opened) -> None:
@@ -134,158 +116,59 @@ def test_the_node_of_a_pod_from_its_namespace(desk: Opened) -> None:
     at = desk(types="lab 1\n")
     at.api.now(lambda plane: plane.load("namespaces", [probes.a_namespace("shop")]))
     at.api.now(lambda plane: plane.load("pods", [pod]))
-    found = document(at.machine.run("imds-probe", "pod/cart", "-n", "shop", "--active", "-o", "json").out)
+    found = document(at.run("pod/cart", "-n", "shop", "-o", "json").out)
     assert found["probe"]["namespace"] == "shop"
     assert [each["name"] for each in found["nodes"]] == ["green-0"]
-    at.nothing_left()
 
 
-def test_what_a_wide_table_says(desk: Opened) -> None:
-    ran = desk().machine.run("imds-probe", "--active", "-o", "wide")
-    assert "REQUESTS" in ran.out and "none (curl 28)" in ran.out and "PUT token" in ran.out
-
-
-@pytest.mark.parametrize("typed", ["", "\n", "lab\n", "lab 3\n", "yes\n"])
+@pytest.mark.parametrize("typed", ["", "lab\n", "lab 3\n"])
 def test_nothing_is_made_unless_it_is_typed(desk: Opened, typed: str) -> None:
     at = desk(types=typed)
-    assert at.machine.run("imds-probe", "--active").code == 2
-    at.nothing_left()
-
-
-def test_an_expectation_that_is_wrong(desk: Opened) -> None:
-    at = desk()
-    assert at.machine.run("imds-probe", "--active", "--yes", "--expect-nodes", "3").code == 7
-    assert at.machine.run("imds-probe", "--active", "--yes").code == 2
-    at.nothing_left()
+    assert at.run().code == 2
 
 
 def test_an_environment_that_refuses_changes(desk: Opened) -> None:
     at = desk()
-    ran = at.machine.run("imds-probe", "--active", EKSDOC_READ_ONLY="1")
+    ran = at.run(EKSDOC_READ_ONLY="1")
     assert ran.code == 2 and "imds-probe --active changes the cluster" in ran.err
-    at.nothing_left()
-    assert at.machine.run("imds-probe", "--active", "--dry-run", EKSDOC_READ_ONLY="1").code == 0
+    assert at.run("--dry-run", EKSDOC_READ_ONLY="1").code == 0
 
 
 def test_rights_that_are_missing_are_all_named_before_anything_is_made(desk: Opened) -> None:
     at = desk(Lab(NODES, SERVICES, users={probes.OTHER: VIEWER}), probes.OTHER)
-    ran = at.machine.run("imds-probe", "--active")
+    ran = at.run()
     assert ran.code == 3
     for right in ("create configmaps", "delete configmaps", "create pods"):
         assert f"{right} in namespace default" in ran.err
     assert "in the probe's namespace: " in ran.err
-    at.nothing_left()
-
-
-def test_a_namespace_without_the_hosts_network(desk: Opened) -> None:
-    at = desk(Lab(NODES, SERVICES, level="restricted"))
-    ran = at.machine.run("imds-probe", "--active")
-    assert "enforces pod security restricted" in " ".join(ran.err.split())
-    assert ran.code == 1 and "hop limit" in ran.out
-    at.nothing_left()
-
-
-def test_what_did_not_run_is_unknown(desk: Opened) -> None:
-    full = (a_node("blue-0", pods=0), a_node("green-0", **GREEN))
-    at = desk(Lab(full, MetadataServices({"blue-0": TWO, "green-0": TWO})))
-    ran = at.machine.run("imds-probe", "--active")
-    assert ran.code == 5 and "OutOfpods" in ran.out
-    at.nothing_left()
-
-
-def test_a_node_that_is_not_ready_gets_no_pod(desk: Opened) -> None:
-    at = desk(Lab((a_node("blue-0", ready="Unknown"),)))
-    ran = at.machine.run("imds-probe", "--active")
-    assert ran.code == 5 and "its kubelet would start nothing" in " ".join(ran.out.split())
-    at.nothing_left()
 
 
 def test_without_aws_it_is_measured_all_the_same(desk: Opened) -> None:
-    ran = desk().machine.run("imds-probe", "--active")
+    ran = desk().run()
     assert ran.err.index("context lab") < ran.err.index("what EC2 says is not known, and not needed") and ran.code == 1
-
-
-def test_nodes_that_are_not_there(desk: Opened) -> None:
-    at = desk()
-    ran = at.machine.run("imds-probe", "node/nx", "--active")
-    assert ran.code == 2 and "there is no node 'nx'" in ran.err
-    at.nothing_left()
-
-
-def test_a_namespace_that_is_not_there(desk: Opened) -> None:
-    at = desk()
-    ran = at.machine.run("imds-probe", "--active", "--probe-namespace", "nowhere")
-    assert ran.code == 3 and 'namespaces "nowhere" not found' in ran.err
-    at.nothing_left()
-
-
-def test_another_image_and_namespace(desk: Opened) -> None:
-    def pulling(image: str) -> str:
-        return "" if image == "example.org/curl:8" else "not found"
-
-    at = desk(Lab(NODES, SERVICES, pulling=pulling))
-    words = ("imds-probe", "--active", "--image", "example.org/curl:8", "--probe-namespace", "kube-system")
-    found = document(at.machine.run(*words, "-o", "json").out)
-    assert (found["probe"]["namespace"], found["probe"]["image"]) == ("kube-system", "example.org/curl:8")
-    assert at.machine.run("imds-probe", "--active").code == 5, "the usual image cannot be pulled there"
-    at.nothing_left()
-
-
-def test_interrupted_in_the_middle(desk: Opened) -> None:
-    at = desk(Lab(NODES, SERVICES, pace=Kubelet(start=1e6)))
-    at.machine.times_told = probes.tells(lambda: len(there(at.api, "pods")) >= 3)
-    ran = at.machine.run("imds-probe", "--active", "-o", "json")
-    assert ran.code == 130
-    assert document(ran.out)["cleanup"]["interrupted"] is True
-    at.nothing_left()
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_in_the_middle(desk: Opened, number: int) -> None:
-    """As Ctrl-C and kill send it, heard by this very process."""
-    at = desk(Lab(NODES, SERVICES, pace=Kubelet(start=1e6)))
-    with told_to_stop() as told:
-        sent: list[int] = []
-
-        def hear() -> int:
-            if not sent and there(at.api, "pods"):
-                sent.append(number)
-                signal.raise_signal(number)
-            return told()
-
-        at.machine.times_told = hear
-        assert at.machine.run("imds-probe", "--active").code == 130
-    at.nothing_left()
 
 
 def test_a_dry_run_prints_what_kubectl_takes(desk: Opened) -> None:
     at = desk()
-    ran = at.machine.run("imds-probe", "--active", "--dry-run")
+    ran = at.run("--dry-run")
     docs: list[Doc] = yaml_documents(ran.out)
     assert [doc["kind"] for doc in docs] == ["ConfigMap", "Pod", "Pod", "Pod", "Pod"]
     assert all(doc["spec"]["containers"][0]["command"][-1] == SCRIPT for doc in docs[1:])
     assert "    - |\n      # Who answers" in ran.out, "the script can be read"
-    listed = json.loads(at.machine.run("imds-probe", "--active", "--dry-run", "-o", "json").out)
+    listed = json.loads(at.run("--dry-run", "-o", "json").out)
     assert [item["kind"] for item in listed["items"]] == [doc["kind"] for doc in docs]
-    at.nothing_left()
 
 
 def test_a_dry_run_of_the_server_asks_it(desk: Opened) -> None:
     at = desk()
-    assert at.machine.run("imds-probe", "--active", "--dry-run=server").code == 0
-    at.nothing_left()
-
-
-def test_the_demo_can_be_shown_only() -> None:
-    ran = run_cli("imds-probe", "--demo", "--active")
-    assert ran.code == 2 and "--demo and --snapshot have none" in ran.err
+    assert at.run("--dry-run=server").code == 0
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (("--all-nodes",), "without --active"),
-        (("--image", "x"), "without --active"),
+        (("--demo", "--active"), "--demo and --snapshot have none"),
         (("--yes",), "without --active"),
         (("--active", "--all-nodes", "node/x"), "--all-nodes excludes"),
     ],
@@ -302,14 +185,13 @@ def test_a_node_that_goes_while_it_is_typed(desk: Opened) -> None:
         plane.store.remove(plane.registry.get("nodes", ("", "green-0")))
 
     at.machine.before_typing = lambda: at.api.now(goes)
-    ran = at.machine.run("imds-probe", "--active")
+    ran = at.run()
     assert ran.code == 7 and "not as they were when they were shown" in ran.err, ran.err
-    at.nothing_left()
 
 
 def test_pods_of_a_process_that_was_killed_are_listed_and_removed(desk: Opened) -> None:
     at = desk()
-    assert at.machine.run("imds-probe", "--active").code in (0, 1)
+    assert at.run().code in (0, 1)
     (journal,) = (at.machine.home / ".local/state/eksdoc/changes").glob("*.jsonl")
     lines = journal.read_text().splitlines(keepends=True)
     assert [json.loads(line)["entry"] for line in lines] == ["begun", "asking", "asked", "ended"]
@@ -322,4 +204,3 @@ def test_pods_of_a_process_that_was_killed_are_listed_and_removed(desk: Opened) 
     undone = at.machine.run("changes", "undo", journal.stem)
     assert undone.code == 0, undone.err
     assert json.loads(at.machine.run("changes", "-o", "json").out)["changes"][0]["state"] == "undone"
-    at.nothing_left()

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.aws.test_live import access, prod
+from tests.aws.test_live import prod
 from tests.cli.metadata.made_worlds import ROWS, Row, accounts, rows_of, served
-from tests.cli.metadata.probed import Probing
+from tests.cli.somebody import Somebody
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 
@@ -33,7 +33,7 @@ def test_every_row_is_there() -> None:
 def test_each_world_is_told_as_it_is(prod: World, tmp_path: Path, account: Mapping[str, Any]) -> None:
     with served(prod, account) as server:
         config = kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN), name="lab")
-        ran = Probing(config, prod, access(prod)).run("-o", "json")
+        ran = Somebody(config, prod, "imds-probe").run("-o", "json")
     found = json.loads(ran.out)
     wrong = [*_nodes(found, rows_of(account, "node")), *_pods(found, rows_of(account, "pod"))]
     assert "\n".join(wrong) == ""

@@ -20,9 +20,6 @@ def findings(ran: Ran) -> list[dict[str, Any]]:
     return list(found.get("findings", ())) if isinstance(found, dict) else []
 
 
-_OF_THE_MOMENT = ("metadata", "at", "file", "bytes", "changedSince")
-
-
 def without_times(ran: Ran) -> Any:
     """All that an answer says of the cluster."""
     found: dict[str, Any] = json.loads(ran.out)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,9 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.run_edges import DrainRunEdges
-from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.embedded.serving.access import ServedUser, TokenUsers
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
@@ -28,7 +25,7 @@ from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.cli.permissions.granted import Held, Watched
-from tests.cli.running import Ran
+from tests.cli.running import Ran, called
 from tests.fakes import kubeconfigs
 
 if TYPE_CHECKING:
@@ -101,12 +98,10 @@ class Desk:
         """What it said, and who asked: with these rights and no others. `longest_s`: of what would not end."""
         token, user = self.site.comes(held)
         config = kubeconfigs.one(self.folder / "config", self.site.url(token), name="lab")
-        out, err = io.StringIO(), io.StringIO()
         words = command.replace("FILE", str(self.folder / "file.eksdoc")).split()
         edges = DrainRunEdges(told_to_stop=_told_after(longest_s), open_watch=_soon_sure)
-        around = CommandContext(out, err, {"HOME": str(self.folder), "COLUMNS": "200"}, run_edges=edges)
-        code = run([*words, "--kubeconfig", config, *self.reaching], out, err, around=around)
-        return Ran(code, out.getvalue(), err.getvalue()), user
+        environ = {"HOME": str(self.folder), "COLUMNS": "200"}
+        return called(*words, "--kubeconfig", config, *self.reaching, environ=environ, run_edges=edges), user
 
 
 def reaching(aws: World) -> tuple[str, ...]:

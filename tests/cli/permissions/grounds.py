@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.run_edges import DrainRunEdges
-from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.embedded.probed import MetadataServices
 from kubectl_eksdoc.embedded.serving.access import ADMIN, ServedUser, TokenUsers
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
@@ -22,11 +20,10 @@ from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.cli.addon import updated
 from tests.cli.dns import desk as dns
-from tests.cli.metadata.mended import Fast
 from tests.cli.metadata.probed import ROLE, nodes_are_instances
 from tests.cli.permissions import sites
 from tests.cli.permissions.desk import NAME, reaching
-from tests.cli.running import Ran
+from tests.cli.running import Fast, Ran, called
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 from tests.flows import probes
@@ -60,26 +57,16 @@ class Ground:
 
     def run(self, words: str, token: str) -> Ran:
         """What it says to who has the token."""
-        out, err = io.StringIO(), io.StringIO()
         config = kubeconfigs.one(self.home / "config", self.server.url(token), name="lab")
-        edges = DrainRunEdges(told_to_stop=_not_told, clock=Fast(self.speed), new_run_id=lambda now: RUN)
         accepted = self.home / "accepted.yaml"
         accepted.write_text("- {code: kubelet-skew, reason: known, until: 2026-12-31}\n", encoding="utf-8")
-        around = CommandContext(
-            out,
-            err,
-            {"HOME": str(self.home), "USER": "ann", "COLUMNS": "200"},
+        return called(
+            *(*words.replace("ACCEPTED", str(accepted)).split(), "--kubeconfig", config, *self.reaching),
+            environ={"HOME": str(self.home), "USER": "ann", "COLUMNS": "200"},
             stdin=io.StringIO(),
-            run_edges=edges,
+            run_edges=DrainRunEdges(told_to_stop=_not_told, clock=Fast(self.speed), new_run_id=lambda now: RUN),
             sleep=lambda seconds: time.sleep(seconds / self.speed),
         )
-        code = run(
-            [*words.replace("ACCEPTED", str(accepted)).split(), "--kubeconfig", config, *self.reaching],
-            out,
-            err,
-            around=around,
-        )
-        return Ran(code, out.getvalue(), err.getvalue())
 
 
 Made = Callable[[Users, "World", Path], AbstractContextManager[Ground]]

@@ -28,7 +28,6 @@ from tests.flows.singles import single
 
 ADMIN = (Held("*", "*", "*"),)
 BLUE = ("--nodegroup", "blue", "--yes", "--expect-nodes", "1")
-BEGUN_S = 30.0
 
 
 @dataclass
@@ -63,36 +62,17 @@ def shop(folder: Path, held: Iterable[Held]) -> Iterator[Shop]:
     assert list(api.faults) == []
 
 
-def drain_run(at: Shop) -> Ran:
-    return at.other.run("drain", "run", *BLUE)
+def asked(verb: str) -> Callable[[Shop], Ran]:
+    """Of a run that the admin leads."""
 
+    def ask(at: Shop) -> Ran:
+        with at.admin.running("drain", "run", *BLUE):
+            at.admin.out.until(EVICTED)
+            ran = at.other.run("drain", verb, at.run_id())
+            at.admin.times_told = lambda: 2
+        return ran
 
-def status(at: Shop) -> Ran:
-    return at.other.run("drain", "status", at.is_run(), "-o", "json")
-
-
-def pause(at: Shop) -> Ran:
-    with at.admin.running("drain", "run", *BLUE):
-        at.admin.out.until(EVICTED)
-        ran = at.other.run("drain", "pause", at.run_id())
-        at.admin.times_told = lambda: 2
-    return ran
-
-
-def abort(at: Shop) -> Ran:
-    with at.admin.running("drain", "run", *BLUE):
-        at.admin.out.until(EVICTED)
-        ran = at.other.run("drain", "abort", at.run_id())
-        at.admin.times_told = lambda: 2
-    return ran
-
-
-def resume(at: Shop) -> Ran:
-    return at.other.goes_on(at.is_run(), "--yes", "--expect-nodes", "1")
-
-
-def rollback(at: Shop) -> Ran:
-    return at.other.run("drain", "rollback", at.is_run(), "--yes", "--expect-nodes", "1")
+    return ask
 
 
 _LOST = "asked where an answer was lost: tests/kube/field/test_means.py"
@@ -102,12 +82,18 @@ _BEGUN = {
 }
 _CORDONED = dict.fromkeys(("get nodes", "patch nodes"), "all targets are cordoned before the first eviction")
 COMMANDS: Mapping[str, tuple[Callable[[Shop], Ran], Mapping[str, str]]] = {
-    "drain run": (drain_run, {"get pods": _LOST, "list configmaps": "read again by whoever carries on"}),
-    "drain status": (status, {}),
-    "drain pause": (pause, {}),
-    "drain abort": (abort, {}),
-    "drain resume": (resume, _BEGUN | {"get pods": _LOST} | _CORDONED),
-    "drain rollback": (rollback, _BEGUN | {"get pods": _LOST, "get configmaps": "where the lists have not told yet"}),
+    "drain run": (
+        lambda at: at.other.run("drain", "run", *BLUE),
+        {"get pods": _LOST, "list configmaps": "read again by whoever carries on"},
+    ),
+    "drain status": (lambda at: at.other.run("drain", "status", at.is_run(), "-o", "json"), {}),
+    "drain pause": (asked("pause"), {}),
+    "drain abort": (asked("abort"), {}),
+    "drain resume": (lambda at: at.other.goes_on(at.is_run(), *BLUE[2:]), _BEGUN | {"get pods": _LOST} | _CORDONED),
+    "drain rollback": (
+        lambda at: at.other.run("drain", "rollback", at.is_run(), *BLUE[2:]),
+        _BEGUN | {"get pods": _LOST, "get configmaps": "where the lists have not told yet"},
+    ),
 }
 """What is done with a command, and the rights that it does not use then, each with the reason."""
 
@@ -135,6 +121,19 @@ class Flagged:
     typed: str = "lab 1\n"
     times: int = 1
 
+    @property
+    def words(self) -> str:
+        return f"drain run --nodegroup blue {self.flags}"
+
+    def run(self, held: Iterable[Held], folder: Path) -> tuple[Ran, Watched]:
+        """The last of `times`."""
+        who = Watched("other", held)
+        api = Api(self.made(), Setup(TokenUsers({"other": who})), Scaled(time.monotonic, self.speed))
+        with serving(api) as server:
+            ben = machine(server, folder / "ben", "other")
+            ben.types = self.typed
+            return [ben.run(*self.words.split()) for _ in range(self.times)][-1], who
+
 
 FLAGGED = (
     Flagged(
@@ -157,14 +156,8 @@ FLAGGED = (
 @pytest.mark.parametrize("of", one_in(2, FLAGGED), ids=lambda of: of.flags)
 @pytest.mark.long
 def test_a_flag_needs_what_is_printed_with_it_and_uses_all_of_that(of: Flagged, tmp_path: Path) -> None:
-    words = f"drain run --nodegroup blue {of.flags}"
-    role = printed(words)
-    who = Watched("other", role)
-    api = Api(of.made(), Setup(TokenUsers({"other": who})), Scaled(time.monotonic, of.speed))
-    with serving(api) as server:
-        ben = machine(server, tmp_path / "ben", "other")
-        ben.types = of.typed
-        ran = [ben.run(*words.split()) for _ in range(of.times)][-1]
+    role = printed(of.words)
+    ran, who = of.run(role, tmp_path)
     assert ran.code in (0, 1), ran.err
     assert unregistered(who.asked, role) == []
     unused = {right.said for right in role if not any(right.allows(action) for action in who.asked)}
@@ -187,12 +180,7 @@ def test_an_opt_in_that_is_not_granted_is_named_before_anything_is_done(
     of: Flagged, opt_in: str, lacks: str, tmp_path: Path
 ) -> None:
     """Half a run is worse than none. Who has it in the namespaces of the pods has all that is needed."""
-    who = Watched("other", printed("drain run"))
-    api = Api(of.made(), Setup(TokenUsers({"other": who})), Scaled(time.monotonic, of.speed))
-    with serving(api) as server:
-        ben = machine(server, tmp_path / "ben", "other")
-        ben.types = of.typed
-        ran = ben.run(*f"drain run --nodegroup blue {of.flags}".split())
+    ran, who = of.run(printed("drain run"), tmp_path)
     assert ran.code == 3 and lacks in ran.err and "Nothing was done." in ran.err, ran.err
     assert f"kubectl eksdoc permissions drain run --with {opt_in}" in " ".join(ran.err.split())
     assert {each.verb for each in who.asked} <= {"list", "get", "watch"} and "Type" not in ran.err
@@ -200,15 +188,7 @@ def test_an_opt_in_that_is_not_granted_is_named_before_anything_is_done(
 
 def test_an_opt_in_in_the_namespace_of_the_pods_is_enough(tmp_path: Path) -> None:
     there = [Held(verb, "deployments", "apps", "default") for verb in ("get", "patch")]
-    api = Api(
-        FLAGGED[0].made(),
-        Setup(TokenUsers({"other": Watched("other", [*printed("drain run"), *there])})),
-        Scaled(time.monotonic, FLAGGED[0].speed),
-    )
-    with serving(api) as server:
-        ben = machine(server, tmp_path / "ben", "other")
-        ben.types = FLAGGED[0].typed
-        assert ben.run(*f"drain run --nodegroup blue {FLAGGED[0].flags}".split()).code == 0
+    assert FLAGGED[0].run([*printed("drain run"), *there], tmp_path)[0].code == 0
 
 
 def test_each_right_of_a_run_is_used_by_one_of_them() -> None:
@@ -233,14 +213,6 @@ def without(command: str, right: Held, folder: Path) -> list[str]:
     elif any(right.allows(action) for action in at.who.asked) and right.said not in ran.out + ran.err:
         found.append(f"it is nowhere named, and the exit code is {ran.code}")
     return [f"without {right.said}: {each}" for each in found]
-
-
-@pytest.mark.parametrize("command", ("drain run", "drain abort", pytest.param("drain resume", marks=pytest.mark.long)))
-@pytest.mark.long
-def test_a_right_that_is_missing_is_named(command: str, tmp_path: Path) -> None:
-    """The last one that it cannot do without; all of them, and those of the other commands, in the long tests."""
-    needed = [right for right in printed(command) if right.said in required(command)]
-    assert without(command, needed[-1], tmp_path / "shop") == []
 
 
 @pytest.mark.long

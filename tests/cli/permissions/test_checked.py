@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import io
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
-import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.run_edges import DrainRunEdges
-from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import Forbidden, Unauthorized, Unreachable
 from kubectl_eksdoc.kube.reviews import reviewed
 from kubectl_eksdoc.kube.sent import SentRequest
@@ -25,11 +19,9 @@ from kubectl_eksdoc.model.permissions import Permission, Review
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.cli.permissions.desk import Site
 from tests.cli.permissions.granted import Held, printed
-from tests.cli.running import Ran, run_cli
+from tests.cli.running import Ran, document, run_cli
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
-
-JUDGE = jsonschema.Draft202012Validator(schemas.load("PermissionCheck"))
 
 
 def checked(folder: Path, held: Sequence[Held], *words: str) -> Ran:
@@ -40,12 +32,6 @@ def checked(folder: Path, held: Sequence[Held], *words: str) -> Ran:
         ran = run_cli("permissions", *words, "--check", "--kubeconfig", config)
     assert who.asked == [], "it asks about rights, and uses none"
     return ran
-
-
-def document(ran: Ran) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(ran.out)
-    assert [error.message for error in JUDGE.iter_errors(found)] == []
-    return found
 
 
 def test_who_has_the_printed_role_has_all_of_it(tmp_path: Path) -> None:
@@ -62,7 +48,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     ran = checked(tmp_path, held, "drain", "run", "check")
     assert ran.code == 1 and "3 rights missing" in ran.out
     assert all(each in ran.out for each in lacking) and "list nodes" not in ran.out
-    found = document(checked(tmp_path, held, "drain", "run", "check", "-o", "json"))
+    found = document(checked(tmp_path, held, "drain", "run", "check", "-o", "json").out, "PermissionCheck")
     assert found["missing"] == [
         "create pods/eviction",
         "update leases.coordination.k8s.io in namespace kube-system",
@@ -135,12 +121,10 @@ def test_who_may_not_even_ask_is_told(sent: SentRequest, error: type[Exception])
 
 
 def test_what_the_cluster_does_not_say_is_exit_code_5(tmp_path: Path) -> None:
-    out, err = io.StringIO(), io.StringIO()
-
     def silent(connection: object, asked: Sequence[Permission]) -> tuple[Review, ...]:
         return tuple(Review(each, None if each.verb == "watch" else True, "it is too busy") for each in asked)
 
     config = kubeconfigs.one(tmp_path / "config", "https://127.0.0.1:1", name="lab")
-    around = CommandContext(out, err, {}, run_edges=DrainRunEdges(reviewed=silent))
-    assert run(["permissions", "drain", "run", "--check", "--kubeconfig", config], out, err, around=around) == 5
-    assert "3 rights that the cluster does not report" in out.getvalue() and "it is too busy" in out.getvalue()
+    edges = DrainRunEdges(reviewed=silent)
+    ran = run_cli("permissions", "drain", "run", "--check", "--kubeconfig", config, edges=edges)
+    assert ran.code == 5 and "3 rights that the cluster does not report" in ran.out and "it is too busy" in ran.out

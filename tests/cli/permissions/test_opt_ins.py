@@ -14,7 +14,6 @@ from tests.cli.permissions.answers import findings
 from tests.cli.permissions.desk import desk
 from tests.cli.permissions.granted import printed
 from tests.cli.permissions.sites import of_version
-from tests.cli.permissions.test_reading import at
 from tests.cli.running import Ran, run_cli
 from tests.examples import one_in
 
@@ -46,37 +45,6 @@ def test_releases_of_helm_are_unknown_or_out_of_the_scope(
     assert left_out.code == 0 and "api-in-helm" not in {each["code"] for each in findings(left_out)}
     assert options(left_out)["without"] == ["helm-releases"]
     assert [each for each in who.asked if each.resource == SECRETS.plural] == []
-
-
-@pytest.mark.long
-def test_counters_of_karpenter_are_missed_or_out_of_the_scope(
-    prod: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Other signs tell the same, so that it is a note, and no finding."""
-    with at("incident", prod, tmp_path, monkeypatch) as ann:
-        for command in ("interruption", "coredns-lameduck"):
-            role = printed(command)
-            missed, _ = ann.run(f"{command} -o json", role)
-            left_out, who = ann.run(f"{command} --without proxy -o json", role)
-            (note,) = (each for each in json.loads(missed.out)["metadata"]["notes"] if "pods/proxy" in each)
-            assert "permissions COMMAND --with proxy" in note and "--without proxy" in note
-            assert options(left_out)["without"] == ["proxy"]
-            assert "pods/proxy" not in left_out.out + left_out.err
-            assert [each for each in who.asked if each.subresource == "proxy"] == []
-
-
-@pytest.mark.long
-def test_a_snapshot_names_what_it_lacks_for_want_of_an_opt_in(
-    aws: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with of_version("1.29")(aws).served() as site:
-        ann = desk(site, aws, tmp_path, monkeypatch)
-        lacks, _ = ann.run("snapshot FILE --overwrite -o json", printed("snapshot"))
-        left_out, _ = ann.run("snapshot FILE --overwrite --without helm-releases -o json", printed("snapshot"))
-    (why,) = (each["why"] for each in json.loads(lacks.out)["lacking"] if each["what"] == "list secrets")
-    assert lacks.code == 5 and "--with helm-releases" in why and "--without helm-releases" in why
-    assert options(left_out)["without"] == ["helm-releases"]
-    assert "list secrets" not in left_out.out
 
 
 @pytest.mark.parametrize("command", one_in(3, ("check --target 1.34", "coredns-lameduck", "interruption")))

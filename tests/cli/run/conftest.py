@@ -1,16 +1,24 @@
-"""Two machines at a served cluster: what it is, each file says by its own `api`."""
+"""Two machines at a served cluster; a file may serve another one by its own `api`."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
+from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer, serving
 from tests.cli.run.served import Machine, machine
+from tests.embedded.clients import worlds
 from tests.kube.field.test_whole_drain import Evictions
+
+
+@pytest.fixture
+def api() -> Api:
+    """Slow enough for others to have a say."""
+    return worlds.api_of("small-traps", Scaled(time.monotonic, 10.0))
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta, timezone
+from datetime import timedelta
 from pathlib import Path
 
 from kubectl_eksdoc.cli.main import run
@@ -28,22 +28,12 @@ from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.wiring.runs import Hooks, JournalLocation, RunEdges, open_run, sender_of
-from tests.cli.running import Ran, Terminal
+from tests.cli.running import Fast, Ran, Typist
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 
 EVICTED = "Z  evicted"
 """How the line of an event begins, behind its time."""
-
-
-class Fast:
-    """As fast as the cluster's own time."""
-
-    def monotonic(self) -> float:
-        return time.monotonic() * worlds.SPEED
-
-    def now(self) -> datetime:
-        return datetime.now(timezone.utc)
 
 
 class Hasty:
@@ -61,7 +51,7 @@ class Hasty:
 def opened_fast(connection: Connection, keeping: JournalLocation, wait_s: float, hooks: Hooks) -> Iterator[RunEdges]:
     maps = ConfigMaps(sender_of(connection), keeping.namespace, real_clock())
     with open_run(connection, keeping, wait_s, hooks) as world, WishListener(maps, keeping.run, look_s=0.05) as asked:
-        yield replace(world, clock=Fast(), field=Hasty(world.field), wanted=lambda: asked.wanted)
+        yield replace(world, clock=Fast(worlds.SPEED), field=Hasty(world.field), wanted=lambda: asked.wanted)
 
 
 class Said(io.StringIO):
@@ -72,18 +62,6 @@ class Said(io.StringIO):
         while text not in self.getvalue():
             assert time.monotonic() < ends_s, f"{text!r} was never said: {self.getvalue()}"
             time.sleep(0.01)
-
-
-class Typist(Terminal):
-    """Something else may happen before it is typed."""
-
-    def __init__(self, types: str, before: Callable[[], object]) -> None:
-        super().__init__(types)
-        self._before = before
-
-    def readline(self, size: int | None = -1, /) -> str:
-        self._before()
-        return super().readline()
 
 
 @dataclass

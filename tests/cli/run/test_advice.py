@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty, forbidding
-from kubectl_eksdoc.embedded.serving.handler import Scaled, serving
-from kubectl_eksdoc.wiring import runs
+from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty, FaultyAnswer, forbidding
+from kubectl_eksdoc.embedded.serving.handler import serving
+from kubectl_eksdoc.embedded.serving.targets import ServedRequest
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
 from tests.cli.run.served import Machine, cordoned, machine
 from tests.cli.run.test_runs import agreed, stopped_early
-from tests.embedded.clients import worlds
-
-
-@pytest.fixture
-def api() -> Api:
-    return worlds.api_of("small-traps", Scaled(time.monotonic, 10.0))
 
 
 def no_folder(tmp_path: Path) -> str:
@@ -36,16 +32,6 @@ def test_a_run_that_was_not_begun_is_not_to_be_resumed(api: Api, one: Machine, t
 
 
 @pytest.mark.long
-def test_who_cannot_read_its_own_journal_is_told_how_to_go_on(one: Machine, tmp_path: Path) -> None:
-    stopped_early(one)
-    broken, whole = no_folder(tmp_path), str(tmp_path / "state")
-    words = ("drain", "resume", "--yes", "--expect-nodes", "1")
-    refused = one.run(*words, XDG_STATE_HOME=broken)
-    assert refused.code == 6 and "XDG_STATE_HOME set to another folder, go on: kubectl" in refused.err, refused.err
-    assert one.goes_on(*words[2:], XDG_STATE_HOME=whole).code in (0, 1), one.err.getvalue()
-
-
-@pytest.mark.long
 def test_who_rolls_back_goes_on_rolling_back(one: Machine, tmp_path: Path) -> None:
     """And who resumes goes on resuming."""
     stopped_early(one)
@@ -59,16 +45,15 @@ def test_who_rolls_back_goes_on_rolling_back(one: Machine, tmp_path: Path) -> No
     assert one.run(*words, XDG_STATE_HOME=str(tmp_path / "state")).code == 0
 
 
+RUN = ("drain", "run", "--nodegroup", "blue", "--yes", "--expect-nodes", "1")
+Refusing = FaultyAnswer | Callable[[ServedRequest], FaultyAnswer | None]
+WHO = FaultyAnswer(ApiStatus(401, "Unauthorized", "Unauthorized"))
+MAY = pytest.param(forbidding(), id="403", marks=pytest.mark.long)
+
+
 @pytest.mark.long
-def test_who_may_not_go_on_is_told_how_to_once_it_is_mended(
-    api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It stopped in the middle of a run."""
-    monkeypatch.setattr(runs, "REFUSED_S", 0.0)
-    gone = Fault(forbidding("configmaps"), method="PATCH", skip=4)
-    with serving(Faulty(api, [gone], time.sleep)) as server:
-        ran = machine(server, tmp_path / "ben").run(
-            "drain", "run", "--nodegroup", "blue", "--yes", "--expect-nodes", "1"
-        )
-    assert ran.code == 6
-    assert "cannot patch" in ran.err and "Go on: kubectl eksdoc drain resume 2" in ran.err, ran.err
+@pytest.mark.parametrize("effect", [pytest.param(WHO, id="401"), MAY])
+def test_one_refusal_of_a_journal_entry_does_not_end_a_run(effect: Refusing, api: Api, tmp_path: Path) -> None:
+    with serving(Faulty(api, [Fault(effect, "/configmaps/", "PATCH", skip=4, times=1)], time.sleep)) as server:
+        ran = machine(server, tmp_path / "ann").run(*RUN)
+    assert ran.code == 1 and "emptied by 16 evictions" in ran.out, ran.err

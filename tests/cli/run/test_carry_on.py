@@ -3,25 +3,15 @@ again, and everything else is not. Processes that are killed are in tests/cli/in
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from kubectl_eksdoc.cli.run.desk import started_again
-from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Scaled
 from kubectl_eksdoc.errors import JournalError, JournalGone, LocalJournalError, LockInDoubt, LockLost, Unreachable
 from kubectl_eksdoc.model.journal import TOLD_TO_END
 from tests.cli.run.served import Machine
-from tests.embedded.clients import worlds
 from tests.kube.field.test_whole_drain import Evictions
 
 RUN = ("drain", "run", "--nodegroup", "blue", "--yes", "--expect-nodes", "1", "--run-id", "now")
-
-
-@pytest.fixture
-def api() -> Api:
-    return worlds.api_of("small-traps", Scaled(time.monotonic, 10.0))
 
 
 @pytest.mark.long

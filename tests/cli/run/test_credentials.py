@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
@@ -11,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Scaled
 from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
 from tests.cli.run.served import Machine
 from tests.drains.secured import secured
@@ -19,7 +17,6 @@ from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 
 RUN = ("drain", "run", "--nodegroup", "blue", "--yes", "--expect-nodes", "1")
-SPEED = 10.0
 
 
 class Changing:
@@ -36,11 +33,6 @@ class Changing:
         known = given == ("t1" if self._left >= 0 else "t2")
         token = worlds.ADMIN_TOKEN if known else "unknown"
         return self._api.handle(replace(request, headers={**request.headers, "authorization": f"Bearer {token}"}))
-
-
-@pytest.fixture
-def api() -> Api:
-    return worlds.api_of("small-traps", Scaled(time.monotonic, SPEED))
 
 
 @pytest.fixture

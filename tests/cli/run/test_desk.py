@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -15,41 +13,33 @@ import pytest
 from kubectl_eksdoc.cli.flags import GlobalOptions
 from kubectl_eksdoc.cli.run.desk import RunController
 from kubectl_eksdoc.cli.run.live import SPEED as DEMO_SPEED
-from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns, ScreenSource
+from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.run.chronicle import NodeState, RunHistory
 from kubectl_eksdoc.drain.run.replay import of_events
 from kubectl_eksdoc.embedded.demo.reader import NOW as DEMO_NOW
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer
+from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from kubectl_eksdoc.embedded.serving.targets import ServedRequest
-from kubectl_eksdoc.errors import Drifted, EksdocError, Forbidden, Locked, UsageError
+from kubectl_eksdoc.errors import Drifted, Forbidden, Locked, UsageError
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.run.draining import RunWish
 from kubectl_eksdoc.host.journals import read_recorded
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Amount
-from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.journal import HeldLock, RunEvents, RunSummary, phase_by
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.tui.run.state import ActiveRun, PreparedRun, RunKind, RunSummaryView
-from tests.builders import a_cluster, a_node
+from tests.cli.processes import until
 from tests.cli.run.served import Machine, cordoned, machine
 from tests.embedded.clients import worlds
 from tests.kube.field.test_whole_drain import Evictions
 from tests.rehearsed import BLUE
 
-SPEED = 10.0
 LONGEST_S = 60.0
-
-
-@pytest.fixture
-def api() -> Api:
-    """Slow enough for others to have a say."""
-    return worlds.api_of("small-traps", Scaled(time.monotonic, SPEED))
 
 
 def desk_of(machine: Machine, **environ: str) -> RunController:
@@ -77,13 +67,6 @@ def over(live: ActiveRun, seen: RunHistory | None = None) -> RunSummaryView:
         if update.outcome is not None:
             return update.outcome
         assert time.monotonic() < ends_s, update.standing
-        time.sleep(0.02)
-
-
-def until(holds: Callable[[], object]) -> None:
-    ends_s = time.monotonic() + LONGEST_S
-    while not holds():
-        assert time.monotonic() < ends_s, "it never was so"
         time.sleep(0.02)
 
 
@@ -146,36 +129,6 @@ def test_a_plan_that_drains_nothing_or_supposes_something_is_none(one: Machine) 
     supposes = DrainPolicy(assume_budgets=(("default/web", Amount(1)),))
     with pytest.raises(UsageError, match="assumes fixes that are not made"):
         desk.prepare(BLUE, supposes, shown)
-
-
-def test_the_served_demo_is_known_by_its_name_as_it_is_this_tool_that_serves_it() -> None:
-    read = a_cluster(nodes=[a_node()])
-    unnamed = replace(read, identity=replace(read.identity, cluster=""))
-    who = ScreenSource(SourceChoice(), GlobalOptions(), "demo-shop").named(unnamed).identity
-    assert (who.cluster, who.unverified) == ("demo-shop", ())
-
-
-def test_the_demo_has_one_time_on_every_screen_and_in_its_log(one: Machine) -> None:
-    """It begins where the built-in cluster stands still, and passes ten times as fast."""
-    around = replace(one._around({}), source=SourceChoice(demo=True))
-    with ScreenRuns(around) as runs:
-        desk = runs.desk_at(lambda: GlobalOptions())
-        assert desk is not None and abs(runs.now() - around.now()) < timedelta(seconds=5), "nothing was begun"
-        assert not list(desk.runs()), "this serves it"
-        first = runs.now()
-        assert timedelta() <= first - DEMO_NOW < timedelta(seconds=60 * DEMO_SPEED)
-        cluster = replace(a_cluster(nodes=[a_node()]), source=Source.LIVE)
-        served = runs.source.named(cluster)
-        assert served.observed_at >= first and served.source is Source.DEMO, (
-            "a cluster that this tool serves is not live"
-        )
-
-
-@pytest.mark.parametrize("what", ["prepare_going_on", "prepare_giving_back"])
-def test_a_run_that_is_not_there_is_said_so(what: str, one: Machine) -> None:
-    with pytest.raises(EksdocError) as refused:
-        getattr(desk_of(one), what)("20261120-000000-none")
-    assert "20261120-000000-none" in refused.value.message
 
 
 # Whole runs
@@ -260,47 +213,6 @@ def test_one_at_a_time_here_and_elsewhere(seen: Evictions, one: Machine, other: 
 
 
 @pytest.mark.long
-def test_what_was_stopped_here_is_gone_on_with_elsewhere(
-    api: Api, seen: Evictions, one: Machine, other: Machine
-) -> None:
-    before, here = cordoned(api), desk_of(one)
-    live = prepared(one, here).begin()
-    until(lambda: seen.of)
-    live.wish(RunWish.STOP)
-    stopped = over(live)
-    assert stopped.bad and stopped.said.startswith("Stopped: the user stopped it") and len(seen.of) < 16
-    until(lambda: here.live is not None and here.live.over)
-    there = desk_of(other)
-    assert [(run.run, run.phase) for run in there.runs()] == [(live.run, "ended")]
-    for _ in range(20):  # what was evicted is just being replaced: what has changed meanwhile is to be read again
-        ready = there.prepare_going_on(live.run)
-        assert (ready.kind, ready.run, ready.typed) == (RunKind.GO_ON, live.run, ("lab 1",)) and ready.view is not None
-        ended = over(ready.begin())
-        if "the cluster has changed since" not in ended.said:
-            break
-    assert not ended.bad
-    assert len(seen.of) == 16 and max(seen.of.values()) == 1
-    until(lambda: there.live is not None and there.live.over)
-    assert not over(there.prepare_giving_back(live.run).begin()).bad and cordoned(api) == before
-    assert there.runs() == []
-
-
-@pytest.mark.long
-def test_paused_here_nothing_more_is_asked_for_and_others_see_it(seen: Evictions, one: Machine, other: Machine) -> None:
-    live = prepared(one, desk_of(one)).begin()
-    until(lambda: seen.of)
-    live.wish(RunWish.PAUSE)
-    until(lambda: (update := live.look()).standing is not None and update.standing.paused)
-    until(lambda: "paused" in other.run("drain", "status").out)
-    asked = _once_still(seen)  # what was on its way to the server when it was paused arrives
-    other.run("drain", "status")
-    assert seen.of == asked
-    assert other.run("drain", "resume").code == 0
-    until(lambda: (update := live.look()).standing is not None and not update.standing.paused)
-    assert not over(live).bad and max(seen.of.values()) == 1
-
-
-@pytest.mark.long
 def test_the_demo_is_drained_and_given_back(one: Machine) -> None:
     """As `kubectl eksdoc --demo` does it, without screens."""
     around = replace(one._around({}), source=SourceChoice(demo=True))
@@ -322,18 +234,6 @@ def test_the_demo_is_drained_and_given_back(one: Machine) -> None:
         given = over(desk.prepare_giving_back(live.run).begin())
         assert given.said == "5 of 5 nodes are as they were before" and not given.bad
     assert not runs.left_in_the_middle
-
-
-def _once_still(seen: Evictions) -> dict[str, int]:
-    """What was evicted, once that has been the same ten times in a row."""
-    kept = [dict(seen.of)]
-
-    def same() -> bool:
-        kept.append(dict(seen.of))
-        return len(kept) > 10 and all(each == kept[-1] for each in kept[-10:])
-
-    until(same)
-    return kept[-1]
 
 
 class _Known:

@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from datetime import datetime, timezone
-
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kubectl_eksdoc.cli.run.live import FaceOf, LiveRun, RunFace
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
@@ -17,6 +12,7 @@ from kubectl_eksdoc.errors import LockLost
 from kubectl_eksdoc.flows.run.draining import RunWish
 from kubectl_eksdoc.model.journal import RunPhase
 from kubectl_eksdoc.tui.run.state import RunKind, RunSummaryView
+from tests.cli.processes import until
 from tests.rehearsed import rehearsed_demo
 
 BEGAN = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)
@@ -76,13 +72,6 @@ class Carried:
         return self._outcome()
 
 
-def until(holds: Callable[[], object]) -> None:
-    ends_s = time.monotonic() + LONGEST_S
-    while not holds():
-        assert time.monotonic() < ends_s, "it never was so"
-        time.sleep(0.005)
-
-
 def test_all_that_happens_arrives_once_and_in_its_order() -> None:
     told = [RunMoment(float(at), Happened.GONE, f"pod-{at}") for at in range(5000)]
 
@@ -103,20 +92,6 @@ def test_all_that_happens_arrives_once_and_in_its_order() -> None:
     assert live.look().standing is STEPS[-1].standing and live.look().moments == []
     live.wait(LONGEST_S)
     assert live.over
-
-
-@pytest.mark.long
-@given(st.lists(st.lists(st.integers(0, 99), max_size=4), max_size=12), st.lists(st.booleans(), max_size=12))
-def test_however_often_it_is_looked_at_nothing_is_told_twice(batches: list[list[int]], looks: list[bool]) -> None:
-    live = LiveRun("r1", RunKind.DRAIN, None, BEGAN, lambda face_of: RunSummaryView("done"))
-    told, seen = [], []
-    for at, batch in enumerate(batches):
-        moments = [RunMoment(float(number), Happened.GONE, "pod") for number in batch]
-        told += moments
-        live.listen(moments)
-        if at < len(looks) and looks[at]:
-            seen += live.look().moments
-    assert [*seen, *live.look().moments] == told
 
 
 def test_it_goes_on_until_somebody_wishes_otherwise() -> None:
@@ -198,14 +173,6 @@ def test_nodes_that_are_left_alone_stay_so_whatever_is_wished() -> None:
         assert run.wishes.wished().alone == {"blue-1", "blue-2"}
         run.others.ask(RunPhase.ABORTED)
         assert run.wishes.wished().alone == {"blue-1", "blue-2"}
-
-
-def test_what_comes_of_it_is_told_when_it_is_over() -> None:
-    with Carried() as run:
-        run.live.wait(0.01)
-        assert not run.live.over and run.live.look().outcome is None
-        run.end(lambda: RunSummaryView("drained", ("All went as planned.",)))
-        assert run.live.over and run.live.look().outcome == RunSummaryView("drained", ("All went as planned.",))
 
 
 def test_an_error_and_a_bug_become_what_came_of_it() -> None:

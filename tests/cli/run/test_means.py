@@ -9,14 +9,11 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.cli.run.new_run import asked_again, words_of
-from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer
 from kubectl_eksdoc.model.acts import RESTARTED_AT
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.render.drain.plan import as_given
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from tests.cli.run.served import Machine, docs, machine
@@ -120,16 +117,3 @@ def test_a_run_that_was_stopped_is_gone_on_with_by_the_words_it_was_asked_by(
     assert again.code == 0, again.err
     assert "Drained: 1 of 1 node emptied by 1 restart and 1 deletion in" in again.out
     assert "old-0" not in pods(api).values() and restarted_by(api)
-
-
-def test_the_server_is_asked_about_all_of_them_and_nothing_is_done(api: Api, one: Machine) -> None:
-    before = pods(api)
-    ran = one.run("drain", "run", *BLUE, *CHOSEN, "--dry-run=server")
-    assert ran.code == 0 and "the server would do 3 of 3 cordons and first evictions" in ran.err, ran.err
-    assert pods(api) == before and restarted_by(api) == ""
-
-
-def test_the_words_of_a_journal_say_all_that_was_asked_for() -> None:
-    policy = DrainPolicy(surge_singles=True, wait_jobs=1800, delete_past_budget=frozenset({"shop/a-0", "shop/b-0"}))
-    words = words_of(as_given(Targeting(nodegroups=("blue",)), policy))
-    assert asked_again(words, "this run")[:2] == (Targeting(nodegroups=("blue",)), policy)

@@ -79,7 +79,7 @@ def check(seen: Evictions) -> None:
     assert len(seen.of) == 16 and max(seen.of.values()) == 1 and seen.overdrawn == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_told_to_end_it_settles_and_another_goes_on(
     seen: Evictions, server: SimulatedApiServer, tmp_path: Path, number: signal.Signals
 ) -> None:

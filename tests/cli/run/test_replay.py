@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
-import io
-import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.drain.run.chronicle import NodeState, RunHistory
 from kubectl_eksdoc.drain.run.replay import ReplaySource, RunReplay
-from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Scaled
 from kubectl_eksdoc.tui.replay import ShownRun
 from tests.cli.run.served import Machine
-from tests.cli.run.test_runs import BLUE, SPEED, agreed
-from tests.cli.running import Ran, Terminal
-from tests.embedded.clients import worlds
-
-
-@pytest.fixture
-def api() -> Api:
-    return worlds.api_of("small-traps", Scaled(time.monotonic, SPEED))
+from tests.cli.run.test_runs import BLUE, agreed
+from tests.cli.running import Ran, Terminal, called
 
 
 def opened(*argv: str, terminal: bool = True) -> tuple[Ran, list[ShownRun]]:
     """By a process on a terminal; what its screens were given."""
     shown: list[ShownRun] = []
-    out, err = (Terminal(), Terminal()) if terminal else (io.StringIO(), io.StringIO())
 
     def show(again: ShownRun) -> int:
         shown.append(again)
         return 0
 
-    around = replace(CommandContext(out, err, {"TERM": "xterm"}), stdin=Terminal(), show_again=show)
-    return Ran(run(argv, out, err, around=around), out.getvalue(), err.getvalue()), shown
+    out, err = (Terminal(), Terminal()) if terminal else (None, None)
+    ran = called(*argv, environ={"TERM": "xterm"}, out=out, err=err, stdin=Terminal(), show_again=show)
+    return ran, shown
 
 
 def drained(recording: RunReplay) -> tuple[dict[str, NodeState], int]:
@@ -84,8 +71,6 @@ def test_events_that_cannot_be_read_leave_the_journal(tmp_path: Path) -> None:
     ("argv", "said"),
     [
         (["--demo"], "error: --replay shows what is in a file: --demo cannot be used with it"),
-        (["--snapshot", "x"], "error: --replay shows what is in a file: --snapshot cannot be used with it"),
-        (["--context", "x"], "error: --replay shows what is in a file: --context cannot be used with it"),
         (
             ["-n", "x", "--kubeconfig=y"],
             "error: --replay shows what is in a file: --kubeconfig, --namespace cannot be used",
@@ -96,7 +81,6 @@ def test_events_that_cannot_be_read_leave_the_journal(tmp_path: Path) -> None:
             ["drain", "status"],
             "error: --replay before 'status' opens the interactive UI and cannot be used with a command",
         ),
-        (["options"], "error: --replay before 'options' opens the interactive UI and cannot be used with a command"),
     ],
 )
 def test_what_does_not_go_with_it_is_refused(argv: list[str], said: str) -> None:

@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Scaled
-from kubectl_eksdoc.model.api_objects import with_value
-from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.cli.run.served import EVICTED, Machine, cordoned, docs
 from tests.cli.run.test_runs import agreed, rolled_back, stopped_early, valid
-from tests.embedded.clients import worlds
 from tests.kube.field.test_whole_drain import Evictions
 
 ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")
 ELSEWHERE = ("--journal-namespace", "default")
-
-
-@pytest.fixture
-def api() -> Api:
-    return worlds.api_of("small-traps", Scaled(time.monotonic, 10.0))
 
 
 @pytest.mark.long
@@ -42,21 +32,6 @@ def test_a_second_drain_is_not_begun_on_nodes_of_the_first(seen: Evictions, one:
         assert f"kubectl eksdoc drain {verb} {run} " in second.err and "--journal-namespace default" in second.err
     assert third.code == 3 and "another drain is under way: run " in third.err, "nor on other nodes"
     assert one.code == 1 and len(seen.of) == 16 and max(seen.of.values()) == 1
-
-
-def test_who_begins_while_the_second_reads_its_plan_is_seen_under_the_lock(
-    api: Api, seen: Evictions, one: Machine, other: Machine
-) -> None:
-    def noted(plane: ControlPlane) -> None:
-        item = plane.registry.get("nodes", ("", "old-1"))
-        prior = '{"journal":"default","unschedulable":false}'
-        notes = {"eksdoc.io/run": "another", "eksdoc.io/prior": prior}
-        plane.registry.update(item, with_value(item.doc, ("metadata", "annotations"), notes))
-
-    other.types, other.before_typing = "lab 1\n", lambda: api.now(noted)
-    second = other.run("drain", "run", *agreed(one)[:2])
-    assert second.code == 3 and "node old-1 carries the notes of run another" in second.err, second.err
-    assert "its journal is not in namespace default any more" in second.err and not seen.of
 
 
 class Elsewhere(Machine):

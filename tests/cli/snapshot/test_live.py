@@ -2,57 +2,35 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jsonschema
 import pytest
 
-import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.aws.asking import believed
-from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.cli import rights
-from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.rights import Right
-from kubectl_eksdoc.cli.surroundings import CommandContext
-from kubectl_eksdoc.embedded.serving.access import RbacRule, ServedUser, TokenUsers, restricted
+from kubectl_eksdoc.embedded.serving.access import TokenUsers
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.eks import AwsAccess
 from kubectl_eksdoc.model.findings import ROLLBACK
-from kubectl_eksdoc.snapshot.apply import take
-from tests.aws.test_live import access, prod
-from tests.cli.running import Ran
+from tests.aws.test_live import NAME, REGION, prod
+from tests.cli.check.test_served import user
+from tests.cli.running import called, document
+from tests.cli.somebody import Somebody
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
-from tests.sessions import with_aws
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
 
 __all__ = ["prod"]
-JUDGE = jsonschema.Draft202012Validator(schemas.load("Snapshot"))
 OF_THE_SOURCE = ("command", "commands", "undo", "verify", "remedy")
 """What says how the cluster is reached, and what to do where something could not be read."""
 WORDS = re.compile(r'"[^"]*\.sock[^"]*"')
 LACKING = (kinds.BUDGETS.full_name, kinds.CONFIG_MAPS.full_name)
-
-
-def user(name: str, held: tuple[Right, ...]) -> ServedUser:
-    listed = [each for each in held if not each.at("").is_url]
-    rules = [RbacRule((each.verb,), (_plural(each),), (each.resource.group,)) for each in listed]
-    return restricted(
-        name, [*rules, *(RbacRule((each.verb,), (), paths=(each.of,)) for each in held if each.at("").is_url)]
-    )
-
-
-def _plural(right: Right) -> str:
-    return f"{right.resource.plural}/{right.subresource}" if right.subresource else right.resource.plural
 
 
 @pytest.fixture(scope="module")
@@ -66,40 +44,8 @@ def cluster() -> Iterator[SimulatedApiServer]:
     assert list(api.faults) == []
 
 
-class Desk:
-    """Somebody with a kubeconfig and the keys of the account."""
-
-    def __init__(self, cluster: SimulatedApiServer, token: str, aws: World, folder: Path) -> None:
-        self.config = kubeconfigs.one(folder / "config", cluster.url(token), name="lab")
-        self._aws: AwsAccess = access(aws)
-        self._endpoint = aws.endpoint
-
-    def run(self, *argv: str) -> Ran:
-        out, err = io.StringIO(), io.StringIO()
-        around = CommandContext(
-            out, err, {}, open_session=with_aws(lambda: believed(self._of_aws(), self._aws)), take_snapshot=self._take
-        )
-        code = run(argv, out, err, around=around)
-        return Ran(code, out.getvalue(), err.getvalue())
-
-    def live(self, *argv: str) -> dict[str, Any]:
-        # What does not ask AWS knows the name only if it is given; a snapshot holds the one that AWS confirmed.
-        named = ("--cluster-name", self._aws.cluster, "--region", self._aws.region) if argv[0] == "drain" else ()
-        return _document(self.run(*argv, "-o", "json", "--kubeconfig", self.config, *named))
-
-    def _of_aws(self, *_: object) -> LiveAws:
-        return LiveAws(self._aws, self._endpoint, 1)
-
-    def _take(
-        self, path: str, source: Any, connection: Any, wanted: Any, progress: Any, tool: str, without: Any
-    ) -> Any:
-        return take(path, source, connection, wanted, progress, tool, without, self._of_aws)
-
-
-def _document(ran: Ran) -> dict[str, Any]:
-    assert ran.out, ran.err
-    found: dict[str, Any] = json.loads(ran.out)
-    return found
+def somebody(cluster: SimulatedApiServer, token: str, aws: World, folder: Path) -> Somebody:
+    return Somebody(kubeconfigs.one(folder / "config", cluster.url(token), name="lab"), aws)
 
 
 AGAIN = re.compile(
@@ -140,32 +86,21 @@ CHECK, STEPS, PLAN = ("check",), ("check", "--target", "1.26"), ("drain", "plan"
 def test_it_answers_as_the_cluster(
     cluster: SimulatedApiServer, prod: World, tmp_path: Path, token: str, commands: tuple[tuple[str, ...], ...]
 ) -> None:
-    desk, path = Desk(cluster, token, prod, tmp_path), str(tmp_path / "lab.eksdoc")
-    taken = desk.run("snapshot", path, "-o", "json", "--kubeconfig", desk.config)
-    told = _document(taken)
-    assert [error.message for error in JUDGE.iter_errors(told)] == []
-    lacking = {each["what"] for each in told["lacking"]}
+    desk, path = somebody(cluster, token, prod, tmp_path), str(tmp_path / "lab.eksdoc")
+    taken = desk.run("snapshot", path, "-o", "json")
+    lacking = {each["what"] for each in document(taken.out, "Snapshot")["lacking"]}
     assert ("poddisruptionbudgets.policy" in lacking) == (token == "fewer")
     assert taken.code == (5 if lacking else 0)
     for command in commands:
-        assert _answer(_document(desk.run(*command, "-o", "json", "--snapshot", path))) == _answer(desk.live(*command))
-
-
-@pytest.mark.long
-def test_what_is_asked_is_registered(cluster: SimulatedApiServer, prod: World, tmp_path: Path) -> None:
-    desk = Desk(cluster, "whole", prod, tmp_path)
-    prod.forget_calls()
-    told = _document(desk.run("snapshot", str(tmp_path / "lab.eksdoc"), "-o", "json", "--kubeconfig", desk.config))
-    assert [each for each in told["lacking"] if "missing right" in each["why"] or "forbidden" in each["why"]] == []
-    known = {f"{each.service}:{each.operation}" for each in rights.ASKED_OF_AWS["snapshot"]}
-    assert {f"{call.service}:{call.operation}" for call in prod.calls} <= known
+        # What does not ask AWS knows the name only if it is given; a snapshot holds the one that AWS confirmed.
+        named = ("--cluster-name", NAME, "--region", REGION) if command == PLAN else ()
+        held, live = called(*command, "-o", "json", "--snapshot", path), desk.run(*command, "-o", "json", *named)
+        assert _answer(json.loads(held.out)) == _answer(json.loads(live.out))
 
 
 def test_without_the_pods_there_is_no_file(cluster: SimulatedApiServer, prod: World, tmp_path: Path) -> None:
-    desk = Desk(cluster, "nobody", prod, tmp_path)
-    taken = desk.run("snapshot", str(tmp_path / "lab.eksdoc"), "--kubeconfig", desk.config)
+    taken = somebody(cluster, "nobody", prod, tmp_path).run("snapshot", str(tmp_path / "lab.eksdoc"))
     assert (taken.code, taken.out) == (3, "")
-    assert not (tmp_path / "lab.eksdoc").exists()
     assert [name.name for name in tmp_path.iterdir()] == ["config"]
 
 
@@ -180,15 +115,13 @@ def test_without_the_pods_there_is_no_file(cluster: SimulatedApiServer, prod: Wo
     ],
 )
 def test_what_was_given_does_not_fit(argv: tuple[str, ...], why: str) -> None:
-    out, err = io.StringIO(), io.StringIO()
-    assert run(["snapshot", *argv], out, err) == 2
-    assert why in err.getvalue()
+    ran = called("snapshot", *argv)
+    assert ran.code == 2 and why in ran.err
 
 
 def test_a_file_that_is_there_stays(tmp_path: Path) -> None:
     path = tmp_path / "lab.eksdoc"
     path.write_text("mine")
-    out, err = io.StringIO(), io.StringIO()
-    assert run(["snapshot", str(path), "--demo"], out, err) == 2
-    assert "is there already" in err.getvalue()
+    ran = called("snapshot", str(path), "--demo")
+    assert ran.code == 2 and "is there already" in ran.err
     assert path.read_text() == "mine"

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 
 import pytest
 
-from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import CommandContext
 from tests.builders import NOW
-from tests.cli.running import Ran
+from tests.cli.running import Ran, called
 
 QUICK = ("check -o json",)
 """It reads all kinds of answers; the long tests ask the others."""
@@ -51,22 +48,7 @@ A_DRY_RUN = (
 
 
 def ran(command: str, *source: str) -> Ran:
-    out, err = io.StringIO(), io.StringIO()
-    code = run(
-        [*command.split(), *source], out, err, around=CommandContext(out, err, {"COLUMNS": "120"}, now=lambda: NOW)
-    )
-    return Ran(code, out.getvalue(), err.getvalue())
-
-
-@pytest.fixture(scope="module")
-def snapshot(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Written over a file that is there, as --overwrite allows."""
-    path = tmp_path_factory.mktemp("snapshot") / "demo.eksdoc"
-    path.write_text("mine")
-    taken = ran(f"snapshot {path} --demo --overwrite")
-    assert taken.code == 0, taken.err
-    assert path.stat().st_size > 10_000
-    return str(path)
+    return called(*command.split(), *source, environ={"COLUMNS": "120"}, now=lambda: NOW)
 
 
 def as_of_the_demo(text: str, path: str) -> str:
