@@ -16,7 +16,7 @@ from kubectl_eksdoc.model.api_objects import KindUsage, ManifestText
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import Unknown
 from tests.fakes.apiserver import ApiServer, Reply, json_reply, recorded, refused
-from tests.objects.test_held_apis import OLD, an_object, applied
+from tests.objects.test_held import OLD, an_object, applied
 from tests.objects.test_helm_releases import TOKEN, a_secret
 
 QUICK = RetryPolicy(tries=2, first_pause=0.0)
