@@ -13,7 +13,6 @@ from kubectl_eksdoc.kubernetes.budgets import Computed, recompute
 from kubectl_eksdoc.kubernetes.guards import matching
 from kubectl_eksdoc.kubernetes.replacement import Scales
 from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage, demand, refusal
-from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.placing import CPU, MEMORY
 
@@ -41,14 +40,6 @@ def test_it_has_as_many_pods_as_asked_for_each_once_and_sorted(cluster: Cluster)
     keys = [(p.namespace, p.name) for p in cluster.pods]
     assert len(keys) == len(set(keys)) == len({p.uid for p in cluster.pods}) == 30 * NODES
     assert keys == sorted(keys)
-
-
-def test_every_kind_is_read_with_its_count(cluster: Cluster) -> None:
-    assert [r.resource for r in cluster.reads if r.known] == list(kinds.ALL)
-    told = {r.resource: r.count for r in cluster.reads}
-    assert (told[kinds.PODS], told[kinds.BUDGETS]) == (len(cluster.pods), len(cluster.budgets))
-    assert told[kinds.DEPLOYMENTS] == told[kinds.REPLICA_SETS] > told[kinds.STATEFUL_SETS] > 0
-    assert told[kinds.DAEMON_SETS] == 3
 
 
 def test_replicas_have_many_singletons_and_a_heavy_tail(cluster: Cluster) -> None:
@@ -122,17 +113,6 @@ def test_pods_of_stateful_sets_have_their_volumes_in_the_zone_of_their_node(clus
         asked = demand(pod.namespace, [v.detail for v in pod.volumes], storage)
         refusing = {node.zone for node in cluster.nodes if refusal(asked, node) is not None}
         assert refusing == set(world.ZONES) - {nodes[pod.node].zone}
-
-
-def test_every_node_has_the_pods_of_the_daemon_sets(cluster: Cluster) -> None:
-    daemons = Counter(p.node for p in cluster.pods if p.owner and p.owner.kind == "DaemonSet")
-    assert daemons == dict.fromkeys((n.name for n in cluster.nodes), 3)
-
-
-def test_replicas_share_what_replicas_repeat(cluster: Cluster) -> None:
-    for field in ("labels", "owner", "placement"):
-        distinct = {id(getattr(pod, field)) for pod in cluster.pods}
-        assert len(distinct) == len({pod.owner for pod in cluster.pods})
 
 
 def test_start_times_differ_more_between_applications_than_within_them(cluster: Cluster) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests import needed
@@ -28,12 +26,6 @@ def test_so_it_is_with_a_browser() -> None:
         needed.chromium(NOWHERE)
     with pytest.raises(pytest.fail.Exception, match="CI must have chromium"):
         needed.chromium({**NOWHERE, "EKSDOC_CI": "1"})
-
-
-def test_what_is_there_is_found(tmp_path: Path) -> None:
-    (tmp_path / "kubectl").write_text("#!/bin/sh\n", encoding="utf-8")
-    (tmp_path / "kubectl").chmod(0o755)
-    assert needed.found("kubectl", {"PATH": str(tmp_path), "EKSDOC_CI": "1"}) == str(tmp_path / "kubectl")
 
 
 def test_nobody_else_looks_for_kubectl() -> None:

@@ -127,11 +127,6 @@ def test_somebody_elses_licence_is_remarked(tmp_path: Path) -> None:
     assert (broken(lint), asked(lint)) == (set(), {"krew-review-licence"})
 
 
-def test_rights_of_one_user_are_remarked(tmp_path: Path) -> None:
-    lint = linted(tmp_path, archive=a_zip(changed(BIN, mode=0o700)))
-    assert (broken(lint), asked(lint)) == (set(), {"krew-archive-mode", "krew-bin-mode"})
-
-
 def test_sh_is_everywhere(tmp_path: Path) -> None:
     def silent(manifest: dict[str, Any]) -> None:
         manifest["spec"]["caveats"] = ""
@@ -164,15 +159,6 @@ def test_archives_are_told_by_checksum_and_by_name(tmp_path: Path) -> None:
 
     lint = linted(tmp_path, change)
     assert (lint.findings, [each.number for each in lint.unchecked]) == ((), [1])
-
-
-def test_an_archive_that_nobody_names_is_refused(tmp_path: Path) -> None:
-    def change(manifest: dict[str, Any]) -> None:
-        platform = manifest["spec"]["platforms"][0]
-        platform.update(uri="https://example.com/v1.2.3/other.tar.gz", sha256="0" * 64)
-        manifest["spec"]["platforms"].append(platform | WINDOWS)
-
-    assert broken(linted(tmp_path, change)) == {"krew-archive-sum"}
 
 
 def test_a_zip_of_windows_has_no_rights_to_run(tmp_path: Path) -> None:

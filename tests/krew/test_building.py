@@ -20,9 +20,9 @@ from tools import registry
 from tools.krew import build, launcher, tree
 from tools.krew.contents import NotPure, of_wheel
 from tools.krew.packing import packed
-from tools.krew.pins import Pin, of_file, pins
+from tools.krew.pins import Pin, pins
 from tools.krew.platforms import MACHINES, PYTHONS
-from tools.krew.tree import LAUNCHER, ROOT, _own
+from tools.krew.tree import LAUNCHER, ROOT
 from tools.krew.wheels import Unfetched, Wheels
 
 MSGSPEC = Pin("msgspec", "0.22.0")
@@ -49,12 +49,6 @@ def test_pins_are_those_of_the_run_for_the_oldest_python() -> None:
 def test_constraints_that_are_not_understood(text: str) -> None:
     with pytest.raises(ValueError, match=r"constraints\.txt"):
         pins(text)
-
-
-def test_each_package_of_the_run_is_pinned_once() -> None:
-    names = [pin.name for pin in of_file(ROOT)]
-    assert len(names) == len(set(names)) > 25
-    assert {"boto3", "kubernetes", "msgspec", "textual", "dnspython", "pyyaml"} <= set(names)
 
 
 # Wheels -------------------------------------------------------------------------------------------
@@ -203,14 +197,6 @@ def test_who_can_do_without_goes_without(tmp_path: Path) -> None:
     assert list(of_wheel(a_wheel(tmp_path, "y.whl", files), Pin("pyyaml", "1"))) == ["yaml/__init__.py"]
 
 
-def test_the_package_is_in_it_with_its_data() -> None:
-    names = {path.relative_to(ROOT).as_posix() for path in _own(ROOT)}
-    kept = ("*.py", "*.json", "*.tcss", "py.typed")
-    package = ROOT / "kubectl_eksdoc"
-    assert {p.relative_to(ROOT).as_posix() for pattern in kept for p in package.rglob(pattern)} <= names
-    assert [name for name in names if "__pycache__" in name] == []
-
-
 # Packing ------------------------------------------------------------------------------------------
 
 
@@ -306,8 +292,3 @@ def test_byte_code_goes_where_caches_go(monkeypatch: pytest.MonkeyPatch, cache: 
     monkeypatch.setenv("HOME", "/home/me")
     monkeypatch.setenv("XDG_CACHE_HOME", cache)
     assert launcher.cache_folder() == f"{expected}/kubectl-eksdoc/pycache"
-
-
-def test_a_checkout_is_no_archive() -> None:
-    """Beside the launcher's source there is no lib, so nothing fits."""
-    assert not launcher.fits()

@@ -91,8 +91,14 @@ VIEWS = {
 
 @pytest.mark.parametrize("name", [*(name for name in VIEWS if name != "medium"), LARGE])
 def test_the_page_is_well_formed_and_asks_nobody_for_anything(name: str) -> None:
-    page = read(VIEWS[name]())
-    assert page.broken == []
+    check_closed(render(VIEWS[name](), "html", Look()))
+
+
+def check_closed(html: str) -> None:
+    """It is well formed, loads and runs nothing, and only its own style is allowed."""
+    page = Page()
+    page.feed(html)
+    assert page.done().broken == []
     tags = {tag for tag, _ in page.tags}
     assert not tags & {"script", "link", "img", "iframe", "object", "embed", "form", "base", "video", "use", "image"}
     for tag, attributes in page.tags:
@@ -100,19 +106,13 @@ def test_the_page_is_well_formed_and_asks_nobody_for_anything(name: str) -> None
         assert (attributes.get("href") or "#").startswith("#")
     ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
-    links = {(attributes["href"] or "")[1:] for tag, attributes in page.tags if tag == "a"}
-    assert links == set(ids)
-
-
-def test_only_the_pages_own_style_is_allowed() -> None:
-    html = render(a_view(), "html", Look())
+    assert {(attributes["href"] or "")[1:] for tag, attributes in page.tags if tag == "a"} <= set(ids)
     (style,) = re.findall(r"<style>(.*?)</style>", html, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    (policy,) = (a["content"] for tag, a in read(a_view()).tags if a.get("http-equiv") == "Content-Security-Policy")
+    (policy,) = (a["content"] for _, a in page.tags if a.get("http-equiv") == "Content-Security-Policy")
     assert policy == f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     assert "url(" not in style and "@import" not in style
     assert html.index("Content-Security-Policy") < html.index("<style>")
-    assert "prefers-color-scheme: dark" in style and "@media print" in style
 
 
 @pytest.mark.parametrize("name", ["by hand", "demo", "small-traps", "rich"])
@@ -136,12 +136,6 @@ def test_of_many_nodes_that_a_finding_holds_up_the_head_names_a_few() -> None:
     assert summary.count("tag name") == 9 and "and 4 more" in summary and "n-8" not in summary
 
 
-def test_commands_are_whole_and_can_be_selected() -> None:
-    html = render(a_view(), "html", Look())
-    assert "<pre><code>kubectl scale deployment sale -n shop --replicas=4</code></pre>" in html
-    assert "user-select: all" in html
-
-
 def test_one_bar_for_each_drained_node_within_the_frame() -> None:
     view = view_of("demo")
     page = Page()
@@ -159,16 +153,6 @@ def test_one_bar_for_each_drained_node_within_the_frame() -> None:
     assert max(ends) == pytest.approx(share, abs=0.02), "bars end at p50, tails at p95"
     last = max(view.spans.values(), key=lambda span: span.done_s).node
     assert [t.node.name for t in view.targets][ends.index(max(ends))] == last
-
-
-def test_waves_are_told_apart() -> None:
-    targets = tuple(a_target(f"old-{n}", TargetVerdict.DRAINS, n + 1, wave=n + 1) for n in range(2))
-    spans = (Span("old-0", 0, 20, 30), Span("old-1", 30, 50, 60))
-    going = tuple(Eviction(n + 1, n + 1, a_pod(f"web-{n}"), f"old-{n}", "", "no budget counts it") for n in range(2))
-    estimate = Estimate(60, 90, spans, 1, ("all goes well",))
-    view = a_view(an_empty_plan(targets=targets, evictions=going, estimate=estimate))
-    said = read(view).text
-    assert said.index("Wave 1") < said.index("Wave 2") and "all goes well" in said
 
 
 def a_view_of_many(nodes: int, waves: int) -> DrainReport:
@@ -299,19 +283,9 @@ def test_ascii_keeps_every_sign_as_a_reference() -> None:
     assert read(a_view(), Look(ascii=True)).text == read(a_view()).text
 
 
-@pytest.mark.long
-def test_a_thousand_nodes_make_a_page_that_a_browser_takes() -> None:
-    nodes = [f"ip-10-0-{n // 250}-{n % 250}.eu-central-1.compute.internal" for n in range(1000)]
-    targets = tuple(
-        replace(a_target("old-0", TargetVerdict.DRAINS, n + 1), node=a_node(name)) for n, name in enumerate(nodes)
-    )
+def test_of_very_many_evictions_the_rest_is_counted() -> None:
+    target = a_target("old-0", TargetVerdict.DRAINS, 1)
     going = tuple(
-        Eviction(n + 1, 1 + n % 8, a_pod(f"web-5f7d9c6b8-{n:05}", "shop"), nodes[n // 12], "shop/web", "1 of 3 goes")
-        for n in range(12_000)
+        Eviction(n + 1, 1, a_pod(f"web-{n}", "shop"), "old-0", "shop/web", "1 of 3 goes") for n in range(MOST_PODS + 7)
     )
-    spans = tuple(Span(name, 0, 100 + n, 110 + n) for n, name in enumerate(nodes))
-    view = a_view(an_empty_plan(targets=targets, evictions=going, estimate=Estimate(1110, 2000, spans, 12, ())))
-    html = render(view, "html", Look())
-    assert all(name in html for name in nodes)
-    assert f"and {12_000 - MOST_PODS} more evictions" in html
-    assert len(html) < 4_000_000
+    assert "and 7 more evictions" in render(a_view(an_empty_plan(targets=(target,), evictions=going)), "html", Look())

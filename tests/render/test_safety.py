@@ -114,15 +114,6 @@ def test_known_tricks_are_escaped(fmt: str) -> None:
         check(text if number % 2 else f"a{text}b", fmt, LOOKS[number % 3])
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("fmt", DrainReport.formats)
-@pytest.mark.parametrize("text", NASTY)
-def test_known_tricks_are_escaped_in_every_look(fmt: str, text: str) -> None:
-    for look in LOOKS:
-        check(f"a{text}b", fmt, look)
-        check(text, fmt, look)
-
-
 @given(hostile, st.sampled_from(sorted(DrainReport.formats)), st.booleans(), st.booleans())
 def test_no_text_of_a_cluster_reaches_the_screen_raw(text: str, fmt: str, colour: bool, ascii_only: bool) -> None:
     check(text, fmt, Look(colour=colour, ascii=ascii_only))

@@ -161,13 +161,6 @@ def test_the_last_screen_has_the_answer(name: str, width: int) -> None:
     assert all(f"        {step.command}" in last for step in steps(view) if step.command)
 
 
-def test_the_way_on_is_in_the_table_with_the_flags_that_help() -> None:
-    text = render(view_of("demo"), "wide", Look())
-    plan = "        kubectl eksdoc drain plan --nodegroup blue --demo"
-    for flags in ("", " -o name", " --delete-emptydir-data", " --force", " --evict-protected", " --partial"):
-        assert f"{plan}{flags}\n" in text
-
-
 def test_evidence_names_each_pod_once() -> None:
     """With the words that the planner really uses."""
     view = view_of("demo")

@@ -11,7 +11,7 @@ from kubectl_eksdoc.tui import keymap
 from kubectl_eksdoc.tui.keymap import COMMANDS, KEYS, ScreenPage, Typed
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.examples import one_in
-from tests.tui.pilots import drive, lines, press
+from tests.tui.pilots import drive, press
 
 Demo = Pilot[int]
 
@@ -88,29 +88,6 @@ def test_a_page_is_opened_by_its_name(typed: str, page: ScreenPage) -> None:
         assert screen.page is page
         await press(pilot, "colon", *"no", "enter")
         assert screen.page is ScreenPage.PLAN and screen._of(ScreenPage.PLAN).table.has_focus
-
-    drive(type_it)
-
-
-@pytest.mark.long
-def test_what_can_be_meant_is_seen_while_one_types() -> None:
-    async def type_it(pilot: Demo, screen: PlanScreen) -> None:
-        await press(pilot, "ctrl+p", "w")
-        assert lines(pilot.app)[-1].split() == ["waves", "what-if", "wide"]
-        await press(pilot, "escape")
-        assert "space mark" in lines(pilot.app)[-1] and screen._of(ScreenPage.PLAN).table.has_focus
-
-    drive(type_it)
-
-
-@pytest.mark.long
-def test_an_unknown_name_says_so_and_a_key_that_does_nothing_why() -> None:
-    async def type_it(pilot: Demo, screen: PlanScreen) -> None:
-        await press(pilot, "colon", *"nodse", "enter")
-        await press(pilot, "colon", *"undo", "enter")
-        told = [notification.message for notification in pilot.app._notifications]
-        assert "there is no :nodse: did you mean :nodes?" in told
-        assert "z: there is nothing to undo" in told
 
     drive(type_it)
 

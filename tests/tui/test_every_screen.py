@@ -19,7 +19,7 @@ from kubectl_eksdoc.tui import framed
 from kubectl_eksdoc.tui.keymap import named
 from kubectl_eksdoc.tui.widgets.foot import FootBar, HeadLine
 from tests.examples import one_in
-from tests.render.test_golden import check_golden
+from tests.render.golden import check_golden
 from tests.tui.scenes import SCENES
 from tests.tui.seen import Seen, pale, seen
 

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.examples import one_in
-from tests.render.test_golden import check_golden
+from tests.render.golden import check_golden
 from tests.tui.pilots import drive, lines, press
 from tests.tui.scenes import PLANS
 

@@ -107,17 +107,6 @@ def test_from_an_old_view_nothing_is_copied_or_run() -> None:
 
 
 @pytest.mark.long
-def test_what_was_read_is_remembered() -> None:
-    cluster = LiveCluster()
-
-    async def look(pilot: Drives, screen: PlanScreen) -> None:
-        await until(pilot, lambda: bool(cluster.kept))
-        assert cluster.kept == [last_view_of(DEMO)]
-
-    drive(look, cluster.opening())
-
-
-@pytest.mark.long
 def test_a_change_that_matters_is_read_and_planned_and_all_else_stays() -> None:
     cluster = LiveCluster([DEMO, CORDONED], targeting=Targeting(nodegroups=("blue",)))
 
@@ -252,20 +241,6 @@ def test_an_answer_that_comes_while_the_screens_are_closed_is_dropped() -> None:
     app.on_have_read(HaveRead(app.opening, DEMO, True))
     app.on_not_read(NotRead(app.opening, "no answer", "it is away", "look at the network", None))
     app.on_progressed(Progressed(app.opening, "pods", 7))
-
-
-@pytest.mark.long
-def test_a_slow_answer_is_waited_for_by_the_clock() -> None:
-    cluster = LiveCluster()
-    cluster.may_answer.clear()
-
-    async def look(pilot: Drives, screen: PlanScreen) -> None:
-        await until(pilot, lambda: screen.model.reads.begun is not None)
-        await tick(pilot, cluster, 12)
-        assert head(pilot).endswith("reading the cluster for 12s now")
-        cluster.may_answer.set()
-
-    drive(look, cluster.opening(), ready=False)
 
 
 @pytest.mark.long

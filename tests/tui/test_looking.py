@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from textual.events import Key
 from textual.pilot import Pilot
 
 from kubectl_eksdoc.tui.keymap import ScreenPage
@@ -25,10 +24,8 @@ def rows(screen: PlanScreen) -> list[str]:
     ("keys", "title", "first"),
     [
         ("N", "NODE▼", "spot-2"),
-        ("A", "AGE▲", None),
         ("AA", "AGE▼", None),
         ("S", "STATUS▲", "blue-6"),
-        ("O", "GROUP▲", "blue-1"),
     ],
 )
 def test_nodes_are_sorted_by_shifted_letters(keys: str, title: str, first: str | None) -> None:
@@ -120,46 +117,6 @@ def test_the_head_goes_away_and_comes_back_but_not_a_trouble() -> None:
         screen.model = replace(screen.model, reads=replace(screen.model.reads, failures=0))
         await press(pilot, "ctrl+e")
         assert lines(pilot.app) == before
-
-    drive(look)
-
-
-@pytest.mark.long
-def test_a_filter_that_finds_nothing_names_the_nearest_word() -> None:
-    async def look(pilot: Demo, screen: PlanScreen) -> None:
-        await press(pilot, "slash", *"spott")
-        assert any("(did you mean spot?)" in line for line in lines(pilot.app))
-        await press(pilot, "enter", "escape")
-        assert rows(screen) and not screen.model.filter
-        await press(pilot, "slash", *"spott", "escape")
-        assert rows(screen) and not any("/spott" in line for line in lines(pilot.app))
-
-    drive(look, size=NARROW)
-
-
-def test_what_is_typed_at_once_behind_the_slash_is_no_key() -> None:
-    async def type_fast(pilot: Demo, screen: PlanScreen) -> None:
-        before = screen.model.choice
-        for key in ("slash", "p", "space", "z"):
-            pilot.app.post_message(Key(key, {"space": " ", "slash": "/"}.get(key, key)))
-        await pilot.pause()
-        await pilot.pause()
-        assert screen.model.filter == "p z" and screen.model.choice == before
-
-    drive(type_fast)
-
-
-@pytest.mark.long
-def test_labels_filter_as_they_do_on_the_command_line() -> None:
-    async def look(pilot: Demo, screen: PlanScreen) -> None:
-        await press(pilot, "slash", *"-l karpenter.sh/nodepool=general", "enter")
-        assert rows(screen) == ["spot-1", "spot-2"]
-        await press(pilot, "slash", "equals_sign")
-        assert not rows(screen)
-        told = " ".join(" ".join(lines(pilot.app)).replace("│", " ").split())
-        assert "a comma or the end is expected" in told
-        await press(pilot, "enter", "m", "f")
-        assert screen.model.choice.ask.marked == {f"blue-{n}" for n in range(1, 9)}, "nothing is shown, nothing marked"
 
     drive(look)
 

@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from tests.render.test_golden import check_golden
+from tests.render.golden import check_golden
 from tests.tui.moving import Film
 from tests.tui.pictures import DOCS
 from tests.tui.pilots import planned

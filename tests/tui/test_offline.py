@@ -170,22 +170,6 @@ def test_what_the_cluster_before_tells_late_is_not_heard() -> None:
 
 
 @pytest.mark.long
-def test_none_is_chosen_by_esc() -> None:
-    cluster = LiveCluster([NO_ANSWER])
-
-    async def choose(pilot: Drives, screen: PlanScreen) -> None:
-        await until(pilot, lambda: isinstance(pilot.app.screen, OfflineScreen))
-        await pilot.press("x")
-        await until(pilot, lambda: "» blue" in text(pilot))
-        await pilot.press(*"none")
-        assert "No context matches" in text(pilot)
-        await pilot.press("enter")
-        assert isinstance(pilot.app.screen, OfflineScreen)
-
-    drive(choose, cluster.opening())
-
-
-@pytest.mark.long
 def test_a_dump_has_no_other_contexts_and_is_tried_only_by_hand() -> None:
     def never(progress: Progress) -> Cluster:
         raise SnapshotError("there is no dump at /nowhere", "Check the path.")

@@ -117,15 +117,6 @@ def test_enter_on_a_budget_shows_its_pods() -> None:
 
 
 @pytest.mark.long
-def test_enter_in_the_waves_does_so_too() -> None:
-    async def look(pilot: Demo, screen: PlanScreen) -> None:
-        await press(pilot, "3", "enter")
-        assert screen.page is ScreenPage.PODS and screen.model.about == screen._of(ScreenPage.WAVES).node
-
-    drive(look)
-
-
-@pytest.mark.long
 def test_one_goes_back_and_forth_through_what_was_visited() -> None:
     async def visit(pilot: Demo, screen: PlanScreen) -> None:
         await press(pilot, "enter", "escape", "j", "enter", "3")

@@ -18,7 +18,7 @@ from kubectl_eksdoc.tui.sheets import budgets
 from kubectl_eksdoc.tui.sheets.pods import text_of
 from tests.reading import yaml_documents
 from tests.tui.lives import DEMO, LiveCluster
-from tests.tui.pilots import a_demo, drive, lines, press
+from tests.tui.pilots import drive, lines
 from tests.tui.test_live import Drives, until
 from tests.tui.test_offline import said
 
@@ -105,12 +105,3 @@ def test_what_is_allowed_meanwhile_is_seen_when_it_is_checked_again() -> None:
         assert "no right is missing" in said(pilot)
 
     drive(look, cluster.opening())
-
-
-@pytest.mark.long
-def test_the_demo_hides_nothing() -> None:
-    async def look(pilot: Drives, screen: PlanScreen) -> None:
-        assert "hidden" not in lines(pilot.app)[0]
-        await press(pilot, "exclamation_mark", "escape")
-
-    drive(look, a_demo())

@@ -18,7 +18,7 @@ from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.rights import why_not
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.examples import one_in
-from tests.tui.pilots import NARROW, a_demo, drive, lines, planned, press, read_demo
+from tests.tui.pilots import a_demo, drive, lines, planned, press, read_demo
 
 Demo = Pilot[int]
 
@@ -126,54 +126,6 @@ def test_nodes_are_moved_between_waves_pinned_and_let_go() -> None:
     drive(move)
 
 
-@pytest.mark.parametrize(
-    ("key", "page", "seen"),
-    one_in(
-        3,
-        [
-            ("2", ScreenPage.HEADROOM, "[2] PDB headroom"),
-            ("3", ScreenPage.WAVES, "[3] Waves"),
-            ("4", ScreenPage.BLOCKERS, "[4] Blockers"),
-            ("b", ScreenPage.BLOCKERS, "what it means and what to do"),
-            ("=", ScreenPage.WHAT_IF, "A → now"),
-        ],
-    ),
-)
-@pytest.mark.parametrize("size", [(120, 36), pytest.param(NARROW, marks=pytest.mark.long)])
-@pytest.mark.long
-def test_every_page_opens_by_its_key_and_esc_goes_back(
-    key: str, page: ScreenPage, seen: str, size: tuple[int, int]
-) -> None:
-    async def go(pilot: Demo, screen: PlanScreen) -> None:
-        await press(pilot, "equals_sign" if key == "=" else key)
-        assert screen.page is page
-        assert any(seen in line for line in lines(pilot.app)), "\n".join(lines(pilot.app))
-        assert all(len(line) <= size[0] for line in lines(pilot.app))
-        await press(pilot, "escape")
-        assert screen.page is ScreenPage.PLAN
-
-    drive(go, size=size)
-
-
-@pytest.mark.long
-def test_two_plans_are_compared() -> None:
-    async def compare(pilot: Demo, screen: PlanScreen) -> None:
-        await press(pilot, "equals_sign", "escape", "m", "n", "space", "equals_sign")
-        text = "\n".join(lines(pilot.app))
-        assert "nodes drained" in text and screen.model.pinned is not None
-        assert screen.model.pinned.ask != screen.model.choice.ask
-
-    drive(compare)
-
-
-def test_a_remedy_is_copied() -> None:
-    async def copy(pilot: Demo, screen: PlanScreen) -> None:
-        await press(pilot, "4", "j", "y")
-        assert pilot.app.clipboard.startswith("kubectl describe pods -n shop")
-
-    drive(copy)
-
-
 @pytest.mark.long
 def test_no_key_fails_before_anything_is_read() -> None:
     async def press_all(pilot: Demo, screen: PlanScreen) -> None:
@@ -218,32 +170,6 @@ def test_what_is_told_once_more_takes_the_place_of_what_was_told() -> None:
 
 
 @pytest.mark.long
-def test_a_cluster_that_cannot_be_read_is_said_and_asked_for_again() -> None:
-    asked = []
-
-    def read(progress: Progress) -> Cluster:
-        asked.append(1)
-        if len(asked) == 1:
-            raise Unreachable("the server gave no answer", "Is the VPN up?")
-        return read_demo(progress)
-
-    async def look(pilot: Demo, screen: PlanScreen) -> None:
-        pilot.app.clear_notifications()
-        await pilot.pause()
-        text = "\n".join(lines(pilot.app))
-        assert text.index("the server gave no answer") < text.index("Is the VPN up?") < text.rindex("try now")
-        await pilot.press("ctrl+r")
-        for _ in range(200):
-            await pilot.pause(0.02)
-            if screen.model.facts is not None:
-                break
-        await planned(pilot)
-        assert any("blue-1" in line for line in lines(pilot.app))
-
-    drive(look, a_demo(read))
-
-
-@pytest.mark.long
 def test_what_was_named_and_is_not_there_is_said() -> None:
     async def look(pilot: Demo, screen: PlanScreen) -> None:
         assert not screen.model.choice.ask.marked
@@ -284,19 +210,6 @@ def test_in_ascii_nothing_else_is_seen() -> None:
                 assert line.isascii(), line
 
     drive(look, ascii=True)
-
-
-@pytest.mark.long
-def test_help_is_searched() -> None:
-    async def search(pilot: Demo, screen: PlanScreen) -> None:
-        await press(pilot, "question_mark")
-        await pilot.press(*"undo")
-        await pilot.pause()
-        text = "\n".join(lines(pilot.app))
-        assert "z                undo" in text and "ctrl+space" not in text
-        await press(pilot, "escape")
-
-    drive(search)
 
 
 def test_q_goes_back_and_then_leaves() -> None:

@@ -7,7 +7,7 @@ from textual.pilot import Pilot
 
 from kubectl_eksdoc.tui.offline import OfflineScreen
 from kubectl_eksdoc.tui.screen import PlanScreen
-from tests.render.test_golden import check_golden
+from tests.render.golden import check_golden
 from tests.tui.lives import LiveCluster
 from tests.tui.pilots import NARROW, drive, lines
 from tests.tui.scenes import AT, GONE

@@ -13,7 +13,6 @@ from textual.pilot import Pilot
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.screen import PlanScreen
-from kubectl_eksdoc.tui.sheets.nodes import facts_of
 from kubectl_eksdoc.tui.sheets.pods import cells, padded, wrapped
 from tests.tui.pilots import NARROW, WIDE, a_demo, drive, press, read_demo
 
@@ -57,10 +56,8 @@ def column_of(line: str, word: str) -> int:
 @pytest.mark.parametrize(
     ("size", "ascii"),
     [
-        pytest.param(WIDE, False, id="wide", marks=pytest.mark.long),
         pytest.param(WIDE, True, id="wide-ascii"),
         pytest.param(NARROW, False, id="narrow"),
-        pytest.param(NARROW, True, id="narrow-ascii", marks=pytest.mark.long),
     ],
 )
 def test_every_line_is_as_wide_as_the_screen_and_frames_stand_in_a_row(size: tuple[int, int], ascii: bool) -> None:
@@ -90,11 +87,6 @@ def test_what_stands_behind_a_wide_cell_is_below_its_title() -> None:
         assert {column_of(line, "v1.3") for line in rows} == {at}
 
     drive(look, a_demo(korean), size=(150, 36))
-
-
-def test_columns_are_as_wide_as_what_they_hold() -> None:
-    facts = facts_of(korean(lambda kind, count: None))
-    assert facts.widths[1] == cell_len(GROUP) == 20
 
 
 @given(st.text(st.sampled_from("ab 가나다漢字"), max_size=60), st.integers(2, 30))

@@ -28,18 +28,3 @@ def test_an_entry_is_shown_whole(size: tuple[int, int]) -> None:
         assert show.top == "RunScreen" and live.wishes == []
 
     play_run(look, live, size=size)
-
-
-@pytest.mark.long
-def test_the_log_beside_the_nodes_opens_it_too() -> None:
-    live = ScriptedLive()
-    live.to(5.0)
-
-    async def look(show: Show) -> None:
-        await show.press(*["tab"] * 4, "enter")
-        assert show.top == "EntryScreen" and "after the begin" in show.text
-        assert "went wrong" not in show.text
-        await show.press("q")
-        assert show.top == "RunScreen"
-
-    play_run(look, live)
