@@ -58,7 +58,8 @@ ANSWERS = {
         {"all": comparisons.a_compared_view}
         | {name: partial(comparisons.a_compared_view, of) for name, of in test_comparison.BASELINES.items()},
         DRAWN | PLAN,
-        UNREAD,
+        {*UNREAD, "no comparison", "no since", "no budgets.*.recomputed"},
+        ("since.asked.*.earlier", "since.asked.*.now", "comparison.asked.*.now"),
     ),
     "rehearsal": AnswerFormats(
         HERE / "golden_rehearsal",

@@ -26,7 +26,7 @@ from tests.tui.replay.shown import Shown, show
 from tests.tui.run import test_golden as of_runs
 from tests.tui.run.scripted import BEGAN, NAME, ScriptedDesk, ScriptedLive
 from tests.tui.run.stage import Show, play, play_run
-from tests.tui.run.test_entry import WHY
+from tests.tui.run.test_after_it import WHY
 from tests.tui.test_live import old_view, until
 from tests.tui.test_pod_panel import FULL
 from tests.tui.test_rights import EVICT, HIDDEN

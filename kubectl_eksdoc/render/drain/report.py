@@ -147,9 +147,6 @@ class DrainReport(DrainView, Report):
         yield handoffs.written(self.handoffs, most)
         items = _items(warnings, most, self)
         yield Written(None, folded(f"{counted(len(warnings), 'warning')}{WARNINGS.rest}", items))
-        yield from self._folded()
-
-    def _folded(self) -> Iterator[Table]:
         every = f"{counted(len(self.evictions), 'eviction')}, in order"
         evictions = rows.evictions(self.evictions, self)
         yield Table("", evictions, "evictions", below=_new_names(self), names=_NAMES, fold=every)

@@ -114,7 +114,7 @@ ANSWERS = AnswerFormats(
     },
     {f"no {each}" for each in _FREE},
     ("values", *_FREE),
-    whole=("kubectl eksdoc", "aws eks", "Journal: "),
+    whole=("kubectl eksdoc", "aws eks", "Journal: ", "{"),
     widths=(80, 120),
 )
 

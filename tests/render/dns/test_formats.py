@@ -54,6 +54,9 @@ def view(name: str) -> LameduckReport:
     return LameduckReport(plan_dns(MADE[name]()), options={}, recognised="by its endpoint", tool_version="0.0.0")
 
 
+_SECONDS = ("advised", "client", "closing", "grace", "least", "margin", "most", "preStop", "propagation")
+UNKNOWN = (*(f"{each}Seconds" for each in _SECONDS), "propagationMeasuredAt")
+"""Of the shutdown, all of these may be."""
 ANSWERS = AnswerFormats(
     Path(__file__).parent / "golden",
     {name: partial(view, name) for name in MADE},
@@ -65,6 +68,7 @@ ANSWERS = AnswerFormats(
         "incident.json": ("json", Look(120)),
         **{f"{name}.txt": ("table", Look(100), name) for name in ("healthy", "nothing", "auto", "no-value")},
     },
+    {f"no shutdown.{each}" for each in UNKNOWN},
     whole=("kubectl",),
     widths=(80, 120),
 )

@@ -51,7 +51,7 @@ def _seen(*codes: int, instance: str = "") -> FamilyAnswer:
 
 OFF = _seen(-1, -1)
 REACHED = ProbeReport(_seen(401, 200, 200, instance="i-0123456789abcdef0"), OFF)
-ANSWERS: dict[str, tuple[Answers, Answers]] = {
+BY_GROUP: dict[str, tuple[Answers, Answers]] = {
     "blue": (REACHED, REACHED),
     "green": (ProbeReport(_seen(401, 0), OFF), REACHED),
     "old": (ProbeReport(_seen(200, 0), OFF), Unknown("the pod was refused: a webhook said no")),
@@ -72,7 +72,7 @@ def _plan(level: str = "") -> ProbePlan:
 def _probed(plan: ProbePlan, left: tuple[str, ...] = (), not_removed: str = "") -> Probed:
     heard = {}
     for pod in plan.pods:
-        own, host = ANSWERS[plan.likes_of(pod.node).group]
+        own, host = BY_GROUP[plan.likes_of(pod.node).group]
         heard[pod.name] = own if pod.network.value == "own" else host
     options = {node.name: MetadataOptions("required", 2) for node in NODES if node.group == "green"}
     return Probed(probed_nodes(plan, heard, options), "eksdoc-imds-probe-cafe", left, not_removed)

@@ -307,10 +307,6 @@ _ENDS: Mapping[Status, Cell] = {
 
 
 def judged(shown: CheckPage) -> Html:
-    return lines([_checks(shown), _reads(shown), _asked(shown)])
-
-
-def _checks(shown: CheckPage) -> Html:
     columns = columns_of("RESULT", "AREA", "CODES", Column("HAS TO BE SO", drop=1))
     rows: list[Row] = [
         [
@@ -322,7 +318,13 @@ def _checks(shown: CheckPage) -> Html:
         for part in shown.parts
         for each in part.judged
     ]
-    return folded(f"{counted(len(rows), 'check')}, and how each ended", table(columns, rows))
+    return lines(
+        [
+            folded(f"{counted(len(rows), 'check')}, and how each ended", table(columns, rows)),
+            _reads(shown),
+            _asked(shown),
+        ]
+    )
 
 
 def _reads(shown: CheckPage) -> Html:
