@@ -3,8 +3,6 @@ itself lets it pass."""
 
 from __future__ import annotations
 
-import bz2
-import lzma
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -43,45 +41,36 @@ WINDOWS = {"selector": {"matchLabels": {"os": "windows"}}}
 
 REFUSED: list[tuple[str, bytes, dict[str, Any]]] = [
     ("krew-archive-format", a_tar(), {}),
-    ("krew-archive-format", bz2.compress(a_tar()), {}),
-    ("krew-archive-format", lzma.compress(a_tar()), {}),
     ("krew-archive-format", SCRIPT, {}),
     ("krew-archive-format", b"#!/usr/bin/env python3\n" + a_zip(), {}),
     ("krew-archive-format", b"", {}),
     ("krew-archive-sum", HEALTHY, {"sha256": "0" * 64}),
     ("krew-archive-path", a_tar_gz((*FILES, Packed("lib/a..b.txt"))), {}),
     ("krew-archive-path", a_tar_gz((*FILES, Packed("../outside"))), {}),
-    ("krew-archive-path", a_tar_gz((*FILES, Packed("/etc/outside"))), {}),
     ("krew-archive-path", a_tar_gz((*FILES, Packed("\\outside"))), {}),
     ("krew-archive-path", a_zip((*FILES, Packed("../outside"))), {}),
     ("krew-archive-path", a_tar_gz((*FILES, Packed("x" * 256))), {}),
     ("krew-archive-path", a_tar_gz((*FILES, Packed("a/" * 300_000 + "b"))), {}),
     ("krew-archive-entry", a_tar_gz((*FILES, link(tarfile.SYMTYPE))), {}),
     ("krew-archive-entry", a_tar_gz((*FILES, link(tarfile.LNKTYPE))), {}),
-    ("krew-archive-entry", a_tar_gz((*FILES, link(tarfile.FIFOTYPE))), {}),
     ("krew-archive-entry", a_tar_gz((*FILES, link(tarfile.CHRTYPE))), {}),
     ("krew-archive-link", a_zip((*FILES, link(tarfile.SYMTYPE))), {}),
     ("krew-archive-twice", a_tar_gz((*FILES, Packed(BIN, b"#!\n", 0o755))), {}),
     ("krew-archive-twice", a_tar_gz((*FILES, Packed("LICENSE/of.txt"))), {}),
-    ("krew-archive-twice", a_tar_gz((*FILES, Packed("lib"))), {}),
     ("krew-archive-mode", a_tar_gz(changed("LICENSE", mode=0)), {}),
     ("krew-archive-mode", a_tar_gz(changed("lib", mode=0o555)), {}),
     ("krew-archive-mode", a_tar_gz(changed("lib", mode=0o644)), {}),
     ("krew-files-move", HEALTHY, files(("*", "./"))),
     ("krew-files-move", HEALTHY, files(("*", "a/../b"))),
-    ("krew-files-move", HEALTHY, files(("*", ".."))),
     ("krew-files-move", HEALTHY, files(("../*", "."))),
     ("krew-files-move", HEALTHY, files((".", "."))),
     ("krew-files-move", HEALTHY, files(("bin/*", "."))),
     ("krew-files-move", HEALTHY, files(("[", "."))),
     ("krew-files-move", HEALTHY, files(("*", "."), (BIN, "."))),
-    ("krew-files-move", HEALTHY, files(("*", "."), ("*", "."))),
     ("krew-files-move", HEALTHY, files((BIN, "tool"), ("lib", "tool"))),
     ("krew-files-move", HEALTHY, files(("**/view-logs", "."))),
     ("krew-bin-missing", HEALTHY, {"bin": "bin/view-logs"}),
     ("krew-bin-missing", HEALTHY, {"bin": "lib"}),
-    ("krew-bin-missing", HEALTHY, {"bin": "."}),
-    ("krew-bin-missing", HEALTHY, files(("L*", "."))),
     ("krew-bin-missing", HEALTHY, files(("*", "all"))),
     ("krew-bin-missing", HEALTHY, files((BIN, "tool"), ("LICENSE", "."))),
     ("krew-bin-missing", a_tar_gz(without(BIN)), {}),
@@ -90,7 +79,6 @@ REFUSED: list[tuple[str, bytes, dict[str, Any]]] = [
     ("krew-bin-windows", HEALTHY, WINDOWS),
     ("krew-licence", a_tar_gz(without("LICENSE")), {}),
     ("krew-licence", a_tar_gz(changed("LICENSE", name="LICENCE")), {}),
-    ("krew-licence", HEALTHY, files((BIN, "."))),
 ]
 
 

@@ -20,7 +20,7 @@ from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.drain.result import PlanResult
-from kubectl_eksdoc.render.drain.verdict import course, new_names
+from kubectl_eksdoc.render.drain.verdict import course
 from kubectl_eksdoc.render.text import Look
 from tests.reading import printed
 from tests.render.golden import complaints
@@ -163,20 +163,6 @@ def test_a_plan_that_drains_nothing_says_nothing_of_orders() -> None:
     assert course(a_view(nothing)) == ""
 
 
-def test_waves_and_generations_are_called_so() -> None:
-    waves = surging(policy=DrainPolicy(surge=1, max_unavailable=((ALL, Amount(2)),)))
-    assert "  WAVE  " in render(waves, "wide", Look()) and "Wave 2" in render(waves, "html", Look())
-    assert "  GENERATION  " in render(surging(), "wide", Look()) and "Generation 2" in render(surging(), "html", Look())
-
-
-def test_names_of_nodes_that_are_not_there_are_explained_where_there_are_any() -> None:
-    there = surging(evictions=tuple(e._replace(lands_on="green-1") for e in EVICTIONS))
-    assert new_names(there) == ""
-    for fmt in ("wide", "markdown", "html"):
-        assert "takes the place of NODE" in render(surging(), fmt, Look())
-        assert "takes the place of NODE" not in render(there, fmt, Look())
-
-
 def test_every_order_has_words_and_fits_the_schema() -> None:
     assert set(ORDERS) == {SOONEST, *BY_NAME}
     for order in ORDERS:
@@ -189,3 +175,9 @@ def test_every_order_has_words_and_fits_the_schema() -> None:
             )
     assert complaints(document(surging(tried=(TriedOrder("guess", 1.0, 0),)))) != []
     assert course(surging(policy=DrainPolicy(order=AUTO), tried=())) == ""
+
+
+def test_waves_and_generations_are_called_so() -> None:
+    waves = surging(policy=DrainPolicy(surge=1, max_unavailable=((ALL, Amount(2)),)))
+    assert "  WAVE  " in render(waves, "wide", Look()) and "Wave 2" in render(waves, "html", Look())
+    assert "  GENERATION  " in render(surging(), "wide", Look()) and "Generation 2" in render(surging(), "html", Look())

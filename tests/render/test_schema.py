@@ -24,11 +24,6 @@ def document(view: DrainReport) -> Any:
     return printed(PlanResult.of(view))
 
 
-def test_unknown_kinds_have_no_schema() -> None:
-    with pytest.raises(KeyError):
-        schemas.load("../../setup")
-
-
 def test_each_schema_file_can_be_loaded() -> None:
     folder = Path(schemas.__file__).parent
     assert {path.stem for path in folder.glob("*.json")} == {*schemas.KINDS, "common"}
@@ -104,3 +99,8 @@ def test_options_stand_as_given_and_nothing_without_a_json_form_passes() -> None
     }
     with pytest.raises(TypeError):
         document(a_view(options={"when": datetime(2026, 1, 1)}))  # noqa: DTZ001
+
+
+def test_unknown_kinds_have_no_schema() -> None:
+    with pytest.raises(KeyError):
+        schemas.load("../../setup")

@@ -161,25 +161,6 @@ def test_the_last_screen_has_the_answer(name: str, width: int) -> None:
     assert all(f"        {step.command}" in last for step in steps(view) if step.command)
 
 
-def test_evidence_names_each_pod_once() -> None:
-    """With the words that the planner really uses."""
-    view = view_of("demo")
-    group = next(g for g in grouped(view.blockers, view) if g.first.code is Code.of("budget-unhealthy"))
-    lines, more = evidence(group)
-    assert [line.split(" on ")[1] for line in lines] == ["blue-8: CrashLoopBackOff", "blue-6: CrashLoopBackOff"]
-    assert more == 0 and len(group.first.evidence) == 4
-    for other in grouped(view.findings, view):
-        assert not any(line.startswith(("guards", "pod ")) for line in evidence(other)[0])
-
-
-def test_one_next_command_is_in_the_table() -> None:
-    """Of a live cluster the one that does it."""
-    view = view_of("demo")
-    assert render(view, "table", Look()).endswith(" drain plan --nodegroup blue --demo -o name\n")
-    live = replace(view, cluster=replace(view.cluster, source=Source.LIVE), reached_by=())
-    assert render(live, "table", Look()).endswith(" drain run --nodegroup blue\n")
-
-
 def test_long_evidence_is_counted_with_what_the_finding_left_out() -> None:
     seen = tuple(f"guards shop/web-{n} on old-{n}" for n in range(11))
     budget = Subject("PodDisruptionBudget", "web", "shop")
@@ -217,3 +198,14 @@ def test_many_groups_of_nodes_are_one_line_each() -> None:
     many = tuple(replace(view.handoffs[0], group=f"blue-{n}") for n in range(40))
     lines = briefly(many, Look())
     assert len(lines) == 12 and lines[-1] == "  … and 29 more groups of nodes"
+
+
+def test_evidence_names_each_pod_once() -> None:
+    """With the words that the planner really uses."""
+    view = view_of("demo")
+    group = next(g for g in grouped(view.blockers, view) if g.first.code is Code.of("budget-unhealthy"))
+    lines, more = evidence(group)
+    assert [line.split(" on ")[1] for line in lines] == ["blue-8: CrashLoopBackOff", "blue-6: CrashLoopBackOff"]
+    assert more == 0 and len(group.first.evidence) == 4
+    for other in grouped(view.findings, view):
+        assert not any(line.startswith(("guards", "pod ")) for line in evidence(other)[0])

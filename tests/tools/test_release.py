@@ -22,7 +22,7 @@ from kubectl_eksdoc import __version__
 from tests import needed
 from tests.contracts.source import PACKAGE
 from tests.contracts.test_archives import held
-from tools import from_registry, registry
+from tools import registry
 from tools.krew import lock
 from tools.krew.pins import Pin, of_file
 from tools.krew.platforms import MACHINES, PYTHONS
@@ -75,22 +75,6 @@ def test_without_anything_unreleased_there_is_no_new_version() -> None:
         prepare.with_section("## [Unreleased]\n\n## [0.1.0] - 2026-01-31\n\n- old\n", "0.2.0", "")
     with pytest.raises(prepare.Refused, match="no section"):
         prepare.section(CHANGELOG, "0.3.0")
-
-
-def test_pages_follow_the_owner_and_the_version() -> None:
-    known = registry.Registry("Acme", "", "", "", "", "", "", (), ())
-    text = (
-        "* @OWNER\nhttps://github.com/OWNER/kubectl-eksdoc/issues ghcr.io/OWNER/kubectl-eksdoc:x\n"
-        "- uses: OWNER/kubectl-eksdoc@v0.1.0\n- repo: https://github.com/OWNER/kubectl-eksdoc\n  rev: v0.1.0\n"
-        "https://github.com/OTHER/kubectl-drain @OWNER\nhttps://github.com/OWNER/kubectl-eksdoc//deploy?ref=v0.1.0\n"
-        "- newName: ghcr.io/OWNER/kubectl-eksdoc\n  newTag: v0.1.0\n"
-    )
-    assert from_registry.addressed(text, known, "v0.2.0") == (
-        "* @Acme\nhttps://github.com/Acme/kubectl-eksdoc/issues ghcr.io/acme/kubectl-eksdoc:x\n"
-        "- uses: Acme/kubectl-eksdoc@v0.2.0\n- repo: https://github.com/Acme/kubectl-eksdoc\n  rev: v0.2.0\n"
-        "https://github.com/OTHER/kubectl-drain @OWNER\nhttps://github.com/Acme/kubectl-eksdoc//deploy?ref=v0.2.0\n"
-        "- newName: ghcr.io/acme/kubectl-eksdoc\n  newTag: v0.2.0\n"
-    )
 
 
 # Wheels and their checksums -----------------------------------------------------------------------

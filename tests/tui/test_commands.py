@@ -100,16 +100,3 @@ def test_q_behind_the_colon_leaves_as_q_does() -> None:
         await pilot.press("colon", "q", "enter")
 
     assert drive(leave).return_value == 0
-
-
-@pytest.mark.long
-def test_tab_goes_to_the_next_panel_and_back() -> None:
-    async def move(pilot: Demo, screen: PlanScreen) -> None:
-        seen = []
-        for key in ("tab", "tab", "tab", "shift+tab"):
-            await pilot.press(key)
-            assert screen.focused is not None
-            seen.append(screen.focused.id)
-        assert seen == ["budgets", "waves", "nodes", "waves"]
-
-    drive(move)

@@ -54,30 +54,6 @@ def test_a_long_name_is_cut_in_its_middle_and_never_what_stands_behind_it(name: 
     assert age.text == "live, read 2s ago" and len(first.text) + len(age.text) + 2 <= room
 
 
-@pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 36)])
-def test_the_time_and_the_number_of_nodes_left_out_are_seen_on_every_terminal(size: tuple[int, int]) -> None:
-    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
-        head, plan = lines(pilot.app)[:2]
-        assert "✗ 3 not drained" in plan and "about 2m16s (p95 6m18s)" in plan, plan
-        assert "demo-shop" in head and "demo cluster" in head and "…" not in head + plan, head
-
-    drive(look, a_demo(), size)
-
-
-@pytest.mark.parametrize("size", [(60, 20), (80, 24)])
-@pytest.mark.parametrize("key", ["space", "a"])
-def test_what_a_plan_supposes_or_allows_takes_no_room_from_its_time(size: tuple[int, int], key: str) -> None:
-    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
-        await press(pilot, "4")
-        screen._of(screen.page).table.go_to("pod-emptydir")
-        await press(pilot, key)
-        plan = lines(pilot.app)[1]
-        assert ("WHAT IF" if key == "space" else "ALLOWS") in plan
-        assert "✗ 3" in plan and "about 2m16s (p95 6m18s)" in plan and "…" not in plan, plan
-
-    drive(look, a_demo(), size)
-
-
 @pytest.mark.parametrize(
     ("pattern", "context", "cluster", "is_it"),
     [
@@ -156,15 +132,3 @@ def test_the_demo_that_is_served_does_not_say_that_it_is_live() -> None:
         assert "demo cluster, read at 2026-11-21T08:51:00Z" in head and "live" not in head
 
     drive(look, a_demo())
-
-
-@pytest.mark.parametrize("size", [(120, 36), (80, 24), (60, 20)])
-def test_budgets_that_allow_nothing_are_seen_before_anything_is_marked(size: tuple[int, int]) -> None:
-    async def work(pilot: Pilot[int], screen: PlanScreen) -> None:
-        await pilot.resize_terminal(*size)
-        assert "no eviction" not in lines(pilot.app)[1], "a plan has more to say"
-        await press(pilot, "m", "n")
-        head = lines(pilot.app)[1]
-        assert "Nothing is marked" in head and "✗ no eviction" in head and "2 PDBs" in head and "…" not in head
-
-    drive(work)

@@ -80,16 +80,6 @@ def test_the_last_view_is_shown_at_once_and_the_marks_of_what_is_still_there_sta
 
 
 @pytest.mark.long
-def test_what_was_named_is_marked_when_it_is_read_and_not_before() -> None:
-    cluster = LiveCluster(last=old_view(), targeting=Targeting(nodegroups=("green",)))
-
-    async def look(pilot: Drives, screen: PlanScreen) -> None:
-        assert screen.model.choice.ask.marked == {"green-1", "green-2", "green-3", "green-4"}
-
-    drive(look, cluster.opening())
-
-
-@pytest.mark.long
 def test_from_an_old_view_nothing_is_copied_or_run() -> None:
     cluster = LiveCluster(last=old_view())
     cluster.may_answer.clear()

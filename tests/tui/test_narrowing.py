@@ -17,7 +17,7 @@ from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.tui.sheets import nodes as narrowing
-from kubectl_eksdoc.tui.sheets.nodes import COLUMNS, SortOrder, facts_of, in_order, marked
+from kubectl_eksdoc.tui.sheets.nodes import COLUMNS, SortOrder, facts_of, in_order
 from tests.builders import a_node
 from tests.tui.pilots import read_demo
 
@@ -113,16 +113,6 @@ def ordered(order: SortOrder, *nodes: Node) -> str:
     return "".join(in_order(facts.texts, order, facts, None))
 
 
-def test_by_age_the_youngest_is_first_and_what_is_not_known_last_either_way() -> None:
-    nodes = [
-        replace(a_node("a"), created_at=NOW - timedelta(days=3)),
-        replace(a_node("b"), created_at=None),
-        replace(a_node("c"), created_at=NOW - timedelta(hours=1)),
-    ]
-    assert ordered(SortOrder("AGE"), *nodes) == "cab"
-    assert ordered(SortOrder("AGE", back=True), *nodes) == "acb"
-
-
 def test_versions_are_compared_as_versions() -> None:
     kubelets = {"a": Version(1, 9, 1), "b": Version(1, 33, 0), "c": Version(1, 10, 0)}
     nodes = [replace(a_node(name), kubelet=kubelet) for name, kubelet in kubelets.items()]
@@ -174,23 +164,19 @@ def test_every_node_stays_and_those_that_are_alike_stand_by_name(
         assert list(names[len(names) - len(without) :]) == without
 
 
-def test_the_same_column_again_is_reversed_and_another_begins_forth() -> None:
-    assert SortOrder().by("AGE") == SortOrder("AGE") and SortOrder("AGE").by("AGE") == SortOrder("AGE", back=True)
-    assert (
-        SortOrder("AGE", back=True).by("AGE") == SortOrder("AGE")
-        and SortOrder("AGE", back=True).by("NODE") == SortOrder()
-    )
-
-
-@pytest.mark.parametrize("order", [SortOrder("AGE"), SortOrder("PODS", back=True)])
-def test_the_column_has_its_sign(order: SortOrder) -> None:
-    titles = [column.title for column in marked(COLUMNS, order)]
-    assert [title for title in titles if not title.isascii()] == [order.column + ("▼" if order.back else "▲")]
-
-
 def test_column_by_column_one_comes_round() -> None:
     order, seen = SortOrder(), []
     for _ in COLUMNS:
         seen.append(order.column)
         order = order.next()
     assert seen == TITLES and order == SortOrder()
+
+
+def test_by_age_the_youngest_is_first_and_what_is_not_known_last_either_way() -> None:
+    nodes = [
+        replace(a_node("a"), created_at=NOW - timedelta(days=3)),
+        replace(a_node("b"), created_at=None),
+        replace(a_node("c"), created_at=NOW - timedelta(hours=1)),
+    ]
+    assert ordered(SortOrder("AGE"), *nodes) == "cab"
+    assert ordered(SortOrder("AGE", back=True), *nodes) == "acb"

@@ -8,7 +8,6 @@ import pytest
 from textual.pilot import Pilot
 
 from kubectl_eksdoc.drain.nodes import natural
-from kubectl_eksdoc.drain.outcome import PodVerdict
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.model import kinds
@@ -40,14 +39,6 @@ def test_every_pod_of_a_node_has_a_row_the_evictions_first_and_in_their_order(no
     reasons = {row.pod.uid: row.reason for row in VIEW.left}
     for uid, cells in zip(listed.sheet.keys[len(going) :], texts(listed)[len(going) :], strict=True):
         assert cells[0] == "·" and cells[-1] == reasons[uid]
-
-
-def test_what_blocks_stands_before_what_stays() -> None:
-    blocked = next(row for row in VIEW.left if row.verdict is PodVerdict.BLOCKED)
-    listed = pods.of_node(blocked.node, CLUSTER, VIEW, marked=True)
-    verdicts = [cells[-2] for cells in texts(listed)]
-    assert verdicts.index("✗ blocked") == 0 and verdicts[-1] == "✓ stay"
-    assert "not drained" in listed.title
 
 
 def test_of_a_node_that_is_not_marked_nothing_is_said_to_go() -> None:

@@ -81,21 +81,6 @@ def test_groups_of_nodes_are_marked(keys: tuple[str, ...], marked: set[str]) -> 
 
 
 @pytest.mark.long
-def test_old_kubelets_and_old_images() -> None:
-    async def mark(pilot: Demo, screen: PlanScreen) -> None:
-        await press(pilot, "m", "n", "m", "o")
-        facts = screen.model.facts
-        assert facts is not None
-        old = {name for name, node in facts.nodes.nodes.items() if node.kubelet and node.kubelet.minor < 33}
-        assert screen.model.choice.ask.marked == old
-        assert "AMI" in str(edits.marked_group("a", screen.model, None)), (
-            "every node of the demo has its group's newest"
-        )
-
-    drive(mark)
-
-
-@pytest.mark.long
 def test_knobs_are_turned_planned_and_copied_as_a_command() -> None:
     async def turn(pilot: Demo, screen: PlanScreen) -> None:
         await press(pilot, "{", "{", ")", "C")
@@ -201,17 +186,6 @@ def test_marks_of_nodes_that_are_gone_go_with_them() -> None:
     drive(look, a_demo(read))
 
 
-@pytest.mark.long
-def test_in_ascii_nothing_else_is_seen() -> None:
-    async def look(pilot: Demo, screen: PlanScreen) -> None:
-        for key in ("1", "2", "3", "4", "equals_sign", "question_mark"):
-            await press(pilot, key)
-            for line in lines(pilot.app):
-                assert line.isascii(), line
-
-    drive(look, ascii=True)
-
-
 def test_q_goes_back_and_then_leaves() -> None:
     async def leave(pilot: Demo, screen: PlanScreen) -> None:
         await press(pilot, "2", "q")
@@ -221,3 +195,29 @@ def test_q_goes_back_and_then_leaves() -> None:
         await pilot.press("q")
 
     assert drive(leave).return_value == 0
+
+
+@pytest.mark.long
+def test_old_kubelets_and_old_images() -> None:
+    async def mark(pilot: Demo, screen: PlanScreen) -> None:
+        await press(pilot, "m", "n", "m", "o")
+        facts = screen.model.facts
+        assert facts is not None
+        old = {name for name, node in facts.nodes.nodes.items() if node.kubelet and node.kubelet.minor < 33}
+        assert screen.model.choice.ask.marked == old
+        assert "AMI" in str(edits.marked_group("a", screen.model, None)), (
+            "every node of the demo has its group's newest"
+        )
+
+    drive(mark)
+
+
+@pytest.mark.long
+def test_in_ascii_nothing_else_is_seen() -> None:
+    async def look(pilot: Demo, screen: PlanScreen) -> None:
+        for key in ("1", "2", "3", "4", "equals_sign", "question_mark"):
+            await press(pilot, key)
+            for line in lines(pilot.app):
+                assert line.isascii(), line
+
+    drive(look, ascii=True)

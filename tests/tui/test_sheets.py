@@ -62,17 +62,6 @@ def test_a_gantt_stays_in_its_room(times: list[float], room: int, beyond: float)
     assert drawn.strip()
 
 
-def test_every_node_has_a_row_and_what_the_plan_does_with_it() -> None:
-    facts = nodes.facts_of(CLUSTER)
-    sheet = nodes.sheet(facts, facts.texts, VIEW)
-    assert len(sheet.keys) == len(CLUSTER.nodes)
-    rows = {key: [text_of(cell) for cell in sheet.cells(key)] for key in sheet.keys}
-    assert rows["blue-1"][-2:] == ["1", "✓ Ready"]
-    assert rows["blue-7"][-1] == "✗ pod-several-budgets, pod-unmanaged" or rows["blue-7"][-1].startswith("✗ ")
-    for key in sheet.keys:
-        assert all(len(text) <= width for text, width in zip(rows[key][:-1], sheet.widths, strict=False))
-
-
 @pytest.mark.parametrize(
     ("more", "said", "tone"),
     [
@@ -86,32 +75,10 @@ def test_a_node_without_a_plan_says_what_it_is(more: dict[str, object], said: st
     assert nodes.status(replace(a_node("n"), **more), None, None) == Cell(said, tone)
 
 
-def test_what_is_not_drained_stands_below_with_its_reason() -> None:
-    sheet = waves.sheet(VIEW)
-    drained = [target.node.name for target in VIEW.targets if target.order]
-    assert list(sheet.keys)[: len(drained)] == drained
-    assert sheet.filled is not None
-    for name in sheet.keys[len(drained) :]:
-        assert len(text_of(sheet.filled(name, 60))) > 10
-
-
-def test_a_plan_beside_itself_differs_in_nothing() -> None:
-    sheet = waves.what_if_sheet(VIEW, VIEW)
-    assert {text_of(sheet.cells(key)[-1]) for key in sheet.keys} == {"="}
-
-
 def test_worse_is_marked_by_a_sign_and_not_by_colour_alone() -> None:
     fewer = DrainView(make_plan(CLUSTER, BLUE[:2], DrainPolicy()), CLUSTER)
     change = waves.what_if_sheet(VIEW, fewer).cells("nodes drained")[-1]
     assert isinstance(change, Cell) and change.text.startswith("! -") and change.tone is Tone.WARN
-
-
-def test_blockers_come_first_and_all_of_them() -> None:
-    rows = budgets.to_do(VIEW)
-    assert sum(len(group.findings) for row in rows for group in row.groups) == len(VIEW.findings)
-    sheet = budgets.blockers_sheet(rows, CLUSTER.observed_at)
-    signs = [text_of(sheet.cells(key)[0])[0] for key in sheet.keys]
-    assert signs == sorted(signs, key="✗?!".index)
 
 
 def test_the_waves_in_full_say_from_which_budgets_a_node_takes() -> None:

@@ -17,7 +17,7 @@ from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.fleet import FleetFigure, JudgedMember, Member, Outcome
 from kubectl_eksdoc.render.fleet import FleetReport
 from kubectl_eksdoc.render.text import Look, unsafe
-from tests.fleet.answers import SEEN, a_finding, a_member, an_answer, refused
+from tests.fleet.answers import a_finding, a_member, an_answer, refused
 from tests.render.golden import TABLES, AnswerFormats
 
 ARN = "arn:aws:eks:ap-northeast-2:111122223333:cluster/checkout-production"
@@ -88,30 +88,6 @@ def test_names_that_nothing_confirmed_are_marked() -> None:
     assert document(view({"a": UNCONFIRMED}))["members"][0]["unverified"] == ["cluster"]
 
 
-def test_every_severity_is_counted() -> None:
-    counted = next(each["fail"] for each in document(view())["members"] if each["fail"])
-    assert list(counted) == [each.value for each in Severity]
-
-
-def test_a_finding_says_whose_it_is() -> None:
-    found = document(view())
-    assert [(each["member"], each["code"]) for each in found["findings"] if each["code"] == "ami-al2"] == [
-        ("prod-us", "ami-al2"),
-        (ARN, "ami-al2"),
-    ]
-    of_members = [each for member in found["members"] if member["result"] for each in member["result"]["findings"]]
-    assert [{**each, "member": ""} for each in found["findings"]] == [{**each, "member": ""} for each in of_members]
-
-
-def test_every_format_has_the_same_rows() -> None:
-    names = [member["name"] for member in document(view())["members"]]
-    wide, markdown = (view().render(output, Look()) for output in ("wide", "markdown"))
-    markdown = markdown.replace("checkout-production", ARN)
-    for text in (wide, markdown):
-        places = [text.index(name) for name in names]
-        assert places == sorted(places), "the worst first"
-
-
 def test_every_cluster_has_its_row_however_many_there_are() -> None:
     many: dict[str, Outcome] = {f"c{number:03}": answered(a_finding()) for number in range(120)}
     text = view(many).render("table", Look())
@@ -122,18 +98,6 @@ def test_what_only_one_command_has_is_a_column() -> None:
     figures = (FleetFigure("CUT OFF", "3 of 9"), FleetFigure("BROKEN", "2"))
     text = view({"a": an_answer(figures=figures), "b": refused()}).render("table", Look(200))
     assert "CUT OFF  BROKEN" in text and "3 of 9" in text
-
-
-def test_the_severest_counts_and_nothing_is_in_the_way_of_a_clean_one() -> None:
-    found = {each["name"]: each for each in document(view())["members"]}
-    assert found["prod-us"]["first"] == "Nodegroup blue: kubelet-skew is so"
-    assert (found["sandbox"]["first"], found["sandbox"]["standing"]) == (None, "clean")
-    assert (found["gone"]["reason"], found["gone"]["exitCode"]) == (
-        "cannot reach https://gone:443: Connection refused",
-        3,
-    )
-    assert found["prod-us"]["observedAt"] == SEEN
-    assert document(view())["exitCode"] == 3
 
 
 def test_a_symptom_without_a_failing_finding_is_told_by_its_verdict() -> None:

@@ -97,7 +97,3 @@ def test_what_an_unknown_link_lacks_may_be_missing() -> None:
 def test_the_first_lines_say_it_all(name: str, said: str) -> None:
     first = view(name).render("table", Look(400)).splitlines()[0]
     assert said in first
-
-
-def test_one_page_when_all_is_well() -> None:
-    assert view("healthy").render("table", Look(80)).count("\n") < 40

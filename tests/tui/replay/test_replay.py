@@ -15,7 +15,6 @@ from kubectl_eksdoc.model.journal import Entries, Entry
 from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.run.screen import RUN_KEYS
 from tests.drain.run.test_replaying import seen
-from tests.examples import one_in
 from tests.journals import JOURNALS
 from tests.tui.pilots import NARROW
 from tests.tui.replay.shown import EVENTS, JOURNAL, Shown, recording_of, show
@@ -52,21 +51,6 @@ def test_speeds_have_ends_and_a_clock_that_jumps_is_not_believed() -> None:
         assert shown.at_s == 0.5, "the terminal was suspended"
 
     show(look)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("path", "gone"), one_in(2, [(JOURNAL, "» asked"), (EVENTS, "✓ gone")]))
-def test_waves_are_those_of_that_time_and_what_is_not_known_is_not_said(path: Path, gone: str) -> None:
-    async def look(shown: Shown) -> None:
-        await shown.press("right", "right")
-        assert "│▌1 blue-2" in shown.text and "  3 blue-1" not in shown.text and "│ 3 blue-1" in shown.text
-        assert gone in shown.text and "leaving" not in shown.text
-        await shown.press("right")
-        assert "│▌2 blue-2" in shown.text and "│ 4 blue-1" in shown.text
-        await shown.press("left")
-        assert "│▌1 blue-2" in shown.text
-
-    show(look, path)
 
 
 @pytest.mark.long

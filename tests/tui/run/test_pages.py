@@ -283,12 +283,6 @@ def test_a_run_of_which_nothing_is_heard_does_not_look_alive() -> None:
     assert sheets.notice(state).text == "! nothing heard for 23s: all this is as it was then"
 
 
-def test_replacements_without_a_node_are_named() -> None:
-    state = at(20, pending=(PendingPod("shop/web-new", "0/6 nodes are available"), PendingPod("shop/odd", "")))
-    told = said(list(sheets.why(state, next(iter(state.chronicle.nodes)), None)))
-    assert "shop/web-new has no node yet: 0/6 nodes are available" in told and "the scheduler has not said why" in told
-
-
 def test_a_run_that_evicts_no_pod_counts_none() -> None:
     live = ScriptedLive()
     live.aims = tuple(replace(aim, pods=()) for aim in live.aims)
@@ -397,6 +391,7 @@ def test_why_it_waits_names_budget_pod_time_what_is_usual_and_a_command() -> Non
     assert not sheets.reasons_of(over, "blue-3", None)
 
 
-def test_what_can_be_done_after_a_good_run_are_keys() -> None:
-    keys = {hint.key for hint in run_foot(ended(), ScreenPage.RUN)}
-    assert {"N", "c", "R"} <= keys and not {"N", "c"} & {hint.key for hint in run_foot(ended(bad=True), ScreenPage.RUN)}
+def test_replacements_without_a_node_are_named() -> None:
+    state = at(20, pending=(PendingPod("shop/web-new", "0/6 nodes are available"), PendingPod("shop/odd", "")))
+    told = said(list(sheets.why(state, next(iter(state.chronicle.nodes)), None)))
+    assert "shop/web-new has no node yet: 0/6 nodes are available" in told and "the scheduler has not said why" in told

@@ -198,20 +198,6 @@ def test_a_filter_that_is_open_is_closed_first() -> None:
     play_run(close)
 
 
-def test_the_command_that_shows_it_is_copied() -> None:
-    live = ScriptedLive()
-
-    async def copy(show: Show) -> None:
-        await show.press("C")
-        assert show.app.clipboard == f"kubectl eksdoc drain status {RUN} --demo"
-        live.ends()
-        await show.looks()
-        await show.press("C")
-        assert show.app.clipboard == f"kubectl eksdoc drain status {RUN} --context demo"
-
-    play_run(copy, live)
-
-
 def test_what_came_of_it_is_copied_and_saved_once(here: Path) -> None:
     live = ScriptedLive()
 
@@ -260,24 +246,6 @@ def test_it_ends_while_the_plan_is_seen() -> None:
         assert any(text.startswith(f"✓ 5: run {RUN}: Drained: 5 of 5 nodes") for text in show.told)
         await show.press("5")
         assert "DONE" in show.text
-
-    play_run(look, live)
-
-
-def test_it_ends_while_the_menu_is_seen() -> None:
-    live = ScriptedLive()
-
-    async def look(show: Show) -> None:
-        live.to(20)
-        await show.looks()
-        await show.press("a")
-        live.ends()
-        await show.looks()
-        await show.sees("The run is over meanwhile.")
-        await show.press("s")
-        assert live.wishes == [] and show.top == "RunScreen" and "DONE" in show.text
-        await show.press("a")
-        assert "a: it is over" in show.told
 
     play_run(look, live)
 
@@ -439,3 +407,35 @@ def test_every_table_takes_the_focus_in_turn() -> None:
         assert {"run-nodes", "run-pods", "run-budgets", "run-tail"} <= seen and live.wishes == []
 
     play_run(tab, live)
+
+
+def test_the_command_that_shows_it_is_copied() -> None:
+    live = ScriptedLive()
+
+    async def copy(show: Show) -> None:
+        await show.press("C")
+        assert show.app.clipboard == f"kubectl eksdoc drain status {RUN} --demo"
+        live.ends()
+        await show.looks()
+        await show.press("C")
+        assert show.app.clipboard == f"kubectl eksdoc drain status {RUN} --context demo"
+
+    play_run(copy, live)
+
+
+def test_it_ends_while_the_menu_is_seen() -> None:
+    live = ScriptedLive()
+
+    async def look(show: Show) -> None:
+        live.to(20)
+        await show.looks()
+        await show.press("a")
+        live.ends()
+        await show.looks()
+        await show.sees("The run is over meanwhile.")
+        await show.press("s")
+        assert live.wishes == [] and show.top == "RunScreen" and "DONE" in show.text
+        await show.press("a")
+        assert "a: it is over" in show.told
+
+    play_run(look, live)

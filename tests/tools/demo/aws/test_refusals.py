@@ -20,8 +20,6 @@ NO_QUEUE = ("AWS.SimpleQueueService.NonExistentQueue", "The specified queue does
 ID = "11111111-2222-3333-4444-555555555555"
 CNI = {"addonName": "vpc-cni"}
 URL = "https://sqs.ap-northeast-2.amazonaws.com/111122223333/demo-shop"
-LOST = "i-0123456789abcdef0"
-KNOWN = templates(AWS)[0]
 
 REFUSED: list[tuple[str, str, dict[str, Any], str, str]] = [
     ("eks", "DescribeCluster", {"name": "x"}, GONE, "No cluster found for name: x."),
@@ -173,11 +171,6 @@ def test_a_launch_template_goes_by_id_and_name() -> None:
         ident, name = each["LaunchTemplateId"], each["LaunchTemplateName"]
         assert versions_of(LaunchTemplateId=ident) == versions_of(LaunchTemplateName=name) == [ident]
     assert len(versions_of()) == 3
-
-
-def addon_versions(**params: Any) -> list[str]:
-    """The names of the add-ons that are offered."""
-    return [each["addonName"] for each in AWS.ask("eks", "DescribeAddonVersions", params)["addons"]]
 
 
 def test_without_a_version_all_that_are_supported_are_told() -> None:

@@ -84,18 +84,6 @@ def test_those_of_auto_mode_are_hidden_from_who_does_not_ask_for_them() -> None:
     assert auto["Operator"]["Managed"] and tags(auto)["karpenter.sh/nodepool"] == "general-purpose"
 
 
-def test_a_group_with_a_template_of_its_owner_names_it() -> None:
-    own = {}
-    for name in AWS.ask("eks", "ListNodegroups", OURS)["nodegroups"]:
-        group = AWS.ask("eks", "DescribeNodegroup", {**OURS, "nodegroupName": name})["nodegroup"]
-        assert ("diskSize" in group) is ("launchTemplate" not in group)
-        own[name] = group.get("launchTemplate", {}).get("name", "")
-    assert own == {"blue": "", "green": "", "search": "demo-shop-search", "payments": "demo-shop-payments"}
-    wanted = {"LaunchTemplateName": "demo-shop-payments"}
-    (version,) = AWS.ask("ec2", "DescribeLaunchTemplateVersions", wanted)["LaunchTemplateVersions"]
-    assert "ImageId" not in version["LaunchTemplateData"]
-
-
 def test_a_role_by_pod_identity_is_one_that_is_associated(held: dict[Resource, list[Json]]) -> None:
     (short,) = AWS.ask("eks", "ListPodIdentityAssociations", OURS)["associations"]
     asked = {**OURS, "associationId": short["associationId"]}
