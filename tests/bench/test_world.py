@@ -8,7 +8,6 @@ import pytest
 
 from bench import world, world_apps
 from bench.world import Shape, make
-from kubectl_eksdoc.drain.duration.timing import start_of
 from kubectl_eksdoc.kubernetes.budgets import Computed, recompute
 from kubectl_eksdoc.kubernetes.guards import matching
 from kubectl_eksdoc.kubernetes.replacement import Scales
@@ -48,12 +47,6 @@ def test_replicas_have_many_singletons_and_a_heavy_tail(cluster: Cluster) -> Non
     assert sizes[-1] == 30 * NODES * 9 // 10 // 20  # where a twentieth of all is fewer than 500
     assert sizes[len(sizes) // 2] <= 5
     assert sum(sizes[-len(sizes) // 10 :]) > 0.4 * sum(sizes)
-
-
-def test_a_large_cluster_has_one_application_of_five_hundred() -> None:
-    sizes = Counter(w.replicas for w in make(Shape(nodes=400)).workloads if w.kind in APPS)
-    assert max(sizes) == world_apps.LARGEST == 500
-    assert sizes[500] == 1
 
 
 def test_applications_that_are_alike_ask_for_the_same_and_have_a_budget_each() -> None:
@@ -113,17 +106,3 @@ def test_pods_of_stateful_sets_have_their_volumes_in_the_zone_of_their_node(clus
         asked = demand(pod.namespace, [v.detail for v in pod.volumes], storage)
         refusing = {node.zone for node in cluster.nodes if refusal(asked, node) is not None}
         assert refusing == set(world.ZONES) - {nodes[pod.node].zone}
-
-
-def test_start_times_differ_more_between_applications_than_within_them(cluster: Cluster) -> None:
-    starts: dict[str, list[float]] = {}
-    for pod in cluster.pods:
-        took = start_of(pod)
-        assert took is not None
-        assert pod.owner is not None
-        starts.setdefault(pod.owner.uid, []).append(took)
-    many = [sorted(found) for found in starts.values() if len(found) >= 10]
-    medians = sorted(found[len(found) // 2] for found in many)
-    assert medians[-1] / medians[0] > 4
-    assert all(found[-1] / found[len(found) // 2] < 4 for found in many)
-    assert 12 < medians[len(medians) // 2] < 35

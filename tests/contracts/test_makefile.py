@@ -195,14 +195,6 @@ def test_a_python_that_will_not_do_is_told_of(clone: Clone, fail: str, said: str
     assert not (clone.folder / ".venv").exists()
 
 
-def test_hints_fit_a_terminal_and_name_the_index(clone: Clone) -> None:
-    told = [*clone.run("demo").stdout.splitlines(), *clone.run("help").stdout.splitlines()]
-    # The line with the path is as long as the path.
-    assert [line for line in told if len(line) > 80 and "export PATH=" not in line] == []
-    assert any("installing" in line and "package index" in line for line in told)
-    assert f'export PATH="{clone.folder / ".venv" / "bin"}:$PATH"' in "\n".join(told)
-
-
 def test_a_cluster_of_the_environment_is_not_drained(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBECONFIG", "/home/me/production")
     done = clone.run("test-real")

@@ -17,7 +17,7 @@ import pytest
 from tests.krew.installing import newer_python, path_of
 from tests.krew.plugins import broken, linted, moved
 from tools import registry
-from tools.krew import build, launcher, tree
+from tools.krew import launcher, tree
 from tools.krew.contents import NotPure, of_wheel
 from tools.krew.packing import packed
 from tools.krew.pins import Pin, pins
@@ -121,23 +121,6 @@ def test_offline_is_said_in_one_sentence(tmp_path: Path) -> None:
     assert str(raised.value).endswith(
         "could be fetched from the package index: ERROR: No matching distribution found for six==1.17.0"
     )
-
-
-@pytest.mark.long
-def test_the_build_says_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """pip itself, asked for wheels where there is no index."""
-    import os
-
-    before = {name: os.environ.get(name) for name in ("PIP_NO_INDEX", "PIP_FIND_LINKS", "PIP_CONFIG_FILE")}
-    os.environ.update(PIP_NO_INDEX="1", PIP_FIND_LINKS=str(tmp_path), PIP_CONFIG_FILE=os.devnull)
-    try:
-        code = build.main(["--into", str(tmp_path / "dist"), "--wheels", str(tmp_path / "wheels")])
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
-    told = capsys.readouterr()
-    assert (code, told.out, told.err.count("\n")) == (1, "", 1)
-    assert told.err.startswith("error: no wheel of boto3==")
 
 
 # Files --------------------------------------------------------------------------------------------

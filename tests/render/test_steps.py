@@ -187,12 +187,6 @@ def test_each_unknown_has_its_own_steps_and_they_write_into_the_dump() -> None:
     assert "Add it to the dump, then plan again." in text and "Add them to the dump, then plan again." in text
 
 
-@pytest.mark.parametrize("name", [*READERS, "by hand"])
-def test_what_comes_after_the_drain_is_short(name: str) -> None:
-    view = a_view() if name == "by hand" else view_of(name)
-    assert 0 < len(briefly(view.handoffs, Look(width=80))) <= 12
-
-
 def test_many_groups_of_nodes_are_one_line_each() -> None:
     view = a_view()
     many = tuple(replace(view.handoffs[0], group=f"blue-{n}") for n in range(40))

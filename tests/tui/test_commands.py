@@ -5,15 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from textual.pilot import Pilot
 
 from kubectl_eksdoc.tui import keymap
 from kubectl_eksdoc.tui.keymap import COMMANDS, KEYS, ScreenPage, Typed
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.examples import one_in
-from tests.tui.pilots import drive, press
-
-Demo = Pilot[int]
+from tests.tui.pilots import Drives, drive, press
 
 
 @pytest.mark.parametrize(
@@ -83,7 +80,7 @@ def test_whatever_is_typed_there_is_an_answer(typed: str) -> None:
     ),
 )
 def test_a_page_is_opened_by_its_name(typed: str, page: ScreenPage) -> None:
-    async def type_it(pilot: Demo, screen: PlanScreen) -> None:
+    async def type_it(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "colon", *typed, "enter")
         assert screen.page is page
         await press(pilot, "colon", *"no", "enter")
@@ -94,7 +91,7 @@ def test_a_page_is_opened_by_its_name(typed: str, page: ScreenPage) -> None:
 
 @pytest.mark.long
 def test_q_behind_the_colon_leaves_as_q_does() -> None:
-    async def leave(pilot: Demo, screen: PlanScreen) -> None:
+    async def leave(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "2", "colon", "q", "enter")
         assert screen.page is ScreenPage.PLAN
         await pilot.press("colon", "q", "enter")

@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from textual.pilot import Pilot
 
 from kubectl_eksdoc.tui.keymap import Hint, ScreenPage
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets.pods import cells
 from kubectl_eksdoc.tui.widgets.foot import FootBar, fitting
 from kubectl_eksdoc.tui.widgets.panel import hanging
-from tests.tui.pilots import drive, lines, planned, press
+from tests.tui.pilots import Drives, drive, lines, planned, press
 
 HINTS = (Hint("space", "mark"), Hint("r", "run…"), Hint("?", "help"), Hint("1 2", "pages"), Hint("z", "undo"))
 
@@ -32,7 +31,7 @@ def test_what_does_not_fit_is_left_out_from_the_end_and_that_is_said(room: int, 
 
 
 def test_page_2_shows_the_fixes_of_a_blocked_budget_and_y_copies_the_first() -> None:
-    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "2", "j", "j")
         text = "\n".join(lines(pilot.app))
         assert "shop/sale: never allows" in text and "kubectl scale deployment sale -n shop --replicas=4" in text
@@ -45,14 +44,14 @@ def test_page_2_shows_the_fixes_of_a_blocked_budget_and_y_copies_the_first() -> 
     drive(look)
 
 
-async def click(pilot: Pilot[int], words: str, along: int = 0) -> None:
+async def click(pilot: Drives, words: str, along: int = 0) -> None:
     await pilot.click(FootBar, offset=(lines(pilot.app)[-1].index(words) + along, 0))
     await pilot.pause()
     await planned(pilot)
 
 
 def test_a_click_on_a_key_is_a_press() -> None:
-    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         await click(pilot, "1 2 3 4", 2)
         assert screen.page is ScreenPage.HEADROOM
         await press(pilot, "1")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from textual.pilot import Pilot
 
 from kubectl_eksdoc.cli import drain
 from kubectl_eksdoc.cli.parser import Parser, spelled_out
@@ -19,9 +18,8 @@ from kubectl_eksdoc.tui.model import EditHistory, Model, PlanInput
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets import pods as knobs
 from kubectl_eksdoc.tui.sheets.pods import text_of
-from tests.tui.pilots import drive, lines, press
+from tests.tui.pilots import Drives, drive, lines, press
 
-Demo = Pilot[int]
 TARGETS = 8
 
 
@@ -75,7 +73,7 @@ def test_what_is_not_as_it_comes_is_marked_by_a_sign() -> None:
 
 @pytest.mark.long
 def test_knobs_are_turned_in_the_form_undone_and_copied() -> None:
-    async def turn(pilot: Demo, screen: PlanScreen) -> None:
+    async def turn(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "o", "h", "j", "left")
         assert any("< 7 > !" in line for line in lines(pilot.app))
         await press(pilot, "G", "l")
@@ -97,7 +95,7 @@ def test_knobs_are_turned_in_the_form_undone_and_copied() -> None:
 
 @pytest.mark.long
 def test_in_a_small_terminal_nothing_of_it_is_cut() -> None:
-    async def look(pilot: Demo, screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "o")
         for knob in KNOBS:
             rows = [line.strip("┃ ") for line in lines(pilot.app)]
@@ -109,7 +107,7 @@ def test_in_a_small_terminal_nothing_of_it_is_cut() -> None:
 
 
 def test_in_the_form_keys_that_turn_a_knob_do_and_the_others_say_why_not() -> None:
-    async def ask(pilot: Demo, screen: PlanScreen) -> None:
+    async def ask(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "o", "left_curly_bracket")
         assert screen.model.choice.ask.policy.nodes_at_once == "7"
         for key, shown in (("r", "r"), ("m", "m"), ("question_mark", "?")):

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from textual.pilot import Pilot
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Identity
@@ -22,7 +21,7 @@ from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets.nodes import facts_of
 from kubectl_eksdoc.tui.words import PRODUCTION, UNTIL_R, FittingText, dropped, fitted, identity, rights
 from tests.tui.lives import DEMO, LiveCluster
-from tests.tui.pilots import NOW, a_demo, drive, lines, planned, press
+from tests.tui.pilots import NOW, Drives, a_demo, drive, lines, planned, press
 from tests.tui.run.scripted import ScriptedDesk
 from tests.tui.test_live import until
 
@@ -71,7 +70,7 @@ def test_production_is_what_is_called_so(pattern: str, context: str, cluster: st
 def test_badges_say_that_it_is_production_and_what_a_run_may_not_do() -> None:
     opening: Any = replace(LiveCluster().opening(), production="blue|shop", no_desk="why")
 
-    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         assert lines(pilot.app)[0].split()[:3] == ["eksdoc", "PRODUCTION", "READ-ONLY"]
         screen._opening = replace(opening, no_desk="")
         screen.model = replace(screen.model, denied=None)
@@ -104,7 +103,7 @@ def test_a_run_that_is_not_over_is_in_the_head_until_it_is_or_is_dismissed() -> 
     desk = ScriptedDesk(runs=(left, replace(left, run="r2")))
     badge = "UNFINISHED RUN (5"
 
-    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         await until(pilot, lambda: badge in lines(pilot.app)[0])
         pilot.app.clear_notifications()
         await press(pilot, "5")
@@ -120,7 +119,7 @@ def test_a_run_that_is_not_over_is_in_the_head_until_it_is_or_is_dismissed() -> 
 
 
 def test_the_demo_that_is_served_does_not_say_that_it_is_live() -> None:
-    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         assert screen.model.facts is not None and "demo cluster, fixed at 2026-11-20T08:51:00Z" in lines(pilot.app)[0]
         now = screen.model.facts.cluster.observed_at + timedelta(1)
         served = replace(screen.model.facts.cluster, observed_at=now)

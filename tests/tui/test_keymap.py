@@ -8,15 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from textual.keys import _character_to_key
-from textual.pilot import Pilot
 
 from kubectl_eksdoc.tui import keymap
 from kubectl_eksdoc.tui.keymap import KEYS
 from kubectl_eksdoc.tui.run.screen import RUN_KEYS
 from kubectl_eksdoc.tui.screen import PlanScreen
-from tests.tui.pilots import a_demo, drive, lines, press
-
-Demo = Pilot[int]
+from tests.tui.pilots import Drives, a_demo, drive, lines, press
 
 DOCS = Path(__file__).parents[2] / "docs" / "screens.md"
 
@@ -93,7 +90,7 @@ def test_whatever_is_wanted_no_two_actions_share_a_key(wanted: dict[str, str]) -
 
 @pytest.mark.long
 def test_keys_do_what_the_user_wants_and_foot_and_help_show_it() -> None:
-    async def use(pilot: Demo, screen: PlanScreen) -> None:
+    async def use(pilot: Drives, screen: PlanScreen) -> None:
         assert "v mark" in lines(pilot.app)[-1] and "space mark" not in lines(pilot.app)[-1]
         first = screen.model.choice
         await press(pilot, "space")

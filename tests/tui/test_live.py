@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from textual.pilot import Pilot
 
 from kubectl_eksdoc.drain.policy import Targeting
 from kubectl_eksdoc.errors import Forbidden, Unreachable
@@ -23,9 +22,7 @@ from kubectl_eksdoc.tui.reader import HaveRead, NotRead, Progressed
 from kubectl_eksdoc.tui.rights import why_not
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.tui.lives import DEMO, Clock, LiveCluster
-from tests.tui.pilots import a_demo, drive, lines, planned, press
-
-Drives = Pilot[int]
+from tests.tui.pilots import Drives, a_demo, drive, lines, planned, press
 
 NO_ANSWER = Unreachable("https://blue.example cannot be reached: the connection is refused", "Is the VPN up?")
 CORDONED = replace(DEMO, nodes=tuple(replace(n, unschedulable=True) if n.name == "green-1" else n for n in DEMO.nodes))

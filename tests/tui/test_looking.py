@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from textual.pilot import Pilot
 
 from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets.pods import text_of
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
-from tests.tui.pilots import NARROW, drive, lines, press
-
-Demo = Pilot[int]
+from tests.tui.pilots import NARROW, Drives, drive, lines, press
 
 
 def rows(screen: PlanScreen) -> list[str]:
@@ -29,7 +26,7 @@ def rows(screen: PlanScreen) -> list[str]:
     ],
 )
 def test_nodes_are_sorted_by_shifted_letters(keys: str, title: str, first: str | None) -> None:
-    async def sort(pilot: Demo, screen: PlanScreen) -> None:
+    async def sort(pilot: Drives, screen: PlanScreen) -> None:
         before = rows(screen)
         await press(pilot, *keys)
         assert any(title in line for line in lines(pilot.app)), "\n".join(lines(pilot.app))
@@ -41,7 +38,7 @@ def test_nodes_are_sorted_by_shifted_letters(keys: str, title: str, first: str |
 
 
 def test_an_order_by_a_column_without_room_is_said_below() -> None:
-    async def sort(pilot: Demo, screen: PlanScreen) -> None:
+    async def sort(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "O", "O")
         assert any("by TYPE▲" in line for line in lines(pilot.app))
 
@@ -50,7 +47,7 @@ def test_an_order_by_a_column_without_room_is_said_below() -> None:
 
 @pytest.mark.long
 def test_the_sign_of_the_order_is_ascii_where_nothing_else_may_be() -> None:
-    async def sort(pilot: Demo, screen: PlanScreen) -> None:
+    async def sort(pilot: Drives, screen: PlanScreen) -> None:
         assert any("NODE^" in line for line in lines(pilot.app))
         await press(pilot, "N")
         assert any("NODEv" in line for line in lines(pilot.app))
@@ -60,7 +57,7 @@ def test_the_sign_of_the_order_is_ascii_where_nothing_else_may_be() -> None:
 
 @pytest.mark.long
 def test_only_what_is_at_fault_and_all_again() -> None:
-    async def look(pilot: Demo, screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         every = rows(screen)
         await press(pilot, "ctrl+z")
         view = screen.model.view
@@ -80,7 +77,7 @@ def test_only_what_is_at_fault_and_all_again() -> None:
 
 @pytest.mark.long
 def test_wide_shows_every_column_in_full_and_goes_sideways() -> None:
-    async def look(pilot: Demo, screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "2", "ctrl+w")
         table = screen._of(screen.page).table
         narrow = lines(pilot.app)
@@ -104,7 +101,7 @@ def test_wide_shows_every_column_in_full_and_goes_sideways() -> None:
 
 @pytest.mark.long
 def test_the_head_goes_away_and_comes_back_but_not_a_trouble() -> None:
-    async def look(pilot: Demo, screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         before = lines(pilot.app)
         await press(pilot, "ctrl+e")
         assert "[1] Nodes" in lines(pilot.app)[0]
@@ -121,7 +118,7 @@ def test_the_head_goes_away_and_comes_back_but_not_a_trouble() -> None:
 
 
 def test_a_click_moves_the_cursor_to_that_row_and_a_double_click_opens_it() -> None:
-    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         nodes, budgets = screen.query_one("#nodes", LineTable), screen.query_one("#budgets", LineTable)
         row = next(at for at, line in enumerate(lines(pilot.app)) if "blue-4 " in line)
         await pilot.click(offset=(9, row))

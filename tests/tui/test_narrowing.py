@@ -164,14 +164,6 @@ def test_every_node_stays_and_those_that_are_alike_stand_by_name(
         assert list(names[len(names) - len(without) :]) == without
 
 
-def test_column_by_column_one_comes_round() -> None:
-    order, seen = SortOrder(), []
-    for _ in COLUMNS:
-        seen.append(order.column)
-        order = order.next()
-    assert seen == TITLES and order == SortOrder()
-
-
 def test_by_age_the_youngest_is_first_and_what_is_not_known_last_either_way() -> None:
     nodes = [
         replace(a_node("a"), created_at=NOW - timedelta(days=3)),

@@ -5,12 +5,11 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from textual.pilot import Pilot
 from textual.theme import Theme
 
 from kubectl_eksdoc.tui import framed
 from kubectl_eksdoc.tui.screen import PlanScreen
-from tests.tui.pilots import a_demo, drive, press
+from tests.tui.pilots import Drives, a_demo, drive, press
 
 THEMES = (framed.DARK_THEME, framed.LIGHT_THEME)
 STATUS = ("good", "warn", "bad", "unknown")
@@ -73,7 +72,7 @@ def test_the_measure_is_right() -> None:
 
 @pytest.mark.long
 def test_the_theme_is_chosen_when_it_opens_and_by_a_command() -> None:
-    async def choose(pilot: Pilot[int], screen: PlanScreen) -> None:
+    async def choose(pilot: Drives, screen: PlanScreen) -> None:
         assert pilot.app.theme == framed.LIGHT and not pilot.app.current_theme.dark
         await press(pilot, "colon", *"theme d", "enter")
         assert pilot.app.theme == framed.DARK

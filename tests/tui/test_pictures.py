@@ -7,12 +7,11 @@ import xml.etree.ElementTree as ET
 
 import pytest
 from textual.app import App
-from textual.pilot import Pilot
 
 from tests.render.golden import check_golden
 from tests.tui.moving import Film
 from tests.tui.pictures import DOCS, check_picture
-from tests.tui.pilots import planned
+from tests.tui.pilots import Drives, planned
 from tests.tui.run.scripted import NAME
 from tests.tui.run.stage import Show, play
 from tests.tui.scenes import SCENES
@@ -20,7 +19,7 @@ from tests.tui.scenes import SCENES
 
 @pytest.mark.parametrize(("scene", "name"), [("nodes", "screens.svg"), ("run", "run.svg")])
 def test_the_documentation_shows_this(scene: str, name: str) -> None:
-    async def see(app: App[int], pilot: Pilot[int]) -> None:
+    async def see(app: App[int], pilot: Drives) -> None:
         app.clear_notifications()
         await pilot.pause()
         check_picture(DOCS / name, app)

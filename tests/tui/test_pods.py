@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from textual.pilot import Pilot
 
 from kubectl_eksdoc.drain.nodes import natural
 from kubectl_eksdoc.drain.plan import make_plan
@@ -17,13 +16,11 @@ from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets import pods
 from kubectl_eksdoc.tui.sheets.pods import text_of
-from tests.tui.pilots import NARROW, drive, lines, press, read_demo
+from tests.tui.pilots import NARROW, Drives, drive, lines, press, read_demo
 
 CLUSTER = read_demo(lambda kind, count: None)
 BLUE = sorted((node for node in CLUSTER.nodes if node.group == "blue"), key=lambda node: natural(node.name))
 VIEW = DrainView(make_plan(CLUSTER, BLUE, DrainPolicy()), CLUSTER)
-
-Demo = Pilot[int]
 
 
 def texts(listed: pods.Listed) -> list[list[str]]:
@@ -78,7 +75,7 @@ def test_what_is_gone_is_said_to_be() -> None:
 
 @pytest.mark.parametrize("size", [(120, 36), pytest.param(NARROW, marks=pytest.mark.long)])
 def test_enter_opens_the_pods_of_a_node_and_esc_goes_back(size: tuple[int, int]) -> None:
-    async def look(pilot: Demo, screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         before = screen.model.choice
         await press(pilot, "j", "enter")
         assert screen.page is ScreenPage.PODS and screen._of(ScreenPage.PODS).node == "blue-2"
@@ -96,7 +93,7 @@ def test_enter_opens_the_pods_of_a_node_and_esc_goes_back(size: tuple[int, int])
 
 @pytest.mark.long
 def test_enter_on_a_budget_shows_its_pods() -> None:
-    async def look(pilot: Demo, screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "2", "enter")
         key = screen.model.about
         assert screen.page is ScreenPage.BUDGET and key.count("/") == 1
@@ -109,7 +106,7 @@ def test_enter_on_a_budget_shows_its_pods() -> None:
 
 @pytest.mark.long
 def test_one_goes_back_and_forth_through_what_was_visited() -> None:
-    async def visit(pilot: Demo, screen: PlanScreen) -> None:
+    async def visit(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "enter", "escape", "j", "enter", "3")
         assert [place.about for place in screen.before] == ["", "blue-2"]
         await press(pilot, "left_square_bracket")

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from textual.pilot import Pilot
 
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import Targeting
@@ -18,18 +17,16 @@ from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.rights import why_not
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.examples import one_in
-from tests.tui.pilots import a_demo, drive, lines, planned, press, read_demo
-
-Demo = Pilot[int]
+from tests.tui.pilots import Drives, a_demo, drive, lines, planned, press, read_demo
 
 
-def said(pilot: Demo) -> list[str]:
+def said(pilot: Drives) -> list[str]:
     """What is told for a moment."""
     return [notification.message for notification in pilot.app._notifications]
 
 
 def test_what_is_shown_is_the_plan_that_the_command_line_makes() -> None:
-    async def look(pilot: Demo, screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         view = screen.model.view
         assert view is not None
         cluster = read_demo(lambda kind, count: None)
@@ -45,7 +42,7 @@ def test_what_is_shown_is_the_plan_that_the_command_line_makes() -> None:
 
 @pytest.mark.long
 def test_marks_and_their_undoing() -> None:
-    async def mark(pilot: Demo, screen: PlanScreen) -> None:
+    async def mark(pilot: Drives, screen: PlanScreen) -> None:
         first = screen.model.choice.ask
         await press(pilot, "space")
         assert screen.model.choice.ask.marked == first.marked - {"blue-1"}
@@ -73,7 +70,7 @@ def test_marks_and_their_undoing() -> None:
     ),
 )
 def test_groups_of_nodes_are_marked(keys: tuple[str, ...], marked: set[str]) -> None:
-    async def mark(pilot: Demo, screen: PlanScreen) -> None:
+    async def mark(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, *keys)
         assert screen.model.choice.ask.marked == marked
 
@@ -82,7 +79,7 @@ def test_groups_of_nodes_are_marked(keys: tuple[str, ...], marked: set[str]) -> 
 
 @pytest.mark.long
 def test_knobs_are_turned_planned_and_copied_as_a_command() -> None:
-    async def turn(pilot: Demo, screen: PlanScreen) -> None:
+    async def turn(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "{", "{", ")", "C")
         assert pilot.app.clipboard == (
             "kubectl eksdoc drain plan --nodegroup blue --grace-period 30 --max-unavailable 6 --demo"
@@ -95,7 +92,7 @@ def test_knobs_are_turned_planned_and_copied_as_a_command() -> None:
 
 @pytest.mark.long
 def test_nodes_are_moved_between_waves_pinned_and_let_go() -> None:
-    async def move(pilot: Demo, screen: PlanScreen) -> None:
+    async def move(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "J")
         assert dict(screen.model.choice.ask.policy.pins) == {"blue-1": 2}
         view = screen.model.view
@@ -113,7 +110,7 @@ def test_nodes_are_moved_between_waves_pinned_and_let_go() -> None:
 
 @pytest.mark.long
 def test_no_key_fails_before_anything_is_read() -> None:
-    async def press_all(pilot: Demo, screen: PlanScreen) -> None:
+    async def press_all(pilot: Drives, screen: PlanScreen) -> None:
         for key in KEYS:
             for each in key.keys.split(","):
                 if key.action != "leave":
@@ -129,7 +126,7 @@ def test_no_key_fails_before_anything_is_read() -> None:
 
 
 def test_a_key_that_does_nothing_says_why() -> None:
-    async def ask(pilot: Demo, screen: PlanScreen) -> None:
+    async def ask(pilot: Drives, screen: PlanScreen) -> None:
         keys = {key.id: key for key in KEYS}
         assert why_not(keys["undo"], screen.model, ScreenPage.PLAN) == "there is nothing to undo"
         assert why_not(keys["copy"], screen.model, ScreenPage.PLAN) == "on [2] and [4] only (copy the fix)"
@@ -144,7 +141,7 @@ def test_a_key_that_does_nothing_says_why() -> None:
 
 
 def test_what_is_told_once_more_takes_the_place_of_what_was_told() -> None:
-    async def insist(pilot: Demo, screen: PlanScreen) -> None:
+    async def insist(pilot: Drives, screen: PlanScreen) -> None:
         for _ in range(3):
             await press(pilot, "Z")
         await press(pilot, "ctrl+k", "Z")
@@ -156,7 +153,7 @@ def test_what_is_told_once_more_takes_the_place_of_what_was_told() -> None:
 
 @pytest.mark.long
 def test_what_was_named_and_is_not_there_is_said() -> None:
-    async def look(pilot: Demo, screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         assert not screen.model.choice.ask.marked
         assert any(text.startswith("node not found: gone") for text in said(pilot))
 
@@ -174,7 +171,7 @@ def test_marks_of_nodes_that_are_gone_go_with_them() -> None:
             return cluster
         return replace(cluster, nodes=tuple(node for node in cluster.nodes if node.name != "blue-3"))
 
-    async def look(pilot: Demo, screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         await pilot.press("ctrl+r")
         for _ in range(200):
             await pilot.pause(0.02)
@@ -187,7 +184,7 @@ def test_marks_of_nodes_that_are_gone_go_with_them() -> None:
 
 
 def test_q_goes_back_and_then_leaves() -> None:
-    async def leave(pilot: Demo, screen: PlanScreen) -> None:
+    async def leave(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "2", "q")
         assert screen.page is ScreenPage.PLAN
         await press(pilot, "2", "3", "4", "1")
@@ -199,7 +196,7 @@ def test_q_goes_back_and_then_leaves() -> None:
 
 @pytest.mark.long
 def test_old_kubelets_and_old_images() -> None:
-    async def mark(pilot: Demo, screen: PlanScreen) -> None:
+    async def mark(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "m", "n", "m", "o")
         facts = screen.model.facts
         assert facts is not None
@@ -214,7 +211,7 @@ def test_old_kubelets_and_old_images() -> None:
 
 @pytest.mark.long
 def test_in_ascii_nothing_else_is_seen() -> None:
-    async def look(pilot: Demo, screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         for key in ("1", "2", "3", "4", "equals_sign", "question_mark"):
             await press(pilot, key)
             for line in lines(pilot.app):

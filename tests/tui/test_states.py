@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from textual.pilot import Pilot
 
 from kubectl_eksdoc.tui.offline import OfflineScreen
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.render.golden import check_golden
 from tests.tui.lives import LiveCluster
-from tests.tui.pilots import NARROW, drive, lines
+from tests.tui.pilots import NARROW, Drives, drive, lines
 from tests.tui.scenes import AT, GONE
 from tests.tui.test_golden import GOLDEN
 from tests.tui.test_live import old_view, until
-
-Drives = Pilot[int]
 
 
 def keep(name: str, pilot: Drives) -> None:

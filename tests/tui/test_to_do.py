@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from textual.pilot import Pilot
 
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
@@ -18,7 +17,7 @@ from kubectl_eksdoc.tui.run.state import PreparedRun, RunKind
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets import budgets
 from tests.tui.lives import DEMO, LiveCluster
-from tests.tui.pilots import drive, lines, planned, press
+from tests.tui.pilots import Drives, drive, lines, planned, press
 from tests.tui.run.scripted import ScriptedLive
 from tests.tui.test_live import tick, until
 from tests.tui.test_sheets import BLUE, CLUSTER, VIEW
@@ -26,7 +25,7 @@ from tests.tui.test_sheets import BLUE, CLUSTER, VIEW
 CODES = tuple(cause.code for cause in causes_of(VIEW))
 
 
-def text(pilot: Pilot[int]) -> str:
+def text(pilot: Drives) -> str:
     return "\n".join(lines(pilot.app))
 
 
@@ -54,7 +53,7 @@ def test_what_is_taken_for_fixed_stays_a_row_and_is_no_blocker(code: str) -> Non
 
 
 def test_space_takes_a_cause_for_fixed_and_the_plan_follows_until_it_is_taken_back() -> None:
-    async def work(pilot: Pilot[int], screen: PlanScreen) -> None:
+    async def work(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "4")
         assert "space assume fixed" in lines(pilot.app)[-1]
         for code in CODES:
@@ -90,7 +89,7 @@ def test_rows_stay_where_they_are_and_what_is_freed_with_those_above_is_so() -> 
 
 
 def test_y_copies_the_commands_of_a_cause_and_a_warning_is_no_cause() -> None:
-    async def work(pilot: Pilot[int], screen: PlanScreen) -> None:
+    async def work(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "4")
         screen._of(screen.page).table.go_to("budget-never-allows")
         await press(pilot, "y")
@@ -112,7 +111,7 @@ def test_a_fix_that_happens_in_the_cluster_is_ticked_off_and_taken_for_fixed_no_
     mended = replace(DEMO, budgets=tuple(b for b in DEMO.budgets if b.key != "shop/sale"))
     cluster = LiveCluster([DEMO, mended], targeting=Targeting(nodegroups=("blue",)))
 
-    async def work(pilot: Pilot[int], screen: PlanScreen) -> None:
+    async def work(pilot: Drives, screen: PlanScreen) -> None:
         await planned(pilot)
         await press(pilot, "4")
         screen._of(screen.page).table.go_to("budget-never-allows")
@@ -137,7 +136,7 @@ def test_a_fix_that_happens_in_the_cluster_is_ticked_off_and_taken_for_fixed_no_
 
 
 def test_a_allows_in_this_run_what_a_flag_decides_and_takes_it_back() -> None:
-    async def work(pilot: Pilot[int], screen: PlanScreen) -> None:
+    async def work(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "4")
         assert "a allow it in this run" not in lines(pilot.app)[-1], "a key that does nothing on this row is not shown"
         for code in ("budget-never-allows", "budget-unhealthy"):

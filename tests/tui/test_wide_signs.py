@@ -8,15 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
-from textual.pilot import Pilot
 
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets.pods import cells, padded, wrapped
-from tests.tui.pilots import NARROW, WIDE, a_demo, drive, press, read_demo
-
-Demo = Pilot[int]
+from tests.tui.pilots import NARROW, WIDE, Drives, a_demo, drive, press, read_demo
 
 GROUP = "결제-서비스-노드그룹"
 
@@ -41,7 +38,7 @@ def korean(progress: Progress) -> Cluster:
     return replace(cluster, nodes=tuple(nodes), workloads=workloads, pods=pods, identity=identity)
 
 
-def drawn(pilot: Demo) -> list[str]:
+def drawn(pilot: Drives) -> list[str]:
     """Line by line, as wide as the screen."""
     strips = pilot.app.screen._compositor.render_strips()
     return ["".join(segment.text for segment in strip) for strip in strips]
@@ -61,7 +58,7 @@ def column_of(line: str, word: str) -> int:
     ],
 )
 def test_every_line_is_as_wide_as_the_screen_and_frames_stand_in_a_row(size: tuple[int, int], ascii: bool) -> None:
-    async def look(pilot: Demo, screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         visits = (("1",), ("enter",), ("escape", "2"), ("enter",), ("3",), ("4",), ("equals_sign",), ("1", "ctrl+w"))
         for keys in (*visits, ("l", "l", "l"), ("slash", *GROUP, "enter")):
             await press(pilot, *keys)
@@ -78,7 +75,7 @@ def test_every_line_is_as_wide_as_the_screen_and_frames_stand_in_a_row(size: tup
 
 @pytest.mark.long
 def test_what_stands_behind_a_wide_cell_is_below_its_title() -> None:
-    async def look(pilot: Demo, screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         every = drawn(pilot)
         head = next(line for line in every if "KUBELET" in line)
         rows = [line for line in every if "v1.3" in line and "│" in line]

@@ -392,23 +392,6 @@ def test_no_key_fails(over: bool, kind: RunKind, here: Path) -> None:
     play_run(press_all, live, ScriptedDesk())
 
 
-def test_every_table_takes_the_focus_in_turn() -> None:
-    live = ScriptedLive(rehearsed_demo(2))
-
-    async def tab(show: Show) -> None:
-        live.to(30)
-        await show.looks()
-        seen = set()
-        for _ in range(6):
-            await show.press("tab", "j", "G", "g")
-            focused = show.app.focused
-            assert focused is not None
-            seen.add(focused.id)
-        assert {"run-nodes", "run-pods", "run-budgets", "run-tail"} <= seen and live.wishes == []
-
-    play_run(tab, live)
-
-
 def test_the_command_that_shows_it_is_copied() -> None:
     live = ScriptedLive()
 
