@@ -173,3 +173,12 @@ def lines(app: EksdocApp) -> list[str]:
     """What is seen, without colours."""
     strips = app.screen._compositor.render_strips()
     return ["".join(segment.text for segment in strip).rstrip() for strip in strips]
+
+
+def page_text(pilot: Drives) -> str:
+    return "\n".join(lines(pilot.app))
+
+
+def notes_of(pilot: Drives) -> list[str]:
+    """What is told for a moment, the latest last."""
+    return [each.message for each in pilot.app._notifications]

@@ -17,7 +17,7 @@ from kubectl_eksdoc.tui.rights import RightsScreen
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.examples import one_in
 from tests.tui.lives import LiveCluster
-from tests.tui.pilots import WIDE, Drives, drive, planned, press
+from tests.tui.pilots import WIDE, Drives, drive, notes_of, planned, press
 from tests.tui.run.scripted import ScriptedDesk
 from tests.tui.shared import with_own
 from tests.tui.test_paint import Terminal, by_textual
@@ -61,7 +61,7 @@ def test_the_key_behind_m_never_does_what_it_does_alone_while_nothing_is_read() 
         burst(pilot, "mor")
         await pilot.pause(0.1)
         assert pilot.app.screen is screen
-        told = [notification.message for notification in pilot.app._notifications]
+        told = notes_of(pilot)
         assert told == ["m o: nothing is read yet", "r: nothing is read yet"]
         burst(pilot, "m")
         await pilot.pause(0.1)

@@ -11,7 +11,7 @@ from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets.pods import cells
 from kubectl_eksdoc.tui.widgets.foot import FootBar, fitting
 from kubectl_eksdoc.tui.widgets.panel import hanging
-from tests.tui.pilots import Drives, drive, lines, planned, press
+from tests.tui.pilots import Drives, drive, lines, page_text, planned, press
 
 HINTS = (Hint("space", "mark"), Hint("r", "run…"), Hint("?", "help"), Hint("1 2", "pages"), Hint("z", "undo"))
 
@@ -33,7 +33,7 @@ def test_what_does_not_fit_is_left_out_from_the_end_and_that_is_said(room: int, 
 def test_page_2_shows_the_fixes_of_a_blocked_budget_and_y_copies_the_first() -> None:
     async def look(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "2", "j", "j")
-        text = "\n".join(lines(pilot.app))
+        text = page_text(pilot)
         assert "shop/sale: never allows" in text and "kubectl scale deployment sale -n shop --replicas=4" in text
         assert "y copy the fix" in text.splitlines()[-1]
         await press(pilot, "y")

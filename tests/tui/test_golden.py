@@ -9,7 +9,7 @@ import pytest
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.examples import one_in
 from tests.render.golden import check_golden
-from tests.tui.pilots import Drives, drive, lines, press
+from tests.tui.pilots import Drives, drive, page_text, press
 from tests.tui.scenes import PLANS
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -22,6 +22,6 @@ def test_like_this_in_ascii(page: str) -> None:
         await press(pilot, *PLANS[page])
         pilot.app.clear_notifications()
         await pilot.pause()
-        check_golden(GOLDEN / f"{page}-ascii.txt", "\n".join(lines(pilot.app)) + "\n")
+        check_golden(GOLDEN / f"{page}-ascii.txt", page_text(pilot) + "\n")
 
     drive(look, ascii=True)

@@ -21,7 +21,7 @@ from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets.nodes import facts_of
 from kubectl_eksdoc.tui.words import PRODUCTION, UNTIL_R, FittingText, dropped, fitted, identity, rights
 from tests.tui.lives import DEMO, LiveCluster
-from tests.tui.pilots import NOW, Drives, a_demo, drive, lines, planned, press
+from tests.tui.pilots import NOW, Drives, a_demo, drive, lines, page_text, planned, press
 from tests.tui.run.scripted import ScriptedDesk
 from tests.tui.test_live import until
 
@@ -107,7 +107,7 @@ def test_a_run_that_is_not_over_is_in_the_head_until_it_is_or_is_dismissed() -> 
         await until(pilot, lambda: badge in lines(pilot.app)[0])
         pilot.app.clear_notifications()
         await press(pilot, "5")
-        await until(pilot, lambda: "r2" in "\n".join(lines(pilot.app)))
+        await until(pilot, lambda: "r2" in page_text(pilot))
         await press(pilot, "x")
         await pilot.pause()
         assert badge in lines(pilot.app)[0], "there is another one"

@@ -13,7 +13,7 @@ from kubectl_eksdoc.tui import keymap
 from kubectl_eksdoc.tui.keymap import KEYS
 from kubectl_eksdoc.tui.run.screen import RUN_KEYS
 from kubectl_eksdoc.tui.screen import PlanScreen
-from tests.tui.pilots import Drives, a_demo, drive, lines, press
+from tests.tui.pilots import Drives, a_demo, drive, lines, notes_of, page_text, press
 
 DOCS = Path(__file__).parents[2] / "docs" / "screens.md"
 
@@ -98,9 +98,9 @@ def test_keys_do_what_the_user_wants_and_foot_and_help_show_it() -> None:
         await press(pilot, "v")
         assert "blue-1" not in screen.model.choice.ask.marked
         await press(pilot, "question_mark", *"mark")
-        text = "\n".join(lines(pilot.app))
+        text = page_text(pilot)
         assert "  v                mark" in text and "there is no action 'nothing'" in text
-        assert [each.message for each in pilot.app._notifications] == ["keys.json: there is no action 'nothing'"]
+        assert notes_of(pilot) == ["keys.json: there is no action 'nothing'"]
 
     drive(use, a_demo(keys={"mark": "v", "nothing": "y"}))
 

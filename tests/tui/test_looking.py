@@ -10,7 +10,7 @@ from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets.pods import text_of
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
-from tests.tui.pilots import NARROW, Drives, drive, lines, press
+from tests.tui.pilots import NARROW, Drives, drive, lines, page_text, press
 
 
 def rows(screen: PlanScreen) -> list[str]:
@@ -29,7 +29,7 @@ def test_nodes_are_sorted_by_shifted_letters(keys: str, title: str, first: str |
     async def sort(pilot: Drives, screen: PlanScreen) -> None:
         before = rows(screen)
         await press(pilot, *keys)
-        assert any(title in line for line in lines(pilot.app)), "\n".join(lines(pilot.app))
+        assert title in page_text(pilot), page_text(pilot)
         assert sorted(rows(screen)) == sorted(before)
         assert first is None or rows(screen)[0] == first
         assert screen._of(ScreenPage.PLAN).node == "blue-1", "the cursor stays on its node"
@@ -40,7 +40,7 @@ def test_nodes_are_sorted_by_shifted_letters(keys: str, title: str, first: str |
 def test_an_order_by_a_column_without_room_is_said_below() -> None:
     async def sort(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "O", "O")
-        assert any("by TYPE▲" in line for line in lines(pilot.app))
+        assert "by TYPE▲" in page_text(pilot)
 
     drive(sort, size=NARROW)
 
@@ -48,9 +48,9 @@ def test_an_order_by_a_column_without_room_is_said_below() -> None:
 @pytest.mark.long
 def test_the_sign_of_the_order_is_ascii_where_nothing_else_may_be() -> None:
     async def sort(pilot: Drives, screen: PlanScreen) -> None:
-        assert any("NODE^" in line for line in lines(pilot.app))
+        assert "NODE^" in page_text(pilot)
         await press(pilot, "N")
-        assert any("NODEv" in line for line in lines(pilot.app))
+        assert "NODEv" in page_text(pilot)
 
     drive(sort, ascii=True)
 
@@ -64,11 +64,11 @@ def test_only_what_is_at_fault_and_all_again() -> None:
         assert view is not None
         left_out = [target.node.name for target in view.targets if not target.order]
         assert set(rows(screen)) >= set(left_out) and len(rows(screen)) < len(every)
-        assert any(f"faults only: {len(rows(screen))} of {len(every)}" in line for line in lines(pilot.app))
+        assert f"faults only: {len(rows(screen))} of {len(every)}" in page_text(pilot)
         await press(pilot, "ctrl+z")
         assert rows(screen) == every
         await press(pilot, "m", "n", "ctrl+z")
-        assert any("Nothing is the matter with any node" in line for line in lines(pilot.app))
+        assert "Nothing is the matter with any node" in page_text(pilot)
         await press(pilot, "escape")
         assert rows(screen) == every
 
@@ -85,7 +85,7 @@ def test_wide_shows_every_column_in_full_and_goes_sideways() -> None:
         longest = max((text_of(cell) for cell in table.sheet.cells(table.key or "")), key=len)
         seen = []
         for _ in range(60):
-            seen.append("\n".join(lines(pilot.app)))
+            seen.append(page_text(pilot))
             await pilot.press("l")
         name = text_of(table.sheet.cells(table.key or "")[0])
         assert all(name in text for text in seen), "the first column stays"
@@ -94,7 +94,7 @@ def test_wide_shows_every_column_in_full_and_goes_sideways() -> None:
             await pilot.press("left")
         assert lines(pilot.app) == narrow
         await press(pilot, "ctrl+w")
-        assert not any("wide" in line for line in lines(pilot.app))
+        assert "wide" not in page_text(pilot)
 
     drive(look, size=NARROW)
 
@@ -105,7 +105,7 @@ def test_the_head_goes_away_and_comes_back_but_not_a_trouble() -> None:
         before = lines(pilot.app)
         await press(pilot, "ctrl+e")
         assert "[1] Nodes" in lines(pilot.app)[0]
-        assert any("without the head" in line for line in lines(pilot.app))
+        assert "without the head" in page_text(pilot)
         screen.model = replace(screen.model, reads=replace(screen.model.reads, failures=1))
         screen.show()
         await pilot.pause()

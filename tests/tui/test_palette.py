@@ -9,7 +9,7 @@ from textual.theme import Theme
 
 from kubectl_eksdoc.tui import framed
 from kubectl_eksdoc.tui.screen import PlanScreen
-from tests.tui.pilots import Drives, a_demo, drive, press
+from tests.tui.pilots import Drives, a_demo, drive, notes_of, press
 
 THEMES = (framed.DARK_THEME, framed.LIGHT_THEME)
 STATUS = ("good", "warn", "bad", "unknown")
@@ -77,7 +77,7 @@ def test_the_theme_is_chosen_when_it_opens_and_by_a_command() -> None:
         await press(pilot, "colon", *"theme d", "enter")
         assert pilot.app.theme == framed.DARK
         await press(pilot, "colon", *"theme p", "enter")
-        assert "write :theme dark or light" in [each.message for each in pilot.app._notifications]
+        assert "write :theme dark or light" in notes_of(pilot)
         await press(pilot, "colon", *"theme l", "enter")
         pilot.app.clear_notifications()
         await pilot.pause(0.1)

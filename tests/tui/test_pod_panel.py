@@ -15,7 +15,7 @@ from kubectl_eksdoc.render.drain.pod import pod_lines
 from kubectl_eksdoc.tui.pod_panel import PodPanel
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.tui.lives import LiveCluster
-from tests.tui.pilots import NOW, Drives, drive, lines, press
+from tests.tui.pilots import NOW, Drives, drive, lines, notes_of, page_text, press
 
 ABOUT = Subject("Pod", "web-0", "shop")
 FULL = PodReport(
@@ -79,7 +79,7 @@ def test_a_cluster_that_does_not_answer_is_told() -> None:
     async def look(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "enter", "d")
         await pilot.pause(0.05)
-        assert any("✗ nobody answers" in line for line in lines(pilot.app))
+        assert "✗ nobody answers" in page_text(pilot)
 
     drive(look, cluster.opening())
 
@@ -88,6 +88,6 @@ def test_the_demo_says_that_it_knows_no_more() -> None:
     async def look(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "enter", "d")
         assert pilot.app.screen is screen
-        assert [each.message for each in pilot.app._notifications][-1].startswith("d: a dump and the demo say no more")
+        assert notes_of(pilot)[-1].startswith("d: a dump and the demo say no more")
 
     drive(look)

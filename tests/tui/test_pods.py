@@ -16,7 +16,7 @@ from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets import pods
 from kubectl_eksdoc.tui.sheets.pods import text_of
-from tests.tui.pilots import NARROW, Drives, drive, lines, press, read_demo
+from tests.tui.pilots import NARROW, Drives, drive, page_text, press, read_demo
 
 CLUSTER = read_demo(lambda kind, count: None)
 BLUE = sorted((node for node in CLUSTER.nodes if node.group == "blue"), key=lambda node: natural(node.name))
@@ -79,12 +79,12 @@ def test_enter_opens_the_pods_of_a_node_and_esc_goes_back(size: tuple[int, int])
         before = screen.model.choice
         await press(pilot, "j", "enter")
         assert screen.page is ScreenPage.PODS and screen._of(ScreenPage.PODS).node == "blue-2"
-        text = "\n".join(lines(pilot.app))
+        text = page_text(pilot)
         assert "blue-2 · marked, wave 1 · 11 pods" in text and "VERDICT" in text
         assert screen.model.choice == before
         await press(pilot, "space")
         assert "blue-2" not in screen.model.choice.ask.marked
-        assert any("blue-2 · not marked" in line for line in lines(pilot.app))
+        assert "blue-2 · not marked" in page_text(pilot)
         await press(pilot, "escape")
         assert screen.page is ScreenPage.PLAN and screen._of(ScreenPage.PLAN).node == "blue-2"
 
@@ -97,7 +97,7 @@ def test_enter_on_a_budget_shows_its_pods() -> None:
         await press(pilot, "2", "enter")
         key = screen.model.about
         assert screen.page is ScreenPage.BUDGET and key.count("/") == 1
-        assert any(f"{key} · " in line for line in lines(pilot.app))
+        assert f"{key} · " in page_text(pilot)
         await press(pilot, "escape")
         assert screen.page is ScreenPage.HEADROOM and screen._of(ScreenPage.HEADROOM).table.key == key
 

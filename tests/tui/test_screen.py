@@ -17,12 +17,7 @@ from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.rights import why_not
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.examples import one_in
-from tests.tui.pilots import Drives, a_demo, drive, lines, planned, press, read_demo
-
-
-def said(pilot: Drives) -> list[str]:
-    """What is told for a moment."""
-    return [notification.message for notification in pilot.app._notifications]
+from tests.tui.pilots import Drives, a_demo, drive, lines, notes_of, planned, press, read_demo
 
 
 def test_what_is_shown_is_the_plan_that_the_command_line_makes() -> None:
@@ -133,9 +128,9 @@ def test_a_key_that_does_nothing_says_why() -> None:
         await press(pilot, "m", "n")
         assert why_not(keys["pin"], screen.model, ScreenPage.PLAN) == "there is no plan yet: mark nodes first"
         await press(pilot, "ctrl+k")
-        assert any(told.startswith("ctrl+k: k9s kills with it") for told in said(pilot))
+        assert any(told.startswith("ctrl+k: k9s kills with it") for told in notes_of(pilot))
         await press(pilot, "Z")
-        assert "Z: there is nothing to redo" in said(pilot)
+        assert "Z: there is nothing to redo" in notes_of(pilot)
 
     drive(ask)
 
@@ -146,7 +141,7 @@ def test_what_is_told_once_more_takes_the_place_of_what_was_told() -> None:
             await press(pilot, "Z")
         await press(pilot, "ctrl+k", "Z")
         await pilot.pause()
-        assert said(pilot).count("Z: there is nothing to redo") == 1 and len(said(pilot)) == 2
+        assert notes_of(pilot).count("Z: there is nothing to redo") == 1 and len(notes_of(pilot)) == 2
 
     drive(insist)
 
@@ -155,7 +150,7 @@ def test_what_is_told_once_more_takes_the_place_of_what_was_told() -> None:
 def test_what_was_named_and_is_not_there_is_said() -> None:
     async def look(pilot: Drives, screen: PlanScreen) -> None:
         assert not screen.model.choice.ask.marked
-        assert any(text.startswith("node not found: gone") for text in said(pilot))
+        assert any(text.startswith("node not found: gone") for text in notes_of(pilot))
 
     drive(look, a_demo(targeting=Targeting(names=("gone",))))
 

@@ -17,16 +17,12 @@ from kubectl_eksdoc.tui.run.state import PreparedRun, RunKind
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets import budgets
 from tests.tui.lives import DEMO, LiveCluster
-from tests.tui.pilots import Drives, drive, lines, planned, press
+from tests.tui.pilots import Drives, drive, lines, notes_of, page_text, planned, press
 from tests.tui.run.scripted import ScriptedLive
 from tests.tui.test_live import tick, until
 from tests.tui.test_sheets import BLUE, CLUSTER, VIEW
 
 CODES = tuple(cause.code for cause in causes_of(VIEW))
-
-
-def text(pilot: Drives) -> str:
-    return "\n".join(lines(pilot.app))
 
 
 def test_each_cause_is_one_row() -> None:
@@ -60,11 +56,10 @@ def test_space_takes_a_cause_for_fixed_and_the_plan_follows_until_it_is_taken_ba
             screen._of(screen.page).table.go_to(code)
             await press(pilot, "space")
         assert screen.model.choice.ask.policy.assume_fixed == frozenset(CODES)
-        assert (
-            "WHAT IF 7 fixed" in text(pilot) and "Plan 8 of 8 marked" in text(pilot) and "assumed fixed" in text(pilot)
-        )
+        said = page_text(pilot)
+        assert "WHAT IF 7 fixed" in said and "Plan 8 of 8 marked" in said and "assumed fixed" in said
         await press(pilot, "r")
-        assert any("assumes a cause fixed that is not" in each.message for each in pilot.app._notifications)
+        assert any("assumes a cause fixed that is not" in each for each in notes_of(pilot))
         await press(pilot, "z")
         assert len(screen.model.choice.ask.policy.assume_fixed) == len(CODES) - 1
         screen._of(screen.page).table.go_to(CODES[0])
@@ -102,7 +97,7 @@ def test_y_copies_the_commands_of_a_cause_and_a_warning_is_no_cause() -> None:
         assert pilot.app.clipboard == "kubectl scale deployment sale -n shop --replicas=4", "after the last the first"
         await press(pilot, "G", "space")
         assert not screen.model.choice.ask.policy.assume_fixed
-        assert any("no cause of a blocker is on this row" in each.message for each in pilot.app._notifications)
+        assert any("no cause of a blocker is on this row" in each for each in notes_of(pilot))
 
     drive(work)
 
@@ -116,15 +111,15 @@ def test_a_fix_that_happens_in_the_cluster_is_ticked_off_and_taken_for_fixed_no_
         await press(pilot, "4")
         screen._of(screen.page).table.go_to("budget-never-allows")
         await press(pilot, "space")
-        assert "WHAT IF 1 fixed" in text(pilot)
+        assert "WHAT IF 1 fixed" in page_text(pilot)
         screen.model = replace(screen.model, reads=screen.model.reads.was_told(cluster.clock()))
         await tick(pilot, cluster, SOONEST_S * 100)
         await until(pilot, lambda: cluster.reads == 2)
         await until(pilot, lambda: not screen.model.choice.ask.policy.assume_fixed)
         await planned(pilot)
         await pilot.pause()
-        assert any("no longer in the way" in each.message for each in pilot.app._notifications)
-        said = text(pilot)
+        assert any("no longer in the way" in each for each in notes_of(pilot))
+        said = page_text(pilot)
         assert "WHAT IF" not in said and not any("✗ PDB never allows" in line for line in said.splitlines())
         (ticked,) = (line for line in said.splitlines() if "✓ PDB never allows" in line)
         assert ticked.partition("allows")[2].split()[:4] == ["shop/sale", "·", "fixed", "·"]
@@ -146,16 +141,16 @@ def test_a_allows_in_this_run_what_a_flag_decides_and_takes_it_back() -> None:
             await press(pilot, "space")
         screen._of(screen.page).table.go_to("pod-emptydir")
         await pilot.pause()
-        assert "a allows it in this run" in text(pilot) and "a allow it in this run" in lines(pilot.app)[-1]
+        assert "a allows it in this run" in page_text(pilot) and "a allow it in this run" in lines(pilot.app)[-1]
         await press(pilot, "a")
         assert screen.model.choice.ask.policy.delete_emptydir_data
-        assert "ALLOWS emptyDir data" in text(pilot) and "Plan 6 of 8 marked" in text(pilot)
+        assert "ALLOWS emptyDir data" in page_text(pilot) and "Plan 6 of 8 marked" in page_text(pilot)
         view = screen.model.view
         assert view is not None and view.options["delete-emptydir-data"] is True
         table = screen._of(screen.page).table
         table.go_to(next(row.key for row in budgets.to_do(view) if row.groups[0].first.code.name == "pod-emptydir"))
         await press(pilot, "a")
-        assert not screen.model.choice.ask.policy.delete_emptydir_data and "ALLOWS" not in text(pilot)
+        assert not screen.model.choice.ask.policy.delete_emptydir_data and "ALLOWS" not in page_text(pilot)
 
     drive(work)
 
