@@ -24,8 +24,6 @@ URL = "https://sqs.ap-northeast-2.amazonaws.com/111122223333/demo-shop"
 REFUSED: list[tuple[str, str, dict[str, Any], str, str]] = [
     ("eks", "DescribeCluster", {"name": "x"}, GONE, "No cluster found for name: x."),
     ("eks", "DescribeAddon", {**OURS, "addonName": "adot"}, GONE, NO_ADDON),
-    ("eks", "ListUpdates", {**NAMED, "addonName": "adot"}, GONE, NO_ADDON),
-    ("eks", "ListUpdates", {**NAMED, "nodegroupName": "red"}, GONE, "No node group found for name: red."),
     ("eks", "DescribeNodegroup", {**OURS, "nodegroupName": "red"}, GONE, "No node group found for name: red."),
     (
         "service-quotas",
@@ -35,13 +33,6 @@ REFUSED: list[tuple[str, str, dict[str, Any], str, str]] = [
         "The request failed because the specified service quota does not exist.",
     ),
     ("iam", "GetRole", {"RoleName": "x"}, "NoSuchEntity", "The role with name x cannot be found."),
-    (
-        "iam",
-        "GetRolePolicy",
-        {"RoleName": "demo-shop-karpenter", "PolicyName": "x"},
-        "NoSuchEntity",
-        "The role policy with name x cannot be found.",
-    ),
     ("eks", "DescribeUpdate", {**NAMED, "updateId": ID}, GONE, f"No update found for ID: {ID}"),
     ("eks", "DescribeInsight", {**OURS, "id": ID}, GONE, f"No insight found for id: {ID}"),
     (
@@ -68,13 +59,6 @@ REFUSED: list[tuple[str, str, dict[str, Any], str, str]] = [
     (
         "eks",
         "DescribeAddonVersions",
-        {"addonName": "no", "kubernetesVersion": "1.34"},
-        "InvalidParameterException",
-        "Addon no specified is not supported in 1.34 kubernetes version",
-    ),
-    (
-        "eks",
-        "DescribeAddonVersions",
         {**CNI, "kubernetesVersion": "1.29"},
         "InvalidParameterException",
         "unsupported Kubernetes version",
@@ -85,13 +69,6 @@ REFUSED: list[tuple[str, str, dict[str, Any], str, str]] = [
         {"LaunchTemplateId": "lt-1"},
         "InvalidLaunchTemplateId.NotFound",
         "The specified launch template, with template ID lt-1, does not exist.",
-    ),
-    (
-        "ec2",
-        "DescribeLaunchTemplateVersions",
-        {"LaunchTemplateName": "mine"},
-        "InvalidLaunchTemplateName.NotFoundException",
-        "The specified launch template, with template name mine, does not exist.",
     ),
     ("sqs", "GetQueueUrl", {"QueueName": "demo-shop"}, *NO_QUEUE),
     ("sqs", "GetQueueAttributes", {"QueueUrl": URL}, *NO_QUEUE),
