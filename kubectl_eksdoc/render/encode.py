@@ -51,11 +51,13 @@ def _escaped(text: str) -> str:
     """
     if text.isascii() and "\x7f" not in text:
         return text
-    return text.translate({ord(char): _unicode(char) for char in set(text) if char != "\n" and unsafe(char)})
-
-
-def _unicode(char: str) -> str:
-    return json.dumps(char)[1:-1] if ord(char) > 0x7F else f"\\u{ord(char):04x}"
+    return text.translate(
+        {
+            ord(char): json.dumps(char)[1:-1] if ord(char) > 0x7F else f"\\u{ord(char):04x}"
+            for char in set(text)
+            if char != "\n" and unsafe(char)
+        }
+    )
 
 
 def plain_value(value: object) -> Json:

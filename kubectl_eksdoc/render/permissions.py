@@ -14,7 +14,6 @@ from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.permissions import OptIn
 from kubectl_eksdoc.permissions import (
     HeldRight,
-    IamAction,
     NeededRight,
     ObjectNames,
     RbacSubject,
@@ -185,20 +184,6 @@ def _lost(required: bool, lost: Iterable[str]) -> str | Cell:
     return Cell(text, Tone.WARN) if required else text
 
 
-def _action(each: IamAction) -> Row:
-    return [each.action, ", ".join(iam.types(each.action)) or "-", "; ".join(each.lost)]
-
-
-def _command(each: WantedPermissions) -> Row:
-    return [
-        ", ".join(each.commands),
-        Cell("yes", Tone.WARN) if each.changes else "no",
-        len(each.needed),
-        sum(one.required for one in each.needed),
-        len(each.asked),
-    ]
-
-
 def _steps(view: PermissionsReport) -> Iterator[Line]:
     for step in steps(view):
         yield flush(f"- {step.text}")
@@ -244,11 +229,29 @@ class PermissionsReport(Report):
         yield Head(said[0].upper() + said[1:])
         yield Table(Title("In the cluster", " (RBAC)"), (_RIGHTS[full], rights), "rights", _MANY_ROWS)
         yield Table(
-            Title("In AWS", " (IAM)"), (_ACTIONS, [_action(each) for each in wanted.asked]), "actions", _MANY_ROWS
+            Title("In AWS", " (IAM)"),
+            (
+                _ACTIONS,
+                [
+                    [each.action, ", ".join(iam.types(each.action)) or "-", "; ".join(each.lost)]
+                    for each in wanted.asked
+                ],
+            ),
+            "actions",
+            _MANY_ROWS,
         )
         for each in (*self.doubts, *self.cautions):
             yield Lines(None, [flush(each, 0)])
-        every = [_command(each) for each in self.each]
+        every = [
+            [
+                ", ".join(each.commands),
+                Cell("yes", Tone.WARN) if each.changes else "no",
+                len(each.needed),
+                sum(one.required for one in each.needed),
+                len(each.asked),
+            ]
+            for each in self.each
+        ]
         yield Table(Title("Commands", " and what each needs"), (_COMMANDS, every), "commands", _MANY_ROWS)
         yield Lines("What to do", list(_steps(self)))
         yield Points("Opt-ins", (*risks(self.wanted), *not_granted(self)))

@@ -11,7 +11,6 @@ from kubectl_eksdoc.in_cluster import KINDS, InClusterCommand
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.permissions import Permission
-from kubectl_eksdoc.model.selectors import Selector
 from kubectl_eksdoc.model.workloads import Workload
 from kubectl_eksdoc.render.encode import Json, plain_value, to_json, to_yaml
 from kubectl_eksdoc.render.markdown import block
@@ -145,16 +144,8 @@ def starter_budgets(workloads: Iterable[Workload], taken: Collection[str]) -> st
 
 def _budget(workload: Workload, taken: Collection[str]) -> Json:
     name = workload.name if workload.key not in taken else f"{workload.name}-one-at-a-time"
-    return {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": name, "namespace": workload.namespace},
-        "spec": {"maxUnavailable": 1, "selector": _selector(workload.selector)},
-    }
-
-
-def _selector(selector: Selector) -> Json:
-    """In the objects' form."""
+    # In the objects' form.
+    selector = workload.selector
     equal = [each for each in selector.requirements if each.operator == "In" and len(each.values) == 1]
     others = [each for each in selector.requirements if each not in equal]
     labels: dict[str, Json] = {each.key: each.values[0] for each in equal}
@@ -164,4 +155,15 @@ def _selector(selector: Selector) -> Json:
         {"key": each.key, "operator": each.operator, **({"values": [*each.values]} if each.values else {})}
         for each in others
     ]
-    return {**({"matchLabels": labels} if labels else {}), **({"matchExpressions": expressions} if expressions else {})}
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": name, "namespace": workload.namespace},
+        "spec": {
+            "maxUnavailable": 1,
+            "selector": {
+                **({"matchLabels": labels} if labels else {}),
+                **({"matchExpressions": expressions} if expressions else {}),
+            },
+        },
+    }

@@ -101,24 +101,25 @@ def _result(found: Finding, rule: int, nth: int) -> Fields:
     """`rule`: which one it is; `nth` of its identity, from 1. A hash is written as GitHub does."""
     identity = _identity(found)
     hashed = sha256(identity.encode(errors="replace")).hexdigest()[:16]
+    # Where it is in the cluster; of a manifest the file, and the first line that is named.
+    name = found.subject.name or "unknown"
+    lines = [f"{found.subject.kind} {found.subject}: {found.message}", *[f"- {each}" for each in found.evidence]]
+    lines += [f"missing: {found.missing}"] if found.missing else []
+    lines += [f"{each.text} {each.command}".rstrip() for each in found.remedy]
     return {
         "ruleId": found.code.name,
         "ruleIndex": rule,
         "kind": _KINDS[found.status],
         "level": _LEVELS[found.severity] if found.status is Status.FAIL else _NO_LEVEL,
-        "message": {"text": _message(found)},
-        "locations": [_location(found)],
+        "message": {"text": "\n".join(lines)},
+        "locations": [
+            {
+                "physicalLocation": _physical(found),
+                "logicalLocations": [{"name": name, "fullyQualifiedName": _qualified(found), "kind": "resource"}],
+                "message": {"text": f"{found.subject.kind} {found.subject}"},
+            }
+        ],
         "partialFingerprints": {"finding/v1": identity, "primaryLocationLineHash": f"{hashed}:{nth}"},
-    }
-
-
-def _location(found: Finding) -> Fields:
-    """Where it is in the cluster; of a manifest the file, and the first line that is named."""
-    name = found.subject.name or "unknown"
-    return {
-        "physicalLocation": _physical(found),
-        "logicalLocations": [{"name": name, "fullyQualifiedName": _qualified(found), "kind": "resource"}],
-        "message": {"text": f"{found.subject.kind} {found.subject}"},
     }
 
 
@@ -144,10 +145,3 @@ def _qualified(found: Finding) -> str:
 def _identity(found: Finding) -> str:
     """The same finding of another day has the same: figures in its message are none of it."""
     return f"{found.code.name}:{_qualified(found)}"
-
-
-def _message(found: Finding) -> str:
-    lines = [f"{found.subject.kind} {found.subject}: {found.message}", *[f"- {each}" for each in found.evidence]]
-    lines += [f"missing: {found.missing}"] if found.missing else []
-    lines += [f"{each.text} {each.command}".rstrip() for each in found.remedy]
-    return "\n".join(lines)

@@ -174,7 +174,12 @@ def marked_group(key: str, model: Model, here: str | None) -> Found | str:
             return "m g: the node under the cursor has no group"
         return _more(now, (name for name, node in nodes.items() if node.group == group), f"of {group}")
     if key == "o":
-        return _old_kubelets(model, now)
+        assert model.facts is not None, "there are nodes"
+        said = model.facts.cluster.identity.server_version
+        server = parse(said)
+        if server is None:
+            return f"m o: the control plane's version is not known ({said or 'nothing said it'})"
+        return _more(now, model.facts.nodes.behind, f"with a kubelet before {server.major}.{server.minor}")
     if key == "a":
         return _old_images(model, now)
     return f"m {key} marks nothing: o, a, g, f, i or n"
@@ -197,15 +202,6 @@ def next_group(model: Model, drained: Collection[str]) -> Found | str:
         return f"no group has another node that takes pods and has an older kubelet or AMI, as far as is read{beside}"
     group = min(groups)
     return _more(frozenset(), groups[group], f"of {group} with an older kubelet or AMI")
-
-
-def _old_kubelets(model: Model, now: frozenset[str]) -> Found | str:
-    assert model.facts is not None, "there are nodes"
-    said = model.facts.cluster.identity.server_version
-    server = parse(said)
-    if server is None:
-        return f"m o: the control plane's version is not known ({said or 'nothing said it'})"
-    return _more(now, model.facts.nodes.behind, f"with a kubelet before {server.major}.{server.minor}")
 
 
 def _old_images(model: Model, now: frozenset[str]) -> Found | str:

@@ -331,25 +331,24 @@ def read_command(text: str) -> Typed | str:
     return Typed(found, meant[0])
 
 
-def begins(text: str, known: Sequence[_Command] = COMMANDS) -> tuple[str, ...]:
+def begins(text: str) -> tuple[str, ...]:
     """The names that can be meant by what is typed so far, as they are shown."""
     word = text.strip().lower()
-    return tuple(each.names[0] for each in known if any(name.startswith(word) for name in each.names))
+    return tuple(each.names[0] for each in COMMANDS if any(name.startswith(word) for name in each.names))
 
 
 def _named(word: str) -> _Command | str:
-    known = COMMANDS
-    exact = [each for each in known if word in each.names]
+    exact = [each for each in COMMANDS if word in each.names]
     if exact:
         return exact[0]
-    begun = [each for each in known if any(name.startswith(word) for name in each.names)]
+    begun = [each for each in COMMANDS if any(name.startswith(word) for name in each.names)]
     if len(begun) == 1:
         return begun[0]
     if begun:
         return f":{word} could be {' or '.join(each.names[0] for each in begun)}"
-    shown = {name: each.names[0] for each in known for name in each.names}
+    shown = {name: each.names[0] for each in COMMANDS for name in each.names}
     near = matches(word, shown)
     meant = (
-        f": did you mean :{shown[near[0]]}?" if near else f": there are {', '.join(each.names[0] for each in known)}"
+        f": did you mean :{shown[near[0]]}?" if near else f": there are {', '.join(each.names[0] for each in COMMANDS)}"
     )
     return f"there is no :{word}{meant}"

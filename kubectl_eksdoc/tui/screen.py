@@ -79,7 +79,9 @@ class PlanScreen(LearningScreen):
     # What it does to the choice
 
     def refusal(self, key: KeyBinding) -> str:
-        reason = self._no_run_by(key) or why_not(key, self.model, self.page)
+        reason = (
+            self._opening.no_desk if self._opening.desk is None and key.action in _AT_THE_DESK else ""
+        ) or why_not(key, self.model, self.page)
         if not reason and key.action in _OF_THE_ROW and (self._node is None or self.page is ScreenPage.BLOCKERS):
             edited = edits.EDITS[key.action](self.model, self._cursor_place, 0)
             reason = edited if isinstance(edited, str) else ""
@@ -228,10 +230,6 @@ class PlanScreen(LearningScreen):
 
     def do_context(self) -> None:
         self.post_message(OtherContexts())
-
-    def _no_run_by(self, key: KeyBinding) -> str:
-        """Why nothing can be run from here at all, whatever is marked."""
-        return self._opening.no_desk if self._opening.desk is None and key.action in _AT_THE_DESK else ""
 
     def do_run(self) -> None:
         desk, view, ask = self._opening.desk, self.model.view, self.model.choice.ask

@@ -8,12 +8,10 @@ import pytest
 
 from bench import world, world_apps
 from bench.world import Shape, make
-from kubectl_eksdoc.drain.duration.timing import start_of
 from kubectl_eksdoc.kubernetes.budgets import Computed, recompute
 from kubectl_eksdoc.kubernetes.guards import matching
 from kubectl_eksdoc.kubernetes.replacement import Scales
 from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage, demand, refusal
-from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.placing import CPU, MEMORY
 
@@ -43,26 +41,12 @@ def test_it_has_as_many_pods_as_asked_for_each_once_and_sorted(cluster: Cluster)
     assert keys == sorted(keys)
 
 
-def test_every_kind_is_read_with_its_count(cluster: Cluster) -> None:
-    assert [r.resource for r in cluster.reads if r.known] == list(kinds.ALL)
-    told = {r.resource: r.count for r in cluster.reads}
-    assert (told[kinds.PODS], told[kinds.BUDGETS]) == (len(cluster.pods), len(cluster.budgets))
-    assert told[kinds.DEPLOYMENTS] == told[kinds.REPLICA_SETS] > told[kinds.STATEFUL_SETS] > 0
-    assert told[kinds.DAEMON_SETS] == 3
-
-
 def test_replicas_have_many_singletons_and_a_heavy_tail(cluster: Cluster) -> None:
     sizes = sorted(w.replicas for w in cluster.workloads if w.kind in APPS)
     assert 0.24 < sizes.count(1) / len(sizes) < 0.36
     assert sizes[-1] == 30 * NODES * 9 // 10 // 20  # where a twentieth of all is fewer than 500
     assert sizes[len(sizes) // 2] <= 5
     assert sum(sizes[-len(sizes) // 10 :]) > 0.4 * sum(sizes)
-
-
-def test_a_large_cluster_has_one_application_of_five_hundred() -> None:
-    sizes = Counter(w.replicas for w in make(Shape(nodes=400)).workloads if w.kind in APPS)
-    assert max(sizes) == world_apps.LARGEST == 500
-    assert sizes[500] == 1
 
 
 def test_applications_that_are_alike_ask_for_the_same_and_have_a_budget_each() -> None:
@@ -122,28 +106,3 @@ def test_pods_of_stateful_sets_have_their_volumes_in_the_zone_of_their_node(clus
         asked = demand(pod.namespace, [v.detail for v in pod.volumes], storage)
         refusing = {node.zone for node in cluster.nodes if refusal(asked, node) is not None}
         assert refusing == set(world.ZONES) - {nodes[pod.node].zone}
-
-
-def test_every_node_has_the_pods_of_the_daemon_sets(cluster: Cluster) -> None:
-    daemons = Counter(p.node for p in cluster.pods if p.owner and p.owner.kind == "DaemonSet")
-    assert daemons == dict.fromkeys((n.name for n in cluster.nodes), 3)
-
-
-def test_replicas_share_what_replicas_repeat(cluster: Cluster) -> None:
-    for field in ("labels", "owner", "placement"):
-        distinct = {id(getattr(pod, field)) for pod in cluster.pods}
-        assert len(distinct) == len({pod.owner for pod in cluster.pods})
-
-
-def test_start_times_differ_more_between_applications_than_within_them(cluster: Cluster) -> None:
-    starts: dict[str, list[float]] = {}
-    for pod in cluster.pods:
-        took = start_of(pod)
-        assert took is not None
-        assert pod.owner is not None
-        starts.setdefault(pod.owner.uid, []).append(took)
-    many = [sorted(found) for found in starts.values() if len(found) >= 10]
-    medians = sorted(found[len(found) // 2] for found in many)
-    assert medians[-1] / medians[0] > 4
-    assert all(found[-1] / found[len(found) // 2] < 4 for found in many)
-    assert 12 < medians[len(medians) // 2] < 35

@@ -109,10 +109,6 @@ def test_every_contract_has_a_planted_violation() -> None:
     assert [name for name in _names() if not any(name.startswith(contract) for _, _, contract in PLANTED)] == []
 
 
-def test_contract_names_are_sentences() -> None:
-    assert [n for n in _names() if len(n.split()) < 3 or not n[0].isupper()] == []
-
-
 def test_each_folder_that_asks_by_read_is_named_in_the_contracts_on_features() -> None:
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg", encoding="utf-8")

@@ -145,20 +145,8 @@ def test_a_moved_environment_is_made_anew(clone: Clone) -> None:
     assert clone.make("test") == ["pytest"]
 
 
-def test_a_copied_environment_is_made_anew(clone: Clone) -> None:
-    clone.make("test")
-    clone.folder = Path(shutil.copytree(clone.folder, clone.folder.with_name("copy")))
-    assert clone.make("test") == ["venv", "pip test", "pytest"]
-
-
 def test_a_half_made_environment_is_made_anew(clone: Clone) -> None:
     assert clone.make("demo", fail="venv", code=2) == ["venv"]
-    assert clone.make("demo") == ["venv", "pip", "demo"]
-
-
-def test_what_looks_whole_but_was_not_finished_is_made_anew(clone: Clone) -> None:
-    clone.make("demo", fail="venv", code=2)
-    (clone.folder / ".venv" / "bin" / "lib").touch()
     assert clone.make("demo") == ["venv", "pip", "demo"]
 
 
@@ -205,19 +193,6 @@ def test_a_python_that_will_not_do_is_told_of(clone: Clone, fail: str, said: str
     done = clone.run("demo", fail=fail)
     assert done.returncode == 2 and said in done.stdout
     assert not (clone.folder / ".venv").exists()
-
-
-def test_no_python_is_told_of(clone: Clone) -> None:
-    done = clone.run("demo", "PYTHON=no-such-python")
-    assert done.returncode == 2 and "there is no no-such-python here" in done.stdout
-
-
-def test_hints_fit_a_terminal_and_name_the_index(clone: Clone) -> None:
-    told = [*clone.run("demo").stdout.splitlines(), *clone.run("help").stdout.splitlines()]
-    # The line with the path is as long as the path.
-    assert [line for line in told if len(line) > 80 and "export PATH=" not in line] == []
-    assert any("installing" in line and "package index" in line for line in told)
-    assert f'export PATH="{clone.folder / ".venv" / "bin"}:$PATH"' in "\n".join(told)
 
 
 def test_a_cluster_of_the_environment_is_not_drained(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,8 +3,6 @@ itself lets it pass."""
 
 from __future__ import annotations
 
-import bz2
-import lzma
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -43,45 +41,36 @@ WINDOWS = {"selector": {"matchLabels": {"os": "windows"}}}
 
 REFUSED: list[tuple[str, bytes, dict[str, Any]]] = [
     ("krew-archive-format", a_tar(), {}),
-    ("krew-archive-format", bz2.compress(a_tar()), {}),
-    ("krew-archive-format", lzma.compress(a_tar()), {}),
     ("krew-archive-format", SCRIPT, {}),
     ("krew-archive-format", b"#!/usr/bin/env python3\n" + a_zip(), {}),
     ("krew-archive-format", b"", {}),
     ("krew-archive-sum", HEALTHY, {"sha256": "0" * 64}),
     ("krew-archive-path", a_tar_gz((*FILES, Packed("lib/a..b.txt"))), {}),
     ("krew-archive-path", a_tar_gz((*FILES, Packed("../outside"))), {}),
-    ("krew-archive-path", a_tar_gz((*FILES, Packed("/etc/outside"))), {}),
     ("krew-archive-path", a_tar_gz((*FILES, Packed("\\outside"))), {}),
     ("krew-archive-path", a_zip((*FILES, Packed("../outside"))), {}),
     ("krew-archive-path", a_tar_gz((*FILES, Packed("x" * 256))), {}),
     ("krew-archive-path", a_tar_gz((*FILES, Packed("a/" * 300_000 + "b"))), {}),
     ("krew-archive-entry", a_tar_gz((*FILES, link(tarfile.SYMTYPE))), {}),
     ("krew-archive-entry", a_tar_gz((*FILES, link(tarfile.LNKTYPE))), {}),
-    ("krew-archive-entry", a_tar_gz((*FILES, link(tarfile.FIFOTYPE))), {}),
     ("krew-archive-entry", a_tar_gz((*FILES, link(tarfile.CHRTYPE))), {}),
     ("krew-archive-link", a_zip((*FILES, link(tarfile.SYMTYPE))), {}),
     ("krew-archive-twice", a_tar_gz((*FILES, Packed(BIN, b"#!\n", 0o755))), {}),
     ("krew-archive-twice", a_tar_gz((*FILES, Packed("LICENSE/of.txt"))), {}),
-    ("krew-archive-twice", a_tar_gz((*FILES, Packed("lib"))), {}),
     ("krew-archive-mode", a_tar_gz(changed("LICENSE", mode=0)), {}),
     ("krew-archive-mode", a_tar_gz(changed("lib", mode=0o555)), {}),
     ("krew-archive-mode", a_tar_gz(changed("lib", mode=0o644)), {}),
     ("krew-files-move", HEALTHY, files(("*", "./"))),
     ("krew-files-move", HEALTHY, files(("*", "a/../b"))),
-    ("krew-files-move", HEALTHY, files(("*", ".."))),
     ("krew-files-move", HEALTHY, files(("../*", "."))),
     ("krew-files-move", HEALTHY, files((".", "."))),
     ("krew-files-move", HEALTHY, files(("bin/*", "."))),
     ("krew-files-move", HEALTHY, files(("[", "."))),
     ("krew-files-move", HEALTHY, files(("*", "."), (BIN, "."))),
-    ("krew-files-move", HEALTHY, files(("*", "."), ("*", "."))),
     ("krew-files-move", HEALTHY, files((BIN, "tool"), ("lib", "tool"))),
     ("krew-files-move", HEALTHY, files(("**/view-logs", "."))),
     ("krew-bin-missing", HEALTHY, {"bin": "bin/view-logs"}),
     ("krew-bin-missing", HEALTHY, {"bin": "lib"}),
-    ("krew-bin-missing", HEALTHY, {"bin": "."}),
-    ("krew-bin-missing", HEALTHY, files(("L*", "."))),
     ("krew-bin-missing", HEALTHY, files(("*", "all"))),
     ("krew-bin-missing", HEALTHY, files((BIN, "tool"), ("LICENSE", "."))),
     ("krew-bin-missing", a_tar_gz(without(BIN)), {}),
@@ -90,7 +79,6 @@ REFUSED: list[tuple[str, bytes, dict[str, Any]]] = [
     ("krew-bin-windows", HEALTHY, WINDOWS),
     ("krew-licence", a_tar_gz(without("LICENSE")), {}),
     ("krew-licence", a_tar_gz(changed("LICENSE", name="LICENCE")), {}),
-    ("krew-licence", HEALTHY, files((BIN, "."))),
 ]
 
 
@@ -104,10 +92,8 @@ def test_what_breaks_a_rule_is_refused(tmp_path: Path, code: str, archive: bytes
 TAKEN: dict[str, tuple[bytes, dict[str, Any]]] = {
     "a zip": (a_zip(), {}),
     "dots before a name": (a_tar_gz(tuple(changed(f.name, (f,), name=f"./{f.name}")[0] for f in FILES)), {}),
-    "names of any length": (a_tar_gz((*FILES, Packed("x" * 150))), {}),
     "hidden files": (a_tar_gz((*FILES, Packed(".hidden"))), files(("*", "."))),
     "folders that have no entry": (a_tar_gz((*FILES, Packed("a/b/c.txt"))), {}),
-    "one by one": (HEALTHY, files((BIN, "."), ("LICENSE", "."), ("lib", "."))),
     "another name": (HEALTHY, files((BIN, "bin/tool"), ("LICENSE", "."), bin="bin/tool")),
     "patterns": (HEALTHY, files(("[a-z]*-log?", "."), ("LIC*", "."))),
     "the folder under another name": (HEALTHY, files((".", "all"), bin=f"all/{BIN}")),
@@ -125,11 +111,6 @@ def test_what_krew_takes_is_taken(tmp_path: Path, name: str) -> None:
 def test_somebody_elses_licence_is_remarked(tmp_path: Path) -> None:
     lint = linted(tmp_path, archive=a_tar_gz(changed("LICENSE", name="lib/yaml/license.TXT")))
     assert (broken(lint), asked(lint)) == (set(), {"krew-review-licence"})
-
-
-def test_rights_of_one_user_are_remarked(tmp_path: Path) -> None:
-    lint = linted(tmp_path, archive=a_zip(changed(BIN, mode=0o700)))
-    assert (broken(lint), asked(lint)) == (set(), {"krew-archive-mode", "krew-bin-mode"})
 
 
 def test_sh_is_everywhere(tmp_path: Path) -> None:
@@ -164,15 +145,6 @@ def test_archives_are_told_by_checksum_and_by_name(tmp_path: Path) -> None:
 
     lint = linted(tmp_path, change)
     assert (lint.findings, [each.number for each in lint.unchecked]) == ((), [1])
-
-
-def test_an_archive_that_nobody_names_is_refused(tmp_path: Path) -> None:
-    def change(manifest: dict[str, Any]) -> None:
-        platform = manifest["spec"]["platforms"][0]
-        platform.update(uri="https://example.com/v1.2.3/other.tar.gz", sha256="0" * 64)
-        manifest["spec"]["platforms"].append(platform | WINDOWS)
-
-    assert broken(linted(tmp_path, change)) == {"krew-archive-sum"}
 
 
 def test_a_zip_of_windows_has_no_rights_to_run(tmp_path: Path) -> None:

@@ -88,14 +88,6 @@ def test_the_sdk_knows_what_is_asked_and_nothing_else(archives: dict[str, Path])
     assert {"lib/botocore/data/endpoints.json", "lib/botocore/data/partitions.json"} <= set(names)
 
 
-def test_licences_go_with_what_they_are_of(archives: dict[str, Path]) -> None:
-    with tarfile.open(archives[NAMES[0]]) as tar:
-        names = [entry.name for entry in tar if entry.isfile()]
-    infos = {name.split("/")[1] for name in names if ".dist-info/" in name}
-    with_metadata = {name.split("/")[1] for name in names if name.endswith(".dist-info/METADATA")}
-    assert len(infos) > 25 and infos == with_metadata
-
-
 def test_krew_takes_all_four_with_one_manifest(archives: dict[str, Path], tmp_path: Path) -> None:
     """Only the name is remarked: krew-index takes that of a vendor from nobody else."""
     read = {machine: read_archive(str(archives[machine.name])) for machine in MACHINES}
@@ -124,24 +116,50 @@ def test_an_archive_is_the_same_whenever_it_is_built(archives: dict[str, Path]) 
     assert hashlib.sha256(again).hexdigest() == hashlib.sha256(archives[NAMES[0]].read_bytes()).hexdigest()
 
 
+ENDS = {*NEW[:1], *NEW[-1:]}
+
+
 @here_only
 @pytest.mark.parametrize("version", NEW, ids=str)
 def test_it_runs_with_nothing_but_python3(installed: Path, tmp_path: Path, version: tuple[int, int]) -> None:
+    """What needs the most packages is run with the oldest and the newest."""
     path, home = path_of(tmp_path / "bin", python3=pythons()[version]), tmp_path / "home"
-    said = run(installed, path, home, "--version")
-    assert (said.returncode, said.stderr) == (0, "") and said.stdout.startswith("kubectl eksdoc ")
-    helped = run(installed, path, home, "-h")
-    assert helped.returncode == 0 and helped.stdout.startswith("usage: kubectl eksdoc")
     plan = run(installed, path, home, "drain", "plan", "--demo", "-o", "json")
     assert plan.returncode == 1, plan.stderr
     assert json.loads(plan.stdout)["kind"] == "DrainPlan"
-    table = run(installed, path, home, "drain", "plan", "--demo")
-    assert table.returncode == 1 and "Traceback" not in table.stderr
-    check = run(installed, path, home, "check", "--demo", "-o", "yaml")
-    assert check.returncode in (1, 5), check.stderr
-    assert "kind: UpgradeCheck" in check.stdout
+    if version in ENDS:
+        table = run(installed, path, home, "drain", "plan", "--demo")
+        assert table.returncode == 1 and "Traceback" not in table.stderr
+        check = run(installed, path, home, "check", "--demo", "-o", "yaml")
+        assert check.returncode in (1, 5), check.stderr
+        assert "kind: UpgradeCheck" in check.stdout
     assert list(installed.resolve().parent.rglob("__pycache__")) == [], "byte code belongs into the cache"
     assert any((home / ".cache" / "kubectl-eksdoc").rglob("launch.*.pyc"))
+
+
+@here_only
+@pytest.mark.parametrize("version", NEW, ids=str)
+def test_it_says_its_version_at_once(installed: Path, tmp_path: Path, version: tuple[int, int]) -> None:
+    """In a tenth of a second, once its byte code is there, as the fastest of some runs tells."""
+    path, home = path_of(tmp_path / "bin", python3=pythons()[version]), tmp_path / "home"
+    ends_s, fastest_s = time.monotonic() + 30, math.inf
+    while fastest_s > 0.1 and time.monotonic() < ends_s:
+        begun_s = time.monotonic()
+        said = run(installed, path, home, "--version")
+        fastest_s = min(fastest_s, time.monotonic() - begun_s)
+        assert (said.returncode, said.stdout, said.stderr) == (0, f"kubectl eksdoc {__version__}\n", "")
+    assert fastest_s <= 0.1, fastest_s
+
+
+@here_only
+def test_every_entry_point_runs(installed: Path, tmp_path: Path) -> None:
+    """As krew links other plugins of the same archive."""
+    path, home = path_of(tmp_path / "bin", python3=pythons()[max(NEW)]), tmp_path / "home"
+    for plugin in read().plugins:
+        program = link(tmp_path / "krew", plugin.name, installed.resolve())
+        command = plugin.command.split() if plugin.command else []
+        assert run(program, path, home, "-h").stdout == run(installed, path, home, *command, "-h").stdout != ""
+        assert run(program, path, home, "--version").stdout == f"kubectl eksdoc {__version__}\n"
 
 
 @here_only
@@ -201,34 +219,6 @@ def test_the_archive_of_another_machine_says_so(archives: dict[str, Path], tmp_p
 
 
 @here_only
-@pytest.mark.parametrize("version", NEW, ids=str)
-def test_every_entry_point_runs_and_says_its_version_at_once(
-    installed: Path, tmp_path: Path, version: tuple[int, int]
-) -> None:
-    """In a tenth of a second, once its byte code is there, as the fastest of some runs tells."""
-    path, home = path_of(tmp_path / "bin", python3=pythons()[version]), tmp_path / "home"
-    for plugin in read().plugins:
-        program = link(tmp_path / "krew", plugin.name, installed.resolve())
-        assert run(program, path, home, "--help").stdout.startswith("usage: kubectl eksdoc")
-        ends_s, fastest_s = time.monotonic() + 30, math.inf
-        while fastest_s > 0.1 and time.monotonic() < ends_s:
-            begun_s = time.monotonic()
-            said = run(program, path, home, "--version")
-            fastest_s = min(fastest_s, time.monotonic() - begun_s)
-            assert (said.returncode, said.stdout, said.stderr) == (0, f"kubectl eksdoc {__version__}\n", "")
-        assert fastest_s <= 0.1, (plugin.name, fastest_s)
-
-
-@here_only
-def test_a_link_says_which_command_it_is(installed: Path, tmp_path: Path) -> None:
-    """As krew links other plugins of the same archive."""
-    path = path_of(tmp_path / "bin", python3=pythons()[max(NEW)])
-    other = link(tmp_path / "krew", "eksdoc-drain", installed.resolve())
-    helped = run(other, path, tmp_path / "home", "-h")
-    assert (helped.returncode, helped.stdout) == (0, run(installed, path, tmp_path / "home", "drain", "-h").stdout)
-
-
-@here_only
 def test_modules_of_somebody_else_are_not_taken(installed: Path, tmp_path: Path) -> None:
     path = path_of(tmp_path / "bin", python3=pythons()[max(NEW)])
     for name in ("yaml", "msgspec", "tabulate", "kubectl_eksdoc"):
@@ -240,14 +230,6 @@ def test_modules_of_somebody_else_are_not_taken(installed: Path, tmp_path: Path)
         words = ("drain", "plan", "--demo", "-o", output)
         plan = run(installed, path, tmp_path / "home", *words, PYTHONPATH=str(tmp_path))
         assert (plan.returncode, "Error" in plan.stderr) == (1, False), plan.stderr
-
-
-@here_only
-def test_no_byte_code_where_nobody_wants_any(installed: Path, tmp_path: Path) -> None:
-    path = path_of(tmp_path / "bin", python3=pythons()[max(NEW)])
-    said = run(installed, path, tmp_path / "home", "--version", PYTHONDONTWRITEBYTECODE="1")
-    assert said.returncode == 0
-    assert list((tmp_path / "home").iterdir()) == []
 
 
 @here_only

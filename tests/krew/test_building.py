@@ -17,12 +17,12 @@ import pytest
 from tests.krew.installing import newer_python, path_of
 from tests.krew.plugins import broken, linted, moved
 from tools import registry
-from tools.krew import build, launcher, tree
+from tools.krew import launcher, tree
 from tools.krew.contents import NotPure, of_wheel
 from tools.krew.packing import packed
-from tools.krew.pins import Pin, of_file, pins
+from tools.krew.pins import Pin, pins
 from tools.krew.platforms import MACHINES, PYTHONS
-from tools.krew.tree import LAUNCHER, ROOT, _own
+from tools.krew.tree import LAUNCHER, ROOT
 from tools.krew.wheels import Unfetched, Wheels
 
 MSGSPEC = Pin("msgspec", "0.22.0")
@@ -49,12 +49,6 @@ def test_pins_are_those_of_the_run_for_the_oldest_python() -> None:
 def test_constraints_that_are_not_understood(text: str) -> None:
     with pytest.raises(ValueError, match=r"constraints\.txt"):
         pins(text)
-
-
-def test_each_package_of_the_run_is_pinned_once() -> None:
-    names = [pin.name for pin in of_file(ROOT)]
-    assert len(names) == len(set(names)) > 25
-    assert {"boto3", "kubernetes", "msgspec", "textual", "dnspython", "pyyaml"} <= set(names)
 
 
 # Wheels -------------------------------------------------------------------------------------------
@@ -129,23 +123,6 @@ def test_offline_is_said_in_one_sentence(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.long
-def test_the_build_says_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """pip itself, asked for wheels where there is no index."""
-    import os
-
-    before = {name: os.environ.get(name) for name in ("PIP_NO_INDEX", "PIP_FIND_LINKS", "PIP_CONFIG_FILE")}
-    os.environ.update(PIP_NO_INDEX="1", PIP_FIND_LINKS=str(tmp_path), PIP_CONFIG_FILE=os.devnull)
-    try:
-        code = build.main(["--into", str(tmp_path / "dist"), "--wheels", str(tmp_path / "wheels")])
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
-    told = capsys.readouterr()
-    assert (code, told.out, told.err.count("\n")) == (1, "", 1)
-    assert told.err.startswith("error: no wheel of boto3==")
-
-
 # Files --------------------------------------------------------------------------------------------
 
 
@@ -201,14 +178,6 @@ def test_who_can_do_without_goes_without(tmp_path: Path) -> None:
     files = {"yaml/__init__.py": b"", "yaml/_yaml.cpython-310-x86_64-linux-gnu.so": b"\x7fELF"}
     assert "yaml/_yaml.cpython-310-x86_64-linux-gnu.so" in of_wheel(a_wheel(tmp_path, "m.whl", files), MSGSPEC)
     assert list(of_wheel(a_wheel(tmp_path, "y.whl", files), Pin("pyyaml", "1"))) == ["yaml/__init__.py"]
-
-
-def test_the_package_is_in_it_with_its_data() -> None:
-    names = {path.relative_to(ROOT).as_posix() for path in _own(ROOT)}
-    kept = ("*.py", "*.json", "*.tcss", "py.typed")
-    package = ROOT / "kubectl_eksdoc"
-    assert {p.relative_to(ROOT).as_posix() for pattern in kept for p in package.rglob(pattern)} <= names
-    assert [name for name in names if "__pycache__" in name] == []
 
 
 # Packing ------------------------------------------------------------------------------------------
@@ -306,8 +275,3 @@ def test_byte_code_goes_where_caches_go(monkeypatch: pytest.MonkeyPatch, cache: 
     monkeypatch.setenv("HOME", "/home/me")
     monkeypatch.setenv("XDG_CACHE_HOME", cache)
     assert launcher.cache_folder() == f"{expected}/kubectl-eksdoc/pycache"
-
-
-def test_a_checkout_is_no_archive() -> None:
-    """Beside the launcher's source there is no lib, so nothing fits."""
-    assert not launcher.fits()

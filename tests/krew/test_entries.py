@@ -57,12 +57,6 @@ def test_it_runs_the_program_beside_it(krew: Path, plugin: Plugin) -> None:
     assert run(krew / "bin" / plugin.binary, "__complete", "x").stdout == run(completer, "x").stdout
 
 
-def test_or_the_program_on_path(krew: Path, tmp_path: Path) -> None:
-    a_program(tmp_path / "pip")
-    done = run(krew / "bin" / "kubectl-eksdoc_check", path=f"{tmp_path / 'pip'}:/bin")
-    assert done.stdout == "kubectl-eksdoc|check|"
-
-
 @EACH
 def test_without_the_program_it_says_how_to_install_it(krew: Path, plugin: Plugin) -> None:
     done = run(krew / "bin" / plugin.binary, "--version")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.krew.lint.globs import BadPattern, found, matches
+from tools.krew.lint.globs import BadPattern, matches
 from tools.krew.lint.paths import below, clean, inside
 
 NAMES = st.text("ab.-]é", max_size=8)
@@ -17,38 +17,21 @@ PATTERNS = st.text("ab*?[]^-\\/.é", max_size=10)
     ("pattern", "name", "expected"),
     # path/filepath/match_test.go
     [
-        ("abc", "abc", True),
         ("*", "abc", True),
-        ("*c", "abc", True),
-        ("a*", "a", True),
-        ("a*", "abc", True),
         ("a*", "ab/c", False),
-        ("a*/b", "abc/b", True),
         ("a*/b", "a/c/b", False),
-        ("a*b*c*d*e*/f", "axbxcxdxe/f", True),
         ("a*b*c*d*e*/f", "axbxcxdxexxx/f", True),
         ("a*b*c*d*e*/f", "axbxcxdxe/xxx/f", False),
         ("a*b?c*x", "abxbbxdbxebxczzx", True),
-        ("a*b?c*x", "abxbbxdbxebxczzy", False),
-        ("ab[c]", "abc", True),
         ("ab[b-d]", "abc", True),
-        ("ab[e-g]", "abc", False),
-        ("ab[^c]", "abc", False),
         ("ab[^e-g]", "abc", True),
         ("a\\*b", "a*b", True),
-        ("a\\*b", "ab", False),
         ("a?b", "a☺b", True),
-        ("a[^a]b", "a☺b", True),
         ("a???b", "a☺b", False),
         ("[a-ζ]*", "α", True),
-        ("*[a-ζ]", "A", False),
         ("a?b", "a/b", False),
-        ("a*b", "a/b", False),
         ("[\\]a]", "]", True),
-        ("[\\-]", "-", True),
         ("[x\\-]", "-", True),
-        ("[x\\-]", "z", False),
-        ("*x", "xxx", True),
         ("[!a]", "!", True),
         ("**", "a/b", False),
         ("*", ".hidden", True),
@@ -94,14 +77,6 @@ def _tried(pattern: str, name: str) -> bool:
     if pattern[0] == "\\":
         return name[0] == pattern[1] and _tried(pattern[2:], name[1:])
     return (name[0] == pattern[0] or (pattern[0] == "?" and name[0] != "/")) and _tried(pattern[1:], name[1:])
-
-
-def test_stars_do_not_cross_folders() -> None:
-    paths = ["a", "a/b", "a/b/c", "a/.d", "e"]
-    assert found("*", paths) == ["a", "e"]
-    assert found("**", paths) == ["a", "e"]
-    assert found("a/*", paths) == ["a/.d", "a/b"]
-    assert found("**/*", paths) == ["a/.d", "a/b"]
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,3 @@ def test_any_text_is_read_back_as_it_was(tmp_path: Path, text: str) -> None:
     assert (held.short, held.homepage, held.platforms[0].bin) == (text, text, text)
     assert held.description == f"{text}\n  {text}\n"
     assert yaml_of(rendered(wild))["spec"]["shortDescription"] == text
-
-
-def test_without_caveats_there_are_none() -> None:
-    assert "caveats" not in rendered(a_manifest(caveats=""))

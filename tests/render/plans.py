@@ -13,12 +13,15 @@ from kubectl_eksdoc.model.cluster import Cluster, Identity
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, NODE_POOL, Pod
+from kubectl_eksdoc.render.drain.findings import grouped, unread
 from kubectl_eksdoc.render.drain.report import DrainReport
+from kubectl_eksdoc.render.drain.steps import steps
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_workload, ago
 
 OPTIONS = {"nodegroup": ["blue"], "partial": True, "accept-unknown": ["only-backend"]}
 
 DAY = 24 * 3600
+EC2 = "ip-10-0-30-244.eu-central-1.compute.internal"
 
 NODES = {
     "old-0": a_node("old-0", created_at=ago(12 * DAY)),
@@ -249,3 +252,33 @@ PLAN = DrainPlan(
     FINDINGS,
     handoffs=hand_offs(CLUSTER, TARGETS, LEFT, EVICTIONS, POLICY),
 )
+
+
+def commands(view: DrainReport) -> set[str]:
+    """All that is to be copied from it, and so stands in one line however long it is."""
+    found = {remedy.command for finding in view.plan.findings for remedy in finding.remedy}
+    found |= {c for each in view.plan.handoffs for step in (*each.arrive, *each.leave) for c in step.commands}
+    found |= {step.command for step in steps(view)}
+    return found | {c for group in grouped(view.unknowns, view) for _, each in unread(group, view) for c in each}
+
+
+def with_long_names() -> DrainReport:
+    """Nodes as EC2 names them, in a group with a long name."""
+    targets = tuple(
+        replace(
+            target,
+            node=replace(
+                target.node,
+                name=f"{target.node.name}-{EC2}",
+                labels=dict(target.node.labels) | {"eks.amazonaws.com/nodegroup": "general-purpose-on-demand-blue"},
+            ),
+        )
+        for target in PLAN.targets
+    )
+    budgets = tuple(
+        replace(
+            h, budget=replace(h.budget, name=f"{h.budget.name}-{'long-' * 12}", namespace="team-checkout-and-payment")
+        )
+        for h in PLAN.budgets
+    )
+    return a_view(replace(PLAN, targets=targets, budgets=budgets))

@@ -1,9 +1,8 @@
-"""How a drain goes in words, and a plan with new nodes in every format; EKSDOC_UPDATE_GOLDEN=1 writes them anew."""
+"""How a drain goes in words, and a plan with new nodes; in every format: `tests.render.test_formats`."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,31 +20,15 @@ from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.drain.result import PlanResult
-from kubectl_eksdoc.render.drain.verdict import course, new_names
+from kubectl_eksdoc.render.drain.verdict import course
 from kubectl_eksdoc.render.text import Look
 from tests.reading import printed
+from tests.render.golden import complaints
 from tests.render.plans import CLUSTER, HEADROOM, SPOT, WEB, a_target, a_view, an_empty_plan
-from tests.render.test_golden import check_golden
 from tests.render.test_same_rows import check_same_rows, check_wide_has_all
-from tests.render.test_schema import complaints
-from tests.render.test_width import too_wide
 
 render = DrainReport.render
 
-GOLDEN = Path(__file__).parent / "golden_surge"
-
-CASES = {
-    "table-120.txt": ("table", Look()),
-    "table-80.txt": ("table", Look(width=80)),
-    "wide.txt": ("wide", Look()),
-    "wide-80.txt": ("wide", Look(width=80)),
-    "wide-ascii.txt": ("wide", Look(width=80, ascii=True)),
-    "markdown.md": ("markdown", Look()),
-    "page.html": ("html", Look()),
-    "plan.json": ("json", Look()),
-    "plan.yaml": ("yaml", Look()),
-    "name.txt": ("name", Look()),
-}
 
 POLICY = DrainPolicy(surge=1)
 OPTIONS = {"nodes": ["old-0", "old-1", "spot-0"], "surge": "1"}
@@ -85,6 +68,38 @@ PLAN = DrainPlan(
 )
 
 
+GOLDENS = {
+    "table-120.txt": ("table", Look()),
+    "table-80.txt": ("table", Look(width=80)),
+    "wide.txt": ("wide", Look()),
+    "wide-80.txt": ("wide", Look(width=80)),
+    "wide-ascii.txt": ("wide", Look(width=80, ascii=True)),
+    "markdown.md": ("markdown", Look()),
+    "page.html": ("html", Look()),
+    "plan.json": ("json", Look()),
+    "plan.yaml": ("yaml", Look()),
+    "name.txt": ("name", Look()),
+}
+
+
+POLICIES = (
+    DrainPolicy(surge=1, max_unavailable=((ZONE, Amount(1)),)),
+    DrainPolicy(max_unavailable=((ALL, Amount(50, percent=True)), (NODEGROUP, Amount(1))), soft_budget=1),
+    DrainPolicy(order_nodes=("green-2", "blue-1"), partial=True, surge=0),
+)
+
+
+def demo(policy: DrainPolicy) -> DrainReport:
+    cluster, plan = plan_drain(DemoReader(), Targeting(nodegroups=("blue", "green")), policy)
+    return DrainReport(plan, cluster, {"nodegroup": ["blue", "green"]})
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_every_text_of_the_demo_has_the_same_rows(policy: DrainPolicy) -> None:
+    check_same_rows(demo(policy))
+    check_wide_has_all(demo(policy))
+
+
 def document(view: DrainReport) -> Any:
     return printed(PlanResult.of(view))
 
@@ -93,23 +108,6 @@ def surging(**more: object) -> DrainReport:
     return a_view(replace(PLAN, **more), options=OPTIONS)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_golden(name: str) -> None:
-    fmt, look = CASES[name]
-    check_golden(GOLDEN / name, render(surging(), fmt, look))
-
-
-def test_every_format_has_a_golden_file_and_no_file_is_left_over() -> None:
-    assert {fmt for fmt, _ in CASES.values()} == set(DrainReport.formats)
-    assert {path.name for path in GOLDEN.iterdir()} == set(CASES)
-
-
-@pytest.mark.parametrize("width", [80, 120])
-def test_the_table_fits(width: int) -> None:
-    assert too_wide(surging(), Look(width=width)) == []
-
-
-HALF = Amount(50, percent=True)
 REPLACED = "each drained node is replaced by a new one"
 
 
@@ -165,56 +163,6 @@ def test_a_plan_that_drains_nothing_says_nothing_of_orders() -> None:
     assert course(a_view(nothing)) == ""
 
 
-def test_waves_and_generations_are_called_so() -> None:
-    waves = surging(policy=DrainPolicy(surge=1, max_unavailable=((ALL, Amount(2)),)))
-    assert "  WAVE  " in render(waves, "wide", Look()) and "Wave 2" in render(waves, "html", Look())
-    assert "  GENERATION  " in render(surging(), "wide", Look()) and "Generation 2" in render(surging(), "html", Look())
-
-
-def test_names_of_nodes_that_are_not_there_are_explained_where_there_are_any() -> None:
-    there = surging(evictions=tuple(e._replace(lands_on="green-1") for e in EVICTIONS))
-    assert new_names(there) == ""
-    for fmt in ("wide", "markdown", "html"):
-        assert "takes the place of NODE" in render(surging(), fmt, Look())
-        assert "takes the place of NODE" not in render(there, fmt, Look())
-
-
-def test_every_landing_of_the_document_is_in_the_texts_that_show_evictions() -> None:
-    doc: Any = document(surging())
-    assert [e["landsOn"] for e in doc["evictions"]] == ["old-0 (surge 1)", "old-1 (new)", None]
-    assert [t["needs"] for t in doc["targets"]] == [[], ["old-1"], []]
-    for fmt in ("wide", "markdown", "html"):
-        text = render(surging(), fmt, Look()).replace("\\", "")
-        assert all(e["landsOn"] in text for e in doc["evictions"] if e["landsOn"])
-
-
-def test_the_orders_tried_are_in_the_document_the_chosen_one_first() -> None:
-    doc: Any = document(surging())
-    assert doc["orders"][0] == {"order": "light~2", "seconds": 130.0, "notDrained": 0}
-    assert [o["order"] for o in doc["orders"]] == ["light~2", "light", "chain"]
-    assert complaints(doc) == []
-
-
-@pytest.mark.parametrize(
-    "policy",
-    [
-        pytest.param(DrainPolicy(surge=2), marks=pytest.mark.long),
-        DrainPolicy(surge=1, max_unavailable=((ZONE, Amount(1)),)),
-        DrainPolicy(max_unavailable=((ALL, HALF), (NODEGROUP, Amount(1))), soft_budget=1),
-        pytest.param(DrainPolicy(pins=(("blue-2", 2), ("green-1", 4)), order="efficiency"), marks=pytest.mark.long),
-        DrainPolicy(order_nodes=("green-2", "blue-1"), partial=True, surge=0),
-    ],
-)
-def test_the_demo_under_each_flag_in_every_format(policy: DrainPolicy) -> None:
-    cluster, plan = plan_drain(DemoReader(), Targeting(nodegroups=("blue", "green")), policy)
-    view = DrainReport(plan, cluster, {"nodegroup": ["blue", "green"]})
-    assert complaints(document(view)) == []
-    check_same_rows(view)
-    check_wide_has_all(view)
-    for width in (80, 120):
-        assert too_wide(view, Look(width=width)) == []
-
-
 def test_every_order_has_words_and_fits_the_schema() -> None:
     assert set(ORDERS) == {SOONEST, *BY_NAME}
     for order in ORDERS:
@@ -227,3 +175,9 @@ def test_every_order_has_words_and_fits_the_schema() -> None:
             )
     assert complaints(document(surging(tried=(TriedOrder("guess", 1.0, 0),)))) != []
     assert course(surging(policy=DrainPolicy(order=AUTO), tried=())) == ""
+
+
+def test_waves_and_generations_are_called_so() -> None:
+    waves = surging(policy=DrainPolicy(surge=1, max_unavailable=((ALL, Amount(2)),)))
+    assert "  WAVE  " in render(waves, "wide", Look()) and "Wave 2" in render(waves, "html", Look())
+    assert "  GENERATION  " in render(surging(), "wide", Look()) and "Generation 2" in render(surging(), "html", Look())

@@ -11,7 +11,7 @@ from functools import cache
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.course import Span
@@ -22,9 +22,10 @@ from kubectl_eksdoc.render.drain.page import MOST_PODS, cards
 from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.drain.timeline import MOST_BARS, gantt, over_time
 from kubectl_eksdoc.render.drain.verdict import NO_TIMES
-from kubectl_eksdoc.render.pages import Html, el, table, text
-from kubectl_eksdoc.render.text import Column, Look
+from kubectl_eksdoc.render.pages import Html, el, text
+from kubectl_eksdoc.render.text import Look
 from tests.builders import a_node, a_pod
+from tests.examples import examples
 from tests.render.plans import a_target, a_view, an_empty_plan
 from tests.render.test_recorded import LARGE, view_of
 from tests.render.test_safety import NASTY, TRICKS, a_hostile_view
@@ -91,8 +92,14 @@ VIEWS = {
 
 @pytest.mark.parametrize("name", [*(name for name in VIEWS if name != "medium"), LARGE])
 def test_the_page_is_well_formed_and_asks_nobody_for_anything(name: str) -> None:
-    page = read(VIEWS[name]())
-    assert page.broken == []
+    check_closed(render(VIEWS[name](), "html", Look()))
+
+
+def check_closed(html: str) -> None:
+    """It is well formed, loads and runs nothing, and only its own style is allowed."""
+    page = Page()
+    page.feed(html)
+    assert page.done().broken == []
     tags = {tag for tag, _ in page.tags}
     assert not tags & {"script", "link", "img", "iframe", "object", "embed", "form", "base", "video", "use", "image"}
     for tag, attributes in page.tags:
@@ -100,19 +107,13 @@ def test_the_page_is_well_formed_and_asks_nobody_for_anything(name: str) -> None
         assert (attributes.get("href") or "#").startswith("#")
     ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
-    links = {(attributes["href"] or "")[1:] for tag, attributes in page.tags if tag == "a"}
-    assert links == set(ids)
-
-
-def test_only_the_pages_own_style_is_allowed() -> None:
-    html = render(a_view(), "html", Look())
+    assert {(attributes["href"] or "")[1:] for tag, attributes in page.tags if tag == "a"} <= set(ids)
     (style,) = re.findall(r"<style>(.*?)</style>", html, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    (policy,) = (a["content"] for tag, a in read(a_view()).tags if a.get("http-equiv") == "Content-Security-Policy")
+    (policy,) = (a["content"] for _, a in page.tags if a.get("http-equiv") == "Content-Security-Policy")
     assert policy == f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     assert "url(" not in style and "@import" not in style
     assert html.index("Content-Security-Policy") < html.index("<style>")
-    assert "prefers-color-scheme: dark" in style and "@media print" in style
 
 
 @pytest.mark.parametrize("name", ["by hand", "demo", "small-traps", "rich"])
@@ -136,41 +137,6 @@ def test_of_many_nodes_that_a_finding_holds_up_the_head_names_a_few() -> None:
     assert summary.count("tag name") == 9 and "and 4 more" in summary and "n-8" not in summary
 
 
-def test_commands_are_whole_and_can_be_selected() -> None:
-    html = render(a_view(), "html", Look())
-    assert "<pre><code>kubectl scale deployment sale -n shop --replicas=4</code></pre>" in html
-    assert "user-select: all" in html
-
-
-def test_one_bar_for_each_drained_node_within_the_frame() -> None:
-    view = view_of("demo")
-    page = Page()
-    page.feed(gantt(view))
-    rects = [a for tag, a in page.done().tags if tag == "rect" and "x" in a]
-    tails = [a for a in rects if a["class"] == "slow"]
-    assert max(float((a["x"] or "")[:-1]) + float((a["width"] or "")[:-1]) for a in tails) == pytest.approx(
-        100, abs=0.02
-    )
-    rows = [a for a in rects if a["class"] == "rest"]
-    assert len(rows) == len(tails) == len(view.spans) == 5
-    ends = [float((a["x"] or "")[:-1]) + float((a["width"] or "")[:-1]) for a in rows]
-    assert view.plan.estimate is not None
-    share = 100 * view.plan.estimate.p50_s / view.plan.estimate.p95_s
-    assert max(ends) == pytest.approx(share, abs=0.02), "bars end at p50, tails at p95"
-    last = max(view.spans.values(), key=lambda span: span.done_s).node
-    assert [t.node.name for t in view.targets][ends.index(max(ends))] == last
-
-
-def test_waves_are_told_apart() -> None:
-    targets = tuple(a_target(f"old-{n}", TargetVerdict.DRAINS, n + 1, wave=n + 1) for n in range(2))
-    spans = (Span("old-0", 0, 20, 30), Span("old-1", 30, 50, 60))
-    going = tuple(Eviction(n + 1, n + 1, a_pod(f"web-{n}"), f"old-{n}", "", "no budget counts it") for n in range(2))
-    estimate = Estimate(60, 90, spans, 1, ("all goes well",))
-    view = a_view(an_empty_plan(targets=targets, evictions=going, estimate=estimate))
-    said = read(view).text
-    assert said.index("Wave 1") < said.index("Wave 2") and "all goes well" in said
-
-
 def a_view_of_many(nodes: int, waves: int) -> DrainReport:
     """Of two groups in turn; a wave takes ten seconds."""
     names = [f"n-{n}" for n in range(nodes)]
@@ -192,12 +158,6 @@ def test_of_many_nodes_a_bar_is_a_group_in_a_wave() -> None:
     assert f"blue: {MOST_BARS} nodes: 10s to 17s, done after 20s" in page.text
 
 
-def test_of_very_many_waves_the_rest_is_counted() -> None:
-    said = gantt(a_view_of_many(4 * MOST_BARS, 2 * MOST_BARS))
-    assert said.count('class="wave"') == MOST_BARS // 2
-    assert f"… and {3 * MOST_BARS} more nodes; all of them are in -o json." in said
-
-
 @pytest.mark.parametrize(
     ("end", "marks"),
     [(126, ["30s", "1m", "1m30s", "2m"]), (1110, ["5m", "10m", "15m"]), (14_500, ["1h", "2h", "3h", "4h"])],
@@ -215,17 +175,6 @@ def test_a_plan_without_times_has_no_timeline() -> None:
     budgets = tuple(replace(h, over_time=()) for h in a_view().plan.budgets)
     assert NO_TIMES in read(a_view(replace(a_view().plan, budgets=budgets))).text
     assert "Timeline" not in read(a_view(replace(a_view().plan, budgets=budgets, evictions=()))).text
-
-
-def test_headroom_over_time_is_a_step_line_with_its_words() -> None:
-    """The line of the plan by hand: none at first, 1 from 1m30s, none from 2m00s, 1 at the end (10m00s)."""
-    page = Page()
-    page.feed(over_time(a_view()))
-    assert [tag["points"] for name, tag in page.done().tags if name == "polyline"] == [
-        "0.0,85 150.0,85 150.0,15 200.0,15 200.0,85 1000.0,85 1000.0,15 1000,15"
-    ]
-    assert "shop/cache: none for 9m30s, at most 1" in page.text
-    assert not page.broken
 
 
 def test_headroom_that_never_ends_is_told_so() -> None:
@@ -259,12 +208,16 @@ def plain_shape() -> list[tuple[str, tuple[str, ...]]]:
     return shape(a_hostile_view(of_a_width("x")))
 
 
-@pytest.mark.parametrize("told", [*TRICKS, *NASTY, '"onload="x', "'><svg onload=alert(1)>", "</title><script>", "]]>"])
-def test_the_known_tricks_do_not_change_the_page(told: str) -> None:
-    assert shape(a_hostile_view(of_a_width(told))) == plain_shape()
+KNOWN = [*TRICKS, *NASTY, '"onload="x', "'><svg onload=alert(1)>", "</title><script>", "]]>"]
 
 
-@given(st.text(st.one_of(st.sampled_from("<>&\"'/=!-`;#x \n"), st.characters()), max_size=40))
+@settings(max_examples=examples(150, quick=20))
+@given(
+    st.one_of(
+        st.sampled_from(KNOWN),
+        st.text(st.one_of(st.sampled_from("<>&\"'/=!-`;#x \n"), st.characters()), max_size=40),
+    )
+)
 def test_no_text_of_a_cluster_changes_the_page(told: str) -> None:
     assume("--" not in told)  # what looks like a flag is kept on one line, whoever says it
     assert shape(a_hostile_view(of_a_width(told))) == plain_shape()
@@ -287,31 +240,21 @@ def test_only_markup_passes_as_it_is() -> None:
     assert el("p", "<b>", Html("<i></i>")) == "<p>&lt;b&gt;<i></i></p>"
 
 
-def test_a_table_marks_what_a_narrow_screen_leaves_out() -> None:
-    markup = table([Column("NODE"), Column("TYPE", drop=1)], [["old-1", "m6i"]], {"NODE"})
-    assert '<td class="name">old-1</td><td class="s minor">m6i</td>' in markup
-    assert table([Column("NODE")], []) == ""
-
-
 def test_ascii_keeps_every_sign_as_a_reference() -> None:
     plain = render(a_view(), "html", Look(ascii=True))
     assert plain.isascii()
     assert read(a_view(), Look(ascii=True)).text == read(a_view()).text
 
 
-@pytest.mark.long
-def test_a_thousand_nodes_make_a_page_that_a_browser_takes() -> None:
-    nodes = [f"ip-10-0-{n // 250}-{n % 250}.eu-central-1.compute.internal" for n in range(1000)]
-    targets = tuple(
-        replace(a_target("old-0", TargetVerdict.DRAINS, n + 1), node=a_node(name)) for n, name in enumerate(nodes)
-    )
+def test_of_very_many_evictions_the_rest_is_counted() -> None:
+    target = a_target("old-0", TargetVerdict.DRAINS, 1)
     going = tuple(
-        Eviction(n + 1, 1 + n % 8, a_pod(f"web-5f7d9c6b8-{n:05}", "shop"), nodes[n // 12], "shop/web", "1 of 3 goes")
-        for n in range(12_000)
+        Eviction(n + 1, 1, a_pod(f"web-{n}", "shop"), "old-0", "shop/web", "1 of 3 goes") for n in range(MOST_PODS + 7)
     )
-    spans = tuple(Span(name, 0, 100 + n, 110 + n) for n, name in enumerate(nodes))
-    view = a_view(an_empty_plan(targets=targets, evictions=going, estimate=Estimate(1110, 2000, spans, 12, ())))
-    html = render(view, "html", Look())
-    assert all(name in html for name in nodes)
-    assert f"and {12_000 - MOST_PODS} more evictions" in html
-    assert len(html) < 4_000_000
+    assert "and 7 more evictions" in render(a_view(an_empty_plan(targets=(target,), evictions=going)), "html", Look())
+
+
+def test_of_very_many_waves_the_rest_is_counted() -> None:
+    said = gantt(a_view_of_many(4 * MOST_BARS, 2 * MOST_BARS))
+    assert said.count('class="wave"') == MOST_BARS // 2
+    assert f"… and {3 * MOST_BARS} more nodes; all of them are in -o json." in said

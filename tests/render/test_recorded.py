@@ -18,8 +18,6 @@ from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.text import Look
 from kubectl_eksdoc.session.ports import ClusterReader
 from tests.render.test_same_rows import check_same_rows, check_wide_has_all
-from tests.render.test_schema import complaints
-from tests.render.test_width import too_wide
 
 render = DrainReport.render
 
@@ -49,9 +47,8 @@ def view(request: pytest.FixtureRequest) -> DrainReport:
     return view_of(request.param)
 
 
-def test_the_document_is_valid_and_always_the_same(view: DrainReport) -> None:
+def test_the_document_is_always_the_same(view: DrainReport) -> None:
     text = render(view, "json", Look())
-    assert complaints(json.loads(text)) == []
     again = DrainReport(view.plan, view.cluster, view.options)
     assert render(again, "json", Look()) == text
 
@@ -70,11 +67,6 @@ def test_wide_has_everything(view: DrainReport) -> None:
 @pytest.mark.parametrize("name", ["demo", "small-traps", "rich"])
 def test_every_text_has_the_same_rows(name: str) -> None:
     check_same_rows(view_of(name))
-
-
-@pytest.mark.parametrize("width", [80, 120])
-def test_the_table_fits(view: DrainReport, width: int) -> None:
-    assert too_wide(view, Look(width=width)) == []
 
 
 def test_a_ticket_fits_into_an_issue(view: DrainReport) -> None:

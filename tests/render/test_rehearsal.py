@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -18,14 +17,14 @@ from markdown_it import MarkdownIt
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.account import PendingPod, Record
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.render.rehearsal import NOT_SHOWN, NOTHING_DIFFERS, RehearsalReport, differences, verdict
+from kubectl_eksdoc.render.rehearsal import NOTHING_DIFFERS, RehearsalReport, RehearsalResult, differences, verdict
 from kubectl_eksdoc.render.text import Look
 from tests.builders import a_node
+from tests.reading import printed
 from tests.render.plans import an_empty_plan
 from tests.render.rehearsals import BADLY, TIMED, WELL, a_rehearsal, a_rehearsal_view, as_planned, at
-from tests.render.test_encode import loaded
 from tests.render.test_safety import LOOKS, NASTY, PAINT, unsafe_signs
+from tests.render.test_schema import places
 
 render = RehearsalReport.render
 
@@ -73,31 +72,7 @@ def test_every_format_has_the_same_rows(rehearsal: Record, fmt: str) -> None:
         assert told in text
 
 
-@pytest.mark.parametrize("rehearsal", [WELL, BADLY], ids=["well", "badly"])
-@pytest.mark.parametrize("fmt", ["wide", "markdown"])
-def test_all_that_happened_is_told_in_its_order(rehearsal: Record, fmt: str) -> None:
-    view = a_rehearsal_view(rehearsal)
-    doc: Any = json.loads(render(view, "json", Look()))
-    raw = render(view, fmt, Look())
-    part = raw[raw.index("MOMENTS" if fmt == "wide" else "<details>") :]
-    words = [re.sub(r"[|`\\]", " ", line).split() for line in part.splitlines()]
-    known = {what.value for what in Happened}
-    told = [cells[:4] for cells in words if len(cells) > 3 and cells[1] in known]
-    assert told == [[clock(m["atSeconds"]), m["what"], m["subject"], m["node"] or "-"] for m in doc["moments"]]
-    assert len(told) == len(rehearsal.moments)
-    for moment in doc["moments"]:
-        assert moment["why"] is None or moment["why"] in squeezed(part)
-
-
-def test_the_verdict_says_what_was_emptied_and_what_the_plan_says() -> None:
-    assert verdict(a_rehearsal_view()) == (
-        "Rehearsed: 3 of 3 nodes emptied by 3 evictions in 2m54s; the plan says about 2m54s (p95 4m59s). "
-        "4 of 7 nodes to drain are left out."
-    )
-    assert verdict(a_rehearsal_view(BADLY)) == (
-        "Rehearsed: 2 of 3 nodes emptied, 1 is not (spot-0); 3 evictions, and nothing more happened after 3m50s; the "
-        "plan says about 2m54s (p95 4m59s). 4 of 7 nodes to drain are left out."
-    )
+def test_the_verdict_says_what_the_plan_says() -> None:
     estimate = TIMED.estimate
     assert estimate is not None
     slow = replace(WELL, plan=replace(TIMED, estimate=replace(estimate, p50_s=200.0)))
@@ -106,11 +81,6 @@ def test_the_verdict_says_what_was_emptied_and_what_the_plan_says() -> None:
     assert "in 2m54s; the plan does not tell how long it takes." in verdict(a_rehearsal_view(untimed))
     still = replace(WELL, moments=())
     assert "3 of 3 nodes emptied, with nothing to evict, in 2m54s" in verdict(a_rehearsal_view(still))
-
-
-def test_where_nothing_differs_that_is_said_alone() -> None:
-    assert differences(a_rehearsal_view()) == (NOTHING_DIFFERS,)
-    assert differences(a_rehearsal_view(replace(WELL, ended_s=174.4))) == (NOTHING_DIFFERS,), "half a second is none"
 
 
 @pytest.mark.parametrize(
@@ -128,56 +98,24 @@ def test_late_and_early_are_said_in_words(late_s: float, said: str) -> None:
     assert told == (said, f"1 node is done {than} than planned (spot-0 by {by}).")
 
 
-def test_each_thing_that_goes_wrong_is_a_difference() -> None:
-    told = differences(a_rehearsal_view(BADLY))
-    assert NOTHING_DIFFERS not in told and len(told) == 8
-    assert told[0] == "1 node that the plan drains is not emptied."
-    assert "1 new node that the plan waits for did not join." in told
-    assert "1 of 3 planned evictions was not made." in told
-    assert "Evictions were refused 4 times; the plan expects no refusal." in told
-    assert "1 pod was evicted more than once; the plan expects none." in told
-    assert "2 pods end without a node that were not waiting for one before; " in told[-1]
-
-
 def test_a_plan_without_times_cannot_be_late() -> None:
     view = a_rehearsal_view(replace(WELL, plan=replace(TIMED, estimate=None)))
     assert differences(view) == ("Whether it is late is unknown: the plan has no duration.",)
     assert "late" in render(view, "table", Look())
 
 
-def test_pods_that_waited_before_are_those_without_a_node_in_the_cluster() -> None:
-    view = a_rehearsal_view(BADLY)
-    assert {each.pod: each.before for each in view.pending} == {
-        "shop/web-5f7-8": False,
-        "shop/web-5f7-9": False,
-        "shop/report-1": True,
-    }
+def empty() -> RehearsalReport:
+    return a_rehearsal_view(a_rehearsal((), 0.0, plan=an_empty_plan()))
 
 
-@pytest.mark.parametrize("fmt", RehearsalReport.formats)
-def test_a_plan_that_drains_nothing_can_be_shown(fmt: str) -> None:
-    text = render(a_rehearsal_view(a_rehearsal((), 0.0, plan=an_empty_plan())), fmt, Look())
-    assert text.endswith("\n")
-    if fmt in TEXTS:
+def test_a_plan_that_drains_nothing_says_so() -> None:
+    for fmt in TEXTS:
+        text = render(empty(), fmt, Look())
         assert "Nothing was rehearsed: the plan drains no node." in text and "Nothing differs" not in text
 
 
-@pytest.mark.parametrize("fmt", TEXTS)
-def test_what_a_rehearsal_cannot_show_is_always_said(fmt: str) -> None:
-    text = squeezed(render(a_rehearsal_view(), fmt, Look(width=80)))
-    assert all(limit in text for limit in NOT_SHOWN)
-
-
-@pytest.mark.parametrize("fmt", TEXTS)
-def test_kinds_that_were_not_read_are_named(fmt: str) -> None:
-    text = render(a_rehearsal_view(), fmt, Look())
-    missing = [read.resource.full_name for read in a_rehearsal_view().cluster.reads if not read.known]
-    assert missing and all(name in text for name in missing)
-
-
-def test_a_format_that_is_none_is_refused() -> None:
-    with pytest.raises(UsageError, match="no output format 'html'"):
-        render(a_rehearsal_view(), "html", Look())
+def test_half_a_second_is_no_difference() -> None:
+    assert differences(a_rehearsal_view(replace(WELL, ended_s=174.4))) == (NOTHING_DIFFERS,)
 
 
 @cache
@@ -202,25 +140,6 @@ def test_long_lists_are_cut_in_the_table_and_whole_in_wide() -> None:
 def test_a_ticket_is_not_longer_than_github_takes() -> None:
     text = render(many(), "markdown", Look())
     assert len(text) <= 65_536 and "more moments; all of them are in `-o json`." in text
-
-
-@pytest.mark.parametrize("width", [60, 80, 120])
-@pytest.mark.parametrize("ascii_only", [False, True])
-@pytest.mark.parametrize(
-    "made", [a_rehearsal_view, lambda: a_rehearsal_view(BADLY), many], ids=["well", "badly", "many"]
-)
-def test_no_line_is_wider_than_the_terminal(made: Callable[[], RehearsalReport], width: int, ascii_only: bool) -> None:
-    view = made()
-    look = Look(width=width, ascii=ascii_only)
-    lines = render(view, "table", look).splitlines()
-    assert [line for line in lines if len(line) > width] == []
-    coloured = render(view, "table", replace(look, colour=True))
-    assert PAINT.sub("", coloured).splitlines() == lines
-
-
-@pytest.mark.parametrize("fmt", RehearsalReport.formats)
-def test_ascii_is_ascii(fmt: str) -> None:
-    assert render(a_rehearsal_view(BADLY), fmt, Look(ascii=True)).isascii()
 
 
 def a_hostile_view(text: str) -> RehearsalReport:
@@ -248,14 +167,6 @@ def test_names_of_a_dump_do_not_move_the_cursor(fmt: str) -> None:
         check(f"a{text}b", fmt, look)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("fmt", RehearsalReport.formats)
-@pytest.mark.parametrize("text", NASTY)
-def test_names_of_a_dump_do_not_move_the_cursor_in_any_look(fmt: str, text: str) -> None:
-    for look in LOOKS:
-        check(f"a{text}b", fmt, look)
-
-
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 markup = st.text(st.sampled_from("ab1 |`<>&*_[]()!~#@$\\-.:/\n"), max_size=30)
 
@@ -269,20 +180,44 @@ def test_a_ticket_has_the_same_structure_whatever_a_cluster_says(text: str) -> N
     assert tricked == plain
 
 
-LOADED = """
-import sys
-from kubectl_eksdoc.render.text import Look
-from tests.render.rehearsals import a_rehearsal_view
-for format in sys.argv[1:]:
-    a_rehearsal_view().render(format, Look())
-    print(format, *sorted({"tabulate", "yaml"} & set(sys.modules)))
-"""
+# The document
 
 
-def test_a_format_loads_only_its_own_library() -> None:
-    assert loaded(LOADED, "json", "markdown", "yaml", "wide") == [
-        "json",
-        "markdown",
-        "yaml yaml",
-        "wide tabulate yaml",
-    ]
+def document(view: RehearsalReport) -> Any:
+    return printed(RehearsalResult.of(view))
+
+
+def test_what_is_not_known_is_null_and_never_zero_or_empty() -> None:
+    doc: Any = document(
+        a_rehearsal_view(replace(BADLY, moments=(*BADLY.moments, at(300.0, Happened.REFUSED, "a/b", "n"))))
+    )
+    assert doc["lateSeconds"] is None
+    spot = next(node for node in doc["nodes"] if node["name"] == "spot-0")
+    assert spot["begunSeconds"] == 200.5 and spot["emptySeconds"] is None and spot["doneSeconds"] is None
+    assert {"cause": None, "count": 1} in doc["refusals"]
+    assert next(each for each in doc["pending"] if each["pod"] == "shop/web-5f7-8")["why"] is None
+    assert [path for path, holder, key in places(doc) if holder[key] == ""] == []
+    assert document(empty())["plan"] == {
+        "drained": 0,
+        "skipped": 0,
+        "evictions": 0,
+        "estimate": None,
+    }
+
+
+@pytest.mark.parametrize("rehearsal", [WELL, BADLY], ids=["well", "badly"])
+def test_the_order_in_which_facts_are_handed_over_changes_nothing(rehearsal: Record) -> None:
+    plan = rehearsal.plan
+    turned = replace(
+        rehearsal,
+        plan=replace(plan, targets=plan.targets[::-1], evictions=plan.evictions[::-1], findings=plan.findings[::-1]),
+        pending=rehearsal.pending[::-1],
+        undone=dict(reversed(list(rehearsal.undone.items()))),
+    )
+    assert render(a_rehearsal_view(turned), "json", Look()) == render(a_rehearsal_view(rehearsal), "json", Look())
+
+
+def test_times_are_from_the_start_and_lateness_has_a_sign() -> None:
+    doc: Any = document(a_rehearsal_view(replace(WELL, ended_s=170.25)))
+    assert (doc["endedSeconds"], doc["lateSeconds"]) == (170.25, -3.75)
+    assert doc["plan"]["estimate"] == {"p50": 174.0, "p95": 299.0, "soak": None}

@@ -13,7 +13,7 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.drain.verdict import verdict
 from kubectl_eksdoc.render.text import Look
-from tests.render.plans import PLAN, a_finding, a_target, a_view, an_empty_plan
+from tests.render.plans import a_finding, a_target, a_view, an_empty_plan
 
 render = DrainReport.render
 
@@ -72,20 +72,6 @@ def test_nodes_budgets_and_blockers_are_in_every_text() -> None:
     assert re.search(r"✗ pod-emptydir on \d+ nodes?, frees .*: shop/cache", check)
 
 
-def test_the_counts_of_the_first_paragraph_are_those_of_the_rows() -> None:
-    doc = json.loads(render(a_view(), "json", Look()))
-    said = verdict(a_view())
-    assert said.startswith(f"{len(doc['targets'])} nodes to drain: 2 can, 1 can in part, 2 are skipped, 1 is refused,")
-    assert f"{len(doc['evictions'])} evictions in {doc['rounds']} rounds." in said
-    assert f"4 blockers on {len(doc['blockers'])} objects." in said
-    assert "1 question could not be answered and 1 unknown accepted." in said
-
-
-def test_names_are_the_nodes_that_can_be_drained_in_order() -> None:
-    assert render(a_view(), "name", Look()) == "node/old-1\nnode/old-0\nnode/spot-0\n"
-    assert render(a_view(an_empty_plan()), "name", Look()) == ""
-
-
 @pytest.mark.parametrize("fmt", DrainReport.formats)
 def test_an_empty_plan_can_be_shown(fmt: str) -> None:
     text = render(a_view(an_empty_plan()), fmt, Look())
@@ -125,9 +111,3 @@ def test_long_lists_are_cut_in_the_table_and_whole_in_wide() -> None:
     assert "✗ pod-unmanaged, frees no node by itself: shop/app-000, shop/app-001 and 58 more\n" in table
     assert table.count("✗ pod-unmanaged") == 1 and len(table.splitlines()) <= 45
     assert "node-100" in wide and "app-059" in wide and "(-o wide)" not in wide
-
-
-def test_every_pod_on_a_target_is_counted_where_it_stays() -> None:
-    text = squeezed(render(a_view(), "wide", Look()))
-    assert f"{len(PLAN.left)} pods left on these nodes: 1 stays" in text
-    assert "12 are blocked (pod-emptydir 9, budget-never-allows 2, pod-unmanaged 1)" in text

@@ -21,8 +21,8 @@ from kubectl_eksdoc.render.drain.findings import causes_of
 from kubectl_eksdoc.render.drain.report import MOST_LINES, DrainReport
 from kubectl_eksdoc.render.drain.steps import confirmation
 from kubectl_eksdoc.render.text import Look
+from tests.render.golden import check_golden
 from tests.render.plans import a_finding, a_target, a_view, an_empty_plan
-from tests.render.test_golden import check_golden
 from tests.render.test_recorded import READERS, view_of
 from tests.render.test_steps import blocked_by
 

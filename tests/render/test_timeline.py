@@ -14,7 +14,7 @@ from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.drain.outcome import TargetVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.render.drain.report import DrainReport
-from kubectl_eksdoc.render.drain.timeline import MOST_NODES, TITLE, timeline
+from kubectl_eksdoc.render.drain.timeline import MOST_NODES, timeline
 from kubectl_eksdoc.render.text import Look
 from tests.builders import a_node
 from tests.render.plans import a_target, a_view, an_empty_plan
@@ -105,25 +105,9 @@ def test_any_run_fits_and_every_bar_is_under_the_axis(
     assert all(re.search("[#=.█▓░]", re.split("  +", row)[-2]) for row in rows)
 
 
-def test_without_an_estimate_there_is_none() -> None:
-    view = timed(("a", 0, 30, 60))
-    bare = a_view(replace(view.plan, estimate=None))
-    title = TITLE.rest
-    for fmt in ("wide", "markdown"):
-        assert title in render(view, fmt, Look()) and title not in render(bare, fmt, Look())
-    assert title not in render(view, "table", Look())
-
-
 def test_a_ticket_has_it_as_a_block_of_80_columns() -> None:
     view = timed(*((f"ip-10-0-{n}-244.{EC2}", 0.0, 30.0, 40.0) for n in range(50)))
     for ascii_only in (False, True):
         text = render(view, "markdown", Look(width=200, ascii=ascii_only))
         block = text[text.index("```text\n") :].split("```")[1].splitlines()[1:]
         assert len(block) == MOST_NODES + 3 and max(map(len, block)) <= 80
-
-
-@pytest.mark.parametrize("width", [80, 120])
-def test_wide_has_it_as_wide_as_the_terminal(width: int) -> None:
-    text = render(timed(("a", 0, 30, 60), ("b", 60, 110, 120)), "wide", Look(width=width))
-    lines = text[text.index("TIMELINE") :].splitlines()[1:4]
-    assert max(map(len, lines)) == width

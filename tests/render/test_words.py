@@ -51,10 +51,6 @@ def test_wrapped_text_loses_nothing_and_fits(text: str, room: int) -> None:
     assert "".join(lines).replace(" ", "") == said.replace(" ", "")
 
 
-def test_wrapped_lines_open_as_told() -> None:
-    assert wrap("one two three", 10, first="* ", rest="  ") == ["* one two", "  three"]
-
-
 @given(st.text(max_size=40), st.integers(0, 40), st.booleans(), st.booleans())
 def test_cut_text_fits(text: str, room: int, middle: bool, ascii_only: bool) -> None:
     look = Look(ascii=ascii_only)
@@ -89,10 +85,6 @@ def test_identity() -> None:
 def test_identity_calls_the_unknown_unknown() -> None:
     line = identified(Source.LIVE, context="", cluster="", account="", region="")
     assert line == "context unknown · cluster unknown · account unknown · region unknown · live, read 3h ago"
-
-
-def test_identity_in_ascii() -> None:
-    assert " | live, read 0s ago" in identity_line(replace(a_cluster(), source=Source.LIVE), NOW, Look(ascii=True))
 
 
 def test_a_dump_without_a_time_has_no_age() -> None:

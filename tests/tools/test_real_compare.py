@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.real.compare import Compared, Doc, Left, compared, in_order, left_of, table
+from tools.real.compare import Compared, Doc, Left, compared, in_order, left_of
 
 PODS = ("web-1", "web-2", "api-1", "api-2")
 
@@ -79,10 +79,3 @@ def test_order_is_of_pairs_and_one_time_has_none() -> None:
 )
 def test_what_is_left_is_read_once_a_fifth_is_gone(said: str, left: Left | None) -> None:
     assert left_of(said, 10.0) == left
-
-
-def test_a_row_says_predicted_before_actual() -> None:
-    assert table([drain(record())]).splitlines()[-1] == (
-        "| 5 s | measured | 4 | 100%, 100% | 100%, 75% | 0, 0 | 20 s | 40 s | 60 s | 50 s | 41 s | 46 s | -13% |"
-    )
-    assert table([drain(record(endedSeconds=100.0))]).endswith("-58% (!) |")

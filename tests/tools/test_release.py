@@ -14,14 +14,15 @@ import sys
 import tarfile
 import venv
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kubectl_eksdoc import __version__
 from tests import needed
-from tools import from_registry, registry
+from tests.contracts.source import PACKAGE
+from tests.contracts.test_archives import held
+from tools import registry
 from tools.krew import lock
 from tools.krew.pins import Pin, of_file
 from tools.krew.platforms import MACHINES, PYTHONS
@@ -74,37 +75,6 @@ def test_without_anything_unreleased_there_is_no_new_version() -> None:
         prepare.with_section("## [Unreleased]\n\n## [0.1.0] - 2026-01-31\n\n- old\n", "0.2.0", "")
     with pytest.raises(prepare.Refused, match="no section"):
         prepare.section(CHANGELOG, "0.3.0")
-
-
-def test_the_version_and_the_owner_are_in_one_place() -> None:
-    assert prepare.version_of(ROOT) == __version__
-    known = registry.read()
-    assert f"\n  owner: {known.owner}\n" in registry.PATH.read_text(encoding="utf-8")
-    assert known.homepage == f"https://github.com/{known.owner}/kubectl-eksdoc"
-
-
-def test_pages_say_that_there_is_no_release_only_until_there_is_an_owner() -> None:
-    for page, language in (("README.md", "en"), ("docs/ko/README.md", "ko")):
-        said = from_registry.unreleased(language, registry.PLACEHOLDER)
-        assert "make krew" in said and from_registry.unreleased(language, "acme") == ""
-        text = (ROOT / page).read_text(encoding="utf-8")
-        assert "OWNER" not in from_registry.addressed(text.replace(said, ""), replace(registry.read(), owner="acme"))
-
-
-def test_pages_follow_the_owner_and_the_version() -> None:
-    known = registry.Registry("Acme", "", "", "", "", "", "", (), ())
-    text = (
-        "* @OWNER\nhttps://github.com/OWNER/kubectl-eksdoc/issues ghcr.io/OWNER/kubectl-eksdoc:x\n"
-        "- uses: OWNER/kubectl-eksdoc@v0.1.0\n- repo: https://github.com/OWNER/kubectl-eksdoc\n  rev: v0.1.0\n"
-        "https://github.com/OTHER/kubectl-drain @OWNER\nhttps://github.com/OWNER/kubectl-eksdoc//deploy?ref=v0.1.0\n"
-        "- newName: ghcr.io/OWNER/kubectl-eksdoc\n  newTag: v0.1.0\n"
-    )
-    assert from_registry.addressed(text, known, "v0.2.0") == (
-        "* @Acme\nhttps://github.com/Acme/kubectl-eksdoc/issues ghcr.io/acme/kubectl-eksdoc:x\n"
-        "- uses: Acme/kubectl-eksdoc@v0.2.0\n- repo: https://github.com/Acme/kubectl-eksdoc\n  rev: v0.2.0\n"
-        "https://github.com/OTHER/kubectl-drain @OWNER\nhttps://github.com/Acme/kubectl-eksdoc//deploy?ref=v0.2.0\n"
-        "- newName: ghcr.io/acme/kubectl-eksdoc\n  newTag: v0.2.0\n"
-    )
 
 
 # Wheels and their checksums -----------------------------------------------------------------------
@@ -276,7 +246,12 @@ def test_the_wheel_runs_in_an_empty_environment(release: Path, tmp_path: Path) -
         assert done.returncode == 0, done.stderr
     _answers(tmp_path / "venv" / "bin" / "kubectl-eksdoc", tmp_path)
     with zipfile.ZipFile(wheel) as archive:
-        assert "](docs/" not in archive.read(f"kubectl_eksdoc-{__version__}.dist-info/METADATA").decode()
+        inside = set(archive.namelist())
+        metadata = archive.read(f"kubectl_eksdoc-{__version__}.dist-info/METADATA").decode()
+    assert "](docs/" not in metadata and "# kubectl eksdoc" in metadata
+    assert {"License: Apache-2.0", "Requires-Python: >=3.10"} <= {*metadata.splitlines()}
+    assert {name for name in inside if ".dist-info/" not in name} == held(PACKAGE)
+    assert any(name.endswith("/LICENSE") for name in inside)
     assert len([*(tmp_path / "venv" / "bin").glob("kubectl*eksdoc*")]) == 14
 
 

@@ -75,18 +75,6 @@ def test_every_test_is_reported_also_one_that_kills_its_worker(suite: Path) -> N
 
 
 @pytest.mark.long
-def test_it_stops_after_the_first_failure(suite: Path) -> None:
-    shown = ran(suite, "-x", "-k", "each")
-    assert "1 failed" in shown
-    assert "40 passed" not in shown
-
-
-@pytest.mark.long
-def test_what_lives_as_long_as_the_session_lives_as_long_as_its_worker(suite: Path) -> None:
-    assert ran(suite, "-k", "each").count("ground left") <= 3
-
-
-@pytest.mark.long
 def test_what_waits_is_begun_first_and_by_one_worker(tmp_path: Path) -> None:
     path = tmp_path / "test_waiting.py"
     path.write_text(WAITING, encoding="utf-8")

@@ -29,6 +29,7 @@ from tests.tui.shared import SharedApp, Work, with_own, with_shared
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=timezone.utc)
 
 WIDE, NARROW = (120, 36), (80, 24)
+Drives = Pilot[int]
 
 
 def read_demo(progress: Progress) -> Cluster:
@@ -43,7 +44,7 @@ def a_demo(
     return Opening(read, lambda: targeting, lambda cluster: ("--demo",), lambda: NOW, **more)
 
 
-Driven = Callable[[Pilot[int], PlanScreen], Coroutine[Any, Any, None]]
+Driven = Callable[[Drives, PlanScreen], Coroutine[Any, Any, None]]
 
 
 def drive(
@@ -60,7 +61,7 @@ def drive(
         shared = partial(_shared, size, ascii)
         return with_shared(("plan", size, ascii), shared, lambda pilot: driven(pilot, main_screen(pilot.app)))
 
-    async def work(pilot: Pilot[int]) -> None:
+    async def work(pilot: Drives) -> None:
         if ready:
             await planned(pilot)
         await driven(pilot, main_screen(pilot.app))
@@ -115,11 +116,11 @@ async def _tidy(pilot: Pilot[Any], size: tuple[int, int]) -> None:
 def _shared(size: tuple[int, int], ascii: bool) -> SharedApp[EksdocApp]:
     first: list[Model] = []
 
-    async def begin(pilot: Pilot[int]) -> None:
+    async def begin(pilot: Drives) -> None:
         await planned(pilot)
         first.append(main_screen(pilot.app).model)
 
-    async def reset(pilot: Pilot[int]) -> None:
+    async def reset(pilot: Drives) -> None:
         await as_first(pilot, size, first[0])
 
     return SharedApp(EksdocApp(a_demo(ascii=ascii)), size, begin, reset)
@@ -172,3 +173,12 @@ def lines(app: EksdocApp) -> list[str]:
     """What is seen, without colours."""
     strips = app.screen._compositor.render_strips()
     return ["".join(segment.text for segment in strip).rstrip() for strip in strips]
+
+
+def page_text(pilot: Drives) -> str:
+    return "\n".join(lines(pilot.app))
+
+
+def notes_of(pilot: Drives) -> list[str]:
+    """What is told for a moment, the latest last."""
+    return [each.message for each in pilot.app._notifications]

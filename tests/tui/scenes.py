@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import timedelta
 
 from textual.app import App
-from textual.pilot import Pilot
 
 from kubectl_eksdoc.drain.policy import Targeting
 from kubectl_eksdoc.drain.run.moments import Happened
@@ -20,19 +19,19 @@ from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.run.state import RunKind
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.tui.lives import DEMO, LiveCluster
-from tests.tui.pilots import drive, press
+from tests.tui.pilots import Drives, drive, press
 from tests.tui.replay import test_golden as of_replays
 from tests.tui.replay.shown import Shown, show
 from tests.tui.run import test_golden as of_runs
 from tests.tui.run.scripted import BEGAN, NAME, ScriptedDesk, ScriptedLive
 from tests.tui.run.stage import Show, play, play_run
-from tests.tui.run.test_entry import WHY
+from tests.tui.run.test_after_it import WHY
 from tests.tui.test_live import old_view, until
 from tests.tui.test_pod_panel import FULL
 from tests.tui.test_rights import EVICT, HIDDEN
 from tests.tui.test_unguarded import BARE
 
-See = Callable[[App[int], Pilot[int]], Awaitable[None]]
+See = Callable[[App[int], Drives], Awaitable[None]]
 Scene = Callable[[See], object]
 
 BLUE = Targeting(nodegroups=("blue",))
@@ -74,7 +73,7 @@ PLANS: dict[str, tuple[str, ...]] = {
 
 def of_plan(keys: Sequence[str]) -> Scene:
     def opened(see: See) -> None:
-        async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
+        async def look(pilot: Drives, screen: PlanScreen) -> None:
             await press(pilot, *keys)
             await see(pilot.app, pilot)
 
@@ -86,7 +85,7 @@ def of_plan(keys: Sequence[str]) -> Scene:
 def of_live(
     cluster: Callable[[], LiveCluster],
     *keys: str,
-    until_it: Callable[[Pilot[int], PlanScreen], bool] = lambda pilot, screen: screen.model.facts is not None,
+    until_it: Callable[[Drives, PlanScreen], bool] = lambda pilot, screen: screen.model.facts is not None,
     ready: bool = True,
     opening: Callable[[LiveCluster], Opening] = LiveCluster.opening,
 ) -> Scene:
@@ -97,7 +96,7 @@ def of_live(
         if not ready:
             made.may_answer.clear()
 
-        async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
+        async def look(pilot: Drives, screen: PlanScreen) -> None:
             await until(pilot, lambda: until_it(pilot, screen))
             for key in keys:
                 if key.startswith("+"):
@@ -116,7 +115,7 @@ def of_live(
     return opened
 
 
-def _is_offline(pilot: Pilot[int], screen: PlanScreen) -> bool:
+def _is_offline(pilot: Drives, screen: PlanScreen) -> bool:
     return isinstance(pilot.app.screen, OfflineScreen)
 
 
@@ -128,7 +127,7 @@ def _left_in_the_middle(cluster: LiveCluster) -> Opening:
     return replace(cluster.opening(), production="blue|shop", desk=ScriptedDesk(runs=SUMMARIES))
 
 
-def _has_unfinished(pilot: Pilot[int], screen: PlanScreen) -> bool:
+def _has_unfinished(pilot: Drives, screen: PlanScreen) -> bool:
     return getattr(pilot.app, "has_unfinished", False) and screen.model.denied is not None
 
 

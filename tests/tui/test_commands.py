@@ -5,15 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from textual.pilot import Pilot
 
 from kubectl_eksdoc.tui import keymap
 from kubectl_eksdoc.tui.keymap import COMMANDS, KEYS, ScreenPage, Typed
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.examples import one_in
-from tests.tui.pilots import drive, lines, press
-
-Demo = Pilot[int]
+from tests.tui.pilots import Drives, drive, press
 
 
 @pytest.mark.parametrize(
@@ -83,7 +80,7 @@ def test_whatever_is_typed_there_is_an_answer(typed: str) -> None:
     ),
 )
 def test_a_page_is_opened_by_its_name(typed: str, page: ScreenPage) -> None:
-    async def type_it(pilot: Demo, screen: PlanScreen) -> None:
+    async def type_it(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "colon", *typed, "enter")
         assert screen.page is page
         await press(pilot, "colon", *"no", "enter")
@@ -93,46 +90,10 @@ def test_a_page_is_opened_by_its_name(typed: str, page: ScreenPage) -> None:
 
 
 @pytest.mark.long
-def test_what_can_be_meant_is_seen_while_one_types() -> None:
-    async def type_it(pilot: Demo, screen: PlanScreen) -> None:
-        await press(pilot, "ctrl+p", "w")
-        assert lines(pilot.app)[-1].split() == ["waves", "what-if", "wide"]
-        await press(pilot, "escape")
-        assert "space mark" in lines(pilot.app)[-1] and screen._of(ScreenPage.PLAN).table.has_focus
-
-    drive(type_it)
-
-
-@pytest.mark.long
-def test_an_unknown_name_says_so_and_a_key_that_does_nothing_why() -> None:
-    async def type_it(pilot: Demo, screen: PlanScreen) -> None:
-        await press(pilot, "colon", *"nodse", "enter")
-        await press(pilot, "colon", *"undo", "enter")
-        told = [notification.message for notification in pilot.app._notifications]
-        assert "there is no :nodse: did you mean :nodes?" in told
-        assert "z: there is nothing to undo" in told
-
-    drive(type_it)
-
-
-@pytest.mark.long
 def test_q_behind_the_colon_leaves_as_q_does() -> None:
-    async def leave(pilot: Demo, screen: PlanScreen) -> None:
+    async def leave(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "2", "colon", "q", "enter")
         assert screen.page is ScreenPage.PLAN
         await pilot.press("colon", "q", "enter")
 
     assert drive(leave).return_value == 0
-
-
-@pytest.mark.long
-def test_tab_goes_to_the_next_panel_and_back() -> None:
-    async def move(pilot: Demo, screen: PlanScreen) -> None:
-        seen = []
-        for key in ("tab", "tab", "tab", "shift+tab"):
-            await pilot.press(key)
-            assert screen.focused is not None
-            seen.append(screen.focused.id)
-        assert seen == ["budgets", "waves", "nodes", "waves"]
-
-    drive(move)

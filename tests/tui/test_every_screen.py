@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 from textual.app import App
-from textual.pilot import Pilot
 from textual.widgets import Input
 
 from kubectl_eksdoc.tui import framed
 from kubectl_eksdoc.tui.keymap import named
 from kubectl_eksdoc.tui.widgets.foot import FootBar, HeadLine
 from tests.examples import one_in
-from tests.render.test_golden import check_golden
+from tests.render.golden import check_golden
+from tests.tui.pilots import Drives
 from tests.tui.scenes import SCENES
 from tests.tui.seen import Seen, pale, seen
 
@@ -33,7 +33,7 @@ HEAVY = str.maketrans("┏━┓┃┗┛╔═╗║╚╝", "╭─╮│╰�
 """The frame that has the focus, and that of a dialog, where no colour says so."""
 
 
-async def look_at(app: App[int], pilot: Pilot[int], theme: str, plain: bool = False) -> Seen:
+async def look_at(app: App[int], pilot: Drives, theme: str, plain: bool = False) -> Seen:
     if (theme, plain) != (app.theme, app.has_class("-plain")):
         app.theme, app._plain = theme, plain  # type: ignore[attr-defined]
         app.set_class(plain, "-plain")
@@ -58,7 +58,7 @@ def test_every_screen_looks_like_this_and_can_be_read(name: str) -> None:
     looks: list[str] = []
     figures: list[set[str]] = []
 
-    async def see(app: App[int], pilot: Pilot[int]) -> None:
+    async def see(app: App[int], pilot: Drives) -> None:
         for field in app.screen.query(Input):
             field.cursor_blink = False
         for size in SIZES:

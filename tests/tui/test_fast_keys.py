@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from textual.events import Key
-from textual.pilot import Pilot
 
 from kubectl_eksdoc.tui.framed import MOST_WAITING, TerminalDriver
 from kubectl_eksdoc.tui.keymap import ScreenPage
@@ -18,14 +17,14 @@ from kubectl_eksdoc.tui.rights import RightsScreen
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.examples import one_in
 from tests.tui.lives import LiveCluster
-from tests.tui.pilots import WIDE, drive, planned, press
+from tests.tui.pilots import WIDE, Drives, drive, notes_of, planned, press
 from tests.tui.run.scripted import ScriptedDesk
 from tests.tui.shared import with_own
 from tests.tui.test_paint import Terminal, by_textual
 from tests.tui.typing_pilot import event_of
 
 
-def burst(pilot: Pilot[int], keys: str) -> None:
+def burst(pilot: Drives, keys: str) -> None:
     for key in keys:
         name = {" ": "space", "/": "slash"}.get(key, key)
         pilot.app.post_message(Key(name, key))
@@ -35,14 +34,14 @@ def burst(pilot: Pilot[int], keys: str) -> None:
 def test_a_burst_marks_what_slow_typing_marks(keys: str) -> None:
     seen: list[tuple[frozenset[str], str | None]] = []
 
-    async def slowly(pilot: Pilot[int], screen: PlanScreen) -> None:
+    async def slowly(pilot: Drives, screen: PlanScreen) -> None:
         for key in keys:
             burst(pilot, key)
             await pilot.pause()
         await planned(pilot)
         seen.append((screen.model.choice.ask.marked, screen._node))
 
-    async def at_once(pilot: Pilot[int], screen: PlanScreen) -> None:
+    async def at_once(pilot: Drives, screen: PlanScreen) -> None:
         burst(pilot, keys)
         await pilot.pause(0.1)
         await planned(pilot)
@@ -58,11 +57,11 @@ def test_the_key_behind_m_never_does_what_it_does_alone_while_nothing_is_read() 
     cluster = LiveCluster()
     cluster.may_answer.clear()
 
-    async def too_early(pilot: Pilot[int], screen: PlanScreen) -> None:
+    async def too_early(pilot: Drives, screen: PlanScreen) -> None:
         burst(pilot, "mor")
         await pilot.pause(0.1)
         assert pilot.app.screen is screen
-        told = [notification.message for notification in pilot.app._notifications]
+        told = notes_of(pilot)
         assert told == ["m o: nothing is read yet", "r: nothing is read yet"]
         burst(pilot, "m")
         await pilot.pause(0.1)
@@ -77,7 +76,7 @@ def test_the_key_behind_m_never_does_what_it_does_alone_while_nothing_is_read() 
 
 
 def test_what_is_typed_after_a_slash_is_in_the_filter() -> None:
-    async def typing(pilot: Pilot[int], screen: PlanScreen) -> None:
+    async def typing(pilot: Drives, screen: PlanScreen) -> None:
         marked = screen.model.choice.ask.marked
         burst(pilot, "/mspot")
         await pilot.pause(0.1)
@@ -87,7 +86,7 @@ def test_what_is_typed_after_a_slash_is_in_the_filter() -> None:
 
 
 def test_what_is_deleted_is_what_was_typed_before_it() -> None:
-    async def typing(pilot: Pilot[int], screen: PlanScreen) -> None:
+    async def typing(pilot: Drives, screen: PlanScreen) -> None:
         burst(pilot, "/spxx")
         for _ in "xx":
             pilot.app.post_message(Key("backspace", "\x7f"))
@@ -101,7 +100,7 @@ def test_what_is_deleted_is_what_was_typed_before_it() -> None:
 def test_the_screen_is_painted_while_keys_are_still_waiting() -> None:
     waiting: list[int] = []
 
-    async def at_once(pilot: Pilot[int], screen: PlanScreen) -> None:
+    async def at_once(pilot: Drives, screen: PlanScreen) -> None:
         app = pilot.app
         screen.screen_layout_refresh_signal.subscribe(screen, lambda _: waiting.append(app.message_queue_size))
         for _ in range(20):  # a fast machine may be through with one burst before it paints
@@ -119,7 +118,7 @@ def test_the_screen_is_painted_while_keys_are_still_waiting() -> None:
 def test_keys_before_the_last_are_not_painted_one_by_one_and_the_last_is() -> None:
     app = Terminal(WIDE)
 
-    async def at_once(pilot: Pilot[int]) -> None:
+    async def at_once(pilot: Drives) -> None:
         await planned(pilot)
         for _ in range(2):
             frames = app.frames
@@ -187,7 +186,7 @@ def test_what_waits_in_the_terminal_holds_up_no_exit() -> None:
 
 
 def test_turning_pages_back_makes_no_page_anew() -> None:
-    async def there_and_back(pilot: Pilot[int], screen: PlanScreen) -> None:
+    async def there_and_back(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "2", "1", "2")
         sheets = [page.table.sheet for page in screen.query(PageOf)]
         await press(pilot, "1", "2", "1")
@@ -198,7 +197,7 @@ def test_turning_pages_back_makes_no_page_anew() -> None:
     drive(there_and_back)
 
 
-async def at_once(pilot: Pilot[int], *keys: str) -> None:
+async def at_once(pilot: Drives, *keys: str) -> None:
     for key in keys:
         pilot.app.post_message(event_of(key))
     await pilot.pause(0.2)
@@ -207,7 +206,7 @@ async def at_once(pilot: Pilot[int], *keys: str) -> None:
 def test_the_key_behind_the_one_that_opens_a_screen_is_for_that_screen() -> None:
     """q left the screens, which ended in a traceback, and 2 turned the page below."""
 
-    async def rights(pilot: Pilot[int], screen: PlanScreen) -> None:
+    async def rights(pilot: Drives, screen: PlanScreen) -> None:
         await at_once(pilot, "exclamation_mark", "q")
         assert pilot.app.screen is screen and pilot.app.is_running
         await at_once(pilot, "exclamation_mark", "2")
@@ -220,7 +219,7 @@ def test_the_key_behind_the_one_that_opens_a_screen_is_for_that_screen() -> None
 def test_a_key_that_is_bound_to_nothing_does_nothing_on_the_screen_that_the_next_one_opens() -> None:
     """The arrows turned a knob of the dialog that opened behind them."""
 
-    async def knobs(pilot: Pilot[int], screen: PlanScreen) -> None:
+    async def knobs(pilot: Drives, screen: PlanScreen) -> None:
         before = screen.model.choice
         await at_once(pilot, "4", "tab", "left", "left", "o")
         assert screen.model.choice == before
@@ -230,7 +229,7 @@ def test_a_key_that_is_bound_to_nothing_does_nothing_on_the_screen_that_the_next
 
 
 def test_a_page_down_behind_the_key_that_shows_the_table_goes_as_far_as_alone() -> None:
-    async def down(pilot: Pilot[int], screen: PlanScreen) -> None:
+    async def down(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "g", "ctrl+f")
         alone = screen._node
         await press(pilot, "g")

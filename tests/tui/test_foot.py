@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from textual.pilot import Pilot
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from kubectl_eksdoc.tui.keymap import Hint, ScreenPage
 from kubectl_eksdoc.tui.screen import PlanScreen
+from kubectl_eksdoc.tui.sheets.pods import cells
 from kubectl_eksdoc.tui.widgets.foot import FootBar, fitting
-from tests.tui.pilots import drive, lines, planned, press
+from kubectl_eksdoc.tui.widgets.panel import hanging
+from tests.tui.pilots import Drives, drive, lines, page_text, planned, press
 
 HINTS = (Hint("space", "mark"), Hint("r", "run…"), Hint("?", "help"), Hint("1 2", "pages"), Hint("z", "undo"))
 
@@ -28,9 +31,9 @@ def test_what_does_not_fit_is_left_out_from_the_end_and_that_is_said(room: int, 
 
 
 def test_page_2_shows_the_fixes_of_a_blocked_budget_and_y_copies_the_first() -> None:
-    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "2", "j", "j")
-        text = "\n".join(lines(pilot.app))
+        text = page_text(pilot)
         assert "shop/sale: never allows" in text and "kubectl scale deployment sale -n shop --replicas=4" in text
         assert "y copy the fix" in text.splitlines()[-1]
         await press(pilot, "y")
@@ -41,14 +44,14 @@ def test_page_2_shows_the_fixes_of_a_blocked_budget_and_y_copies_the_first() -> 
     drive(look)
 
 
-async def click(pilot: Pilot[int], words: str, along: int = 0) -> None:
+async def click(pilot: Drives, words: str, along: int = 0) -> None:
     await pilot.click(FootBar, offset=(lines(pilot.app)[-1].index(words) + along, 0))
     await pilot.pause()
     await planned(pilot)
 
 
 def test_a_click_on_a_key_is_a_press() -> None:
-    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         await click(pilot, "1 2 3 4", 2)
         assert screen.page is ScreenPage.HEADROOM
         await press(pilot, "1")
@@ -61,3 +64,33 @@ def test_a_click_on_a_key_is_a_press() -> None:
         assert screen.model.choice.ask.marked
 
     drive(look)
+
+
+# Text in panels and dialogs: wrapped under its words, not under its label.
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("s       stop and wait until it has gone", ["s       stop and wait until", "        it has gone"]),
+        ("Will not  delete nodes or pods by itself", ["Will not  delete nodes or", "          pods by itself"]),
+        ("✗ kafka waits: its budget has no room", ["✗ kafka waits: its budget", "  has no room"]),
+        ("    kubectl eksdoc drain status run-1234", ["    kubectl eksdoc drain", "    status run-1234"]),
+        ("no label at all, and a long sentence", ["no label at all, and a long", "sentence"]),
+        ("", [""]),
+    ],
+)
+def test_what_is_wrapped_stands_under_the_words(line: str, expected: list[str]) -> None:
+    assert hanging(line, 28) == expected
+
+
+def test_a_label_that_leaves_no_room_is_words_like_others() -> None:
+    assert hanging("a very long label  and text", 20) == ["a very long label ", "and text"]
+
+
+@given(st.text(alphabet="ab 가✗"), st.integers(4, 40))
+@example("aaaaaaaa가  a가가가가가", 22)
+def test_no_line_is_wider_than_there_is_room_and_no_sign_is_lost(line: str, room: int) -> None:
+    parts = hanging(line, room)
+    assert all(cells(part) <= room for part in parts)
+    assert "".join(parts).replace(" ", "") == line.replace(" ", "")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from textual.pilot import Pilot
 
 from kubectl_eksdoc.cli import drain
 from kubectl_eksdoc.cli.parser import Parser, spelled_out
@@ -19,9 +18,8 @@ from kubectl_eksdoc.tui.model import EditHistory, Model, PlanInput
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets import pods as knobs
 from kubectl_eksdoc.tui.sheets.pods import text_of
-from tests.tui.pilots import NARROW, drive, lines, press
+from tests.tui.pilots import Drives, drive, lines, notes_of, page_text, press
 
-Demo = Pilot[int]
 TARGETS = 8
 
 
@@ -74,32 +72,30 @@ def test_what_is_not_as_it_comes_is_marked_by_a_sign() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("size", [(120, 36), pytest.param(NARROW, marks=pytest.mark.long)])
-def test_knobs_are_turned_in_the_form_undone_and_copied(size: tuple[int, int]) -> None:
-    async def turn(pilot: Demo, screen: PlanScreen) -> None:
+def test_knobs_are_turned_in_the_form_undone_and_copied() -> None:
+    async def turn(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "o", "h", "j", "left")
-        assert any("< 7 > !" in line for line in lines(pilot.app))
-        await press(pilot, "G", "l")  # in a small terminal the first ones are out of sight by now
+        assert "< 7 > !" in page_text(pilot)
+        await press(pilot, "G", "l")
         policy = screen.model.choice.ask.policy
         assert (policy.nodes_at_once, policy.order) == ("7, zone=10", "soonest")
-        text = "\n".join(lines(pilot.app))
+        text = page_text(pilot)
         assert "< soonest > !" in text
-        # In a small terminal the head keeps what matters most.
-        assert "parallel 7, zone=10" in text or size == NARROW
+        assert "parallel 7, zone=10" in text
         await press(pilot, "z")
         assert screen.model.choice.ask.policy.order == "auto"
-        assert any("< auto >" in line for line in lines(pilot.app))
+        assert "< auto >" in page_text(pilot)
         await press(pilot, "C")
         assert "--max-unavailable 7 --max-unavailable zone=10" in pilot.app.clipboard
         await press(pilot, "escape")
         assert not isinstance(pilot.app.screen, KnobsScreen)
 
-    drive(turn, size=size)
+    drive(turn)
 
 
 @pytest.mark.long
 def test_in_a_small_terminal_nothing_of_it_is_cut() -> None:
-    async def look(pilot: Demo, screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "o")
         for knob in KNOBS:
             rows = [line.strip("┃ ") for line in lines(pilot.app)]
@@ -111,13 +107,13 @@ def test_in_a_small_terminal_nothing_of_it_is_cut() -> None:
 
 
 def test_in_the_form_keys_that_turn_a_knob_do_and_the_others_say_why_not() -> None:
-    async def ask(pilot: Demo, screen: PlanScreen) -> None:
+    async def ask(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "o", "left_curly_bracket")
         assert screen.model.choice.ask.policy.nodes_at_once == "7"
         for key, shown in (("r", "r"), ("m", "m"), ("question_mark", "?")):
             await press(pilot, key)
             assert isinstance(pilot.app.screen, KnobsScreen)
-            told = [notification.message for notification in pilot.app._notifications]
+            told = notes_of(pilot)
             assert f"{shown}: not from this form, esc closes it" in told
 
     drive(ask)

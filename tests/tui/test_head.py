@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from textual.pilot import Pilot
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Identity
@@ -22,7 +21,7 @@ from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets.nodes import facts_of
 from kubectl_eksdoc.tui.words import PRODUCTION, UNTIL_R, FittingText, dropped, fitted, identity, rights
 from tests.tui.lives import DEMO, LiveCluster
-from tests.tui.pilots import NOW, a_demo, drive, lines, planned, press
+from tests.tui.pilots import NOW, Drives, a_demo, drive, lines, page_text, planned, press
 from tests.tui.run.scripted import ScriptedDesk
 from tests.tui.test_live import until
 
@@ -54,30 +53,6 @@ def test_a_long_name_is_cut_in_its_middle_and_never_what_stands_behind_it(name: 
     assert age.text == "live, read 2s ago" and len(first.text) + len(age.text) + 2 <= room
 
 
-@pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 36)])
-def test_the_time_and_the_number_of_nodes_left_out_are_seen_on_every_terminal(size: tuple[int, int]) -> None:
-    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
-        head, plan = lines(pilot.app)[:2]
-        assert "✗ 3 not drained" in plan and "about 2m16s (p95 6m18s)" in plan, plan
-        assert "demo-shop" in head and "demo cluster" in head and "…" not in head + plan, head
-
-    drive(look, a_demo(), size)
-
-
-@pytest.mark.parametrize("size", [(60, 20), (80, 24)])
-@pytest.mark.parametrize("key", ["space", "a"])
-def test_what_a_plan_supposes_or_allows_takes_no_room_from_its_time(size: tuple[int, int], key: str) -> None:
-    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
-        await press(pilot, "4")
-        screen._of(screen.page).table.go_to("pod-emptydir")
-        await press(pilot, key)
-        plan = lines(pilot.app)[1]
-        assert ("WHAT IF" if key == "space" else "ALLOWS") in plan
-        assert "✗ 3" in plan and "about 2m16s (p95 6m18s)" in plan and "…" not in plan, plan
-
-    drive(look, a_demo(), size)
-
-
 @pytest.mark.parametrize(
     ("pattern", "context", "cluster", "is_it"),
     [
@@ -95,7 +70,7 @@ def test_production_is_what_is_called_so(pattern: str, context: str, cluster: st
 def test_badges_say_that_it_is_production_and_what_a_run_may_not_do() -> None:
     opening: Any = replace(LiveCluster().opening(), production="blue|shop", no_desk="why")
 
-    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         assert lines(pilot.app)[0].split()[:3] == ["eksdoc", "PRODUCTION", "READ-ONLY"]
         screen._opening = replace(opening, no_desk="")
         screen.model = replace(screen.model, denied=None)
@@ -128,11 +103,11 @@ def test_a_run_that_is_not_over_is_in_the_head_until_it_is_or_is_dismissed() -> 
     desk = ScriptedDesk(runs=(left, replace(left, run="r2")))
     badge = "UNFINISHED RUN (5"
 
-    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         await until(pilot, lambda: badge in lines(pilot.app)[0])
         pilot.app.clear_notifications()
         await press(pilot, "5")
-        await until(pilot, lambda: "r2" in "\n".join(lines(pilot.app)))
+        await until(pilot, lambda: "r2" in page_text(pilot))
         await press(pilot, "x")
         await pilot.pause()
         assert badge in lines(pilot.app)[0], "there is another one"
@@ -144,7 +119,7 @@ def test_a_run_that_is_not_over_is_in_the_head_until_it_is_or_is_dismissed() -> 
 
 
 def test_the_demo_that_is_served_does_not_say_that_it_is_live() -> None:
-    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         assert screen.model.facts is not None and "demo cluster, fixed at 2026-11-20T08:51:00Z" in lines(pilot.app)[0]
         now = screen.model.facts.cluster.observed_at + timedelta(1)
         served = replace(screen.model.facts.cluster, observed_at=now)
@@ -156,15 +131,3 @@ def test_the_demo_that_is_served_does_not_say_that_it_is_live() -> None:
         assert "demo cluster, read at 2026-11-21T08:51:00Z" in head and "live" not in head
 
     drive(look, a_demo())
-
-
-@pytest.mark.parametrize("size", [(120, 36), (80, 24), (60, 20)])
-def test_budgets_that_allow_nothing_are_seen_before_anything_is_marked(size: tuple[int, int]) -> None:
-    async def work(pilot: Pilot[int], screen: PlanScreen) -> None:
-        await pilot.resize_terminal(*size)
-        assert "no eviction" not in lines(pilot.app)[1], "a plan has more to say"
-        await press(pilot, "m", "n")
-        head = lines(pilot.app)[1]
-        assert "Nothing is marked" in head and "✗ no eviction" in head and "2 PDBs" in head and "…" not in head
-
-    drive(work)

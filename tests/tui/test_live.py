@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from textual.pilot import Pilot
 
 from kubectl_eksdoc.drain.policy import Targeting
 from kubectl_eksdoc.errors import Forbidden, Unreachable
@@ -23,9 +22,7 @@ from kubectl_eksdoc.tui.reader import HaveRead, NotRead, Progressed
 from kubectl_eksdoc.tui.rights import why_not
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.tui.lives import DEMO, Clock, LiveCluster
-from tests.tui.pilots import a_demo, drive, lines, planned, press
-
-Drives = Pilot[int]
+from tests.tui.pilots import Drives, a_demo, drive, lines, notes_of, page_text, planned, press
 
 NO_ANSWER = Unreachable("https://blue.example cannot be reached: the connection is refused", "Is the VPN up?")
 CORDONED = replace(DEMO, nodes=tuple(replace(n, unschedulable=True) if n.name == "green-1" else n for n in DEMO.nodes))
@@ -47,7 +44,7 @@ async def until(pilot: Drives, true: Callable[[], bool]) -> None:
         await pilot.pause(0.01)
         if true():
             return
-    raise AssertionError("it never came\n" + "\n".join(lines(pilot.app)))
+    raise AssertionError("it never came\n" + page_text(pilot))
 
 
 async def tick(pilot: Drives, cluster: LiveCluster, seconds: float = 1.0) -> None:
@@ -65,7 +62,7 @@ def test_the_last_view_is_shown_at_once_and_the_marks_of_what_is_still_there_sta
     async def look(pilot: Drives, screen: PlanScreen) -> None:
         await until(pilot, lambda: screen.model.old)
         assert head(pilot).split("  ")[2].startswith("as of 06:00 UTC, 3h old: reading the cluster…")
-        assert any("gone-1" in line for line in lines(pilot.app))
+        assert "gone-1" in page_text(pilot)
         await pilot.press("slash", *"gone", "enter", "space", "escape", "slash", *"green", "enter", "m", "f", "escape")
         assert {"gone-1", "green-1"} < screen.model.choice.ask.marked
         await pilot.pause(0.1)
@@ -80,16 +77,6 @@ def test_the_last_view_is_shown_at_once_and_the_marks_of_what_is_still_there_sta
 
 
 @pytest.mark.long
-def test_what_was_named_is_marked_when_it_is_read_and_not_before() -> None:
-    cluster = LiveCluster(last=old_view(), targeting=Targeting(nodegroups=("green",)))
-
-    async def look(pilot: Drives, screen: PlanScreen) -> None:
-        assert screen.model.choice.ask.marked == {"green-1", "green-2", "green-3", "green-4"}
-
-    drive(look, cluster.opening())
-
-
-@pytest.mark.long
 def test_from_an_old_view_nothing_is_copied_or_run() -> None:
     cluster = LiveCluster(last=old_view())
     cluster.may_answer.clear()
@@ -97,24 +84,13 @@ def test_from_an_old_view_nothing_is_copied_or_run() -> None:
     async def look(pilot: Drives, screen: PlanScreen) -> None:
         await until(pilot, lambda: screen.model.old)
         await pilot.press("space", "C")
-        assert "old view" in [note.message for note in pilot.app._notifications][-1]
+        assert "old view" in notes_of(pilot)[-1]
         for key in KEYS:
             if key.action in ("command", "compare", "pin", "run"):
                 assert "old view" in why_not(key, screen.model, ScreenPage.PLAN)
         cluster.may_answer.set()
 
     drive(look, cluster.opening(), ready=False)
-
-
-@pytest.mark.long
-def test_what_was_read_is_remembered() -> None:
-    cluster = LiveCluster()
-
-    async def look(pilot: Drives, screen: PlanScreen) -> None:
-        await until(pilot, lambda: bool(cluster.kept))
-        assert cluster.kept == [last_view_of(DEMO)]
-
-    drive(look, cluster.opening())
 
 
 @pytest.mark.long
@@ -138,7 +114,7 @@ def test_a_change_that_matters_is_read_and_planned_and_all_else_stays() -> None:
         assert screen.model.view is not None
         assert screen.model.pinned is pinned and screen.model.choice.ask == ask
         assert screen._of(ScreenPage.PLAN).node == "blue-3", "the cursor stays"
-        assert any("⊘ cordoned" in line for line in lines(pilot.app))
+        assert "⊘ cordoned" in page_text(pilot)
 
     drive(look, cluster.opening())
 
@@ -252,20 +228,6 @@ def test_an_answer_that_comes_while_the_screens_are_closed_is_dropped() -> None:
     app.on_have_read(HaveRead(app.opening, DEMO, True))
     app.on_not_read(NotRead(app.opening, "no answer", "it is away", "look at the network", None))
     app.on_progressed(Progressed(app.opening, "pods", 7))
-
-
-@pytest.mark.long
-def test_a_slow_answer_is_waited_for_by_the_clock() -> None:
-    cluster = LiveCluster()
-    cluster.may_answer.clear()
-
-    async def look(pilot: Drives, screen: PlanScreen) -> None:
-        await until(pilot, lambda: screen.model.reads.begun is not None)
-        await tick(pilot, cluster, 12)
-        assert head(pilot).endswith("reading the cluster for 12s now")
-        cluster.may_answer.set()
-
-    drive(look, cluster.opening(), ready=False)
 
 
 @pytest.mark.long

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubectl_eksdoc.drain.nodes import natural
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.tui.sheets import nodes as narrowing
-from kubectl_eksdoc.tui.sheets.nodes import facts_of
+from kubectl_eksdoc.tui.sheets.nodes import COLUMNS, SortOrder, facts_of, in_order
 from tests.builders import a_node
 from tests.tui.pilots import read_demo
 
@@ -89,3 +94,81 @@ def test_faults_are_what_is_not_ready_and_what_the_plan_leaves_out() -> None:
     left_out = {target.node.name for target in view.targets if not target.order}
     assert left_out and left_out <= set(narrowing.faulty(ALL, FACTS, view))
     assert "Nothing is the matter" in narrowing.why_none(facts, "", faults=True)
+
+
+# The order of the nodes: by every column, forth and back, and what is not known last.
+
+
+NOW = CLUSTER.observed_at
+TITLES = [column.title for column in COLUMNS]
+
+
+def of(*nodes: Node) -> Cluster:
+    return replace(CLUSTER, nodes=nodes, pods=())
+
+
+def ordered(order: SortOrder, *nodes: Node) -> str:
+    """The names, which are of one letter."""
+    facts = facts_of(of(*nodes))
+    return "".join(in_order(facts.texts, order, facts, None))
+
+
+def test_versions_are_compared_as_versions() -> None:
+    kubelets = {"a": Version(1, 9, 1), "b": Version(1, 33, 0), "c": Version(1, 10, 0)}
+    nodes = [replace(a_node(name), kubelet=kubelet) for name, kubelet in kubelets.items()]
+    assert ordered(SortOrder("KUBELET"), *nodes) == "acb"
+
+
+def test_by_status_what_is_the_matter_comes_first() -> None:
+    nodes = [
+        a_node("a"),
+        replace(a_node("b"), unschedulable=True),
+        replace(a_node("c"), ready="Unknown"),
+        replace(a_node("d"), ready="False"),
+    ]
+    assert ordered(SortOrder("STATUS"), *nodes) == "dcba"
+
+
+def test_what_a_plan_does_not_drain_has_no_wave_and_stands_last() -> None:
+    blue = [node for node in CLUSTER.nodes if node.group == "blue"]
+    view = DrainView(make_plan(CLUSTER, blue, DrainPolicy(pins=(("blue-2", 2),))), CLUSTER)
+    facts = facts_of(CLUSTER)
+    names = in_order(facts.texts, SortOrder("WAVE", back=True), facts, view)
+    assert names[0] == "blue-2" and set(names[: len(view.wave_of)]) == set(view.wave_of)
+    assert in_order(facts.texts, SortOrder("STATUS"), facts, view)[0] in {row.node for row in view.left}
+
+
+@given(
+    numbers=st.lists(st.integers(1, 300), unique=True, max_size=20),
+    column=st.sampled_from(TITLES),
+    back=st.booleans(),
+    groups=st.lists(st.sampled_from(("", "g-2", "g-10", "웹")), min_size=20, max_size=20),
+)
+def test_every_node_stays_and_those_that_are_alike_stand_by_name(
+    numbers: list[int], column: str, back: bool, groups: list[str]
+) -> None:
+    nodes = [
+        replace(a_node(f"n-{number}"), labels={"eks.amazonaws.com/nodegroup": group} if group else {})
+        for number, group in zip(numbers, groups, strict=False)
+    ]
+    facts = facts_of(of(*nodes))
+    names = in_order(facts.texts, SortOrder(column, back), facts, None)
+    assert sorted(names) == sorted(facts.texts)
+    if column == "NODE":
+        assert list(names) == sorted(names, key=natural, reverse=back)
+    if column == "GROUP":
+        for group in set(groups):
+            alike = [name for name in names if facts.nodes[name].group == group]
+            assert alike == sorted(alike, key=natural)
+        without = [name for name in names if not facts.nodes[name].group]
+        assert list(names[len(names) - len(without) :]) == without
+
+
+def test_by_age_the_youngest_is_first_and_what_is_not_known_last_either_way() -> None:
+    nodes = [
+        replace(a_node("a"), created_at=NOW - timedelta(days=3)),
+        replace(a_node("b"), created_at=None),
+        replace(a_node("c"), created_at=NOW - timedelta(hours=1)),
+    ]
+    assert ordered(SortOrder("AGE"), *nodes) == "cab"
+    assert ordered(SortOrder("AGE", back=True), *nodes) == "acb"

@@ -23,7 +23,7 @@ from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.unreached import headline
 from tests.tui.lives import DEMO, LiveCluster
-from tests.tui.pilots import NARROW, a_demo, drive, lines, planned
+from tests.tui.pilots import NARROW, a_demo, drive, lines, notes_of, page_text, planned
 from tests.tui.test_live import NO_ANSWER, Drives, old_view, tick, until
 
 BLUE = ClusterAddress("blue", "https://blue.example", "0" * 20)
@@ -45,12 +45,8 @@ def test_the_headline_goes_by_the_error(error: EksdocError, where: ClusterAddres
     assert headline(error, where) == said
 
 
-def text(pilot: Drives) -> str:
-    return "\n".join(lines(pilot.app))
-
-
 def said(pilot: Drives) -> str:
-    return [note.message for note in pilot.app._notifications][-1]
+    return notes_of(pilot)[-1]
 
 
 @pytest.mark.long
@@ -65,18 +61,18 @@ def test_it_says_what_is_wrong_counts_down_and_goes_when_the_cluster_answers() -
             "the connection is refused",
             "VPN up?",
         ):
-            assert each in text(pilot)
-        assert "1 try, retry in 4s" in text(pilot)
+            assert each in page_text(pilot)
+        assert "1 try, retry in 4s" in page_text(pilot)
         await tick(pilot, cluster, 2)
-        assert "1 try, retry in 2s" in text(pilot)
+        assert "1 try, retry in 2s" in page_text(pilot)
         await tick(pilot, cluster, 2)
         await until(pilot, lambda: screen.model.reads.failures == 2)
         await tick(pilot, cluster)
-        assert "2 tries, retry in 7s" in text(pilot)
+        assert "2 tries, retry in 7s" in page_text(pilot)
         await pilot.press("t")
         await until(pilot, lambda: pilot.app.screen is screen)
         await planned(pilot)
-        assert "green-1" in text(pilot) and not screen.model.trouble
+        assert "green-1" in page_text(pilot) and not screen.model.trouble
 
     drive(look, cluster.opening())
 
@@ -92,7 +88,7 @@ def test_a_key_that_does_nothing_here_says_why() -> None:
         await pilot.press("o")
         assert "no last view" in said(pilot)
         await pilot.press("question_mark")
-        assert "Keys here" in text(pilot)
+        assert "Keys here" in page_text(pilot)
         await pilot.press("escape")
         await pilot.press("q")
 
@@ -105,7 +101,7 @@ def test_the_last_view_can_be_looked_at_meanwhile() -> None:
 
     async def look(pilot: Drives, screen: PlanScreen) -> None:
         await until(pilot, lambda: isinstance(pilot.app.screen, OfflineScreen))
-        assert "show the last view, 3h old" in text(pilot)
+        assert "show the last view, 3h old" in page_text(pilot)
         await pilot.press("o")
         await tick(pilot, cluster, 5)
         await until(pilot, lambda: screen.model.reads.failures == 2)
@@ -136,7 +132,7 @@ def test_another_context_is_another_cluster_from_the_beginning(first: Cluster | 
             await pilot.press("space")
             await planned(pilot)
         await pilot.press("x")
-        await until(pilot, lambda: "» blue" in text(pilot))
+        await until(pilot, lambda: "» blue" in page_text(pilot))
         await pilot.press(*"gre", "enter")
         await until(pilot, lambda: "green-shop" in lines(pilot.app)[0])
         (now,) = [each for each in pilot.app.screen_stack if isinstance(each, PlanScreen)]
@@ -158,7 +154,7 @@ def test_what_the_cluster_before_tells_late_is_not_heard() -> None:
     async def choose(pilot: Drives, screen: PlanScreen) -> None:
         await until(pilot, lambda: screen.model.old)
         await pilot.press("x")
-        await until(pilot, lambda: "» blue" in text(pilot))
+        await until(pilot, lambda: "» blue" in page_text(pilot))
         await pilot.press("down", "enter")
         await until(pilot, lambda: "green-shop" in lines(pilot.app)[0])
         cluster.may_answer.set()
@@ -170,29 +166,13 @@ def test_what_the_cluster_before_tells_late_is_not_heard() -> None:
 
 
 @pytest.mark.long
-def test_none_is_chosen_by_esc() -> None:
-    cluster = LiveCluster([NO_ANSWER])
-
-    async def choose(pilot: Drives, screen: PlanScreen) -> None:
-        await until(pilot, lambda: isinstance(pilot.app.screen, OfflineScreen))
-        await pilot.press("x")
-        await until(pilot, lambda: "» blue" in text(pilot))
-        await pilot.press(*"none")
-        assert "No context matches" in text(pilot)
-        await pilot.press("enter")
-        assert isinstance(pilot.app.screen, OfflineScreen)
-
-    drive(choose, cluster.opening())
-
-
-@pytest.mark.long
 def test_a_dump_has_no_other_contexts_and_is_tried_only_by_hand() -> None:
     def never(progress: Progress) -> Cluster:
         raise SnapshotError("there is no dump at /nowhere", "Check the path.")
 
     async def look(pilot: Drives, screen: PlanScreen) -> None:
         await until(pilot, lambda: isinstance(pilot.app.screen, OfflineScreen))
-        assert "The dump cannot be read" in text(pilot) and "retry in" not in text(pilot)
+        assert "The dump cannot be read" in page_text(pilot) and "retry in" not in page_text(pilot)
         await pilot.press("x")
         assert "no other contexts" in said(pilot)
 
@@ -205,6 +185,6 @@ def test_a_bug_is_called_one() -> None:
         raise ZeroDivisionError("oh")
 
     async def look(pilot: Drives, screen: PlanScreen) -> None:
-        await until(pilot, lambda: "this is a bug in kubectl eksdoc" in text(pilot))
+        await until(pilot, lambda: "this is a bug in kubectl eksdoc" in page_text(pilot))
 
     drive(look, a_demo(never))

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from textual._compositor import Compositor
 from textual.geometry import Region
-from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.strip import Strip
 
@@ -17,7 +16,7 @@ from kubectl_eksdoc.tui.app import EksdocApp
 from kubectl_eksdoc.tui.sheets.pods import text_sheet
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from tests.examples import one_in
-from tests.tui.pilots import NARROW, WIDE, a_demo, planned
+from tests.tui.pilots import NARROW, WIDE, Drives, a_demo, planned
 from tests.tui.shared import with_own
 
 _PART = re.compile(r"\x1b\[(\d+);(\d+)H|\x1b\[([\d;]*)m|(\n)|(.)")
@@ -86,7 +85,7 @@ KEYS = (
 def test_pieces_add_up_to_the_whole(keys: tuple[str, ...], size: tuple[int, int]) -> None:
     app = Terminal(size)
 
-    async def work(pilot: Pilot[int]) -> None:
+    async def work(pilot: Drives) -> None:
         await planned(pilot)
         for key in keys:
             await pilot.press(key)
@@ -104,7 +103,7 @@ def test_a_key_paints_the_rows_that_differ_and_a_page_of_the_screens_is_painted_
     app = Terminal(WIDE)
     columns, rows = WIDE
 
-    async def work(pilot: Pilot[int]) -> None:
+    async def work(pilot: Drives) -> None:
         async def painted(key: str) -> int:
             app.painted = 0
             await pilot.press(key)
@@ -124,7 +123,7 @@ def test_the_text_beside_a_row_is_painted_with_the_row_and_nothing_is_laid_out()
     app = Terminal(WIDE)
     layouts: list[object] = []
 
-    async def work(pilot: Pilot[int]) -> None:
+    async def work(pilot: Drives) -> None:
         await planned(pilot)
         await pilot.press("3", "j")  # to texts that need a scroll bar
         await planned(pilot)
@@ -146,7 +145,7 @@ def test_the_scroll_bar_is_where_the_rows_are_when_it_is_shown_again() -> None:
     """Its thumb stayed at the end while few rows took the place of many, and many theirs."""
     app = Terminal(WIDE)
 
-    async def work(pilot: Pilot[int]) -> None:
+    async def work(pilot: Drives) -> None:
         await planned(pilot)
         table = app.screen.query_one("#page-plan #budgets", LineTable)
         many, few = table.sheet, text_sheet(("none",))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from textual.pilot import Pilot
 
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.model.findings import Subject
@@ -16,7 +15,7 @@ from kubectl_eksdoc.render.drain.pod import pod_lines
 from kubectl_eksdoc.tui.pod_panel import PodPanel
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.tui.lives import LiveCluster
-from tests.tui.pilots import NOW, drive, lines, press
+from tests.tui.pilots import NOW, Drives, drive, lines, notes_of, page_text, press
 
 ABOUT = Subject("Pod", "web-0", "shop")
 FULL = PodReport(
@@ -56,7 +55,7 @@ def test_what_is_not_had_is_unknown_and_what_is_gone_is_gone() -> None:
 def test_it_lies_beside_the_pods_and_reads_again(size: tuple[int, int]) -> None:
     cluster = LiveCluster(report=FULL)
 
-    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "j", "enter", "d")
         assert isinstance(pilot.app.screen, PodPanel)
         await pilot.pause(0.05)
@@ -77,18 +76,18 @@ def test_it_lies_beside_the_pods_and_reads_again(size: tuple[int, int]) -> None:
 def test_a_cluster_that_does_not_answer_is_told() -> None:
     cluster = LiveCluster(report=ClusterError("nobody answers", "try again"))
 
-    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "enter", "d")
         await pilot.pause(0.05)
-        assert any("✗ nobody answers" in line for line in lines(pilot.app))
+        assert "✗ nobody answers" in page_text(pilot)
 
     drive(look, cluster.opening())
 
 
 def test_the_demo_says_that_it_knows_no_more() -> None:
-    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "enter", "d")
         assert pilot.app.screen is screen
-        assert [each.message for each in pilot.app._notifications][-1].startswith("d: a dump and the demo say no more")
+        assert notes_of(pilot)[-1].startswith("d: a dump and the demo say no more")
 
     drive(look)

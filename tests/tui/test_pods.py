@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from textual.pilot import Pilot
 
 from kubectl_eksdoc.drain.nodes import natural
-from kubectl_eksdoc.drain.outcome import PodVerdict
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.model import kinds
@@ -18,13 +16,11 @@ from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets import pods
 from kubectl_eksdoc.tui.sheets.pods import text_of
-from tests.tui.pilots import NARROW, drive, lines, press, read_demo
+from tests.tui.pilots import NARROW, Drives, drive, page_text, press, read_demo
 
 CLUSTER = read_demo(lambda kind, count: None)
 BLUE = sorted((node for node in CLUSTER.nodes if node.group == "blue"), key=lambda node: natural(node.name))
 VIEW = DrainView(make_plan(CLUSTER, BLUE, DrainPolicy()), CLUSTER)
-
-Demo = Pilot[int]
 
 
 def texts(listed: pods.Listed) -> list[list[str]]:
@@ -40,14 +36,6 @@ def test_every_pod_of_a_node_has_a_row_the_evictions_first_and_in_their_order(no
     reasons = {row.pod.uid: row.reason for row in VIEW.left}
     for uid, cells in zip(listed.sheet.keys[len(going) :], texts(listed)[len(going) :], strict=True):
         assert cells[0] == "·" and cells[-1] == reasons[uid]
-
-
-def test_what_blocks_stands_before_what_stays() -> None:
-    blocked = next(row for row in VIEW.left if row.verdict is PodVerdict.BLOCKED)
-    listed = pods.of_node(blocked.node, CLUSTER, VIEW, marked=True)
-    verdicts = [cells[-2] for cells in texts(listed)]
-    assert verdicts.index("✗ blocked") == 0 and verdicts[-1] == "✓ stay"
-    assert "not drained" in listed.title
 
 
 def test_of_a_node_that_is_not_marked_nothing_is_said_to_go() -> None:
@@ -87,16 +75,16 @@ def test_what_is_gone_is_said_to_be() -> None:
 
 @pytest.mark.parametrize("size", [(120, 36), pytest.param(NARROW, marks=pytest.mark.long)])
 def test_enter_opens_the_pods_of_a_node_and_esc_goes_back(size: tuple[int, int]) -> None:
-    async def look(pilot: Demo, screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         before = screen.model.choice
         await press(pilot, "j", "enter")
         assert screen.page is ScreenPage.PODS and screen._of(ScreenPage.PODS).node == "blue-2"
-        text = "\n".join(lines(pilot.app))
+        text = page_text(pilot)
         assert "blue-2 · marked, wave 1 · 11 pods" in text and "VERDICT" in text
         assert screen.model.choice == before
         await press(pilot, "space")
         assert "blue-2" not in screen.model.choice.ask.marked
-        assert any("blue-2 · not marked" in line for line in lines(pilot.app))
+        assert "blue-2 · not marked" in page_text(pilot)
         await press(pilot, "escape")
         assert screen.page is ScreenPage.PLAN and screen._of(ScreenPage.PLAN).node == "blue-2"
 
@@ -105,11 +93,11 @@ def test_enter_opens_the_pods_of_a_node_and_esc_goes_back(size: tuple[int, int])
 
 @pytest.mark.long
 def test_enter_on_a_budget_shows_its_pods() -> None:
-    async def look(pilot: Demo, screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "2", "enter")
         key = screen.model.about
         assert screen.page is ScreenPage.BUDGET and key.count("/") == 1
-        assert any(f"{key} · " in line for line in lines(pilot.app))
+        assert f"{key} · " in page_text(pilot)
         await press(pilot, "escape")
         assert screen.page is ScreenPage.HEADROOM and screen._of(ScreenPage.HEADROOM).table.key == key
 
@@ -117,17 +105,8 @@ def test_enter_on_a_budget_shows_its_pods() -> None:
 
 
 @pytest.mark.long
-def test_enter_in_the_waves_does_so_too() -> None:
-    async def look(pilot: Demo, screen: PlanScreen) -> None:
-        await press(pilot, "3", "enter")
-        assert screen.page is ScreenPage.PODS and screen.model.about == screen._of(ScreenPage.WAVES).node
-
-    drive(look)
-
-
-@pytest.mark.long
 def test_one_goes_back_and_forth_through_what_was_visited() -> None:
-    async def visit(pilot: Demo, screen: PlanScreen) -> None:
+    async def visit(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "enter", "escape", "j", "enter", "3")
         assert [place.about for place in screen.before] == ["", "blue-2"]
         await press(pilot, "left_square_bracket")

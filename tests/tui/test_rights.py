@@ -18,7 +18,7 @@ from kubectl_eksdoc.tui.sheets import budgets
 from kubectl_eksdoc.tui.sheets.pods import text_of
 from tests.reading import yaml_documents
 from tests.tui.lives import DEMO, LiveCluster
-from tests.tui.pilots import a_demo, drive, lines, press
+from tests.tui.pilots import drive, lines, page_text
 from tests.tui.test_live import Drives, until
 from tests.tui.test_offline import said
 
@@ -83,7 +83,7 @@ def test_unknown_counts_as_blocked_and_the_missing_roles_are_copied() -> None:
         shown = pilot.app.screen
         assert isinstance(shown, RightsScreen)
         await until(pilot, lambda: shown.denied == (EVICT,))
-        text = "\n".join(lines(pilot.app))
+        text = page_text(pilot)
         assert "never as absent" in text and "cannot be judged" in text
         await pilot.press("y")
         (role,) = yaml_documents(pilot.app.clipboard)
@@ -100,17 +100,8 @@ def test_what_is_allowed_meanwhile_is_seen_when_it_is_checked_again() -> None:
 
     async def look(pilot: Drives, screen: PlanScreen) -> None:
         await pilot.press("exclamation_mark", "t")
-        await until(pilot, lambda: any("All that a plan rests on was read" in line for line in lines(pilot.app)))
+        await until(pilot, lambda: "All that a plan rests on was read" in page_text(pilot))
         await pilot.press("y")
         assert "no right is missing" in said(pilot)
 
     drive(look, cluster.opening())
-
-
-@pytest.mark.long
-def test_the_demo_hides_nothing() -> None:
-    async def look(pilot: Drives, screen: PlanScreen) -> None:
-        assert "hidden" not in lines(pilot.app)[0]
-        await press(pilot, "exclamation_mark", "escape")
-
-    drive(look, a_demo())

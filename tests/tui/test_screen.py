@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from textual.pilot import Pilot
 
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import Targeting
@@ -18,18 +17,11 @@ from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.rights import why_not
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.examples import one_in
-from tests.tui.pilots import NARROW, a_demo, drive, lines, planned, press, read_demo
-
-Demo = Pilot[int]
-
-
-def said(pilot: Demo) -> list[str]:
-    """What is told for a moment."""
-    return [notification.message for notification in pilot.app._notifications]
+from tests.tui.pilots import Drives, a_demo, drive, lines, notes_of, planned, press, read_demo
 
 
 def test_what_is_shown_is_the_plan_that_the_command_line_makes() -> None:
-    async def look(pilot: Demo, screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         view = screen.model.view
         assert view is not None
         cluster = read_demo(lambda kind, count: None)
@@ -45,7 +37,7 @@ def test_what_is_shown_is_the_plan_that_the_command_line_makes() -> None:
 
 @pytest.mark.long
 def test_marks_and_their_undoing() -> None:
-    async def mark(pilot: Demo, screen: PlanScreen) -> None:
+    async def mark(pilot: Drives, screen: PlanScreen) -> None:
         first = screen.model.choice.ask
         await press(pilot, "space")
         assert screen.model.choice.ask.marked == first.marked - {"blue-1"}
@@ -73,7 +65,7 @@ def test_marks_and_their_undoing() -> None:
     ),
 )
 def test_groups_of_nodes_are_marked(keys: tuple[str, ...], marked: set[str]) -> None:
-    async def mark(pilot: Demo, screen: PlanScreen) -> None:
+    async def mark(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, *keys)
         assert screen.model.choice.ask.marked == marked
 
@@ -81,23 +73,8 @@ def test_groups_of_nodes_are_marked(keys: tuple[str, ...], marked: set[str]) -> 
 
 
 @pytest.mark.long
-def test_old_kubelets_and_old_images() -> None:
-    async def mark(pilot: Demo, screen: PlanScreen) -> None:
-        await press(pilot, "m", "n", "m", "o")
-        facts = screen.model.facts
-        assert facts is not None
-        old = {name for name, node in facts.nodes.nodes.items() if node.kubelet and node.kubelet.minor < 33}
-        assert screen.model.choice.ask.marked == old
-        assert "AMI" in str(edits.marked_group("a", screen.model, None)), (
-            "every node of the demo has its group's newest"
-        )
-
-    drive(mark)
-
-
-@pytest.mark.long
 def test_knobs_are_turned_planned_and_copied_as_a_command() -> None:
-    async def turn(pilot: Demo, screen: PlanScreen) -> None:
+    async def turn(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "{", "{", ")", "C")
         assert pilot.app.clipboard == (
             "kubectl eksdoc drain plan --nodegroup blue --grace-period 30 --max-unavailable 6 --demo"
@@ -110,7 +87,7 @@ def test_knobs_are_turned_planned_and_copied_as_a_command() -> None:
 
 @pytest.mark.long
 def test_nodes_are_moved_between_waves_pinned_and_let_go() -> None:
-    async def move(pilot: Demo, screen: PlanScreen) -> None:
+    async def move(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "J")
         assert dict(screen.model.choice.ask.policy.pins) == {"blue-1": 2}
         view = screen.model.view
@@ -126,57 +103,9 @@ def test_nodes_are_moved_between_waves_pinned_and_let_go() -> None:
     drive(move)
 
 
-@pytest.mark.parametrize(
-    ("key", "page", "seen"),
-    one_in(
-        3,
-        [
-            ("2", ScreenPage.HEADROOM, "[2] PDB headroom"),
-            ("3", ScreenPage.WAVES, "[3] Waves"),
-            ("4", ScreenPage.BLOCKERS, "[4] Blockers"),
-            ("b", ScreenPage.BLOCKERS, "what it means and what to do"),
-            ("=", ScreenPage.WHAT_IF, "A → now"),
-        ],
-    ),
-)
-@pytest.mark.parametrize("size", [(120, 36), pytest.param(NARROW, marks=pytest.mark.long)])
-@pytest.mark.long
-def test_every_page_opens_by_its_key_and_esc_goes_back(
-    key: str, page: ScreenPage, seen: str, size: tuple[int, int]
-) -> None:
-    async def go(pilot: Demo, screen: PlanScreen) -> None:
-        await press(pilot, "equals_sign" if key == "=" else key)
-        assert screen.page is page
-        assert any(seen in line for line in lines(pilot.app)), "\n".join(lines(pilot.app))
-        assert all(len(line) <= size[0] for line in lines(pilot.app))
-        await press(pilot, "escape")
-        assert screen.page is ScreenPage.PLAN
-
-    drive(go, size=size)
-
-
-@pytest.mark.long
-def test_two_plans_are_compared() -> None:
-    async def compare(pilot: Demo, screen: PlanScreen) -> None:
-        await press(pilot, "equals_sign", "escape", "m", "n", "space", "equals_sign")
-        text = "\n".join(lines(pilot.app))
-        assert "nodes drained" in text and screen.model.pinned is not None
-        assert screen.model.pinned.ask != screen.model.choice.ask
-
-    drive(compare)
-
-
-def test_a_remedy_is_copied() -> None:
-    async def copy(pilot: Demo, screen: PlanScreen) -> None:
-        await press(pilot, "4", "j", "y")
-        assert pilot.app.clipboard.startswith("kubectl describe pods -n shop")
-
-    drive(copy)
-
-
 @pytest.mark.long
 def test_no_key_fails_before_anything_is_read() -> None:
-    async def press_all(pilot: Demo, screen: PlanScreen) -> None:
+    async def press_all(pilot: Drives, screen: PlanScreen) -> None:
         for key in KEYS:
             for each in key.keys.split(","):
                 if key.action != "leave":
@@ -192,62 +121,36 @@ def test_no_key_fails_before_anything_is_read() -> None:
 
 
 def test_a_key_that_does_nothing_says_why() -> None:
-    async def ask(pilot: Demo, screen: PlanScreen) -> None:
+    async def ask(pilot: Drives, screen: PlanScreen) -> None:
         keys = {key.id: key for key in KEYS}
         assert why_not(keys["undo"], screen.model, ScreenPage.PLAN) == "there is nothing to undo"
         assert why_not(keys["copy"], screen.model, ScreenPage.PLAN) == "on [2] and [4] only (copy the fix)"
         await press(pilot, "m", "n")
         assert why_not(keys["pin"], screen.model, ScreenPage.PLAN) == "there is no plan yet: mark nodes first"
         await press(pilot, "ctrl+k")
-        assert any(told.startswith("ctrl+k: k9s kills with it") for told in said(pilot))
+        assert any(told.startswith("ctrl+k: k9s kills with it") for told in notes_of(pilot))
         await press(pilot, "Z")
-        assert "Z: there is nothing to redo" in said(pilot)
+        assert "Z: there is nothing to redo" in notes_of(pilot)
 
     drive(ask)
 
 
 def test_what_is_told_once_more_takes_the_place_of_what_was_told() -> None:
-    async def insist(pilot: Demo, screen: PlanScreen) -> None:
+    async def insist(pilot: Drives, screen: PlanScreen) -> None:
         for _ in range(3):
             await press(pilot, "Z")
         await press(pilot, "ctrl+k", "Z")
         await pilot.pause()
-        assert said(pilot).count("Z: there is nothing to redo") == 1 and len(said(pilot)) == 2
+        assert notes_of(pilot).count("Z: there is nothing to redo") == 1 and len(notes_of(pilot)) == 2
 
     drive(insist)
 
 
 @pytest.mark.long
-def test_a_cluster_that_cannot_be_read_is_said_and_asked_for_again() -> None:
-    asked = []
-
-    def read(progress: Progress) -> Cluster:
-        asked.append(1)
-        if len(asked) == 1:
-            raise Unreachable("the server gave no answer", "Is the VPN up?")
-        return read_demo(progress)
-
-    async def look(pilot: Demo, screen: PlanScreen) -> None:
-        pilot.app.clear_notifications()
-        await pilot.pause()
-        text = "\n".join(lines(pilot.app))
-        assert text.index("the server gave no answer") < text.index("Is the VPN up?") < text.rindex("try now")
-        await pilot.press("ctrl+r")
-        for _ in range(200):
-            await pilot.pause(0.02)
-            if screen.model.facts is not None:
-                break
-        await planned(pilot)
-        assert any("blue-1" in line for line in lines(pilot.app))
-
-    drive(look, a_demo(read))
-
-
-@pytest.mark.long
 def test_what_was_named_and_is_not_there_is_said() -> None:
-    async def look(pilot: Demo, screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         assert not screen.model.choice.ask.marked
-        assert any(text.startswith("node not found: gone") for text in said(pilot))
+        assert any(text.startswith("node not found: gone") for text in notes_of(pilot))
 
     drive(look, a_demo(targeting=Targeting(names=("gone",))))
 
@@ -263,7 +166,7 @@ def test_marks_of_nodes_that_are_gone_go_with_them() -> None:
             return cluster
         return replace(cluster, nodes=tuple(node for node in cluster.nodes if node.name != "blue-3"))
 
-    async def look(pilot: Demo, screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         await pilot.press("ctrl+r")
         for _ in range(200):
             await pilot.pause(0.02)
@@ -275,32 +178,8 @@ def test_marks_of_nodes_that_are_gone_go_with_them() -> None:
     drive(look, a_demo(read))
 
 
-@pytest.mark.long
-def test_in_ascii_nothing_else_is_seen() -> None:
-    async def look(pilot: Demo, screen: PlanScreen) -> None:
-        for key in ("1", "2", "3", "4", "equals_sign", "question_mark"):
-            await press(pilot, key)
-            for line in lines(pilot.app):
-                assert line.isascii(), line
-
-    drive(look, ascii=True)
-
-
-@pytest.mark.long
-def test_help_is_searched() -> None:
-    async def search(pilot: Demo, screen: PlanScreen) -> None:
-        await press(pilot, "question_mark")
-        await pilot.press(*"undo")
-        await pilot.pause()
-        text = "\n".join(lines(pilot.app))
-        assert "z                undo" in text and "ctrl+space" not in text
-        await press(pilot, "escape")
-
-    drive(search)
-
-
 def test_q_goes_back_and_then_leaves() -> None:
-    async def leave(pilot: Demo, screen: PlanScreen) -> None:
+    async def leave(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "2", "q")
         assert screen.page is ScreenPage.PLAN
         await press(pilot, "2", "3", "4", "1")
@@ -308,3 +187,29 @@ def test_q_goes_back_and_then_leaves() -> None:
         await pilot.press("q")
 
     assert drive(leave).return_value == 0
+
+
+@pytest.mark.long
+def test_old_kubelets_and_old_images() -> None:
+    async def mark(pilot: Drives, screen: PlanScreen) -> None:
+        await press(pilot, "m", "n", "m", "o")
+        facts = screen.model.facts
+        assert facts is not None
+        old = {name for name, node in facts.nodes.nodes.items() if node.kubelet and node.kubelet.minor < 33}
+        assert screen.model.choice.ask.marked == old
+        assert "AMI" in str(edits.marked_group("a", screen.model, None)), (
+            "every node of the demo has its group's newest"
+        )
+
+    drive(mark)
+
+
+@pytest.mark.long
+def test_in_ascii_nothing_else_is_seen() -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
+        for key in ("1", "2", "3", "4", "equals_sign", "question_mark"):
+            await press(pilot, key)
+            for line in lines(pilot.app):
+                assert line.isascii(), line
+
+    drive(look, ascii=True)

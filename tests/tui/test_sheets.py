@@ -10,17 +10,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.course import Span
-from kubectl_eksdoc.drain.nodes import natural
+from kubectl_eksdoc.drain.nodes import behind, natural, older_images
+from kubectl_eksdoc.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import BudgetStatus
+from kubectl_eksdoc.model.kinds import ReadState
+from kubectl_eksdoc.render.drain import plan
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.text import Cell, Tone
 from kubectl_eksdoc.tui import details
 from kubectl_eksdoc.tui.sheets import budgets, nodes, waves
 from kubectl_eksdoc.tui.sheets.pods import text_of
 from tests.builders import a_node
+from tests.tui.lives import DEMO
 from tests.tui.pilots import read_demo
+from tests.tui.test_rights import without
 
 CLUSTER = read_demo(lambda kind, count: None)
 BLUE = sorted((node for node in CLUSTER.nodes if node.group == "blue"), key=lambda node: natural(node.name))
@@ -56,17 +62,6 @@ def test_a_gantt_stays_in_its_room(times: list[float], room: int, beyond: float)
     assert drawn.strip()
 
 
-def test_every_node_has_a_row_and_what_the_plan_does_with_it() -> None:
-    facts = nodes.facts_of(CLUSTER)
-    sheet = nodes.sheet(facts, facts.texts, VIEW)
-    assert len(sheet.keys) == len(CLUSTER.nodes)
-    rows = {key: [text_of(cell) for cell in sheet.cells(key)] for key in sheet.keys}
-    assert rows["blue-1"][-2:] == ["1", "✓ Ready"]
-    assert rows["blue-7"][-1] == "✗ pod-several-budgets, pod-unmanaged" or rows["blue-7"][-1].startswith("✗ ")
-    for key in sheet.keys:
-        assert all(len(text) <= width for text, width in zip(rows[key][:-1], sheet.widths, strict=False))
-
-
 @pytest.mark.parametrize(
     ("more", "said", "tone"),
     [
@@ -80,32 +75,10 @@ def test_a_node_without_a_plan_says_what_it_is(more: dict[str, object], said: st
     assert nodes.status(replace(a_node("n"), **more), None, None) == Cell(said, tone)
 
 
-def test_what_is_not_drained_stands_below_with_its_reason() -> None:
-    sheet = waves.sheet(VIEW)
-    drained = [target.node.name for target in VIEW.targets if target.order]
-    assert list(sheet.keys)[: len(drained)] == drained
-    assert sheet.filled is not None
-    for name in sheet.keys[len(drained) :]:
-        assert len(text_of(sheet.filled(name, 60))) > 10
-
-
-def test_a_plan_beside_itself_differs_in_nothing() -> None:
-    sheet = waves.what_if_sheet(VIEW, VIEW)
-    assert {text_of(sheet.cells(key)[-1]) for key in sheet.keys} == {"="}
-
-
 def test_worse_is_marked_by_a_sign_and_not_by_colour_alone() -> None:
     fewer = DrainView(make_plan(CLUSTER, BLUE[:2], DrainPolicy()), CLUSTER)
     change = waves.what_if_sheet(VIEW, fewer).cells("nodes drained")[-1]
     assert isinstance(change, Cell) and change.text.startswith("! -") and change.tone is Tone.WARN
-
-
-def test_blockers_come_first_and_all_of_them() -> None:
-    rows = budgets.to_do(VIEW)
-    assert sum(len(group.findings) for row in rows for group in row.groups) == len(VIEW.findings)
-    sheet = budgets.blockers_sheet(rows, CLUSTER.observed_at)
-    signs = [text_of(sheet.cells(key)[0])[0] for key in sheet.keys]
-    assert signs == sorted(signs, key="✗?!".index)
 
 
 def test_the_waves_in_full_say_from_which_budgets_a_node_takes() -> None:
@@ -128,3 +101,46 @@ def test_a_node_says_whether_there_is_room_elsewhere_for_its_pods() -> None:
     full = DrainView(replace(VIEW.plan, evictions=nowhere), CLUSTER)
     warned = [each for each in details.of_node("blue-1", full) if isinstance(each, tuple) and each[1] is Tone.WARN]
     assert warned == [(f"! Room elsewhere: no place is reserved for {len(going)} pods", Tone.WARN)]
+
+
+# What leads the eye: words in the place of codes, old versions in colour, and what is in the way before any mark.
+
+
+FACTS = nodes.facts_of(DEMO)
+
+
+def test_a_code_without_words_is_shown_as_it_is() -> None:
+    assert plan.in_brief("pod-emptydir") == "emptyDir data" and plan.in_brief("release-note") == "release-note"
+    assert plan.in_brief("no-such-code") == "no-such-code"
+    assert set(plan._BUDGET_WORDS) == set(BudgetVerdict)
+
+
+def test_a_kubelet_behind_the_control_plane_and_an_ami_that_is_not_the_newest_of_its_group_are_in_colour() -> None:
+    cells = nodes.sheet(FACTS, tuple(FACTS.texts), None).cells
+    assert cells("blue-1")[4] == Cell("v1.32.3!", Tone.WARN) and cells("green-1")[4] == "v1.33.1"
+    assert behind(DEMO.nodes, "") == frozenset(), "not known is not old"
+    when = DEMO.observed_at
+    image = "eks.amazonaws.com/nodegroup-image"
+    made = [
+        a_node(f"n-{at}", created_at=when.replace(day=at), labels={image: f"ami-{of}"})
+        for at, of in ((1, "old"), (2, "new"), (3, "new"))
+    ]
+    assert older_images(made) == {"n-1"} and older_images(made[1:]) == frozenset()
+    old = nodes.facts_of(replace(DEMO, nodes=tuple(made)))
+    assert nodes.sheet(old, ("n-1",), None).cells("n-1")[5] == Cell("…mi-old!", Tone.WARN)
+    twins = [
+        a_node(f"n-{minor}", created_at=when, version=f"v1.{minor}.1", labels={image: f"ami-{minor}"})
+        for minor in (32, 33)
+    ]
+    assert older_images(twins) == older_images(twins[::-1]) == {"n-32"}
+
+
+@pytest.mark.parametrize("state", [ReadState.FORBIDDEN, ReadState.FAILED])
+def test_budgets_that_were_not_read_are_not_called_open(state: ReadState) -> None:
+    sheet = budgets.closed_sheet(without(DEMO, kinds.BUDGETS, state=state))
+    assert sheet is not None and "could not be read" in sheet.empty
+    opened = replace(DEMO, budgets=tuple(b for b in DEMO.budgets if b.status.allowed))
+    assert budgets.closed_sheet(opened) is None
+    never = replace(DEMO, budgets=(replace(DEMO.budgets[0], generation=1, observed_generation=0),))
+    sheet = budgets.closed_sheet(never)
+    assert sheet is not None and [text_of(cell)[:1] for cell in sheet.cells(DEMO.budgets[0].key)[2:]] == ["?", "?"]

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import pytest
-from textual.pilot import Pilot
 
 from kubectl_eksdoc.tui.offline import OfflineScreen
 from kubectl_eksdoc.tui.screen import PlanScreen
-from tests.render.test_golden import check_golden
+from tests.render.golden import check_golden
 from tests.tui.lives import LiveCluster
-from tests.tui.pilots import NARROW, drive, lines
+from tests.tui.pilots import NARROW, Drives, drive, page_text
 from tests.tui.scenes import AT, GONE
 from tests.tui.test_golden import GOLDEN
 from tests.tui.test_live import old_view, until
 
-Drives = Pilot[int]
-
 
 def keep(name: str, pilot: Drives) -> None:
     pilot.app.clear_notifications()
-    check_golden(GOLDEN / f"{name}.txt", "\n".join(lines(pilot.app)) + "\n")
+    check_golden(GOLDEN / f"{name}.txt", page_text(pilot) + "\n")
 
 
 @pytest.mark.long

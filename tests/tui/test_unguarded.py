@@ -19,7 +19,7 @@ from kubectl_eksdoc.tui.sheets import budgets as unguarded
 from kubectl_eksdoc.tui.sheets.pods import text_of
 from tests.reading import yaml_documents
 from tests.tui.lives import DEMO, LiveCluster
-from tests.tui.pilots import drive, lines, planned
+from tests.tui.pilots import drive, page_text, planned
 from tests.tui.test_live import Drives
 from tests.tui.test_offline import said
 from tests.tui.test_rights import without
@@ -82,7 +82,7 @@ def test_the_page_of_budgets_shows_them_where_there_is_no_budget() -> None:
     async def look(pilot: Drives, screen: PlanScreen) -> None:
         await pilot.press("2")
         await planned(pilot)
-        text = "\n".join(lines(pilot.app))
+        text = page_text(pilot)
         assert "No budget counts these" in text and "There is no PodDisruptionBudget in this cluster" in text
         await pilot.press("j", "y")
         budgets = yaml_documents(pilot.app.clipboard)

@@ -8,16 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
-from textual.pilot import Pilot
 
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.screen import PlanScreen
-from kubectl_eksdoc.tui.sheets.nodes import facts_of
 from kubectl_eksdoc.tui.sheets.pods import cells, padded, wrapped
-from tests.tui.pilots import NARROW, WIDE, a_demo, drive, press, read_demo
-
-Demo = Pilot[int]
+from tests.tui.pilots import NARROW, WIDE, Drives, a_demo, drive, press, read_demo
 
 GROUP = "결제-서비스-노드그룹"
 
@@ -42,7 +38,7 @@ def korean(progress: Progress) -> Cluster:
     return replace(cluster, nodes=tuple(nodes), workloads=workloads, pods=pods, identity=identity)
 
 
-def drawn(pilot: Demo) -> list[str]:
+def drawn(pilot: Drives) -> list[str]:
     """Line by line, as wide as the screen."""
     strips = pilot.app.screen._compositor.render_strips()
     return ["".join(segment.text for segment in strip) for strip in strips]
@@ -57,14 +53,12 @@ def column_of(line: str, word: str) -> int:
 @pytest.mark.parametrize(
     ("size", "ascii"),
     [
-        pytest.param(WIDE, False, id="wide", marks=pytest.mark.long),
         pytest.param(WIDE, True, id="wide-ascii"),
         pytest.param(NARROW, False, id="narrow"),
-        pytest.param(NARROW, True, id="narrow-ascii", marks=pytest.mark.long),
     ],
 )
 def test_every_line_is_as_wide_as_the_screen_and_frames_stand_in_a_row(size: tuple[int, int], ascii: bool) -> None:
-    async def look(pilot: Demo, screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         visits = (("1",), ("enter",), ("escape", "2"), ("enter",), ("3",), ("4",), ("equals_sign",), ("1", "ctrl+w"))
         for keys in (*visits, ("l", "l", "l"), ("slash", *GROUP, "enter")):
             await press(pilot, *keys)
@@ -81,7 +75,7 @@ def test_every_line_is_as_wide_as_the_screen_and_frames_stand_in_a_row(size: tup
 
 @pytest.mark.long
 def test_what_stands_behind_a_wide_cell_is_below_its_title() -> None:
-    async def look(pilot: Demo, screen: PlanScreen) -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
         every = drawn(pilot)
         head = next(line for line in every if "KUBELET" in line)
         rows = [line for line in every if "v1.3" in line and "│" in line]
@@ -90,11 +84,6 @@ def test_what_stands_behind_a_wide_cell_is_below_its_title() -> None:
         assert {column_of(line, "v1.3") for line in rows} == {at}
 
     drive(look, a_demo(korean), size=(150, 36))
-
-
-def test_columns_are_as_wide_as_what_they_hold() -> None:
-    facts = facts_of(korean(lambda kind, count: None))
-    assert facts.widths[1] == cell_len(GROUP) == 20
 
 
 @given(st.text(st.sampled_from("ab 가나다漢字"), max_size=60), st.integers(2, 30))

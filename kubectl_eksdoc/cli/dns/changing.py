@@ -148,7 +148,7 @@ def _view(asking: DnsChangeInvocation, session: ClusterSession, ready: Ready) ->
     if ready.update is not None and values is not None:
         eks = session.believed.cluster
         command = reach.of(update_command(eks.name, eks.region, "coredns", change.version, mode, values))
-        back = commands.back_of_update(ready.update.back, session.believed.cluster, "", reach)
+        back = commands.back_of_update(ready.update.back, session.believed.cluster, reach)
     elif ready.config is not None:
         command = commands.apply_config(ready.config, apply.force, asking.kubectl(session))
         before = config_map(change.corefile.before if change.corefile is not None else "")

@@ -104,7 +104,11 @@ class CheckReport(CommandReport):
         yield Lines("Suppressed", list(self._suppressed(full)))
         yield Points("Suppressions that are out of date", plan.notes)
         yield _whole_way(plan) if full else _way(plan)
-        yield Foot(self._besides())
+        # With how much of that there is.
+        found = () if self.plan.diagnosis is not None else verdict.blocking_nothing(self.plan)
+        verb = "blocks" if len(found) == 1 else "block"
+        more = f"{counted(len(found), 'more finding')} {verb} nothing. " if found else ""
+        yield Foot(f"Nothing is changed. {more}Everything: -o wide; for a program: -o json")
 
     def _judged(self) -> Iterator[Section]:
         """What decides, the areas, and the findings by the step that waits for them."""
@@ -126,13 +130,6 @@ class CheckReport(CommandReport):
             subject = f"{found.subject.kind} {found.subject}"
             yield Line(f"- {found.severity.value} {found.code.name}: {subject}: {found.message}")
             yield flush(f"until {by.until.isoformat()}: {by.reason} ({by.where})", 4)
-
-    def _besides(self) -> str:
-        """With how much of that there is."""
-        found = () if self.plan.diagnosis is not None else verdict.blocking_nothing(self.plan)
-        verb = "blocks" if len(found) == 1 else "block"
-        more = f"{counted(len(found), 'more finding')} {verb} nothing. " if found else ""
-        return f"Nothing is changed. {more}Everything: -o wide; for a program: -o json"
 
     def result(self) -> object:
         from kubectl_eksdoc.render.check.result import CheckResult
@@ -371,7 +368,13 @@ def _lines(plan: CheckPlan, since: ResultComparison | None, tool_version: str, m
 def _sections(plan: CheckPlan, most: int) -> Iterator[tuple[str, list[str]]]:
     yield "Likely causes", _diagnosis(plan, most)
     yield "Changed", _since(plan, most)
-    yield "What decides", _deciding(plan)
+    lines: list[str] = []
+    for number, each in enumerate(() if plan.diagnosis is not None else plan.causes[:DECIDING], 1):
+        said = f"{SIGNS[each.status][0]} {each.severity.value}: {verdict.cause(each)}: {verdict.because(plan, each)}"
+        lines += [f"{number}. {escape(f'{said} ({verdict.before(plan, each.gate)}).')}", ""]
+        lines += [f"   {line}" for line in (escape(each.do.text), "", *block([each.do.command]))]
+        lines.append("")
+    yield "What decides", lines
     yield "Areas", markdown.ticket_table(areas(plan), "areas", most) if plan.diagnosis is None else []
     for gate in (*Gate, None):
         head = f"Findings {verdict.before(plan, gate)}"
@@ -379,16 +382,6 @@ def _sections(plan: CheckPlan, most: int) -> Iterator[tuple[str, list[str]]]:
     yield "Findings that block nothing", _findings(verdict.blocking_nothing(plan), most)
     yield "Suppressed", _suppressed(plan, most)
     yield "Upgrade steps", _checklist(plan)
-
-
-def _deciding(plan: CheckPlan) -> list[str]:
-    lines: list[str] = []
-    for number, each in enumerate(() if plan.diagnosis is not None else plan.causes[:DECIDING], 1):
-        said = f"{SIGNS[each.status][0]} {each.severity.value}: {verdict.cause(each)}: {verdict.because(plan, each)}"
-        lines += [f"{number}. {escape(f'{said} ({verdict.before(plan, each.gate)}).')}", ""]
-        lines += [f"   {line}" for line in (escape(each.do.text), "", *block([each.do.command]))]
-        lines.append("")
-    return lines
 
 
 def _findings(found: Sequence[Finding], most: int) -> list[str]:

@@ -56,8 +56,8 @@ def apply_config(config: Doc, force: bool, kubectl: Sequence[str]) -> str:
     return shell(*apply) if secret else f"{shell('printf', '%s', text)} | {shell(*apply)}"
 
 
-def back_of_update(back: AddonRollback | Unknown, eks: EksCluster, file: str, reach: CommandTarget) -> tuple[str, ...]:
-    found = way_back_text(back, eks.name, eks.region, file, reach)
+def back_of_update(back: AddonRollback | Unknown, eks: EksCluster, reach: CommandTarget) -> tuple[str, ...]:
+    found = way_back_text(back, eks.name, eks.region, "", reach)
     return found.commands if isinstance(found, WayBackText) else (f"# {found}",)
 
 

@@ -213,6 +213,7 @@ def _row(plan: MeasurePlan, zone: str, stream: MeasuredStream, report: Answers, 
     """Of `ended` pods the lost answers at their own address are as they should be."""
     total = report.total(stream)
     median, slowest = times(report, stream)
+    # What is lost of an endpoint's own address may be as it should be.
     return [
         zone,
         f"{stream.target} (ended)" if _pod(plan, stream) in ended else stream.target,
@@ -220,16 +221,11 @@ def _row(plan: MeasurePlan, zone: str, stream: MeasuredStream, report: Answers, 
         total.sent,
         total.answered,
         Cell(str(total.late), Tone.WARN if total.late else None),
-        Cell(str(total.bad), _tone(plan, stream, total)),
+        Cell(str(total.bad), None if not total.bad else Tone.FAINT if _pod(plan, stream) else Tone.BAD),
         Cell(str(total.unknown), Tone.UNKNOWN if total.unknown else None),
         "-" if median is None else f"{median:.1f} ms",
         "-" if slowest is None else f"{slowest:.1f} ms",
     ]
-
-
-def _tone(plan: MeasurePlan, stream: MeasuredStream, total: Counts) -> Tone | None:
-    """What is lost of an endpoint's own address may be as it should be."""
-    return None if not total.bad else Tone.FAINT if _pod(plan, stream) else Tone.BAD
 
 
 def _pod(plan: MeasurePlan, stream: MeasuredStream) -> str:

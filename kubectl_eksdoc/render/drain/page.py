@@ -69,22 +69,20 @@ def _sections(view: DrainView) -> Iterator[Section]:
     accepted = el("p", f"Accepted by --accept-unknown: {', '.join(known)}.") if known else ""
     open_ = lines([cards(still, view), accepted])
     yield Section("unknown", "Unknown", "Unknown: what could not be judged is not taken as fine", open_)
-    yield Section("warnings", "Warnings", "Warnings: these stop nothing", _warnings(view))
+    said: list[Group] = []
+    notes: list[Group] = []
+    for group in grouped(view.warnings, view):
+        (notes if group.first.severity is Severity.INFO else said).append(group)
+    folds = folded(counted(len(notes), "note"), cards(notes, view, opened=False))
+    yield Section(
+        "warnings", "Warnings", "Warnings: these stop nothing", lines([cards(said, view, opened=False), folds])
+    )
     yield Section("evictions", "Evictions", "Evictions, by round", evictions(view))
     yield Section("left", "Left", "Pods that are not evicted", left(view))
     yield Section("unread", "Not read", "Not read", table(*rows.unread(view.unread), _NAMES))
     yield Section("notes", "Notes", "Notes", _points(view.cluster.notes))
     yield Section("not-judged", "Not judged", "Not judged by this plan", _points(view.plan.not_judged))
     yield Section("after", "After the drain", "After the drain: how new nodes come and old ones leave", after(view))
-
-
-def _warnings(view: DrainView) -> Html:
-    said: list[Group] = []
-    notes: list[Group] = []
-    for group in grouped(view.warnings, view):
-        (notes if group.first.severity is Severity.INFO else said).append(group)
-    folds = folded(counted(len(notes), "note"), cards(notes, view, opened=False))
-    return lines([cards(said, view, opened=False), folds])
 
 
 def _points(texts: Iterable[str]) -> Html:

@@ -8,7 +8,7 @@ from datetime import datetime
 from kubectl_eksdoc.kubernetes.keeping import hidden
 from kubectl_eksdoc.model.interruption import PodReport
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.nodes import Container, ContainerRunState
+from kubectl_eksdoc.model.nodes import ContainerRunState
 from kubectl_eksdoc.render.text import Tone, age, between, counted
 
 Line = str | tuple[str, Tone]
@@ -40,21 +40,17 @@ def _containers(report: PodReport) -> Iterator[Line]:
         yield "? the cluster names none", Tone.UNKNOWN
     else:
         for each in report.containers:
-            yield from _container(each)
-
-
-def _container(each: Container) -> Iterator[Line]:
-    runs = each.runs.value or "state unknown"
-    ended = each.runs is ContainerRunState.ENDED
-    good = each.ready or (each.init and ended)
-    ready = "" if ended else ", ready" if each.ready else ", not ready"
-    sign, tone = ("✓", Tone.GOOD) if good else ("!", Tone.WARN)
-    yield f"{sign} {'init ' if each.init else ''}{each.name}: {runs}{ready}", tone
-    if each.image:
-        yield f"    image     {hidden(each.image)}"
-    if each.restarts or each.ended_as:
-        ended_as = f", last ended as {each.ended_as}" if each.ended_as else ""
-        yield f"    restarts  {each.restarts}{ended_as}", Tone.WARN
+            runs = each.runs.value or "state unknown"
+            ended = each.runs is ContainerRunState.ENDED
+            good = each.ready or (each.init and ended)
+            ready = "" if ended else ", ready" if each.ready else ", not ready"
+            sign, tone = ("✓", Tone.GOOD) if good else ("!", Tone.WARN)
+            yield f"{sign} {'init ' if each.init else ''}{each.name}: {runs}{ready}", tone
+            if each.image:
+                yield f"    image     {hidden(each.image)}"
+            if each.restarts or each.ended_as:
+                ended_as = f", last ended as {each.ended_as}" if each.ended_as else ""
+                yield f"    restarts  {each.restarts}{ended_as}", Tone.WARN
 
 
 def _events(report: PodReport, now: datetime) -> Iterator[Line]:

@@ -60,7 +60,6 @@ from kubectl_eksdoc.render.report import (
 )
 from kubectl_eksdoc.render.text import (
     MARGIN,
-    Drawn,
     Look,
     Title,
     Tone,
@@ -147,9 +146,6 @@ class DrainReport(DrainView, Report):
         yield handoffs.written(self.handoffs, most)
         items = _items(warnings, most, self)
         yield Written(None, folded(f"{counted(len(warnings), 'warning')}{WARNINGS.rest}", items))
-        yield from self._folded()
-
-    def _folded(self) -> Iterator[Table]:
         every = f"{counted(len(self.evictions), 'eviction')}, in order"
         evictions = rows.evictions(self.evictions, self)
         yield Table("", evictions, "evictions", below=_new_names(self), names=_NAMES, fold=every)
@@ -274,7 +270,13 @@ def _nodes(view: DrainView, look: Look, room: int) -> list[list[str]]:
     drained, skipped = _MOST_DRAINED, _MOST_SKIPPED
     targets, causes = rows.drained(view), rows.causes(view)
     while True:
-        found = [_drained(view, look, targets, drained), _skipped(view, look, causes, skipped)]
+        columns, every = targets
+        kept = few(every, drained)
+        lines = plain(columns, kept, look, indent=len(MARGIN))
+        found = [
+            _listed(_targets(view).screen, lines, look, len(every) - len(kept), "target"),
+            _skipped(view, look, causes, skipped),
+        ]
         if _height(found) <= room or (drained, skipped) == (_FEWEST, _FEWEST):
             return found
         if skipped > _FEWEST:
@@ -291,13 +293,6 @@ def _listed(title: str, lines: Sequence[str], look: Look, left_out: int = 0, wha
 def _cut(text: str, look: Look, margin: str = MARGIN) -> str:
     """One line, whatever it takes."""
     return margin + cut(shown(text, look), look.columns - len(margin), look)
-
-
-def _drained(view: DrainView, look: Look, targets: Drawn, most: int) -> list[str]:
-    columns, every = targets
-    kept = few(every, most)
-    lines = plain(columns, kept, look, indent=len(MARGIN))
-    return _listed(_targets(view).screen, lines, look, len(every) - len(kept), "target")
 
 
 def _skipped(view: DrainView, look: Look, causes: Mapping[str, Sequence[str]], most: int) -> list[str]:

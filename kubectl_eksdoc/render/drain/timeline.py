@@ -146,16 +146,14 @@ _ASSUMED = "- "
 
 def over_the_drain(view: DrainView) -> Html:
     """Nothing where nothing is drained."""
-    return lines([gantt(view), over_time(view), _estimate(view)])
-
-
-def _estimate(view: DrainView) -> Html:
-    """What bounds the time and what would shorten it; folded, what it rests on."""
+    # What bounds the time and what would shorten it; folded, what it rests on.
     said = estimate_lines(view)
     assumed = [line.removeprefix(_ASSUMED) for line in said if line.startswith(_ASSUMED)]
     told = said[: -len(assumed) - 1] if assumed else said
     inside = el("ul", *(el("li", each) for each in assumed)) if assumed else ""
-    return put(*(el("p", line) for line in told), folded("What the times assume", inside))
+    return lines(
+        [gantt(view), over_time(view), put(*(el("p", line) for line in told), folded("What the times assume", inside))]
+    )
 
 
 # The axis that the pictures share.

@@ -50,7 +50,18 @@ _LEFT_WORDS = {
 
 def verdict(view: DrainView) -> str:
     """``12 nodes to drain: 7 can, 4 are skipped, 1 is refused. 131 evictions in 9 rounds. 5 blockers.``"""
-    parts = [_assumed(view), _nodes(view), _evictions(view), _blockers(view), _open(view)]
+    # A plan of what is not so must say that first.
+    policy = view.plan.policy
+    given = [f"budget {key} allows {counted(count, 'disruption')}" for key, count in policy.assume_budgets]
+    codes = sorted(policy.assume_fixed)
+    given += [f"every finding {joined(codes)} is fixed"] if codes else []
+    parts = [
+        f"Assuming that {joined(given)}:" if given else "",
+        _nodes(view),
+        _evictions(view),
+        _blockers(view),
+        _open(view),
+    ]
     return " ".join(part for part in parts if part)
 
 
@@ -98,15 +109,6 @@ def blocker_count(groups: tuple[Group, ...]) -> str:
     """``5``, or ``5 on 38 objects`` where equal ones were put together."""
     objects = sum(len(group.findings) for group in groups)
     return str(len(groups)) + (f" on {objects} objects" if objects != len(groups) else "")
-
-
-def _assumed(view: DrainView) -> str:
-    """A plan of what is not so must say that first."""
-    policy = view.plan.policy
-    given = [f"budget {key} allows {counted(count, 'disruption')}" for key, count in policy.assume_budgets]
-    codes = sorted(policy.assume_fixed)
-    given += [f"every finding {joined(codes)} is fixed"] if codes else []
-    return f"Assuming that {joined(given)}:" if given else ""
 
 
 def _nodes(view: DrainView) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.interruption import installs, outage, spot
-from kubectl_eksdoc.interruption.installs import Link, effective
+from kubectl_eksdoc.interruption.installs import effective
 from kubectl_eksdoc.interruption.outage import KARPENTER, sentences
 from kubectl_eksdoc.interruption.plan import InterruptionPlan
 from kubectl_eksdoc.interruption.spot import NOTICE_S, AtRisk, SpotNode
@@ -139,7 +139,13 @@ class InterruptionReport(CommandReport):
         all evidence."""
         plan = self.plan
         yield Head(in_short(plan))
-        yield Table(Title("Links", ": from EventBridge to Karpenter"), _links(plan.links))
+        yield Table(
+            Title("Links", ": from EventBridge to Karpenter"),
+            (
+                columns_of("", "LINK", text_column("STATE", 24, 3)),
+                [[_SIGNS[each.status], each.name, each.what] for each in plan.links],
+            ),
+        )
         yield Points("Verdicts", verdicts(plan))
         yield Table(Title("Spot nodes", " of Karpenter"), _nodes(plan.outage.nodes, full), "nodes")
         yield Table(Title("Who loses pods", " with one Spot node"), _losers(plan.outage.losers, full), "workloads")
@@ -162,12 +168,6 @@ class InterruptionReport(CommandReport):
             queue=queue if plan.install else None,
             missing=plan.missing and _Missing.filled(plan.missing, stack=plan.stack),
         )
-
-
-def _links(links: tuple[Link, ...]) -> Drawn:
-    return columns_of("", "LINK", text_column("STATE", 24, 3)), [
-        [_SIGNS[each.status], each.name, each.what] for each in links
-    ]
 
 
 def _nodes(nodes: tuple[SpotNode, ...], full: bool) -> Drawn:

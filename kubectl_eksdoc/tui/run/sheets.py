@@ -44,7 +44,7 @@ def identity(state: RunState, name: str, production: bool = False) -> tuple[Fitt
     estimate = view.plan.estimate if view is not None else None
     planned = f"planned about {duration(estimate.p50_s)} (p95 {duration(estimate.p95_s)})" if estimate else ""
     of = f", {planned}" if planned and not state.over else ""
-    of = f" since resumed{of.replace('planned', 'the rest planned')}" if _goes_on(state) else of
+    of = f" since resumed{of.replace('planned', 'the rest planned')}" if state.live.kind is RunKind.GO_ON else of
     plays = state.live.speed * (1.0 if view is None else view.cluster.identity.speed)
     speed = f"{plays:g} s pass in one" if plays != 1.0 else ""
     lasted = f" {duration(state.lasted_s)}" if state.drains else ""  # giving back takes a moment
@@ -66,10 +66,6 @@ _STAGE_TONE = {
     ScreenStage.FAILED: Tone.BAD,
     ScreenStage.BEGINNING: None,
 }
-
-
-def _goes_on(state: RunState) -> bool:
-    return state.live.kind is RunKind.GO_ON
 
 
 def line(state: RunState) -> tuple[FittingText, ...]:
@@ -278,7 +274,7 @@ def _said(node: NodeCourse, state: RunState) -> tuple[str, Tone | None]:
         leaving = state.knows_leaving and any(pod.state is PodState.LEAVING for pod in node.pods.values())
         return ("» leaving", Tone.UNKNOWN) if leaving else (stands, Tone.WARN)
     if node.state is NodeState.EVICTING and state.waits_of(node.node):
-        return ("! waiting PDB" if _on_budget(node, state) else "! waiting"), Tone.WARN
+        return ("! waiting PDB" if any(each.budget for each in state.waits_of(node.node)) else "! waiting"), Tone.WARN
     if node.state is NodeState.EVICTING and state.over:
         return "! half empty", Tone.WARN
     sign, tone = STATE_SIGN[node.state]
@@ -301,10 +297,6 @@ def _all_known(node: NodeCourse, state: RunState) -> bool:
     return state.knows_pods or node.state is NodeState.DONE
 
 
-def _on_budget(node: NodeCourse, state: RunState) -> bool:
-    return any(each.budget for each in state.waits_of(node.node))
-
-
 _POD_SIGN: dict[PodState, tuple[str, Tone | None]] = {
     PodState.WAITING: ("· queued", Tone.FAINT),
     PodState.REFUSED: ("! refused", Tone.WARN),
@@ -325,14 +317,16 @@ def pods(state: RunState, node: str | None) -> Sheet:
     if course is None:
         return of_rows(columns, [], "")
     waiting = {each.pod for each in state.waits_of(course.node)}
-    ordered = sorted(course.pods.values(), key=lambda pod: (_FIRST.index(_shown_state(pod, waiting)), 0))
+    ordered = sorted(
+        course.pods.values(),
+        key=lambda pod: (
+            _FIRST.index(PodState.REFUSED if pod.pod in waiting and pod.state is PodState.WAITING else pod.state),
+            0,
+        ),
+    )
     rows = [(pod.pod, _pod(pod, waiting, state)) for pod in ordered]
     nothing = "Nothing has to go from this node." if _all_known(course, state) else "No pod of it was asked to go yet."
     return of_rows(columns, rows, nothing, fill=0)
-
-
-def _shown_state(pod: PodCourse, waiting: set[str]) -> PodState:
-    return PodState.REFUSED if pod.pod in waiting and pod.state is PodState.WAITING else pod.state
 
 
 def _pod(pod: PodCourse, waiting: set[str], state: RunState) -> Cells:

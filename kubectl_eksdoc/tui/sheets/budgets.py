@@ -15,7 +15,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status
-from kubectl_eksdoc.model.kinds import KindRead, ReadState
+from kubectl_eksdoc.model.kinds import ReadState
 from kubectl_eksdoc.model.permissions import NeededPermission, Permission, PlanPermissions
 from kubectl_eksdoc.model.workloads import Workload
 from kubectl_eksdoc.render.drain.findings import (
@@ -406,13 +406,11 @@ def _rights_cells(verb: str, tone: Tone | None, permission: Permission, lost: st
 
 def missing(cluster: Cluster, needs: PlanPermissions, denied: Denied) -> tuple[Permission, ...]:
     """The rights that we surely lack: what a server does not serve, no right will bring."""
-    unread = (need.permission for need in needs.plan if _forbidden(cluster.read_of(need.permission.resource)))
+    unread = (
+        need.permission for need in needs.plan if cluster.read_of(need.permission.resource).state is ReadState.FORBIDDEN
+    )
     undone = (need.permission for need in needs.run if denied is not None and need.permission in denied)
     return tuple(dict.fromkeys((*unread, *undone)))
-
-
-def _forbidden(read: KindRead) -> bool:
-    return read.state is ReadState.FORBIDDEN
 
 
 def rights_about(cluster: Cluster, needs: PlanPermissions, denied: Denied, view: DrainView | None) -> list[Line]:

@@ -22,7 +22,7 @@ from tests.cli.permissions.granted import held
 from tests.cli.running import Ran, run_cli
 from tests.examples import one_in
 from tests.reading import yaml_documents
-from tests.render.test_golden import check_golden
+from tests.render.golden import check_golden
 
 GROWN: Grown = lambda path: tree(only=path)  # noqa: E731
 CODE_NAMES = known_codes()

@@ -1,19 +1,13 @@
-"""Updates in every format, before and after they are carried out: as they were read last, valid, fit for a screen."""
+"""Updates before and after they are carried out; in every format: `tests.render.test_formats`."""
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-import jsonschema
-import pytest
-
-import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.addon_diff.guards import Guard, changing, to_acknowledge
 from kubectl_eksdoc.addon_diff.judging import calls
 from kubectl_eksdoc.addon_diff.outcome import AddonRollback, AddonUpdateResult, Health, Verdict
@@ -26,12 +20,8 @@ from kubectl_eksdoc.render.text import Look
 from tests.addon.stand_in import hands
 from tests.addon.test_updating import incident
 from tests.addon.updating import Case
-from tests.broken import accepted
 from tests.builders import a_cluster, a_node
-from tests.reading import yaml_of
-
-GOLDEN = Path(__file__).parent / "golden"
-JUDGE = jsonschema.Draft202012Validator(schemas.load("AddonUpdate"))
+from tests.render.golden import AnswerFormats
 
 
 def view(case: Case) -> UpdateReport:
@@ -80,35 +70,8 @@ def failed() -> UpdateReport:
     return replace(shown, ended=case.done())
 
 
-@pytest.mark.parametrize(
-    ("file", "made", "output", "look"),
-    [
-        ("before-100.txt", before, "table", Look(100)),
-        ("after-120.txt", after, "table", Look(120)),
-        ("after-80.txt", after, "table", Look(80)),
-        ("after-ascii.txt", after, "table", Look(100, ascii=True)),
-        ("after-colour.txt", after, "table", Look(120, colour=True)),
-        ("after-wide.txt", after, "wide", Look(80)),
-        ("failed-100.txt", failed, "table", Look(100)),
-        ("before.json", before, "json", Look()),
-        ("after.json", after, "json", Look()),
-        ("after.yaml", after, "yaml", Look()),
-    ],
-)
-def test_golden(file: str, made: Any, output: str, look: Look) -> None:
-    text = made().render(output, look)
-    if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
-        GOLDEN.mkdir(exist_ok=True)
-        (GOLDEN / file).write_text(text, encoding="utf-8", newline="\n")
-    assert text == (GOLDEN / file).read_text(encoding="utf-8")
-    assert not look.ascii or text.isascii()
-    if output == "table" and not look.colour:
-        one_line = ("  kubectl eksdoc", "  aws eks", "Journal: ")
-        long = [line for line in text.splitlines() if len(line) > look.columns and not line.startswith(one_line)]
-        assert long == [], "only commands and paths are one line, however long"
-
-
-def views() -> list[UpdateReport]:
+@cache
+def others() -> dict[str, UpdateReport]:
     done = after().ended
     assert done is not None
     doubtful = tuple(replace(check, verdict=Verdict.NOT_READ, found=None, why="denied") for check in done.checks)
@@ -125,28 +88,35 @@ def views() -> list[UpdateReport]:
     )
     back = way_back_text(Unknown("the values of today are not known"), "shop", "", "f", CommandTarget())
     guarded = replace(before(), guards=(Guard("it would fail", "Do something else.\nOr nothing."),), back=back)
-    return [before(), after(), failed(), replace(after(), ended=never), guarded, replace(guarded, plan=None)]
+    return {"never": replace(after(), ended=never), "guarded": guarded, "unplanned": replace(guarded, plan=None)}
 
 
-@pytest.mark.parametrize("number", range(6))
-def test_documents_are_valid(number: int) -> None:
-    shown = views()[number]
-    said = json.loads(shown.render("json", Look()))
-    assert [error.message for error in JUDGE.iter_errors(said)] == []
-    assert yaml_of(shown.render("yaml", Look())) == said
-    for output in ("table", "wide"):
-        assert shown.render(output, Look(60))
-
-
-def test_its_schema_refuses_what_is_broken() -> None:
-    found = json.loads(after().render("json", Look()))
-    free = ("metadata.options", "values", "outcome.fields.*.before", "outcome.fields.*.now")
-    loose = accepted(JUDGE, found, (*free, "outcome.fields.*.foretold.value"))
-    assert {each for each in loose if not each.endswith((".namespace", ".command"))} == {
-        "no outcome.fields.*.before",
-        "no outcome.fields.*.now",
-        "no outcome.fields.*.foretold.value",
-    }
+_FREE = ("outcome.fields.*.before", "outcome.fields.*.now", "outcome.fields.*.foretold.value")
+ANSWERS = AnswerFormats(
+    Path(__file__).parent / "golden",
+    {
+        "after": after,
+        "before": before,
+        "failed": failed,
+        **{name: (lambda name=name: others()[name]) for name in ("never", "guarded", "unplanned")},
+    },
+    {
+        "before-100.txt": ("table", Look(100), "before"),
+        "after-120.txt": ("table", Look(120)),
+        "after-80.txt": ("table", Look(80)),
+        "after-ascii.txt": ("table", Look(100, ascii=True)),
+        "after-colour.txt": ("table", Look(120, colour=True)),
+        "after-wide.txt": ("wide", Look(80)),
+        "failed-100.txt": ("table", Look(100), "failed"),
+        "before.json": ("json", Look(), "before"),
+        "after.json": ("json", Look()),
+        "after.yaml": ("yaml", Look()),
+    },
+    {f"no {each}" for each in _FREE},
+    ("values", *_FREE),
+    whole=("kubectl eksdoc", "aws eks", "Journal: ", "{"),
+    widths=(80, 120),
+)
 
 
 def test_who_was_interrupted_is_told_how_to_look_again() -> None:

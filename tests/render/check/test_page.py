@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,19 +17,11 @@ from kubectl_eksdoc.model.findings import Code, Remedy, Severity, Status, Subjec
 from kubectl_eksdoc.model.interruption import ReportedChanges, Revision
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.render.check import verdict
-from kubectl_eksdoc.render.check.result import CheckResult
-from kubectl_eksdoc.render.text import Look, unsafe
+from kubectl_eksdoc.render.text import unsafe
 from tests.builders import a_node, ago
 from tests.check.healthy import a_healthy_cluster, healthy
 from tests.check.test_registry import blind
-from tests.reading import printed
 from tests.render.check.checked import LOOK, NARROW, SKEW, SLIGHT, STUCK, UNFIT, accepted, check, stuck, view
-
-
-@pytest.mark.parametrize("look", [LOOK, NARROW])
-def test_no_line_is_wider_than_the_terminal_but_commands(look: Look) -> None:
-    wide_lines = [line for line in view().render("table", look).splitlines() if len(line) > look.columns]
-    assert [line for line in wide_lines if not line.strip().startswith(("kubectl", "aws"))] == []
 
 
 def test_the_way_is_a_few_lines_for_each_phase_and_wide_has_reasons_and_commands() -> None:
@@ -113,36 +104,6 @@ def test_nothing_that_a_cluster_holds_reaches_the_terminal_as_a_command(text: st
             assert "\nrm -rf" not in page
 
 
-def test_the_document_has_all_of_it() -> None:
-    found = printed(CheckResult.of(view(wish=CheckWish(suppressions=(accepted(SKEW),), since=ago(60)))))
-    assert [each["until"] for each in found["suppressed"]] == ["2027-01-31"]
-    assert found["changedSince"] == "2026-11-20T11:59:00Z"
-    assert found["changes"] == []
-    first = found["checklist"][0]
-    assert list(first) == [
-        "number",
-        "phase",
-        "at",
-        "title",
-        "why",
-        "commands",
-        "doneWhen",
-        "verify",
-        "gate",
-        "waitsFor",
-        "source",
-        "forms",
-    ]
-    assert found["diagnosis"] is None
-
-
-def test_the_document_of_a_symptom_has_its_suspects() -> None:
-    found = printed(CheckResult.of(stuck(STUCK)))["diagnosis"]
-    (suspect,) = found["suspects"]
-    assert suspect["code"] == "pod-several-budgets"
-    assert suspect["undo"] == "It only looks: there is nothing to undo."
-
-
 def test_an_area_has_no_more_causes_than_there_are() -> None:
     slight = replace(SKEW, code=Code.of("nodes-behind"), severity=Severity.LOW, message="all is behind")
     checks = [check(Area.NODES, None, slight), check(Area.NODES, None, SKEW), check(Area.ADDONS, None, UNFIT)]
@@ -150,10 +111,6 @@ def test_an_area_has_no_more_causes_than_there_are() -> None:
     assert "CAUSES that no step waits for" in view(checks).render("table", LOOK)
     (row,) = (line for line in view(checks).render("wide", LOOK).splitlines() if line.startswith("  ✗  nodes"))
     assert row.split() == ["✗", "nodes", "2", "1", "-"] and "WORST" not in view(checks).render("wide", LOOK)
-
-
-def test_one_finding_that_blocks_nothing_is_said_as_one() -> None:
-    assert "1 more finding blocks nothing." in view().render("table", LOOK)
 
 
 def test_what_is_too_slight_to_count_is_not_said_to_be_well() -> None:

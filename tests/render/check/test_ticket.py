@@ -23,15 +23,6 @@ def test_it_has_the_verdict_the_areas_the_findings_and_the_way() -> None:
     assert "- [ ] 1\\. " in text
 
 
-def test_each_step_of_the_way_has_a_box() -> None:
-    of = view()
-    assert of.render("markdown", LOOK).count("- [ ] ") == len(of.plan.checklist)
-
-
-def test_steps_say_what_they_wait_for() -> None:
-    assert "Check that nothing blocks 1.34 **(1 cause and 1 unknown first)**" in view().render("markdown", LOOK)
-
-
 def test_what_is_suppressed_is_told_with_its_end() -> None:
     text = view(wish=CheckWish(suppressions=(accepted(SKEW, "agreed"),))).render("markdown", LOOK)
     assert "### Suppressed" in text
@@ -65,3 +56,7 @@ def test_a_summary_shows_as_it_was_written() -> None:
     """It stands in HTML, where a backslash is a backslash."""
     of = replace(SKEW, message="$365 for <b>2</b> nodes & [a](b)")
     assert "$365 for &lt;b&gt;2&lt;/b&gt; nodes &amp; [a](b)</summary>" in view(usual(of)).render("markdown", LOOK)
+
+
+def test_steps_say_what_they_wait_for() -> None:
+    assert "Check that nothing blocks 1.34 **(1 cause and 1 unknown first)**" in view().render("markdown", LOOK)

@@ -1,19 +1,14 @@
-"""CoreDNS in every format: as it was read last, valid, and fit for a screen."""
+"""Whether DNS survives its nodes; in every format: `tests.render.test_formats`."""
 
 from __future__ import annotations
 
-import json
-import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-import jsonschema
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts, InterruptionNotices
 from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
 from kubectl_eksdoc.coredns_lameduck.shutdown import Shutdown, budget
@@ -21,13 +16,10 @@ from kubectl_eksdoc.model.coredns import Propagation
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.render.dns import LameduckReport, bar, legend
 from kubectl_eksdoc.render.text import Look
-from tests.broken import accepted
 from tests.builders import NOW
 from tests.coredns_lameduck.made import NODES, PODS, a_zoned, facts, lameduck, without
-from tests.reading import yaml_of
+from tests.render.golden import AnswerFormats
 
-GOLDEN = Path(__file__).parent / "golden"
-JUDGE = jsonschema.Draft202012Validator(schemas.load("CorednsLameduck"))
 SPOT = {"karpenter.sh/capacity-type": "spot", "karpenter.sh/nodepool": "general"}
 
 
@@ -62,54 +54,24 @@ def view(name: str) -> LameduckReport:
     return LameduckReport(plan_dns(MADE[name]()), options={}, recognised="by its endpoint", tool_version="0.0.0")
 
 
-@pytest.mark.parametrize(
-    ("file", "name", "output", "look"),
-    [
-        ("incident-120.txt", "incident", "table", Look(120)),
-        ("incident-80.txt", "incident", "table", Look(80)),
-        ("incident-ascii.txt", "incident", "table", Look(100, ascii=True)),
-        ("incident-wide.txt", "incident", "wide", Look(120)),
-        ("incident.json", "incident", "json", Look(120)),
-        ("healthy.txt", "healthy", "table", Look(100)),
-        ("nothing.txt", "nothing", "table", Look(100)),
-        ("auto.txt", "auto", "table", Look(100)),
-        ("no-value.txt", "no-value", "table", Look(100)),
-    ],
+_SECONDS = ("advised", "client", "closing", "grace", "least", "margin", "most", "preStop", "propagation")
+UNKNOWN = (*(f"{each}Seconds" for each in _SECONDS), "propagationMeasuredAt")
+"""Of the shutdown, all of these may be."""
+ANSWERS = AnswerFormats(
+    Path(__file__).parent / "golden",
+    {name: partial(view, name) for name in MADE},
+    {
+        "incident-120.txt": ("table", Look(120)),
+        "incident-80.txt": ("table", Look(80)),
+        "incident-ascii.txt": ("table", Look(100, ascii=True)),
+        "incident-wide.txt": ("wide", Look(120)),
+        "incident.json": ("json", Look(120)),
+        **{f"{name}.txt": ("table", Look(100), name) for name in ("healthy", "nothing", "auto", "no-value")},
+    },
+    {f"no shutdown.{each}" for each in UNKNOWN},
+    whole=("kubectl",),
+    widths=(80, 120),
 )
-def test_it_reads_as_it_did(file: str, name: str, output: str, look: Look) -> None:
-    text = view(name).render(output, look)
-    path = GOLDEN / file
-    if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    assert text == path.read_text(encoding="utf-8")
-
-
-def document(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(view(name).render("json", Look(120)))
-    return found
-
-
-@pytest.mark.parametrize("name", MADE)
-def test_it_is_as_its_schema_says(name: str) -> None:
-    JUDGE.validate(document(name))
-
-
-def test_its_schema_refuses_what_is_broken() -> None:
-    loose = accepted(JUDGE, document("incident"), ("metadata.options",))
-    free = (".namespace", ".command", "Seconds", "MeasuredAt")
-    assert {each for each in loose if not each.endswith(free)} == set()
-
-
-def test_yaml_is_the_same() -> None:
-    assert yaml_of(view("incident").render("yaml", Look(120))) == document("incident")
-
-
-@pytest.mark.parametrize("name", MADE)
-@pytest.mark.parametrize("columns", [80, 120])
-def test_no_line_but_a_command_is_wider_than_the_terminal(name: str, columns: int) -> None:
-    lines = view(name).render("table", Look(columns)).splitlines()
-    assert [line for line in lines if len(line) > columns and not line.strip().startswith("kubectl")] == []
 
 
 @given(

@@ -1,32 +1,25 @@
-"""A fleet in every format: as it was read last, valid, and fit for a screen."""
+"""Many clusters judged together; in every format: `tests.render.test_formats`."""
 
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.fleet import summed
 from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.fleet import FleetFigure, JudgedMember, Member, Outcome
 from kubectl_eksdoc.render.fleet import FleetReport
 from kubectl_eksdoc.render.text import Look, unsafe
-from tests.broken import accepted
-from tests.fleet.answers import SEEN, a_finding, a_member, an_answer, refused
-from tests.reading import yaml_of
+from tests.fleet.answers import a_finding, a_member, an_answer, refused
+from tests.render.golden import TABLES, AnswerFormats
 
-GOLDEN = Path(__file__).parent / "golden"
-JUDGE = jsonschema.Draft202012Validator(schemas.load("Fleet"))
 ARN = "arn:aws:eks:ap-northeast-2:111122223333:cluster/checkout-production"
 
 
@@ -50,6 +43,7 @@ def answered(*findings: Any, **more: Any) -> JudgedMember:
     return replace(found, document=document)
 
 
+UNCONFIRMED = replace(refused(2), who=Identity(cluster="shop", unverified=("cluster",)))
 UNSURE = a_finding("insight-error", Severity.MEDIUM, Status.UNKNOWN, missing="eks:ListInsights")
 OUTCOMES: dict[str, Outcome] = {
     "prod-us": answered(
@@ -71,79 +65,27 @@ def view(outcomes: dict[str, Outcome] | None = None, command: str = "check") -> 
     return FleetReport(plan, command, options={"fleet": "prod-*", "target": "1.34"}, tool_version="0.0.0")
 
 
-@pytest.mark.parametrize(
-    ("file", "output", "look"),
-    [
-        ("table-120.txt", "table", Look(120)),
-        ("table-80.txt", "table", Look(80)),
-        ("table-ascii.txt", "table", Look(100, ascii=True)),
-        ("table-colour.txt", "table", Look(120, colour=True)),
-        ("wide.txt", "wide", Look(120)),
-        ("fleet.json", "json", Look(120)),
-        ("markdown.md", "markdown", Look(120)),
-    ],
-)
-def test_it_reads_as_it_did(file: str, output: str, look: Look) -> None:
-    text = view().render(output, look)
-    path = GOLDEN / file
-    if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    assert text == path.read_text(encoding="utf-8")
-
-
 def document(of: FleetReport) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(of.render("json", Look()))
     return found
 
 
-def test_it_is_as_its_schema_says() -> None:
-    JUDGE.validate(document(view()))
-    JUDGE.validate(document(view({"a": refused(2)})))
-    assert yaml_of(view().render("yaml", Look())) == document(view())
+ANSWERS = AnswerFormats(
+    Path(__file__).parent / "golden",
+    {"all": view, "one": lambda: view({"a": refused(2)}), "unconfirmed": lambda: view({"a": UNCONFIRMED})},
+    TABLES
+    | {
+        "table-colour.txt": ("table", Look(120, colour=True)),
+        "fleet.json": ("json", Look(120)),
+        "markdown.md": ("markdown", Look(120)),
+    },
+    free=("members.*.result", "findings.*"),
+    widths=(60, 80, 120, 200),
+)
 
 
 def test_names_that_nothing_confirmed_are_marked() -> None:
-    whose = replace(refused(2), who=Identity(cluster="shop", unverified=("cluster",)))
-    found = document(view({"a": whose}))
-    JUDGE.validate(found)
-    assert found["members"][0]["unverified"] == ["cluster"]
-
-
-def test_its_schema_refuses_what_is_broken() -> None:
-    open_parts = ("metadata.options", "members.*.result", "findings.*")
-    loose = accepted(JUDGE, document(view()), open_parts)
-    assert loose == set()
-
-
-def test_every_severity_is_counted() -> None:
-    counted = next(each["fail"] for each in document(view())["members"] if each["fail"])
-    assert list(counted) == [each.value for each in Severity]
-
-
-def test_a_finding_says_whose_it_is() -> None:
-    found = document(view())
-    assert [(each["member"], each["code"]) for each in found["findings"] if each["code"] == "ami-al2"] == [
-        ("prod-us", "ami-al2"),
-        (ARN, "ami-al2"),
-    ]
-    of_members = [each for member in found["members"] if member["result"] for each in member["result"]["findings"]]
-    assert [{**each, "member": ""} for each in found["findings"]] == [{**each, "member": ""} for each in of_members]
-
-
-def test_every_format_has_the_same_rows() -> None:
-    names = [member["name"] for member in document(view())["members"]]
-    wide, markdown = (view().render(output, Look()) for output in ("wide", "markdown"))
-    markdown = markdown.replace("checkout-production", ARN)
-    for text in (wide, markdown):
-        places = [text.index(name) for name in names]
-        assert places == sorted(places), "the worst first"
-
-
-@pytest.mark.parametrize("width", [60, 80, 120, 200])
-def test_no_line_is_wider_than_the_terminal(width: int) -> None:
-    lines = view().render("table", Look(width)).splitlines()
-    assert [line for line in lines if len(line) > width] == []
+    assert document(view({"a": UNCONFIRMED}))["members"][0]["unverified"] == ["cluster"]
 
 
 def test_every_cluster_has_its_row_however_many_there_are() -> None:
@@ -158,18 +100,6 @@ def test_what_only_one_command_has_is_a_column() -> None:
     assert "CUT OFF  BROKEN" in text and "3 of 9" in text
 
 
-def test_the_severest_counts_and_nothing_is_in_the_way_of_a_clean_one() -> None:
-    found = {each["name"]: each for each in document(view())["members"]}
-    assert found["prod-us"]["first"] == "Nodegroup blue: kubelet-skew is so"
-    assert (found["sandbox"]["first"], found["sandbox"]["standing"]) == (None, "clean")
-    assert (found["gone"]["reason"], found["gone"]["exitCode"]) == (
-        "cannot reach https://gone:443: Connection refused",
-        3,
-    )
-    assert found["prod-us"]["observedAt"] == SEEN
-    assert document(view())["exitCode"] == 3
-
-
 def test_a_symptom_without_a_failing_finding_is_told_by_its_verdict() -> None:
     found = replace(answered(exit_code=1), verdict="dns: 1 possible cause.")
     assert document(view({"a": found}))["members"][0]["first"] == "dns: 1 possible cause."
@@ -180,11 +110,6 @@ def test_how_one_of_them_is_asked_alone(members: str, flag: str) -> None:
     """Of files there is no context; of both there is."""
     plan = summed((Member(n, n, snapshot=f"{n}.snap" if n in members else ""), answered()) for n in "ab")
     assert f"kubectl eksdoc check {flag}" in FleetReport(plan, "check", options={}).render("table", Look(120))
-
-
-def test_other_formats_are_refused() -> None:
-    with pytest.raises(UsageError, match="a fleet has no output format 'html'"):
-        FleetReport.check("html")
 
 
 @given(st.text(max_size=30), st.text(max_size=30))

@@ -1,11 +1,11 @@
-"""The handling of interruptions in every format: as it was read last, valid, and fit for a screen."""
+"""The handling of interruptions; in every format: `tests.render.test_formats`."""
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,8 @@ from kubectl_eksdoc.render.text import Look
 from tests.broken import accepted
 from tests.builders import NOW, a_budget, a_cluster, a_pod
 from tests.interruption.healthy import a_dns_pod, a_spot_node, an_install, planned
-from tests.reading import yaml_of
+from tests.render.golden import TABLES, AnswerFormats
 
-GOLDEN = Path(__file__).parent / "golden"
-JUDGE = jsonschema.Draft202012Validator(schemas.load("Interruption"))
 GONE: Any = Absent("there is none")
 DENIED = Unknown("IAM does not allow profile 'ops' sqs:GetQueueUrl", "sqs:GetQueueUrl")
 LOG = '{"time":"2026-11-20T08:50:36Z","message":"failed to create valid sqs provider","error":"\x1b[31m한글 ‮x"}'
@@ -69,59 +67,19 @@ def view(name: str = "incident") -> InterruptionReport:
     )
 
 
-@pytest.mark.parametrize(
-    ("file", "output", "look"),
-    [
-        ("table-120.txt", "table", Look(120)),
-        ("table-80.txt", "table", Look(80)),
-        ("table-ascii.txt", "table", Look(100, ascii=True)),
-        ("wide.txt", "wide", Look(120)),
-        ("interruption.json", "json", Look(120)),
-    ],
+ANSWERS = AnswerFormats(
+    Path(__file__).parent / "golden",
+    {name: partial(view, name) for name in PLANS},
+    TABLES | {"interruption.json": ("json", Look(120))},
+    free=("missing.policy",),
+    commands=lambda report: {remedy.command for each in report.plan.findings for remedy in each.remedy},
 )
-def test_it_reads_as_it_did(file: str, output: str, look: Look) -> None:
-    text = view().render(output, look)
-    path = GOLDEN / file
-    if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    assert text == path.read_text(encoding="utf-8")
 
 
-def document(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(view(name).render("json", Look(120)))
-    return found
-
-
-@pytest.mark.parametrize("name", sorted(PLANS))
-def test_it_is_as_its_schema_says(name: str) -> None:
-    JUDGE.validate(document(name))
-    assert yaml_of(view(name).render("yaml", Look(120))) == document(name)
-
-
-def test_its_schema_refuses_what_is_broken() -> None:
-    assert accepted(JUDGE, document("incident"), ("metadata.options", "missing.policy")) == {
-        "no findings.*.remedy.*.command",
-        "no findings.*.subject.namespace",
-        "no links.*.subject.namespace",
-        "no outage.workloads.*.workload.namespace",
-    }
-    assert "no links.*.missing" in accepted(JUDGE, document("unknown"), ("metadata.options",))
-
-
-@pytest.mark.parametrize("name", sorted(PLANS))
-@pytest.mark.parametrize("width", [60, 80, 120])
-def test_no_line_is_wider_than_the_screen_but_commands(name: str, width: int) -> None:
-    commands = {f"{' ' * 6}{remedy.command}" for each in view(name).plan.findings for remedy in each.remedy}
-    for line in view(name).render("table", Look(width, ascii=True)).splitlines():
-        assert len(line) <= width or line in commands, line
-
-
-@pytest.mark.parametrize("name", sorted(PLANS))
-@pytest.mark.parametrize("output", ["table", "wide"])
-def test_nothing_steers_the_terminal(name: str, output: str) -> None:
-    text = view(name).render(output, Look(100))
-    assert "\x1b" not in text and "\u202e" not in text
+def test_what_an_unknown_link_lacks_may_be_missing() -> None:
+    judge = jsonschema.Draft202012Validator(schemas.load("Interruption"))
+    document = json.loads(view("unknown").render("json", Look()))
+    assert "no links.*.missing" in accepted(judge, document, ("metadata.options",))
 
 
 @pytest.mark.parametrize(
@@ -139,7 +97,3 @@ def test_nothing_steers_the_terminal(name: str, output: str) -> None:
 def test_the_first_lines_say_it_all(name: str, said: str) -> None:
     first = view(name).render("table", Look(400)).splitlines()[0]
     assert said in first
-
-
-def test_one_page_when_all_is_well() -> None:
-    assert view("healthy").render("table", Look(80)).count("\n") < 40

@@ -1,26 +1,17 @@
-"""Every cause and every kind of sufferer in every format: as they were read last, valid, and fit for a screen."""
+"""Every cause and every kind of affected pod; in every format: `tests.render.test_formats`."""
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
-from typing import Any
 
-import jsonschema
 import pytest
 
-import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.imds_probe.fixes.chooser import offered
 from kubectl_eksdoc.imds_probe.plan import of_pod
 from kubectl_eksdoc.render.metadata.report import ImdsReport
 from kubectl_eksdoc.render.text import Look
-from tests.broken import accepted
-from tests.reading import yaml_of
+from tests.render.golden import TABLES, AnswerFormats
 from tests.render.metadata.made import plan
-
-GOLDEN = Path(__file__).parent / "golden"
-JUDGE = jsonschema.Draft202012Validator(schemas.load("ImdsProbe"))
 
 
 def view(pod: str = "", hops: int = 2) -> ImdsReport:
@@ -33,54 +24,19 @@ def view(pod: str = "", hops: int = 2) -> ImdsReport:
     )
 
 
-@pytest.mark.parametrize(
-    ("file", "output", "look"),
-    [
-        ("table-120.txt", "table", Look(120)),
-        ("table-80.txt", "table", Look(80)),
-        ("table-ascii.txt", "table", Look(100, ascii=True)),
-        ("wide.txt", "wide", Look(120)),
-        ("imds.json", "json", Look(120)),
-    ],
+ANSWERS = AnswerFormats(
+    Path(__file__).parent / "golden",
+    {
+        "of a pod": lambda: view("controller"),
+        "all": view,
+        "korean": lambda: view("한글"),
+        "three hops": lambda: view(hops=3),
+        "one hop": lambda: view(hops=1),
+    },
+    {file: (*shown, "all") for file, shown in {**TABLES, "imds.json": ("json", Look(120))}.items()},
+    {"no groups.*.now.missing"},
+    whole=("kubectl ", "aws ", "ROLE="),
 )
-def test_it_reads_as_it_did(file: str, output: str, look: Look) -> None:
-    text = view().render(output, look)
-    path = GOLDEN / file
-    if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    assert text == path.read_text(encoding="utf-8")
-
-
-def document(**of: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(view(**of).render("json", Look(120)))
-    return found
-
-
-@pytest.mark.parametrize("of", [{}, {"pod": "controller"}, {"pod": "한글"}, {"hops": 3}, {"hops": 1}])
-def test_it_is_as_its_schema_says(of: dict[str, Any]) -> None:
-    JUDGE.validate(document(**of))
-
-
-def test_its_schema_refuses_what_is_broken() -> None:
-    loose = accepted(JUDGE, document(pod="controller"), ("metadata.options",))
-    assert {each for each in loose if not each.endswith((".namespace", ".command"))} == {"no groups.*.now.missing"}
-
-
-def test_yaml_is_the_same() -> None:
-    assert yaml_of(view().render("yaml", Look(120))) == document()
-
-
-@pytest.mark.parametrize("columns", [60, 80, 120])
-def test_no_line_is_wider_than_the_screen(columns: int) -> None:
-    lines = view().render("table", Look(columns)).splitlines()
-    commands = [line for line in lines if line.strip().startswith(("kubectl ", "aws ", "ROLE="))]
-    assert max(len(line) for line in lines if line not in commands) <= columns
-
-
-def test_ascii_is_ascii() -> None:
-    text = view().render("table", Look(100, ascii=True))
-    assert text.isascii()
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,10 @@
-"""Every way a probe can end, in every format: as they were read last, valid, and fit for a screen."""
+"""Every way a probe can end; in every format: `tests.render.test_formats`."""
 
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
-
-import jsonschema
-import pytest
 
 from kubectl_eksdoc.imds_probe.probing.diagnosis import Answers
 from kubectl_eksdoc.imds_probe.probing.result import (
@@ -24,16 +20,12 @@ from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.metadata import Ask, FamilyAnswer, ProbeReport, ProbeStep
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE
 from kubectl_eksdoc.model.placing import NotMade, ProbeOwner
-from kubectl_eksdoc.render import schemas
 from kubectl_eksdoc.render.metadata_probe import ActiveReport
 from kubectl_eksdoc.render.roles import RoleManifests
 from kubectl_eksdoc.render.text import Look
-from tests.broken import accepted
 from tests.builders import a_cluster, a_node
-from tests.reading import yaml_documents, yaml_of
-
-GOLDEN = Path(__file__).parent / "golden"
-JUDGE = jsonschema.Draft202012Validator(schemas.load("ImdsActiveProbe"))
+from tests.reading import yaml_documents
+from tests.render.golden import AnswerFormats
 
 NODES = tuple(
     a_node(f"ip-10-0-1-{number}.eu-west-1.compute.internal", group=group)
@@ -59,7 +51,7 @@ def _seen(*codes: int, instance: str = "") -> FamilyAnswer:
 
 OFF = _seen(-1, -1)
 REACHED = ProbeReport(_seen(401, 200, 200, instance="i-0123456789abcdef0"), OFF)
-ANSWERS: dict[str, tuple[Answers, Answers]] = {
+BY_GROUP: dict[str, tuple[Answers, Answers]] = {
     "blue": (REACHED, REACHED),
     "green": (ProbeReport(_seen(401, 0), OFF), REACHED),
     "old": (ProbeReport(_seen(200, 0), OFF), Unknown("the pod was refused: a webhook said no")),
@@ -80,7 +72,7 @@ def _plan(level: str = "") -> ProbePlan:
 def _probed(plan: ProbePlan, left: tuple[str, ...] = (), not_removed: str = "") -> Probed:
     heard = {}
     for pod in plan.pods:
-        own, host = ANSWERS[plan.likes_of(pod.node).group]
+        own, host = BY_GROUP[plan.likes_of(pod.node).group]
         heard[pod.name] = own if pod.network.value == "own" else host
     options = {node.name: MetadataOptions("required", 2) for node in NODES if node.group == "green"}
     return Probed(probed_nodes(plan, heard, options), "eksdoc-imds-probe-cafe", left, not_removed)
@@ -93,57 +85,28 @@ def view(made: bool = True, level: str = "", **of: Any) -> ActiveReport:
     return ActiveReport(CLUSTER, plan, probed, refused, options={"active": True}, tool_version="0.0.0")
 
 
-LEFT = {"left": ("eksdoc-imds-probe-cafe-0-own",)}
-
-
-@pytest.mark.parametrize(
-    ("file", "output", "look", "of"),
-    [
-        ("table-120.txt", "table", Look(120), LEFT),
-        ("table-80.txt", "table", Look(80), {}),
-        ("table-ascii.txt", "table", Look(100, ascii=True), {"not_removed": "the cluster refuses delete configmaps"}),
-        ("wide.txt", "wide", Look(120), {}),
-        ("probe.json", "json", Look(120), LEFT),
-        ("before-80.txt", "table", Look(80), {"made": False}),
-        ("before-restricted.txt", "table", Look(120), {"made": False, "level": "restricted"}),
-    ],
+ANSWERS = AnswerFormats(
+    Path(__file__).parent / "golden",
+    {
+        "usual": view,
+        "left": lambda: view(left=("eksdoc-imds-probe-cafe-0-own",)),
+        "not removed": lambda: view(not_removed="the cluster refuses delete configmaps"),
+        "before": lambda: view(False),
+        "restricted": lambda: view(False, "restricted"),
+        "baseline": lambda: view(level="baseline"),
+    },
+    {
+        "table-120.txt": ("table", Look(120), "left"),
+        "table-80.txt": ("table", Look(80)),
+        "table-ascii.txt": ("table", Look(100, ascii=True), "not removed"),
+        "wide.txt": ("wide", Look(120)),
+        "probe.json": ("json", Look(120), "left"),
+        "before-80.txt": ("table", Look(80), "before"),
+        "before-restricted.txt": ("table", Look(120), "restricted"),
+    },
+    {f"no nodes.*.{answers}.{field}" for answers in ("pod", "host") for field in ("why", "v4", "v6")},
+    whole=("kubectl ", "aws "),
 )
-def test_it_reads_as_it_did(file: str, output: str, look: Look, of: dict[str, Any]) -> None:
-    text = view(**of).render(output, look)
-    path = GOLDEN / file
-    if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    assert text == path.read_text(encoding="utf-8")
-
-
-def document(**of: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(view(**of).render("json", Look(120)))
-    return found
-
-
-@pytest.mark.parametrize("of", [{}, LEFT, {"not_removed": "no"}, {"made": False}, {"level": "baseline"}])
-def test_it_is_as_its_schema_says(of: dict[str, Any]) -> None:
-    JUDGE.validate(document(**of))
-
-
-def test_its_schema_refuses_what_is_broken() -> None:
-    loose = accepted(JUDGE, document(), ("metadata.options",))
-    assert {each for each in loose if not each.endswith((".namespace", ".command"))} == {
-        f"no nodes.*.{answers}.{field}" for answers in ("pod", "host") for field in ("why", "v4", "v6")
-    }
-
-
-def test_yaml_is_the_same() -> None:
-    assert yaml_of(view().render("yaml", Look(120))) == document()
-
-
-@pytest.mark.parametrize("made", [True, False])
-@pytest.mark.parametrize("columns", [60, 80, 120])
-def test_no_line_is_wider_than_the_screen(columns: int, made: bool) -> None:
-    lines = view(made).render("table", Look(columns)).splitlines()
-    commands = [line for line in lines if line.strip().startswith(("kubectl ", "aws "))]
-    assert max(len(line) for line in lines if line not in commands) <= columns
 
 
 def test_one_finding_for_each_group_and_for_what_cannot_be_probed() -> None:

@@ -26,7 +26,7 @@ from tests.broken import accepted
 from tests.builders import NOW
 from tests.reading import printed
 from tests.render.check.checked import LOOK, SKEW, STUCK, usual, view
-from tests.render.test_golden import check_golden
+from tests.render.golden import check_golden
 
 GOLDEN = Path(__file__).parent / "golden"
 WHO = Identity("prod-eu", "shop", "", "eu-central-1", "v1.33.1", "")

@@ -104,15 +104,6 @@ def test_its_revisions_are_the_templates_of_the_story(story: Story, demo: list[J
     assert demux == ["false", "true", "false", "true"]
 
 
-def test_its_revisions_agree_with_what_eks_tells_of_its_updates(demo: list[Json]) -> None:
-    aws, names = DemoAws(), {"name": world.CLUSTER, "addonName": "vpc-cni"}
-    (ident, _) = aws.ask("eks", "ListUpdates", names)["updateIds"]
-    update = aws.ask("eks", "DescribeUpdate", {**names, "updateId": ident})["update"]
-    created = [o["metadata"]["creationTimestamp"] for o in revisions(demo)]
-    assert created[2] == update["createdAt"].strftime("%Y-%m-%dT%H:%M:%SZ")
-    assert created == sorted(created)
-
-
 def test_the_refusal_is_worded_as_eks_would(story: Story) -> None:
     aws, names = DemoAws(), {"name": world.CLUSTER, "addonName": "vpc-cni"}
     (_, ident) = aws.ask("eks", "ListUpdates", names)["updateIds"]
@@ -121,17 +112,6 @@ def test_the_refusal_is_worded_as_eks_would(story: Story) -> None:
         story.refused.errors[0].code,
         story.refused.errors[0].message,
     )
-
-
-def test_pods_are_of_the_newest_revision_and_younger_than_it(demo: list[Json]) -> None:
-    newest = revisions(demo)[-1]["metadata"]
-    pods = [o for o in demo if o["kind"] == "Pod" and o["metadata"]["name"].startswith("aws-node-")]
-    hashes = {pod["metadata"]["labels"]["controller-revision-hash"] for pod in pods}
-    assert hashes == {newest["labels"]["controller-revision-hash"]}
-    assert all(pod["metadata"]["creationTimestamp"] > newest["creationTimestamp"] for pod in pods)
-    for pod in pods:
-        told = [status["name"] for status in pod["status"]["containerStatuses"]]
-        assert told == [container["name"] for container in pod["spec"]["containers"]]
 
 
 @pytest.mark.parametrize(
@@ -154,10 +134,3 @@ def test_what_eks_owns_is_a_part_of_what_is_there(demo: list[Json], kind: str, n
 
 def _within(part: Json, whole: Json) -> bool:
     return all(step in whole and _within(below, whole[step]) for step, below in part.items())
-
-
-def test_nothing_else_says_whose_it_is(demo: list[Json]) -> None:
-    told = {o["metadata"]["name"] for o in demo if "managedFields" in o["metadata"]}
-    drivers = {"ebs-csi-controller", "ebs-csi-node", "metrics-server"}
-    dns = {"coredns", "kube-dns", "system:coredns"}
-    assert told == {"aws-node", "amazon-vpc-cni", *dns, "kube-proxy", "kube-proxy-config", *drivers}

@@ -31,9 +31,9 @@ def test_a_stale_file_is_found_and_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("seed", "zone"), [("1", "UTC"), ("2", "Asia/Seoul")])
-def test_another_process_makes_the_same(seed: str, zone: str) -> None:
-    environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(filter(None, sys.path)), "TZ": zone}
+def test_another_process_makes_the_same() -> None:
+    path = ":".join(filter(None, sys.path))
+    environment = {**os.environ, "PYTHONHASHSEED": "2", "PYTHONPATH": path, "TZ": "Asia/Seoul"}
     command = [sys.executable, "-m", "tools.demo", "--check"]
     done = subprocess.run(command, env=environment, cwd=Path(__file__).parents[3], capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")

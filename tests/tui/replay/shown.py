@@ -11,13 +11,11 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from textual.pilot import Pilot
-
 from kubectl_eksdoc.drain.run.replay import RunReplay, of_events, of_journal
 from kubectl_eksdoc.host.journals import read_recorded
 from kubectl_eksdoc.model.journal import Entries
 from kubectl_eksdoc.tui.replay import ReplayApp, ReplayedRun, ReplayScreen, ShownRun
-from tests.tui.pilots import NARROW, WIDE
+from tests.tui.pilots import NARROW, WIDE, Drives
 from tests.tui.shared import SharedApp, with_own, with_shared
 
 HERE = Path(__file__).parent
@@ -37,7 +35,7 @@ class Clock:
 class Shown:
     """Mutable: the screen, what keys do to it, and its time."""
 
-    def __init__(self, pilot: Pilot[int], clock: Clock) -> None:
+    def __init__(self, pilot: Drives, clock: Clock) -> None:
         self.pilot = pilot
         self._clock = clock
 
@@ -95,7 +93,7 @@ def show(
         app = ReplayApp(ShownRun(recording, "run.jsonl", ascii=ascii), clock)
         return with_own(app, size, lambda pilot: driven(Shown(pilot, clock)))
 
-    async def work(pilot: Pilot[int]) -> None:
+    async def work(pilot: Drives) -> None:
         clock = Clock()
         await pilot.app.switch_screen(ReplayScreen(ReplayedRun(recording, clock), "run.jsonl"))
         await pilot.pause()
@@ -107,7 +105,7 @@ def show(
 def _shared(size: tuple[int, int], ascii: bool) -> SharedApp[ReplayApp]:
     app = ReplayApp(ShownRun(recording_of(JOURNAL), "run.jsonl", ascii=ascii), Clock())
 
-    async def reset(pilot: Pilot[int]) -> None:
+    async def reset(pilot: Drives) -> None:
         while not isinstance(app.screen, ReplayScreen):
             app.pop_screen()
         app.clear_notifications()

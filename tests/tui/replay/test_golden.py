@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.render.test_golden import check_golden
+from tests.render.golden import check_golden
 from tests.tui.replay.shown import EVENTS, JOURNAL, Shown, show
 
 GOLDEN = Path(__file__).parent / "golden"

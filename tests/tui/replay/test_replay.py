@@ -15,9 +15,8 @@ from kubectl_eksdoc.model.journal import Entries, Entry
 from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.run.screen import RUN_KEYS
 from tests.drain.run.test_replaying import seen
-from tests.examples import one_in
 from tests.journals import JOURNALS
-from tests.tui.pilots import NARROW, WIDE
+from tests.tui.pilots import NARROW
 from tests.tui.replay.shown import EVENTS, JOURNAL, Shown, recording_of, show
 
 
@@ -52,21 +51,6 @@ def test_speeds_have_ends_and_a_clock_that_jumps_is_not_believed() -> None:
         assert shown.at_s == 0.5, "the terminal was suspended"
 
     show(look)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("path", "gone"), one_in(2, [(JOURNAL, "» asked"), (EVENTS, "✓ gone")]))
-def test_waves_are_those_of_that_time_and_what_is_not_known_is_not_said(path: Path, gone: str) -> None:
-    async def look(shown: Shown) -> None:
-        await shown.press("right", "right")
-        assert "│▌1 blue-2" in shown.text and "  3 blue-1" not in shown.text and "│ 3 blue-1" in shown.text
-        assert gone in shown.text and "leaving" not in shown.text
-        await shown.press("right")
-        assert "│▌2 blue-2" in shown.text and "│ 4 blue-1" in shown.text
-        await shown.press("left")
-        assert "│▌1 blue-2" in shown.text
-
-    show(look, path)
 
 
 @pytest.mark.long
@@ -141,22 +125,6 @@ def test_lines_that_could_not_be_read_are_told() -> None:
 
 
 @pytest.mark.long
-def test_an_entry_of_the_log_is_shown_whole() -> None:
-    async def look(shown: Shown) -> None:
-        await shown.press("end", "6", "v", "g", "enter")
-        for said in ("refused", "shop/web-crxtfnp8r4-2dwnd", "HTTP code  429", "entry ", "uid        ", "evict Pod"):
-            assert said in shown.text, shown.text
-        await shown.press("escape")
-        assert shown.screen.page is ScreenPage.LOG and shown.pilot.app.screen is shown.screen
-        await shown.press("slash", *"adopted", "enter", "enter")
-        assert "ben@vm" in shown.text and "! this is something that went wrong" in shown.text
-        await shown.press("q", "escape", "escape", *["tab"] * 4, "enter")
-        assert "after the begin" in shown.text, "and from the log beside the nodes"
-
-    show(look)
-
-
-@pytest.mark.long
 def test_what_is_typed_moves_nothing_in_time() -> None:
     async def look(shown: Shown) -> None:
         await shown.press("right", "space", "6", "slash", *"web0", "left", "home", "end", "space", "enter")
@@ -194,8 +162,7 @@ def test_nothing_can_be_done_to_it() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("size", [WIDE, NARROW])
-def test_no_key_fails(size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_key_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # some keys save a file
 
     async def press(shown: Shown) -> None:
@@ -207,9 +174,9 @@ def test_no_key_fails(size: tuple[int, int], tmp_path: Path, monkeypatch: pytest
                         await shown.press("escape")
                     if shown.screen.focused is not None and shown.screen.focused.id is None:
                         await shown.press("escape")
-                    assert all(len(line) <= size[0] for line in shown.lines)
+                    assert all(len(line) <= NARROW[0] for line in shown.lines)
 
-    show(press, size=size)
+    show(press, size=NARROW)
 
 
 @pytest.mark.long
@@ -220,25 +187,6 @@ def test_q_goes_back_and_then_leaves() -> None:
         await shown.pilot.press("q")
 
     assert show(leave).return_value == 0
-
-
-@pytest.mark.long
-def test_in_ascii_nothing_else_is_seen() -> None:
-    async def look(shown: Shown) -> None:
-        for keys in ("right", "6", "question_mark", "escape", "end", "g", "enter"):
-            await shown.press(keys)
-            assert all(line.isascii() for line in shown.lines), shown.text
-
-    show(look, ascii=True)
-
-
-@pytest.mark.long
-def test_help_lists_the_keys_of_time_and_none_that_would_do_nothing() -> None:
-    async def ask(shown: Shown) -> None:
-        await shown.press("question_mark")
-        assert "Time" in shown.text and "slower" in shown.text and "stop…" not in shown.text
-
-    show(ask)
 
 
 def test_where_there_is_no_room_that_is_said() -> None:

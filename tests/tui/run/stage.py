@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 from textual.events import Paste
-from textual.pilot import Pilot
 
 from kubectl_eksdoc.drain.policy import Targeting
 from kubectl_eksdoc.model.cluster import Cluster
@@ -18,7 +17,18 @@ from kubectl_eksdoc.tui.run.pages import ALONE_S
 from kubectl_eksdoc.tui.run.screen import RunScreen
 from kubectl_eksdoc.tui.run.state import RunState
 from tests.builders import a_cluster, a_node
-from tests.tui.pilots import NARROW, WIDE, a_demo, as_first, forget_run, lines, main_screen, planned, with_opening
+from tests.tui.pilots import (
+    NARROW,
+    WIDE,
+    Drives,
+    a_demo,
+    as_first,
+    forget_run,
+    lines,
+    main_screen,
+    planned,
+    with_opening,
+)
 from tests.tui.run.scripted import NAME, ScriptedDesk, ScriptedLive
 from tests.tui.shared import SharedApp, with_shared
 
@@ -29,7 +39,7 @@ _TICK_S = 0.02
 class Show:
     """The app and what is seen of it. Mutable by keys."""
 
-    def __init__(self, pilot: Pilot[int], desk: ScriptedDesk) -> None:
+    def __init__(self, pilot: Drives, desk: ScriptedDesk) -> None:
         self.pilot = pilot
         self.desk = desk
         self.app: EksdocApp = pilot.app  # type: ignore[assignment]
@@ -136,7 +146,7 @@ def _played(
         shared = partial(_shared, size, more)
         return with_shared((cluster, size, more.get("ascii", False)), shared, partial(_at_the_desk, played, desk))
 
-    async def work(pilot: Pilot[int]) -> None:
+    async def work(pilot: Drives) -> None:
         await planned(pilot)
         await played(Show(pilot, desk))
 
@@ -152,7 +162,7 @@ class _Lent:
         return getattr(self.desk, name)
 
 
-async def _at_the_desk(played: Played, desk: ScriptedDesk, pilot: Pilot[int]) -> None:
+async def _at_the_desk(played: Played, desk: ScriptedDesk, pilot: Drives) -> None:
     lent: Any = pilot.app.opening.desk  # type: ignore[attr-defined]
     lent.desk = desk
     await played(Show(pilot, desk))
@@ -162,11 +172,11 @@ def _shared(size: tuple[int, int], opening: dict[str, Any]) -> SharedApp[EksdocA
     app = EksdocApp(a_demo(desk=_Lent(), **opening))
     first: list[Model] = []
 
-    async def begin(pilot: Pilot[int]) -> None:
+    async def begin(pilot: Drives) -> None:
         await planned(pilot)
         first.append(main_screen(app).model)
 
-    async def reset(pilot: Pilot[int]) -> None:
+    async def reset(pilot: Drives) -> None:
         forget_run(app)
         await as_first(pilot, size, first[0])
 

@@ -168,8 +168,7 @@ def test_esc_leaves_it(where: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("size", [(120, 36), (80, 24)])
-def test_why_it_cannot_be_begun_is_said_with_what_helps(size: tuple[int, int]) -> None:
+def test_why_it_cannot_be_begun_is_said_with_what_helps() -> None:
     error = Drifted("the plan [red]is not[/] any more what was shown", "ctrl+r reads it again:\nlook at it again.")
 
     async def refused(show: Show) -> None:
@@ -180,7 +179,7 @@ def test_why_it_cannot_be_begun_is_said_with_what_helps(size: tuple[int, int]) -
         await show.press("enter", "escape")
         assert show.stack == ["PlanScreen"] and show.desk.begun == []
 
-    play(refused, ScriptedDesk(refuses=error), size)
+    play(refused, ScriptedDesk(refuses=error), NARROW)
 
 
 def test_what_fails_while_it_is_begun_is_said_too() -> None:
@@ -242,15 +241,6 @@ def test_leaving_from_it_begins_nothing(key: str) -> None:
 
 
 @pytest.mark.long
-def test_in_ascii_nothing_else_is_seen_of_it() -> None:
-    async def look(show: Show) -> None:
-        await asked(show)
-        assert show.text.isascii(), show.text
-
-    play(look, ascii=True)
-
-
-@pytest.mark.long
 def test_giving_back_says_what_it_will_and_will_not() -> None:
     live = ScriptedLive()
 
@@ -280,7 +270,7 @@ def test_giving_back_says_what_it_will_and_will_not() -> None:
 @pytest.mark.long
 def test_the_dialog_is_no_longer_than_the_terminal() -> None:
     async def look(show: Show) -> None:
-        for size in ((80, 24), (60, 16), (80, 20), (40, 10), (20, 5), (200, 60), (120, 36)):
+        for size in ((60, 16), (20, 5), (200, 60)):
             await show.press("r")
             await show.until(lambda: bool(show.desk.asked))
             assert isinstance(show.app.screen, ConfirmScreen)

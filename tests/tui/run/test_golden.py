@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.rehearsed import rehearsed_demo
-from tests.render.test_golden import check_golden
+from tests.render.golden import check_golden
 from tests.tui.pilots import NARROW
 from tests.tui.run.scripted import NAME, ScriptedLive
 from tests.tui.run.stage import Show, play, play_run

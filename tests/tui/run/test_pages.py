@@ -15,7 +15,7 @@ from kubectl_eksdoc.drain.run.chronicle import NodeState, PodState
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.drain.run.standing import PodWaits, Reason
 from kubectl_eksdoc.flows.run.draining import RunWish
-from kubectl_eksdoc.render.text import Cell, Look, Tone
+from kubectl_eksdoc.render.text import Look, Tone
 from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.run import confirm, pages, sheets
 from kubectl_eksdoc.tui.run.pages import summary
@@ -186,16 +186,6 @@ def test_only_what_is_new_is_worth_drawing() -> None:
 # Keys
 
 
-def test_every_key_has_an_action_of_the_screen_and_an_id_of_its_own() -> None:
-    from kubectl_eksdoc.tui.run.screen import RunScreen
-
-    assert len({key.id for key in RUN_KEYS}) == len(RUN_KEYS)
-    pressed = [each for key in RUN_KEYS for each in key.keys.split(",")]
-    assert len(set(pressed)) == len(pressed) and "enter" not in pressed
-    for key in RUN_KEYS:
-        assert hasattr(RunScreen, f"do_{key.action}"), key
-
-
 NEVER = {"run-live", "run-log", "run-plan", "run-help", "run-back", "run-command"}
 
 
@@ -247,25 +237,19 @@ def test_the_line_counts_what_the_chronicle_does() -> None:
 # Tables
 
 
-def test_a_node_of_a_run_that_stands_still_does_not_say_that_it_waits_for_a_budget() -> None:
+def test_a_node_says_what_it_waits_for_and_of_a_run_that_stands_still_no_budget() -> None:
     state = at(20)
     evicting = next(each for each in state.chronicle.nodes.values() if each.state is NodeState.EVICTING)
-    waits = (PodWaits("shop/web-1", evicting.node, "budget shop/web has no room", "shop/web"),)
-    for stands, word in (({"paused": True, "held": "the user paused it"}, "! paused"), ({}, "! waiting PDB")):
+    for budget, stands, word in (
+        ("shop/web", {"paused": True, "held": "the user paused it"}, "! paused"),
+        ("shop/web", {}, "! waiting PDB"),
+        ("", {}, "! waiting"),
+    ):
+        waits = (PodWaits("shop/web-1", evicting.node, "budget shop/web has no room", budget),)
         state = at(20, waits=waits, **stands)
         for pod in state.chronicle.nodes[evicting.node].pods.values():
             pod.state = PodState.WAITING if pod.state is PodState.LEAVING else pod.state
         assert rows(sheets.nodes(state))[evicting.node][2] == word
-
-
-def test_nodes_say_what_they_wait_for() -> None:
-    state = at(20)
-    (evicting, *_) = [n.node for n in state.chronicle.nodes.values() if n.state is NodeState.EVICTING]
-    for budget, word in (("shop/web", "! waiting PDB"), ("", "! waiting")):
-        waits = (PodWaits("shop/web-1", evicting, "budget shop/web has no room", budget),)
-        assert rows(sheets.nodes(at(20, waits=waits)))[evicting][2] == word
-    every = {state: sheets.STATE_SIGN[state] for state in NodeState}
-    assert len(every) == len(NodeState) and all(sign.strip() for sign, _ in every.values())
 
 
 def test_of_a_node_those_pods_come_first_that_need_a_look() -> None:
@@ -297,12 +281,6 @@ def test_a_run_of_which_nothing_is_heard_does_not_look_alive() -> None:
     now[0] += 23
     assert state.is_silent
     assert sheets.notice(state).text == "! nothing heard for 23s: all this is as it was then"
-
-
-def test_replacements_without_a_node_are_named() -> None:
-    state = at(20, pending=(PendingPod("shop/web-new", "0/6 nodes are available"), PendingPod("shop/odd", "")))
-    told = said(list(sheets.why(state, next(iter(state.chronicle.nodes)), None)))
-    assert "shop/web-new has no node yet: 0/6 nodes are available" in told and "the scheduler has not said why" in told
 
 
 def test_a_run_that_evicts_no_pod_counts_none() -> None:
@@ -382,29 +360,6 @@ def test_the_menu_names_what_stops_half_done() -> None:
     assert said(pages.lines(RunState(ScriptedLive()))).startswith("Nothing was done yet.")
 
 
-def test_the_dialog_says_what_goes_past_a_budget() -> None:
-    live = ScriptedLive()
-    view = live.view
-    assert view is not None
-    prepared = PreparedRun(RunKind.DRAIN, NAME, ("blue-1",), (f"{NAME} 1",), ScriptedLive, view=view)
-    told = said(confirm.lines(prepared))
-    assert "cordon 1 node (blue-1) and evict 37 pods" in told
-    assert "go past any budget" in told and "p95" in told
-    assert not [line for line in confirm.lines(prepared) if isinstance(line, tuple) and line[1] is Tone.BAD]
-
-
-def test_what_came_of_it_says_what_can_be_done_next() -> None:
-    done, stopped = said(summary(ended())), said(summary(ended(bad=True, stopped=True)))
-    assert "5 nodes cordoned and empty; eksdoc does not delete nodes" in done and "drain rollback" in done
-    assert "drain resume" in stopped and "drain rollback" in stopped and stopped.startswith("✗ Stopped: the user")
-    assert "drain resume" not in done
-
-
-def test_a_cell_without_tone_is_a_text() -> None:
-    for key, cells in ((key, sheets.nodes(at(20)).cells(key)) for key in sheets.nodes(at(20)).keys):
-        assert all(isinstance(cell, str | Cell) for cell in cells), key
-
-
 def test_a_drain_after_which_not_all_is_ready_has_one_sign_wherever_it_is_told() -> None:
     for outcome, sign in (
         (RunSummaryView("so"), "✓"),
@@ -436,28 +391,7 @@ def test_why_it_waits_names_budget_pod_time_what_is_usual_and_a_command() -> Non
     assert not sheets.reasons_of(over, "blue-3", None)
 
 
-def test_the_engine_says_why_with_every_step_of_a_run() -> None:
-    state = at(20)
-    assert state.standing is not None and state.standing.why
-    assert any(reason.remedy.startswith("kubectl ") for reason in state.standing.why)
-
-
-def test_a_node_shows_its_plan_as_a_ghost_its_run_as_a_bar_and_how_long_it_still_takes() -> None:
-    state = at(62.0)
-    sheet = sheets.nodes(state)
-    assert sheet.filled is not None and [column.title for column in sheet.columns][4] == "PLAN ░ RUN ▇"
-    drawn = {name: sheet.filled(name, 40) for name in sheet.keys}
-    lines = {name: cell.text if isinstance(cell, Cell) else cell for name, cell in drawn.items()}
-    assert "▇" in lines["blue-2"] and "▇" not in lines["blue-1"] and "░" in lines["blue-1"]
-    assert all(len(line) <= 40 for line in lines.values())
-    left = {name: row[-1] for name, row in rows(sheet).items()}
-    assert left["blue-2"] == "" and left["blue-3"].startswith("~") and left["blue-1"].startswith("~")
-    standing = state.standing
-    assert standing is not None and standing.left_s is not None
-    ends = dict(standing.left_of)
-    assert max(ends.values()) <= standing.left_s and ends["blue-3"] < ends["blue-1"]
-
-
-def test_what_can_be_done_after_a_good_run_are_keys() -> None:
-    keys = {hint.key for hint in run_foot(ended(), ScreenPage.RUN)}
-    assert {"N", "c", "R"} <= keys and not {"N", "c"} & {hint.key for hint in run_foot(ended(bad=True), ScreenPage.RUN)}
+def test_replacements_without_a_node_are_named() -> None:
+    state = at(20, pending=(PendingPod("shop/web-new", "0/6 nodes are available"), PendingPod("shop/odd", "")))
+    told = said(list(sheets.why(state, next(iter(state.chronicle.nodes)), None)))
+    assert "shop/web-new has no node yet: 0/6 nodes are available" in told and "the scheduler has not said why" in told

@@ -228,16 +228,17 @@ def _step(shown: CheckPage, step: UpgradeStep) -> Html:
     waiting = verdict.waits(shown.plan, step)
     name = put(f"{step.number}. {step.title}", *([" ", el("span", waiting, class_="tag bad")] if waiting else []))
     box = el("label", el("input", type="checkbox"), el("span", name))
-    return el("li", box, folded("Why, how, done when", _inside(shown, step)), id=f"step-{step.number}")
-
-
-def _inside(shown: CheckPage, step: UpgradeStep) -> Html:
     done = el("p", f"Done when {step.done_when}.") if step.done_when else ""
     how = [command_list(step.commands)]
     for form in step.forms:
         how += [el("p", f"With {form.tool}: {form.text}"), command_list(form.commands)]
     why = el("p", f"Why: {verdict.why(step)}")
-    return el("div", lines([why, *_links(shown, step), *how, done, command(step.verify)]))
+    return el(
+        "li",
+        box,
+        folded("Why, how, done when", el("div", lines([why, *_links(shown, step), *how, done, command(step.verify)]))),
+        id=f"step-{step.number}",
+    )
 
 
 def _links(shown: CheckPage, step: UpgradeStep) -> Iterator[Html]:
@@ -307,10 +308,6 @@ _ENDS: Mapping[Status, Cell] = {
 
 
 def judged(shown: CheckPage) -> Html:
-    return lines([_checks(shown), _reads(shown), _asked(shown)])
-
-
-def _checks(shown: CheckPage) -> Html:
     columns = columns_of("RESULT", "AREA", "CODES", Column("HAS TO BE SO", drop=1))
     rows: list[Row] = [
         [
@@ -322,7 +319,13 @@ def _checks(shown: CheckPage) -> Html:
         for part in shown.parts
         for each in part.judged
     ]
-    return folded(f"{counted(len(rows), 'check')}, and how each ended", table(columns, rows))
+    return lines(
+        [
+            folded(f"{counted(len(rows), 'check')}, and how each ended", table(columns, rows)),
+            _reads(shown),
+            _asked(shown),
+        ]
+    )
 
 
 def _reads(shown: CheckPage) -> Html:

@@ -356,11 +356,21 @@ def _inside(shown: CheckPage, found: Finding) -> Html:
     too_long = len(name) > LONGEST_NAME or len(found.message) > _LONGEST  # for the line above
     kept, left = found.evidence[:_MOST_EVIDENCE], len(found.evidence[_MOST_EVIDENCE:])
     evidence = bullets([*kept, *([f"and {left} more (in -o json)"] if left else [])], "evidence")
+    # Its code, how bad it is, and what waits for it.
+    waits = "blocks nothing"
+    if found.status is not Status.PASS:
+        gate = shown.gate_of(found)
+        done = "to be known" if found.status is Status.UNKNOWN else "to be fixed"
+        waits = "no step waits for it" if gate is None else f"{done} {check_verdict.before(shown.plan, gate)}"
+    # Of a finding about drains: which nodes it keeps from being emptied, as the drain's plan has it.
+    drains = found.status is not Status.PASS and found.code in Code.of_area("drain")
+    nodes = shown.drain.holds_up(found) if drains and shown.drain is not None else ()
+    link = el("a", "the replacement of the nodes", href="#drain")
     parts = [
-        el("p", _what_waits(shown, found), class_="soft"),
+        el("p", f"{found.code.name} · {found.severity.value} · {waits}", class_="soft"),
         folded("In full", el("p", f"{name}: {found.message}")) if too_long else "",
         el("p", "Missing: ", el("b", found.missing)) if found.missing else "",
-        _held_up(shown, found),
+        el("p", f"Holds up {listing(nodes, _MOST_NODES, Look())}: see ", link, ".") if nodes else put(),
         *(
             advice(each.when.value, each.text, [each.command] if each.command else [])
             for when in When
@@ -370,24 +380,6 @@ def _inside(shown: CheckPage, found: Finding) -> Html:
         folded(f"Evidence: {counted(len(found.evidence), 'line')}", evidence),
     ]
     return el("div", lines(parts), id=shown.anchors.get(found, False))
-
-
-def _what_waits(shown: CheckPage, found: Finding) -> str:
-    """Its code, how bad it is, and what waits for it."""
-    waits = "blocks nothing"
-    if found.status is not Status.PASS:
-        gate = shown.gate_of(found)
-        done = "to be known" if found.status is Status.UNKNOWN else "to be fixed"
-        waits = "no step waits for it" if gate is None else f"{done} {check_verdict.before(shown.plan, gate)}"
-    return f"{found.code.name} · {found.severity.value} · {waits}"
-
-
-def _held_up(shown: CheckPage, found: Finding) -> Html:
-    """Of a finding about drains: which nodes it keeps from being emptied, as the drain's plan has it."""
-    drains = found.status is not Status.PASS and found.code in Code.of_area("drain")
-    nodes = shown.drain.holds_up(found) if drains and shown.drain is not None else ()
-    link = el("a", "the replacement of the nodes", href="#drain")
-    return el("p", f"Holds up {listing(nodes, _MOST_NODES, Look())}: see ", link, ".") if nodes else put()
 
 
 # What is not known.

@@ -118,12 +118,6 @@ def instances(aws: DemoAws, **params: Any) -> list[dict[str, Any]]:
     return [each for reservation in reservations for each in reservation["Instances"]]
 
 
-def of_group(aws: DemoAws, name: str) -> list[dict[str, Any]]:
-    """The instances of a node group."""
-    tag = {"Key": "eks:nodegroup-name", "Value": name}
-    return [each for each in instances(aws) if tag in each["Tags"]]
-
-
 def templates(aws: DemoAws) -> list[dict[str, Any]]:
     """The newest version of every launch template."""
     return list(aws.ask("ec2", "DescribeLaunchTemplateVersions", {"Versions": ["$Latest"]})["LaunchTemplateVersions"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 import pytest
@@ -80,21 +79,6 @@ def test_an_answer_has_the_shape_that_botocore_reads(questions: Sequence[Questio
 )
 def test_the_validator_sees(operation: str, answer: Any, seen: str) -> None:
     assert seen in complaints_of_answer("eks", operation, answer)
-
-
-def moments(value: Any) -> list[datetime]:
-    if isinstance(value, dict):
-        return [each for inner in value.values() for each in moments(inner)]
-    if isinstance(value, list):
-        return [each for inner in value for each in moments(inner)]
-    return [value] if isinstance(value, datetime) else []
-
-
-def test_nothing_has_happened_after_the_demos_moment() -> None:
-    asked = [question for question in QUESTIONS if question[1] != "DescribeClusterVersions"]
-    told = [moment for question in asked for moment in moments(DemoAws().ask(*question))]
-    assert len(told) > 80
-    assert max(told) < NOW
 
 
 def test_nobody_shares_an_answer_with_the_next_caller() -> None:

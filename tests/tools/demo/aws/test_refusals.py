@@ -20,14 +20,10 @@ NO_QUEUE = ("AWS.SimpleQueueService.NonExistentQueue", "The specified queue does
 ID = "11111111-2222-3333-4444-555555555555"
 CNI = {"addonName": "vpc-cni"}
 URL = "https://sqs.ap-northeast-2.amazonaws.com/111122223333/demo-shop"
-LOST = "i-0123456789abcdef0"
-KNOWN = templates(AWS)[0]
 
 REFUSED: list[tuple[str, str, dict[str, Any], str, str]] = [
     ("eks", "DescribeCluster", {"name": "x"}, GONE, "No cluster found for name: x."),
     ("eks", "DescribeAddon", {**OURS, "addonName": "adot"}, GONE, NO_ADDON),
-    ("eks", "ListUpdates", {**NAMED, "addonName": "adot"}, GONE, NO_ADDON),
-    ("eks", "ListUpdates", {**NAMED, "nodegroupName": "red"}, GONE, "No node group found for name: red."),
     ("eks", "DescribeNodegroup", {**OURS, "nodegroupName": "red"}, GONE, "No node group found for name: red."),
     (
         "service-quotas",
@@ -37,13 +33,6 @@ REFUSED: list[tuple[str, str, dict[str, Any], str, str]] = [
         "The request failed because the specified service quota does not exist.",
     ),
     ("iam", "GetRole", {"RoleName": "x"}, "NoSuchEntity", "The role with name x cannot be found."),
-    (
-        "iam",
-        "GetRolePolicy",
-        {"RoleName": "demo-shop-karpenter", "PolicyName": "x"},
-        "NoSuchEntity",
-        "The role policy with name x cannot be found.",
-    ),
     ("eks", "DescribeUpdate", {**NAMED, "updateId": ID}, GONE, f"No update found for ID: {ID}"),
     ("eks", "DescribeInsight", {**OURS, "id": ID}, GONE, f"No insight found for id: {ID}"),
     (
@@ -70,13 +59,6 @@ REFUSED: list[tuple[str, str, dict[str, Any], str, str]] = [
     (
         "eks",
         "DescribeAddonVersions",
-        {"addonName": "no", "kubernetesVersion": "1.34"},
-        "InvalidParameterException",
-        "Addon no specified is not supported in 1.34 kubernetes version",
-    ),
-    (
-        "eks",
-        "DescribeAddonVersions",
         {**CNI, "kubernetesVersion": "1.29"},
         "InvalidParameterException",
         "unsupported Kubernetes version",
@@ -87,13 +69,6 @@ REFUSED: list[tuple[str, str, dict[str, Any], str, str]] = [
         {"LaunchTemplateId": "lt-1"},
         "InvalidLaunchTemplateId.NotFound",
         "The specified launch template, with template ID lt-1, does not exist.",
-    ),
-    (
-        "ec2",
-        "DescribeLaunchTemplateVersions",
-        {"LaunchTemplateName": "mine"},
-        "InvalidLaunchTemplateName.NotFoundException",
-        "The specified launch template, with template name mine, does not exist.",
     ),
     ("sqs", "GetQueueUrl", {"QueueName": "demo-shop"}, *NO_QUEUE),
     ("sqs", "GetQueueAttributes", {"QueueUrl": URL}, *NO_QUEUE),
@@ -157,3 +132,34 @@ def test_an_update_belongs_to_what_it_updated() -> None:
     for params in (NAMED, {**NAMED, "addonName": "coredns"}, {**NAMED, "nodegroupName": "blue"}):
         with pytest.raises(Refused, match="No update found for ID"):
             AWS.ask("eks", "DescribeUpdate", {**params, "updateId": ident})
+
+
+# Names that a question gives are honoured.
+
+
+def versions_of(**params: Any) -> list[str]:
+    """The ids of the templates whose versions are told."""
+    told = AWS.ask("ec2", "DescribeLaunchTemplateVersions", params)["LaunchTemplateVersions"]
+    return [each["LaunchTemplateId"] for each in told]
+
+
+def test_a_launch_template_goes_by_id_and_name() -> None:
+    for each in templates(AWS):
+        ident, name = each["LaunchTemplateId"], each["LaunchTemplateName"]
+        assert versions_of(LaunchTemplateId=ident) == versions_of(LaunchTemplateName=name) == [ident]
+    assert len(versions_of()) == 3
+
+
+def test_without_a_version_all_that_are_supported_are_told() -> None:
+    (told,) = AWS.ask("eks", "DescribeAddonVersions", {"addonName": "coredns"})["addons"]
+    fits = {b["addonVersion"]: [f["clusterVersion"] for f in b["compatibilities"]] for b in told["addonVersions"]}
+    assert fits["v1.11.4-eksbuild.2"] == ["1.33", "1.32", "1.31"]
+    assert fits["v1.14.3-eksbuild.11"] == ["1.36", "1.35"]
+
+
+def test_updates_are_those_of_what_is_named() -> None:
+    asked = (NAMED, {**NAMED, "addonName": "vpc-cni"}, {**NAMED, "nodegroupName": "blue"})
+    found_ids = [AWS.ask("eks", "ListUpdates", params)["updateIds"] for params in asked]
+    assert [len(each) for each in found_ids] == [1, 2, 2]
+    assert len({ident for each in found_ids for ident in each}) == 5
+    assert AWS.ask("eks", "ListUpdates", {**NAMED, "nodegroupName": "green"}) == {"updateIds": []}

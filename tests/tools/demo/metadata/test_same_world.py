@@ -11,11 +11,11 @@ from kubectl_eksdoc.embedded.demo.reader import NOW
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Resource
-from tests.tools.demo.aws.questions import OURS, every, instances, templates
+from tests.tools.demo.aws.questions import OURS, every, instances
 from tests.tools.demo.aws.shapes import complaints_of_answer, complaints_of_question
 from tools.demo import incidents, objects, world
 from tools.demo.aws.demo_aws import DemoAws
-from tools.demo.metadata.cluster import extend, logs
+from tools.demo.metadata.cluster import extend
 from tools.demo.metadata.world import ALL_MACHINES, ESTATE, NEW_MACHINES
 
 Json = dict[str, Any]
@@ -54,29 +54,12 @@ def test_all_of_the_demo_is_in_it(held: dict[Resource, list[Json]]) -> None:
     assert len(held[kinds.NODES]) == len(world.MACHINES) + len(NEW_MACHINES) == len(ALL_MACHINES)
 
 
-def test_no_name_and_no_address_is_given_twice(held: dict[Resource, list[Json]]) -> None:
-    for several in held.values():
-        assert len(set(named(several))) == len(several)
-        versions = [
-            each["metadata"].get("resourceVersion") for each in several if "resourceVersion" in each["metadata"]
-        ]
-        assert len(set(versions)) == len(versions)
-    nodes = [node["status"]["addresses"][0]["address"] for node in held[kinds.NODES]]
-    own = [pod["status"]["podIP"] for pod in held[kinds.PODS] if not pod["spec"].get("hostNetwork")]
-    assert len(set(nodes + own)) == len(nodes) + len(own)
-
-
 def test_a_server_would_have_taken_it(held: dict[Resource, list[Json]]) -> None:
     definitions = [each for each in incidents.others() if each["kind"] == "CustomResourceDefinition"]
     objects = [each for several in held.values() for each in several]
     loaded = load([*definitions, *objects], NOW)
     assert not loaded.misshapen and not loaded.doubled
     assert set(loaded.left_out) <= {"karpenter.sh/v1 NodePool", "elbv2.k8s.aws/v1beta1 TargetGroupBinding"}
-
-
-def test_pods_run_on_nodes_that_are_there(held: dict[Resource, list[Json]]) -> None:
-    nodes = {node["metadata"]["name"] for node in held[kinds.NODES]}
-    assert {pod["spec"]["nodeName"] for pod in held[kinds.PODS]} <= nodes
 
 
 def test_every_instance_is_a_node_and_says_the_same(held: dict[Resource, list[Json]]) -> None:
@@ -101,34 +84,6 @@ def test_those_of_auto_mode_are_hidden_from_who_does_not_ask_for_them() -> None:
     assert auto["Operator"]["Managed"] and tags(auto)["karpenter.sh/nodepool"] == "general-purpose"
 
 
-def test_instances_come_from_a_template_and_a_group_that_exist() -> None:
-    known = {each["LaunchTemplateId"]: each for each in templates(AWS)}
-    groups = {
-        each["AutoScalingGroupName"]: each
-        for each in AWS.ask("autoscaling", "DescribeAutoScalingGroups", {})["AutoScalingGroups"]
-    }
-    for each in instances(AWS):
-        said = tags(each)
-        version = known[said["aws:ec2launchtemplate:id"]]
-        assert str(version["VersionNumber"]) == said["aws:ec2launchtemplate:version"]
-        options = version["LaunchTemplateData"].get("MetadataOptions", {})
-        assert options.items() <= each["MetadataOptions"].items()
-        if name := said.get("aws:autoscaling:groupName"):
-            assert each["InstanceId"] in {member["InstanceId"] for member in groups[name]["Instances"]}
-
-
-def test_a_group_with_a_template_of_its_owner_names_it() -> None:
-    own = {}
-    for name in AWS.ask("eks", "ListNodegroups", OURS)["nodegroups"]:
-        group = AWS.ask("eks", "DescribeNodegroup", {**OURS, "nodegroupName": name})["nodegroup"]
-        assert ("diskSize" in group) is ("launchTemplate" not in group)
-        own[name] = group.get("launchTemplate", {}).get("name", "")
-    assert own == {"blue": "", "green": "", "search": "demo-shop-search", "payments": "demo-shop-payments"}
-    wanted = {"LaunchTemplateName": "demo-shop-payments"}
-    (version,) = AWS.ask("ec2", "DescribeLaunchTemplateVersions", wanted)["LaunchTemplateVersions"]
-    assert "ImageId" not in version["LaunchTemplateData"]
-
-
 def test_a_role_by_pod_identity_is_one_that_is_associated(held: dict[Resource, list[Json]]) -> None:
     (short,) = AWS.ask("eks", "ListPodIdentityAssociations", OURS)["associations"]
     asked = {**OURS, "associationId": short["associationId"]}
@@ -145,11 +100,3 @@ def test_answers_have_the_shape_that_botocore_reads() -> None:
     for service, operation, params in every(AWS):
         assert complaints_of_question(service, operation, params) == ""
         assert complaints_of_answer(service, operation, AWS.ask(service, operation, params)) == []
-
-
-def test_whoever_has_a_log_crashes(held: dict[Resource, list[Json]]) -> None:
-    pods = dict(zip(named(held[kinds.PODS]), held[kinds.PODS], strict=True))
-    for log in logs():
-        (status,) = pods[f"{log.namespace}/{log.pod}"]["status"]["containerStatuses"]
-        assert status["name"] == log.container and status["lastState"]["terminated"] and log.previous
-    assert all(json.loads(line) for text in logs().values() for line in text.splitlines())
