@@ -28,8 +28,7 @@ class _State(NamedTuple):
 class Search:
     """One instance. `optimum()` is the least makespan, infinite if not everything can be evicted.
 
-    Only schedules shorter than `known` are looked for. `every_second` also begins things while nothing ends:
-    far slower, and a check on the argument above where all times are whole seconds.
+    Only schedules shorter than `known` are looked for.
     """
 
     def __init__(
@@ -37,10 +36,8 @@ class Search:
         nodes: Sequence[tuple[str, Sequence[Move]]],
         terms: DrainTerms,
         known: float = inf,
-        every_second: bool = False,
     ) -> None:
         self._terms = terms
-        self._every_second = every_second
         self._names = [name for name, _ in nodes]
         self._pods = [(n, move) for n, (_, given) in enumerate(nodes) for move in given]
         self._of = [frozenset(i for i, (on, _) in enumerate(self._pods) if on == n) for n in range(len(nodes))]
@@ -85,7 +82,7 @@ class Search:
         settle = self._terms.settle_s
         ends += [left + settle for n, left in enumerate(state.gone) if self._busy(state, n) and left + settle > 0]
         if ends:
-            step = 1.0 if self._every_second else min(ends)
+            step = min(ends)
             yield now + step, self._later(state, step)
         for n in sorted(state.dormant):
             if self._turn(state, n) and all(self._room(state, domain) for domain in self._domains(n)):

@@ -23,14 +23,6 @@ def test_an_assumed_budget_halves_the_rounds() -> None:
     assert assumed.notes == ("assumed: budget default/web lets 2 of its pods be away",)
 
 
-def test_an_assumed_budget_frees_what_was_blocked_for_ever() -> None:
-    policy = DrainPolicy(assume_budgets=(("default/web", 1),))
-    never = a_budget(max_unavailable=0, allowed=0, expected=3)
-    cluster = a_cluster(nodes=[a_node("old-0")], pods=pods(3), workloads=[a_workload()], budgets=[never])
-    assert plan_of(cluster).blockers
-    assert plan_of(with_assumed_budgets(cluster, policy), policy=policy).rounds == 3
-
-
 def test_pods_that_are_not_ready_still_count_against_an_assumed_budget() -> None:
     sick = [*pods(2), a_pod("web-2", ready=False)]
     cluster = a_cluster(nodes=[a_node("old-0")], pods=sick, workloads=[a_workload()], budgets=[a_budget(expected=3)])
@@ -59,8 +51,3 @@ def test_a_budget_assumed_fixed_lets_one_go_at_a_time() -> None:
     assert [e.round for e in plan.evictions] == [1, 2, 3]
     assert finding(plan, "budget-never-allows").message.startswith("assumed fixed: ")
     assert plan.blockers == ()
-
-
-def test_what_is_not_assumed_still_blocks() -> None:
-    policy = DrainPolicy(assume_fixed=frozenset({"pod-emptydir"}))
-    assert verdict_of(plan_of(pods=[a_pod("bare", owner=None)], policy=policy), "bare") is PodVerdict.BLOCKED

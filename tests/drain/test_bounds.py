@@ -17,7 +17,7 @@ from kubectl_eksdoc.drain.duration.timing import TimedEviction, chain_s
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 from tests.drain.exhaustive import Search
-from tests.drain.simulated.test_drain import LIMITS, drains
+from tests.drain.simulated.test_drain import drains
 from tests.drain.tiny_drains import Nodes, soonest_simulated, tiny
 
 CLOSE = 1e-9
@@ -47,21 +47,10 @@ def compare(seeds: range) -> tuple[int, int, float]:
     return drained, tight, gaps / drained
 
 
-@pytest.mark.long
-def test_no_bound_exceeds_the_optimum_and_most_reach_it() -> None:
-    """Measured: 487 can be drained; for 437 of them (89.7 %) a bound is the optimum; the mean gap is 1.4 %."""
-    drained, tight, mean = compare(range(500))
-    assert drained > 470
-    assert tight / drained > 0.89
-    assert mean < 0.015
-
-
-@pytest.mark.long
-def test_no_bound_exceeds_the_optimum_of_many_more() -> None:
-    """Measured: 1,955 can be drained; for 1,741 of them (89.1 %) a bound is the optimum; the mean gap is 1.7 %."""
-    drained, tight, mean = compare(range(500, 2_500))
-    assert tight / drained > 0.87
-    assert mean < 0.025
+@pytest.mark.parametrize("seeds", [range(40), pytest.param(range(40, 400), marks=pytest.mark.long)])
+def test_no_bound_exceeds_the_optimum_and_most_reach_it(seeds: range) -> None:
+    drained, tight, mean = compare(seeds)
+    assert drained / len(seeds) > 0.93 and tight / drained > 0.87 and mean < 0.025
 
 
 def test_the_search_finds_what_needs_waiting_on_purpose() -> None:
@@ -72,14 +61,6 @@ def test_the_search_finds_what_needs_waiting_on_purpose() -> None:
     assert soonest_simulated(nodes, terms) == 14
     assert Search(nodes, terms).optimum() == 10
     assert binding(bounds(nodes, terms)).seconds == 10
-
-
-@pytest.mark.long
-def test_beginning_something_while_nothing_ends_gains_nothing() -> None:
-    for seed in range(300):
-        nodes, terms = tiny(seed)
-        best = Search(nodes, terms).optimum()
-        assert Search(nodes, terms, best + 0.5, every_second=True).optimum() == best, seed
 
 
 @given(drains(), st.lists(st.integers(1, 3), min_size=5, max_size=5), st.booleans())
@@ -109,13 +90,6 @@ def test_bounds_of_any_run_are_those_of_its_evictions_as_fast_as_they_can_be(
     assert bounds(nodes, terms, soonest=True) == bounds(fastest, terms)
 
 
-@given(drains(), st.sampled_from(LIMITS))
-def test_more_slots_never_raise_the_bound(made: tuple[Nodes, DrainTerms], limit: str) -> None:
-    nodes, terms = made
-    more = replace(terms, slots={**terms.slots, limit: terms.slots[limit] + 1})
-    assert binding(bounds(nodes, more)).seconds <= binding(bounds(nodes, terms)).seconds + CLOSE
-
-
 @pytest.mark.parametrize(("pods", "slots"), [(500, 1), (500, 3), (7, 2), (3, 3)])
 def test_equal_pods_of_a_budget_go_in_rounds(pods: int, slots: int) -> None:
     """ceil(pods / slots) rounds, of which the last ends when its pods are gone; such a run exists."""
@@ -125,11 +99,6 @@ def test_equal_pods_of_a_budget_go_in_rounds(pods: int, slots: int) -> None:
     found = bounds(nodes, terms)
     assert binding(found).seconds == expected == simulate(nodes, terms).makespan_s
     assert binding(found).name is (Scarce.BUDGET_CHAIN if pods > slots else Scarce.LONGEST_POD)
-
-
-def test_a_statefulset_holds_its_slot_while_it_stops() -> None:
-    pods = [Move(x, ("db",), stop_s=30, start_s=20, after=Replacement.AFTER_GONE) for x in "abc"]
-    assert by_name(bounds([("n", pods)], DrainTerms({"db": 1})))[Scarce.BUDGET_CHAIN] == 50 + 50 + 30
 
 
 def test_unequal_pods_share_their_slots_at_best_evenly() -> None:
@@ -155,14 +124,6 @@ def test_a_node_by_itself() -> None:
     node = next(b for b in bounds(nodes, DrainTerms({"web": 2}, settle_s=10)) if b.name is Scarce.NODE)
     assert (node.subject, node.seconds) == ("bad", 30 + 5 + 7 + 10)
     assert "web" in node.relax
-
-
-def test_the_last_of_a_budget_is_followed_by_the_critical_pods_of_its_node() -> None:
-    nodes = [
-        (f"n{i}", [Move(f"p{i}", ("web",), stop_s=5, start_s=30), Move(f"dns{i}", stop_s=7, critical=True)])
-        for i in range(4)
-    ]
-    assert by_name(bounds(nodes, DrainTerms({"web": 1}, settle_s=10)))[Scarce.BUDGET_CHAIN] == 3 * 30 + 5 + 7 + 10
 
 
 def test_a_critical_pod_waits_for_its_budget_and_for_the_pods_before_it() -> None:
@@ -213,11 +174,6 @@ def test_relaxing_what_binds_says_what_it_saves() -> None:
         ("nodes at once 8 → 9", 0.0),
     ]
     assert relaxations(nodes, DrainTerms({"web": 9}), bounds(nodes, DrainTerms({"web": 9}))) == ()
-
-
-def test_nothing_to_drain_binds_nothing() -> None:
-    assert bounds([], DrainTerms()) == ()
-    assert gap(5.0, binding(bounds([("n", [])], DrainTerms()))) is None
 
 
 def test_the_gap_is_a_share_of_the_bound() -> None:

@@ -8,7 +8,6 @@ from kubectl_eksdoc.drain.outcome import BudgetVerdict, PodVerdict, TargetVerdic
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Status
-from kubectl_eksdoc.model.workloads import Autoscaler
 from tests.builders import a_budget, a_cluster, a_job, a_node, a_pod, a_workload, ago, pods
 from tests.drain.planning import WEB, codes, finding, headroom, plan_of, target, verdict_of
 
@@ -65,30 +64,6 @@ def test_rounding_is_explained_and_the_right_number_of_replicas_advised() -> Non
     assert "75% of 2 rounds up to 2" in found.message
     # 75 % of 3 is 3 again; 4 is the first that leaves one.
     assert found.remedy[0].command == "kubectl scale deployment web -n default --replicas=4"
-
-
-def test_an_autoscaler_would_undo_a_scale() -> None:
-    scalers = [Autoscaler("default", "web", "Deployment", "web", 2, 3)]
-    budget = a_budget(min_available=2, allowed=0, expected=2)
-    plan = plan_of(pods=pods(2), workloads=web(2), budgets=[budget], autoscalers=scalers)
-    assert finding(plan, "budget-never-allows").remedy[0].command == (
-        'kubectl patch hpa web -n default --type merge -p \'{"spec": {"minReplicas": 3, "maxReplicas": 3}}\''
-    )
-
-
-def test_no_number_of_replicas_helps_where_nothing_may_be_away() -> None:
-    budget = a_budget(max_unavailable=0, allowed=0)
-    plan = plan_of(workloads=web(3, surges=True), budgets=[budget])
-    commands = [r.command for r in finding(plan, "budget-never-allows").remedy]
-    assert commands[0] == "kubectl rollout restart deployment/web -n default"
-    assert not any("scale" in c for c in commands)
-
-
-def test_the_way_back_restores_the_budget() -> None:
-    plan = plan_of(budgets=[a_budget(max_unavailable="0%", allowed=0)])
-    loosen = finding(plan, "budget-never-allows").remedy[-1]
-    assert '"maxUnavailable": 1' in loosen.command
-    assert '\'{"spec": {"minAvailable": null, "maxUnavailable": "0%"}}\'' in loosen.text
 
 
 def test_sync_failed_is_for_ever_though_the_api_says_wait() -> None:

@@ -43,12 +43,6 @@ def test_room_for_one_node_at_a_time_takes_all_of_them_one_after_the_other() -> 
     assert stream_s(supply, {"n0": 60, "n1": 60, "n2": 60}, 120) == pytest.approx(3 * 180 - 120)
 
 
-def test_what_is_gained_shortens_the_rest() -> None:
-    even, more = a_supply(8, [8] * 4, [8] * 4), a_supply(8, [8] * 4, [16] * 4)
-    seconds = dict.fromkeys(even.asked, 60.0)
-    assert stream_s(more, seconds, 120) < stream_s(even, seconds, 120)
-
-
 def test_without_room_the_stream_tells_nothing() -> None:
     assert stream_s(a_supply(0, [8]), {"n0": 60}, 120) == 0
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.outcome import PodVerdict, TargetVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy
@@ -75,13 +72,6 @@ def test_no_new_node_helps_a_pod_that_no_node_suits() -> None:
     assert "No new node" in found.remedy[0].text
 
 
-def test_places_are_taken_across_nodes() -> None:
-    """Each pod alone would fit; the second does not any more."""
-    pods = [asking("web-0", 2), asking("web-1", 2, "old-1")]
-    plan = plan_of(nodes=[a_node("old-0"), a_node("old-1"), a_room("new-0", 3)], pods=pods, roomy=False)
-    assert [e.pod.name for e in plan.evictions] == ["web-0"]
-
-
 def test_finished_and_unreplaced_pods_need_no_place() -> None:
     done = asking("done", 64, owner="Job/etl", phase="Succeeded")
     bare = asking("bare", 64, owner=None)  # type: ignore[arg-type]
@@ -101,43 +91,6 @@ def test_another_scheduler_is_not_judged() -> None:
     found = finding(plan, "placement-unsure")
     assert (found.status, verdict_of(plan, "web-0")) == (Status.UNKNOWN, PodVerdict.EVICT)
     assert "volcano" in found.message
-
-
-@pytest.mark.parametrize("room", [0, 1, 5])
-def test_all_nodes_as_targets_leave_no_place(room: int) -> None:
-    nodes = [a_node(f"old-{i}", allocatable={"cpu": room * 1000, "pods": 9}) for i in range(2)]
-    plan = plan_of(nodes=nodes, pods=[asking("web-0", 1)], roomy=False)
-    assert plan.evictions == ()
-    assert plan.blockers
-
-
-@st.composite
-def crowded(draw: st.DrawFn) -> tuple[list[Node], list[Pod]]:
-    old = [a_node(f"old-{i}") for i in range(draw(st.integers(1, 4)))]
-    new = [a_room(f"new-{i}", draw(st.integers(1, 6))) for i in range(draw(st.integers(0, 3)))]
-    pods = [
-        asking(f"web-{i}", draw(st.integers(0, 3)), draw(st.sampled_from(old)).name)
-        for i in range(draw(st.integers(0, 12)))
-    ]
-    return old + new, pods
-
-
-@given(crowded(), st.booleans())
-def test_what_is_evicted_fits_what_is_left(made: tuple[list[Node], list[Pod]], partial: bool) -> None:
-    nodes, pods = made
-    cluster = a_cluster(nodes=nodes, pods=pods, workloads=[a_workload(replicas=len(pods))])
-    plan = plan_of(cluster, policy=DrainPolicy(partial=partial), roomy=False)
-    asked = sorted((e.pod.placement.requests.cpu for e in plan.evictions), reverse=True)
-    free = [n.allocatable["cpu"] for n in nodes if n.name.startswith("new-")]
-    assert sum(asked) <= sum(free)
-    evicted = Counter(e.node for e in plan.evictions)
-    on: dict[str, int] = defaultdict(int)
-    for pod in pods:
-        on[pod.node] += 1
-    if not partial:
-        assert all(evicted[name] in (0, on[name]) for name in on), "a node is emptied, or not touched"
-    if len(plan.evictions) < len(pods):
-        assert plan.blockers
 
 
 def test_without_node_pools_read_whether_karpenter_helps_is_unknown() -> None:

@@ -36,23 +36,6 @@ def rounds(order: EvictionOrder) -> dict[str, int]:
     return {b.task.pod.name: b.round for b in order.bookings}
 
 
-def test_three_pods_of_a_budget_of_one_are_three_rounds() -> None:
-    order = arranged({"n": [a_task("a", "web"), a_task("b", "web"), a_task("c", "web")]}, {"web": 1})
-    assert sorted(rounds(order).values()) == [1, 2, 3]
-    assert order.finish == {"n": 3}
-
-
-def test_a_budget_is_consumed_across_nodes() -> None:
-    order = arranged({"n1": [a_task("a", "web")], "n2": [a_task("b", "web")]}, {"web": 1})
-    assert rounds(order) == {"a": 1, "b": 2}
-    assert order.finish == {"n1": 1, "n2": 2}
-
-
-def test_without_limits_everything_goes_in_the_first_round() -> None:
-    order = arranged({"n1": [a_task("a"), a_task("b")], "n2": [a_task("c")]}, {})
-    assert set(rounds(order).values()) == {1}
-
-
 def test_an_empty_node_comes_first_and_needs_no_round() -> None:
     order = arranged({"full": [a_task("a")], "zempty": []}, {})
     assert order.nodes == ("zempty", "full")
@@ -71,15 +54,6 @@ def test_system_critical_pods_go_when_the_others_of_their_node_have_gone() -> No
     order = arranged(tasks, {"web": 1})
     assert rounds(order) == {"a": 1, "b": 2, "dns": 2}
     assert order.bookings[-1].task.pod.name == "dns"
-
-
-def test_the_holder_of_a_lease_goes_after_its_standby() -> None:
-    tasks = {
-        "n1": [a_task("leader", "karpenter", late="kube-system/karpenter")],
-        "n2": [a_task("standby", "karpenter")],
-    }
-    order = arranged(tasks, {"karpenter": 1})
-    assert rounds(order) == {"standby": 1, "leader": 2}
 
 
 def test_the_holder_goes_last_even_when_its_standby_must_wait_for_its_node() -> None:

@@ -103,15 +103,6 @@ def test_a_node_that_ends_soon_is_drained_and_told() -> None:
     assert "taint aws-node-termination-handler/new-thing" in found.message
 
 
-def test_whoever_drains_a_node_is_named_with_the_sign_and_the_reason() -> None:
-    taint = Taint("aws-node-termination-handler/spot-itn", "x", "NoSchedule")
-    plan = plan_of(nodes=[replace(a_node("old-0"), taints=(taint,))])
-    assert finding(plan, "node-foreign-drain").message == (
-        "the AWS Node Termination Handler is draining it (taint aws-node-termination-handler/spot-itn: a Spot "
-        "interruption, two minutes after its notice)"
-    )
-
-
 def test_all_there_is_to_say_of_a_node_is_said_the_worst_first() -> None:
     taint = Taint("aws-node-termination-handler/new-thing", "x", "NoSchedule")
     labels = {"eks.amazonaws.com/compute-type": "hybrid"}
@@ -142,11 +133,6 @@ def test_pods_whose_node_is_missing_are_told_once() -> None:
     assert "ghost" in found.message
     assert found.evidence == ("pod default/lost-0 on ghost", "pod default/lost-1 on ghost")
     assert "pod-node-missing" not in codes(plan_of(replace(cluster, pods=pods(1))))
-
-
-def test_a_cordon_by_hand_does_not_matter() -> None:
-    plan = plan_of(nodes=[a_node("old-0", unschedulable=True)])
-    assert target(plan).verdict is TargetVerdict.DRAINS
 
 
 def test_every_unread_kind_makes_exactly_its_verdicts_unknown() -> None:

@@ -14,13 +14,11 @@ from kubectl_eksdoc.model.nodes import (
     DO_NOT_DISRUPT,
     MIRROR,
     SAFE_TO_EVICT,
-    SYSTEM_CRITICAL_PRIORITY,
     Volume,
     VolumeKind,
 )
 from kubectl_eksdoc.model.selectors import parse
 from kubectl_eksdoc.model.storage import Claim, PersistentVolume
-from kubectl_eksdoc.model.workloads import Autoscaler
 from tests.builders import (
     TOLERATES_ALL,
     TOLERATES_CORDON,
@@ -179,12 +177,6 @@ def test_an_eviction_that_would_fail_the_job_blocks() -> None:
     assert finding(plan, "job-would-fail").severity is Severity.HIGH
 
 
-def test_a_job_that_ignores_disruptions_cannot_be_failed() -> None:
-    running = a_pod("etl-x", owner="Job/etl")
-    plan = plan_of(pods=[running], jobs=[a_job(backoff_limit=0, ignores_disruption=True)])
-    assert verdict_of(plan, "etl-x") is PodVerdict.EVICT
-
-
 def test_pods_on_nodes_that_are_not_drained_do_not_fail_a_job() -> None:
     running = [a_pod(f"etl-{i}", owner="Job/etl", node=f"old-{i}") for i in range(2)]
     nodes = [a_node("old-0"), a_node("old-1", ready="Unknown")]
@@ -223,26 +215,6 @@ def test_a_finished_pod_just_goes() -> None:
     assert verdict_of(plan, "etl-x") is PodVerdict.EVICT
     assert "finished" in plan.evictions[0].reason
     assert plan.findings == ()
-
-
-def test_a_single_replica_is_downtime_and_a_surge_avoids_it() -> None:
-    workloads = [
-        a_workload("ReplicaSet/web", replicas=1, owner="Deployment/web"),
-        a_workload("Deployment/web", replicas=1, surges=True),
-    ]
-    plan = plan_of(pods=pods(1), workloads=workloads)
-    assert verdict_of(plan, "web-0") is PodVerdict.EVICT
-    assert finding(plan, "single-replica").subject.kind == "Deployment"
-    assert finding(plan, "single-replica").remedy[0].command == "kubectl rollout restart deployment/web -n default"
-
-
-def test_a_single_replica_under_an_autoscaler_is_raised_there() -> None:
-    plan = plan_of(
-        pods=pods(1),
-        workloads=[a_workload(replicas=1)],
-        autoscalers=[Autoscaler("default", "web", "ReplicaSet", "web", 1, 5)],
-    )
-    assert "kubectl patch hpa web" in finding(plan, "single-replica").remedy[0].command
 
 
 def test_hostpath_is_told_apart_from_the_nodes_own_files() -> None:
@@ -367,13 +339,6 @@ def test_the_pods_of_a_terminating_namespace_are_left_to_it() -> None:
     assert left(plan, "web-0").codes == ("namespace-terminating",)
     assert codes(plan) == {"namespace-terminating", "pod-stuck-terminating"}
     assert verdict_of(plan, "stuck") is PodVerdict.BLOCKED
-
-
-def test_system_critical_pods_are_last_on_their_node() -> None:
-    dns = a_pod("dns", priority=SYSTEM_CRITICAL_PRIORITY)
-    plan = plan_of(pods=[dns, *pods(2)])
-    assert plan.evictions[-1].pod.name == "dns"
-    assert "system-critical" in plan.evictions[-1].reason
 
 
 def test_a_pod_that_waits_for_a_node_already_is_told() -> None:

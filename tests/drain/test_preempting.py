@@ -10,7 +10,7 @@ import pytest
 from kubectl_eksdoc.drain.landing import preempting
 from kubectl_eksdoc.drain.outcome import PodVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.drain.result import NOT_JUDGED, DrainPlan
+from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import NodePool, PriorityClass
 from kubectl_eksdoc.model.findings import Severity, Status
@@ -108,10 +108,6 @@ def test_who_pushes_nobody_out(high: Pod) -> None:
     assert verdict_of(plan, "high-0") is PodVerdict.BLOCKED
 
 
-def test_whoever_finds_a_place_pushes_nobody_out() -> None:
-    assert "placement-preempts" not in codes(full(room=6))
-
-
 def test_the_node_with_the_least_harm_is_taken() -> None:
     dear = asking("dear-0", 4, "new-1", priority=10, app="dear")
     kept = asking("kept-0", 4, "new-2", app="kept")
@@ -156,15 +152,6 @@ def test_one_that_is_evicted_is_enough_to_fail() -> None:
     assert finding(plan, "placement-preempts").status is Status.FAIL
 
 
-def test_what_the_search_did_not_reach_is_unknown() -> None:
-    kinds_of = [asking(f"app{i}-0", 2, "old-0", priority=1000, app=f"app{i}") for i in range(preempting.MOST_KINDS + 3)]
-    plan = full(pods=[*kinds_of, asking("low-0", 2), asking("low-1", 2)])
-    unknown = [f for f in plan.unknowns if f.code.name == "placement-preempts"]
-    assert len(unknown) == 1
-    assert unknown[0].message.startswith("cannot tell whether 3 more pods that find no place would push others out")
-    assert len(unknown[0].evidence) == 3
-
-
 def test_the_most_important_are_examined_first_and_the_least_not_at_all() -> None:
     """Those with nobody below them need no examination, however many kinds they are."""
     many = range(preempting.MOST_KINDS + 3)
@@ -174,11 +161,6 @@ def test_the_most_important_are_examined_first_and_the_least_not_at_all() -> Non
     plan = full(pods=[*rising, asking("low-0", 2), asking("low-1", 2)])
     (unknown,) = (f for f in plan.unknowns if f.code.name == "placement-preempts")
     assert sorted(unknown.evidence) == [f"pod default/app{i}-0 on old-0" for i in range(3)]
-
-
-def test_finished_pods_take_no_room_and_are_no_victims() -> None:
-    done = asking("done-0", 2, priority=-5, phase="Succeeded")
-    assert "low-1" in finding(full(done), "placement-preempts").evidence[1]
 
 
 def test_with_too_many_nodes_the_rest_is_unknown_or_said() -> None:
@@ -192,7 +174,3 @@ def test_with_too_many_nodes_the_rest_is_unknown_or_said() -> None:
     plan = full(nodes=[a_node("old-0"), *many], pods=[HIGH, *stuck, *tiny, there[-1]])
     found = finding(plan, "placement-preempts")
     assert (found.status, found.evidence) == (Status.UNKNOWN, ("pod default/high-0 on old-0",))
-
-
-def test_what_follows_from_it_is_not_judged_and_the_plan_says_so() -> None:
-    assert any("happens to preempted pods" in text for text in NOT_JUDGED)

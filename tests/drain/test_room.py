@@ -125,15 +125,6 @@ def test_reasons_are_those_of_every_node_asked_by_itself() -> None:
             assert why_not.takers(kind) == WhyNot(occupancy).takers(kind) == takers, (seed, pod.name)
 
 
-def test_the_most_frequent_reason_comes_first() -> None:
-    for seed in range(50):
-        world, _, going, _ = prepared(small(seed), DrainPolicy())
-        _, occupancy = as_it_begins(world, going)
-        for pod in world.cluster.pods:
-            found = WhyNot(occupancy).reasons(occupancy.successor_of(pod))
-            assert list(found) == sorted(found, key=lambda item: (-item[1], item[0]))
-
-
 def some_seats(c: Random, count: int, name: str = "n") -> list[NodeOccupancy]:
     nodes = [a_small_node(f"{name}-{i:02}", "a", "green", c.choice((2, 4, 8)), most_pods=20) for i in range(count)]
     seats = list(Occupancy(nodes, {}, Storage.of((), (), ())).seats.values())
@@ -180,19 +171,3 @@ def test_the_emptiest_node_that_fits_is_found_while_nodes_fill_up_and_join() -> 
                 seats.append(some_seats(c, 1, f"new-{step}")[0])
                 emptiest.add(seats[-1])
     assert min(within, beyond) > 150, "else nothing was tested"
-
-
-def test_nodes_that_got_room_back_have_their_places_again_once_settled() -> None:
-    for seed in range(50):
-        c = Random(seed)
-        seats = some_seats(c, 12)
-        emptiest = EmptiestNodes(seats)
-        asked = Requests(500, 1 << 30)
-        for _ in range(10):
-            seat = emptiest.first(lambda seat: True)
-            assert seat is not None
-            seat.room.take(asked)
-        for seat in c.sample(seats, 6):
-            seat.room.take(asked, -1)
-        emptiest.settle()
-        assert emptiest.first(lambda seat: True) is min(seats, key=lambda seat: (-free(seat), seat.node.name))

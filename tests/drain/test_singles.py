@@ -9,15 +9,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.choice import choose
 from kubectl_eksdoc.drain.course import DrainTerms, Move
-from kubectl_eksdoc.drain.nodes import survey
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, PodVerdict, TargetVerdict
-from kubectl_eksdoc.drain.plan import make_plan, settled
+from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy, Means
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.simulation import simulate
-from kubectl_eksdoc.drain.verdicts.judging import judge_pods
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
@@ -273,12 +270,3 @@ def test_a_single_that_finds_no_place_beside_itself_is_evicted_and_the_plan_says
     (said,) = [f.message for f in plan.findings if f.code.name == "single-replica"]
     assert single.manner.means is Means.EVICTION
     assert said.endswith("it is not restarted instead: no node has a place for a second one while it is there")
-
-
-@pytest.mark.parametrize("seed", (4, 27, 46))
-def test_no_more_orders_are_tried_once_a_single_has_no_place_for_all_is_chosen_again_without_it(seed: int) -> None:
-    cluster = small(seed)
-    world = survey(cluster, targets_of(cluster), replace(SURGES, effort=2000))
-    after, _, chosen = settled(world)
-    assert after.no_second and len(chosen.tried) > 1
-    assert len(choose(world, judge_pods(world, world.accepted)).tried) == 1

@@ -3,16 +3,13 @@ place."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.drain.outcome import TargetVerdict
-from kubectl_eksdoc.drain.policy import ALL, DrainPolicy
+from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.model.budgets import Amount
-from kubectl_eksdoc.model.cluster import Cluster, NodePool
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.placing import Placement, Requests
 from tests.builders import a_cluster, a_node, a_pod, a_workload
 from tests.drain.planning import plan_of
@@ -64,33 +61,6 @@ def test_more_new_nodes_are_fewer_generations(surge: int, generations: int) -> N
     assert max(t.wave for t in plan.targets) == generations
 
 
-def test_waves_stay_waves_with_new_nodes() -> None:
-    plan = surged(1, order="name", max_unavailable=((ALL, Amount(1)),))
-    assert not plan.in_generations
-    assert [(name, wave) for name, wave, _ in drained(plan)] == [("old-0", 1), ("old-1", 2), ("old-2", 3)]
-
-
-def test_a_node_that_is_not_drained_waits_for_nothing() -> None:
-    cluster = full(2)
-    bare = a_pod("bare", owner=None, node="old-1")
-    plan = plan_of(replace(cluster, pods=(*cluster.pods, bare)), roomy=False, policy=DrainPolicy(surge=1))
-    skipped = next(t for t in plan.targets if t.node.name == "old-1")
-    assert (skipped.verdict, skipped.needs, skipped.wave) == (TargetVerdict.SKIPPED, (), 0)
-
-
-def test_pods_land_on_nodes_that_are_there() -> None:
-    assert {e.lands_on for e in plan_of().evictions} == {"roomy"}
-
-
 def test_what_nothing_replaces_lands_nowhere() -> None:
     plan = plan_of(pods=[a_pod("bare", owner=None), a_pod("web-0")], policy=DrainPolicy(force=True))
     assert {e.pod.name: e.lands_on for e in plan.evictions} == {"bare": "", "web-0": "roomy"}
-
-
-def test_what_waits_for_an_autoscaler_has_no_place_yet() -> None:
-    pool = {"karpenter.sh/nodepool": "general"}
-    spot = replace(a_node("spot-0", group="", allocatable=TWO_CORES, labels=pool), taints=())
-    taken = [a_pod(f"other-{i}", node="spot-0", owner="ReplicaSet/other", placement=ONE_CORE) for i in range(2)]
-    cluster = full(1, more_nodes=[spot], node_pools=[NodePool("general", ())])
-    plan = plan_of(replace(cluster, pods=(*cluster.pods, *taken)), roomy=False)
-    assert [(e.node, e.lands_on) for e in plan.evictions] == [("old-0", ""), ("old-0", "")]

@@ -7,8 +7,6 @@ from math import floor
 from statistics import fmean
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.duration.timing import ASSUMED_START_S, learn, learn_stops, least_stop_s, start_of, stop_of
 from kubectl_eksdoc.model.nodes import Pod
@@ -88,11 +86,3 @@ def test_stops_of_earlier_runs_by_template_then_by_owner() -> None:
     assert stop_of(newer, 5, stops.of(newer)) == (3, 5), "the grace period is the longest it can be"
     assert stops.of(other) == () == stops.of(a_pod(owner=None))
     assert stop_of(a_pod(), 30, [8.0]) == (8, 12), "one alone says little of the slowest"
-
-
-@given(st.lists(st.integers(1, 3600), min_size=1, max_size=40))
-def test_quantiles_are_samples_in_order(seconds: list[int]) -> None:
-    times = learn([started(f"w{i}", float(s)) for i, s in enumerate(seconds)], of)
-    found = times.of("web")
-    assert 0 <= found.p50_s <= found.p95_s
-    assert found.p50_s in seconds

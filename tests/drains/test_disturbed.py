@@ -110,14 +110,6 @@ def test_the_right_to_evict_is_needed_where_the_pods_are(tmp_path: Path) -> None
         assert world.watched.empty() == world.shape.old_nodes
 
 
-def test_a_right_without_which_something_is_unknown_is_not_asked_for(tmp_path: Path) -> None:
-    user = ServedUser("half", (AllBut(("list",), ("horizontalpodautoscalers",)),))
-    with served(small(), tmp_path / "home", 10.0, {TOKEN: user}) as world:
-        drained = ours(world)
-        assert "the cluster does not let you" not in drained.err
-        assert world.watched.empty() == world.shape.old_nodes
-
-
 # A token that ends
 
 

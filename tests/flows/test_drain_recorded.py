@@ -98,35 +98,11 @@ def test_small_traps_pods(app: str, count: int, code: str) -> None:
     assert any(f.code.name == code for f in plan.blockers)
 
 
-@pytest.mark.parametrize(
-    ("key", "verdict"),
-    [
-        ("default/trap-zero", BudgetVerdict.BLOCKED_FOREVER),
-        ("default/trap-min-all", BudgetVerdict.BLOCKED_FOREVER),
-        ("default/trap-two-pdbs", BudgetVerdict.SEVERAL_BUDGETS),
-        ("default/trap-two-pdbs-b", BudgetVerdict.SEVERAL_BUDGETS),
-        ("default/trap-unready", BudgetVerdict.UNHEALTHY),
-        ("default/app-9", BudgetVerdict.BLOCKED_FOREVER),
-    ],
-)
-def test_small_traps_budgets(key: str, verdict: BudgetVerdict) -> None:
-    assert budget(planned("small-traps.tar.gz")[1], key) is verdict
-
-
 def test_the_status_that_stayed_behind_is_named_as_such() -> None:
     _, plan = planned("small-traps.tar.gz")
     stale = next(b for b in plan.budgets if b.budget.name == "trap-two-pdbs-b")
     assert BudgetVerdict.DISAGREES in stale.also
     assert "its pods say 3 healthy of 3, 1 allowed; its status says 0 allowed" in stale.why
-
-
-def test_everything_else_of_small_traps_can_go() -> None:
-    _, plan = planned("small-traps.tar.gz")
-    assert {b.verdict for b in plan.budgets if "trap" not in b.budget.name and b.budget.name != "app-9"} <= {
-        BudgetVerdict.SERIAL,
-        BudgetVerdict.FITS,
-    }
-    assert len(plan.blockers) == 7
 
 
 # rich ----------------------------------------------------------------------------------------
@@ -187,14 +163,6 @@ def test_the_pod_pinned_by_its_template_is_told_from_the_bare_one() -> None:
     assert "spec.nodeName old-5" in pinned.reason
 
 
-def test_a_pod_that_fits_nowhere_is_on_no_target_and_named_all_the_same() -> None:
-    _, plan = planned_everywhere()
-    assert verdicts(plan, "default", "too-big") == {}
-    (found,) = [f for f in plan.findings if f.code.name == "pod-pending"]
-    assert found.subject.name == "too-big"
-    assert "0/18 nodes are available" in found.message
-
-
 EXPECTED_BUDGETS = {
     "serial": (
         "default/app-0 default/app-1 default/app-4 default/app-5 default/app-6 default/app-9 default/blue-only "
@@ -253,20 +221,6 @@ def test_rich_warns_of_what_the_api_lets_pass() -> None:
     } <= said
 
 
-def test_two_backends_of_what_replacements_need_never_share_a_round() -> None:
-    _, plan = planned_everywhere()
-    for name in ("karpenter", "aws-load-balancer-controller", "ebs-csi-controller", "coredns"):
-        rounds = [e.round for e in plan.evictions if e.pod.name.startswith(f"{name}-")]
-        assert len(rounds) == len(set(rounds)) >= 2, name
-
-
-def test_no_budget_is_exceeded_and_the_longest_chain_sets_the_rounds() -> None:
-    for _, plan in (planned("medium.tar.gz"), planned_everywhere(), planned("landing.tar.gz")):
-        used = Counter((e.budget, e.round) for e in plan.evictions if e.budget)
-        allowed = {b.budget.key: b.budget.status.allowed for b in plan.budgets}
-        assert all(n <= allowed[key] for (key, _), n in used.items())
-
-
 def test_medium_blocks_exactly_where_a_percentage_rounds_up_to_everything() -> None:
     _, plan = planned("medium.tar.gz")
     forever = [b for b in plan.budgets if b.verdict is BudgetVerdict.BLOCKED_FOREVER]
@@ -289,18 +243,6 @@ def test_exactly_the_recorded_pods_find_no_place() -> None:
     (none,) = [f for f in plan.blockers if f.code.name == "no-place" and f.subject.name == "blue-only"]
     assert "10 × node(s) didn't match Pod's node affinity/selector" in none.message
     assert "Only nodes such as old-" in none.remedy[0].text
-
-
-@pytest.mark.long
-def test_where_room_is_short_the_plan_says_what_is_missing() -> None:
-    """In rich about half of blue does not fit on green; Karpenter's pool can make room for most of it."""
-    cluster, _ = planned("rich.tar.gz")
-    blue = [n for n in cluster.nodes if n.name.startswith("old-")]
-    plan = make_plan(cluster, blue, EVERYWHERE)
-    (missing,) = [f for f in plan.findings if f.code.name == "needs-nodes" and f.status.value == "pass"]
-    assert "such as spot-" in missing.message
-    assert any(f.code.name == "no-place" and f.subject.name == "blue-only" for f in plan.blockers)
-    assert Counter(e.pod.name.split("-")[0] for e in plan.evictions)["thumbs"] == 34
 
 
 # fenced-61 -----------------------------------------------------------------------------------

@@ -178,12 +178,6 @@ def test_what_is_not_there_is_said(scope: ProbeScope, said: str) -> None:
     assert said in str(caught.value)
 
 
-def test_a_pod_of_that_name_elsewhere_is_named() -> None:
-    with pytest.raises(UsageError) as caught:
-        ProbeScope(pod="p1", namespace="shop").of(cluster())
-    assert "is in default" in caught.value.hint
-
-
 def test_pods_that_were_not_scheduled_are_on_no_group() -> None:
     pending = replace(cluster(), pods=(a_pod("p", node=""),))
     assert not any(group.affected for group in plan_imds(Account().session(pending)).groups)

@@ -101,25 +101,6 @@ def test_a_full_node_is_unknown(tmp_path: Path) -> None:
         nothing_left(api, done)
 
 
-def test_an_image_that_cannot_be_pulled_is_unknown(tmp_path: Path) -> None:
-    def pulling(image: str) -> str:
-        return f"{image}: not found" if image.startswith("example.org/") else ""
-
-    with Lab(services=services(n0=TWO, n1=TWO), pulling=pulling).served() as (server, api):
-        done = run(server, api, tmp_path, ProbeSettings(image="example.org/no:1"))
-        for each in done.nodes:
-            assert each.v4.reach is Reach.UNKNOWN
-            assert "cannot be pulled (ImagePullBackOff" in each.v4.why and "example.org/no:1" in each.v4.why
-        nothing_left(api, done)
-
-
-def test_a_kubelet_that_does_not_begin_is_unknown(tmp_path: Path) -> None:
-    with Lab(pace=Kubelet(start=1e6)).served() as (server, api):
-        done = run(server, api, tmp_path, ProbeSettings(wait_s=3))
-        assert all("has not begun with it after" in each.v4.why for each in done.nodes)
-        nothing_left(api, done)
-
-
 @pytest.mark.parametrize("level", ["baseline", "restricted"])
 def test_a_namespace_that_allows_no_host_network(tmp_path: Path, level: str) -> None:
     """The pod on a network of its own keeps to the strictest level."""
@@ -129,21 +110,6 @@ def test_a_namespace_that_allows_no_host_network(tmp_path: Path, level: str) -> 
         assert n0.v4.cause is Cause.HOP_LIMIT and f"enforces pod security {level}" in n0.v4.doubt
         assert n1.v4.reach is Reach.REACHABLE
         assert isinstance(n1.host, Unknown) and isinstance(n1.own, ProbeReport)
-        nothing_left(api, done)
-
-
-def test_a_level_that_nobody_may_read_is_found_out(tmp_path: Path) -> None:
-    mine = (
-        RbacRule(("create", "list", "delete"), ("configmaps",), ("",), ("default",)),
-        RbacRule(("create", "list"), ("pods",), ("",), ("default",)),
-        RbacRule(("get",), ("pods/log",), ("",), ("default",)),
-    )
-    lab = Lab(services=services(n0=ONE, n1=TWO), level="baseline", users={probes.OTHER: restricted("me", mine)})
-    with lab.served() as (server, api):
-        done = run(server, api, tmp_path, token=probes.OTHER)
-        n0 = by_name(done)["n0"]
-        assert isinstance(n0.host, Unknown) and "violates PodSecurity" in n0.host.why
-        assert "hostNetwork=true" in n0.host.why and n0.v4.cause is Cause.HOP_LIMIT
         nothing_left(api, done)
 
 
@@ -203,13 +169,6 @@ def test_a_dry_run_of_the_server_finds_refusals_and_makes_nothing(tmp_path: Path
         assert [name.rpartition("-")[2] for name in refused] == ["host", "host"]
         assert all("violates PodSecurity" in why.why for why in refused.values())
         nothing_left(api)
-
-
-def test_told_to_end_before_anything_was_made(tmp_path: Path) -> None:
-    with Lab().served() as (server, api):
-        done = run(server, api, tmp_path, told=lambda: 1)
-        assert done.interrupted
-        nothing_left(api, done)
 
 
 def test_whoever_insists_leaves_nothing_either(tmp_path: Path) -> None:
@@ -333,12 +292,3 @@ def test_pods_that_do_not_go_are_named() -> None:
     ground = Ground(seen=lambda count: {"a": PodStand("a"), "b": PodStand("b")})
     done = probed(_prepared(ground), ground, Steps(), probes.never_told, str)
     assert done.left == ("a", "b") and done.not_removed == ""
-
-
-def test_stale_ones_go_first() -> None:
-    old, young = ProbeOwner("dead", "old", "u1", 1e6), ProbeOwner("beef", "young", "u2", 10.0)
-    ground = Ground(there=(old, young))
-    what = _prepared(ground)
-    assert (what.stale, what.others) == ((old,), (young,))
-    probed(what, ground, Steps(), probes.never_told, str)
-    assert ground.acts[0] == "remove old u1" and not any("young" in act for act in ground.acts)

@@ -20,7 +20,6 @@ from kubectl_eksdoc.kube.exchanges import RetryPolicy
 from kubectl_eksdoc.kube.inside_pods import LiveProbeNamespace
 from kubectl_eksdoc.kube.sent import RetryLimits, real_clock
 from kubectl_eksdoc.kube.target import of_this_process
-from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.metadata import MARKS
 from tests.examples import one_in
@@ -97,17 +96,6 @@ def test_an_owner_whose_answer_was_lost_is_removed(tmp_path: Path) -> None:
     with Lab(services=SERVICES).served() as (_, api), serving(Unlucky(api, fault, 1, done=True)) as server:
         with pytest.raises(ClusterError):
             run(server, api, tmp_path)
-        assert nothing_left(api)
-
-
-def test_logs_that_never_come_are_unknown(tmp_path: Path) -> None:
-    with (
-        Lab(services=SERVICES).served() as (_, api),
-        serving(Unlucky(api, of("GET", "/log"), 10**6, code=500)) as server,
-    ):
-        found = run(server, api, tmp_path)
-        for each in found.nodes:
-            assert isinstance(each.own, Unknown) and "its log cannot be read" in each.own.why
         assert nothing_left(api)
 
 

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pytest
 
-from kubectl_eksdoc.drain.policy import ALL, DrainPolicy, Targeting, burst
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting, burst
 from kubectl_eksdoc.drain.run.account import Record
 from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.embedded.faults import of_requests
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.rehearse import rehearse
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
-from kubectl_eksdoc.kubernetes.news import News, RequestAnswered
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.acts import Act, Evict
 from kubectl_eksdoc.model.api_objects import with_value, without
-from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.objects.single import RawObjects
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.simulator.plane import ControlPlane
@@ -105,14 +99,6 @@ def test_with_a_surge_each_new_node_makes_room_for_the_next() -> None:
     assert not rehearsal.pending
 
 
-def test_a_wave_waits_for_the_one_before() -> None:
-    docs = [*web(2, 2), a_node_doc("new-0"), a_node_doc("new-1")]
-    _, stage = made(*docs)
-    rehearsal = tried(stage, DrainPolicy(max_unavailable=((ALL, Amount(1)),)))
-    order = [(m.what, m.subject) for m in rehearsal.moments if m.what in (Happened.BEGUN, Happened.DONE)]
-    assert [what for what, _ in order] == [Happened.BEGUN, Happened.DONE] * 2
-
-
 @pytest.mark.parametrize("rate", [0.1, 2.0])
 def test_it_goes_no_faster_than_the_user_allows(rate: float) -> None:
     _, rehearsal = rehearse(recorded("small-traps.tar.gz")[1], BLUE, DrainPolicy(evictions_per_second=rate))
@@ -131,39 +117,6 @@ def test_what_somebody_else_takes_from_a_budget_is_waited_for() -> None:
     assert not rehearsal.undone and min(headroom) >= 0
     evicted = [moment.at_s for moment in rehearsal.moments if moment.what is Happened.EVICTED]
     assert evicted and evicted[-1] > 10, "web-1 goes when the pod in the place of web-0 is Ready"
-
-
-def test_a_node_that_is_never_emptied_is_told_with_what_is_left_on_it() -> None:
-    docs = [*web(1, 1), a_node_doc("new-0")]
-    pod = next(doc for doc in docs if doc["kind"] == "Pod")
-    pod["metadata"]["finalizers"] = ["example.io/hold"]
-    _, stage = made(*docs)
-    rehearsal = tried(stage, DrainPolicy())
-    assert rehearsal.undone == {"old-0": ("default/web-0",)}
-    assert rehearsal.late_s is None
-
-
-def test_moments_are_in_order_and_the_same_every_time() -> None:
-    runs = [rehearse(recorded("small-traps.tar.gz")[1], BLUE, DrainPolicy())[1] for _ in range(2)]
-    assert runs[0].moments == runs[1].moments
-    assert all(one.at_s <= other.at_s for one, other in pairwise(runs[0].moments))
-
-
-def test_what_is_refused_every_time_is_given_up() -> None:
-    """As by a webhook that never lets it pass."""
-    plane, stage = made(*web(1, 1), a_node_doc("new-0"))
-
-    class Refusing(EmbeddedStage):
-        def do(self, act: Act) -> News:
-            said = 'admission webhook "w" denied the request: not today'
-            return (
-                RequestAnswered(act, ApiStatus(403, "Forbidden", said)) if isinstance(act, Evict) else super().do(act)
-            )
-
-    refusing = Refusing(plane, stage.read(kinds.ALL))
-    rehearsal = tried(refusing, DrainPolicy())
-    assert rehearsal.undone == {"old-0": ("default/web-0",)}
-    assert all(said.endswith("not today") for said in rehearsal.refusals) and rehearsal.refusals.total() > 50
 
 
 def a_troubled(*faults: str, seed: int = 0) -> EmbeddedStage:
@@ -190,12 +143,6 @@ def test_who_goes_by_another_hand_is_not_evicted(faults: tuple[str, ...]) -> Non
     assert not rehearsal.refusals, "nobody is asked to evict it"
     (befallen,) = (moment for moment in rehearsal.moments if moment.what is Happened.BEFALLEN)
     assert befallen.at_s == 1.0 and befallen.subject in faults[0] and befallen.why
-
-
-def test_pods_that_never_stop_keep_their_nodes() -> None:
-    _, rehearsal = rehearse(a_troubled("stuck-pods=*/*"), BLUE, DrainPolicy())
-    assert rehearsal.undone and rehearsal.late_s is None
-    assert not happened(rehearsal, Happened.GONE)
 
 
 def test_an_autoscaler_that_adds_nothing_leaves_what_waits_for_it() -> None:

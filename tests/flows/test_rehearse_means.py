@@ -19,7 +19,7 @@ from kubectl_eksdoc.flows.rehearse import rehearse
 from kubectl_eksdoc.flows.run.draining import Draining, DrainRunEnd
 from kubectl_eksdoc.flows.run.running import engine_again
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.acts import Delete, Restart
+from kubectl_eksdoc.model.acts import Delete
 from kubectl_eksdoc.model.api_objects import at, with_value
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import IntentOutcome, JournalIntent, Result, Verb
@@ -71,12 +71,6 @@ def test_a_single_replica_moves_and_its_budget_holds_all_the_time() -> None:
     (item,) = [each for each in plane.store.list("pods") if not each.leaving]
     assert item.doc["spec"]["nodeName"].startswith("new-")
     assert rehearsal.late_s is not None and abs(rehearsal.late_s) <= 5
-
-
-def test_without_the_flag_its_node_is_skipped() -> None:
-    _, stage = made(*nodes(), *single())
-    _, rehearsal = rehearse(stage, BLUE, DrainPolicy())
-    assert not rehearsal.plan.evictions
 
 
 class Run:
@@ -171,12 +165,6 @@ def test_a_new_pod_that_is_never_ready_keeps_the_old_one() -> None:
     assert plane.store.get("pods", ("default", "web-5f7-0")) is not None
 
 
-def test_what_cannot_surge_is_not_restarted() -> None:
-    _, stage = made(*nodes(), *single(strategy={"type": "Recreate"}))
-    _, plan = plan_drain(stage, BLUE, SURGES)
-    assert not plan.evictions and plan.blockers
-
-
 def test_a_job_that_finishes_is_waited_for() -> None:
     plane, stage = made(*nodes(), *a_job())
     run = Run(stage, WAITS, Steady(run=600.0))
@@ -246,17 +234,3 @@ def test_a_run_that_dies_around_a_deletion_is_gone_on_with(dies_at: int) -> None
         run.to_the_end()
     assert run.go_on().whole
     assert {intent.uid for intent in run.intents(Verb.DELETE)} == {"uid-web-0"}
-
-
-def test_acts_say_all_that_they_need() -> None:
-    _, stage = made(*nodes(), *single())
-    run = Run(stage, SURGES, Steady())
-    run.to_the_end()
-    (restart,) = [act for act in run.field.done if isinstance(act, Restart)]
-    assert (restart.namespace, restart.name, restart.uid, restart.kind) == (
-        "default",
-        "web",
-        "uid-deployment",
-        "Deployment",
-    )
-    assert restart.pod.name == "web-5f7-0"

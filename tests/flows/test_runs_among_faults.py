@@ -258,16 +258,3 @@ def test_a_budget_that_never_moves_is_given_up_after_a_while() -> None:
     assert set(left) == set(rehearsal.undone) == {"old-0", "old-1"}
     assert all("budget default/web did not move for 30m00s" in moment.why for moment in left.values())
     assert not rehearsal.refusals, "nobody is asked who is known to refuse"
-
-
-def test_an_autoscaler_that_adds_a_node_lets_it_go_on() -> None:
-    """As above, but a minute later there is room."""
-    plane, stage = made(*web(2, 2), a_node_doc("new-0"), a_node_doc("new-1"), a_budget_doc())
-    faults = ["other-cordons=new-0@0s", "other-cordons=new-1@0s", "autoscaler-adds=new-1@100%"]
-    counting = Counting(plane, stage.read(kinds.ALL), faults, 0)
-    rehearsal = rehearse(counting, BLUE, DrainPolicy())[1]
-    whats = [moment.what for moment in rehearsal.moments]
-    assert Happened.HELD in whats and Happened.RELEASED in whats and Happened.STOPPED not in whats
-    assert not rehearsal.undone and counting.evicted.total() == 2
-    added = [m.subject for m in rehearsal.moments if m.what is Happened.BEFALLEN and "was added" in m.why]
-    assert added and all(name.startswith("new-1-added-") for name in added)

@@ -15,7 +15,6 @@ from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.baseline import Baseline, PlanOutline
-from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.cluster import Identity, Source
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_roomy_node, pods
 
@@ -84,10 +83,6 @@ def test_a_what_if_shows_what_it_gains() -> None:
     assert (budget.before.per_round, budget.now.per_round) == (1, 2)
 
 
-def test_waves_are_counted() -> None:
-    assert differing(compared(a_plan(), a_plan(max_unavailable=(("all", Amount(1)),))))[Measure.WAVES] == (1, 2)
-
-
 def test_other_nodes_are_targets_of_one_plan_only() -> None:
     comparison = compared(a_plan("old-0"), a_plan("old-1"))
     assert [(t.name, t.before is None, t.now is None) for t in comparison.targets] == [
@@ -122,18 +117,6 @@ def test_what_was_asked_for_differently() -> None:
         ChangedOption("nodegroup", ["blue", "green"], ["blue"]),
         ChangedOption("partial", False, True),
     )
-
-
-def test_the_order_of_the_facts_changes_nothing() -> None:
-    one, other = a_plan(bare=True), a_plan("old-0")
-    turned = replace(
-        outline(one),
-        targets=outline(one).targets[::-1],
-        budgets=outline(one).budgets[::-1],
-        findings=outline(one).findings[::-1],
-    )
-    straight, upside_down = (compare(saved(made), HERE, other, {}) for made in (outline(one), turned))
-    assert replace(upside_down, baseline=straight.baseline) == straight
 
 
 def test_another_cluster_is_refused() -> None:

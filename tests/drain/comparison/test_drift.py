@@ -61,6 +61,10 @@ def test_the_same_decision_is_no_drift(now: ReadPlan) -> None:
             a_promise(pods={**PODS, "p9": ("ops/other", "", "eviction")}),
             "a pod that the plan does not evict would be evicted: ops/other",
         ),
+        (
+            a_promise(pods={**PODS, "p1": ("shop/web-1", "rs-web", "deletion")}),
+            "shop/web-1 was to go by eviction and goes by deletion now",
+        ),
         (a_promise(budgets={"shop/web": "serial"}), "budget shop/web was fits and is serial now"),
         (
             a_promise(budgets={**BUDGETS, "shop/api": "fits"}),

@@ -14,11 +14,6 @@ def told(comparison: Comparison) -> list[tuple[str, str]]:
     return [(each.became.value, each.either.code) for each in comparison.since.changes]
 
 
-def test_a_plan_beside_itself() -> None:
-    comparison = compared(a_plan(bare=True), a_plan(bare=True))
-    assert told(comparison) == [] and comparison.since.unchanged == 1
-
-
 def test_what_blocks_now_is_new_and_what_blocked_then_is_fixed() -> None:
     assert told(compared(a_plan(), a_plan(bare=True))) == [("new", "pod-unmanaged")]
     comparison = compared(a_plan(bare=True), a_plan())
@@ -37,15 +32,6 @@ def test_another_choice_of_nodes_has_not_judged_what_only_the_other_one_has() ->
     assert now.since.changes[0].why == "other objects were checked"
     back = compare(saved(a_plan("old-0"), nodes=["old-0"]), HERE, a_plan(bare=True), {"nodes": ["old-0", "old-1"]})
     assert told(back) == [("new", "pod-unmanaged")] and back.since.changes[0].why
-
-
-def test_a_kind_that_was_not_read_fixes_nothing() -> None:
-    """Without the budgets nobody knows which of them never allows an eviction."""
-    then, now = a_plan(allowed=0), a_plan()
-    seen = tuple(read for read in HERE.reads if read.resource.plural != "poddisruptionbudgets")
-    comparison = compare(saved(then), replace(HERE, reads=seen), now, {})
-    assert "fixed" not in {what for what, _ in told(comparison)}
-    assert {what for what, code in told(comparison) if code.startswith("budget-")} == {"not-judged-this-time"}
 
 
 def test_a_node_that_cannot_be_judged_fixes_nothing_on_it() -> None:

@@ -31,15 +31,6 @@ def recorded() -> Iterator[ApiStatus]:
             yield of_document(each["response"]["body"])
 
 
-def of_step(step: Raw) -> ApiStatus:
-    """An answer as the oracle has it."""
-    causes = tuple(StatusCause(each["reason"], each["message"]) for each in step["causes"] or ())
-    retry_s = int(step["retryAfter"] or 0)
-    return ApiStatus(
-        step["code"], step["reason"] or "", step["message"] or "", Details(causes=causes, retry_after_s=retry_s)
-    )
-
-
 DISRUPTION = "DisruptionBudget"
 NOT_ACCEPTED = "the server does not accept the credentials: Unauthorized"
 WEBHOOK = 'Internal error occurred: failed calling webhook "w": no endpoints'
@@ -129,22 +120,6 @@ def test_a_webhook_denies_with_any_code(code: int) -> None:
     """None of them says that the pod is gone, or that the eviction may have been carried out."""
     reading = read(status(code, 'admission webhook "no.example.com" denied the request: not found'))
     assert (reading.next, reading.trouble) == (Next.AGAIN, RunTrouble.DENIED)
-
-
-def test_answers_of_the_oracle() -> None:
-    """About a thousand, of every rule of the endpoint."""
-    seen = Counter(
-        (step["code"], read(of_step(step)).next, read(of_step(step)).trouble)
-        for world in lines("recordings/eviction-oracle.jsonl.gz")
-        for step in world["steps"]
-    )
-    assert seen == {
-        (201, Next.LEAVES, RunTrouble.NONE): 541,
-        (404, Next.GONE, RunTrouble.NONE): 6,
-        (429, Next.BUDGET, RunTrouble.BUDGET): 358,
-        (429, Next.BUDGET, RunTrouble.BUDGET_BEHIND): 6,
-        (500, Next.NEVER, RunTrouble.SEVERAL_BUDGETS): 68,
-    }
 
 
 def test_no_code_is_without_a_reading() -> None:

@@ -69,14 +69,6 @@ def test_volumes_that_a_pod_which_stays_has_too_are_not_waited_for() -> None:
     assert detached.done_s == LISTED_S
 
 
-def test_after_a_while_it_is_told_and_the_node_is_done() -> None:
-    detached = Detached(pv_0=10_000, pv_1=12)
-    detached.driven.to_the_end()
-    assert detached.done_s == LISTED_S + FORCED_S
-    assert detached.driven.told(Happened.WARNED) == [("old-0", "still attached to it after 6m00s: pv-0")]
-    assert not detached.driven.engine.undone
-
-
 def test_an_answer_that_never_comes_is_not_waited_for_for_ever() -> None:
     driven = Driven(CLUSTER, ListAttachments=lambda act: None)
     driven.to_the_end()

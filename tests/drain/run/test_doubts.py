@@ -55,20 +55,6 @@ def test_one_that_nobody_can_look_at_holds_nothing_up_for_ever() -> None:
     assert len(driven.of(Evict)) == 2 and 15 <= len(own) <= 30
 
 
-def test_one_look_that_failed_decides_nothing() -> None:
-    pod = a_pod("web-1", node="old-0")
-    cluster = a_cluster(nodes=[a_node("old-0"), a_roomy_node()], pods=[pod])
-    looks: list[Act] = []
-
-    def looked(act: Act) -> News:
-        looks.append(act)
-        return RequestAnswered(act, LostAnswer("reset")) if len(looks) % 3 else PodsFound(act, ())
-
-    driven = Driven(cluster, Evict=lambda act: RequestAnswered(act, LostAnswer("reset")), Look=looked)
-    driven.until(200.0)
-    assert len(looks) == 3 and not driven.told(Happened.KEPT)
-
-
 def test_a_node_that_nobody_can_list_is_left_alone_in_the_end() -> None:
     cluster = a_cluster(nodes=[a_node("old-0"), a_roomy_node()], pods=[a_pod("web-1", node="old-0")])
     driven = Driven(cluster, ListPods=lambda act: RequestAnswered(act, LostAnswer("500 broken")))

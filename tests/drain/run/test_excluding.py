@@ -229,30 +229,6 @@ def test_who_stops_it_meanwhile_evicts_nothing() -> None:
     assert not driven.of(Evict) and driven.engine.is_settled(1) and driven.of(Release)
 
 
-def test_who_pauses_it_meanwhile_evicts_when_it_goes_on() -> None:
-    acts: list[Act] = []
-    driven = Driven(a_world(old=1), Exclude=lambda act: acts.append(act))  # type: ignore[func-returns-value]
-    driven.until(1)
-    driven.engine.pause("wait")
-    driven.hear(RequestAnswered(acts[0], ApiStatus(200)))
-    driven.until(50)
-    assert not driven.of(Evict)
-    driven.engine.pause("")
-    driven.to_the_end()
-    assert driven.at(Evict) == [50]
-
-
-def test_a_node_that_somebody_uncordons_meanwhile_is_left_alone() -> None:
-    acts: list[Act] = []
-    driven = Driven(a_world(old=1), Exclude=lambda act: acts.append(act))  # type: ignore[func-returns-value]
-    driven.until(1)
-    driven.hear(NodeIs(replace(driven.engine.seen.nodes["old-0"], unschedulable=False)))
-    driven.step()
-    driven.hear(RequestAnswered(acts[0], ApiStatus(200)))
-    driven.to_the_end()
-    assert not driven.of(Evict) and driven.told(Happened.LEFT_ALONE)
-
-
 class Traffic:
     """A cluster whose replacements come after a while; at every moment somebody must take what is sent."""
 

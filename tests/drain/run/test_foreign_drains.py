@@ -12,13 +12,11 @@ from kubectl_eksdoc.drain.run.others import drained_by_others
 from kubectl_eksdoc.kubernetes.cordon import SIGNS, CordonMark, Mark, as_nobodys, foreign_drain
 from kubectl_eksdoc.kubernetes.news import NodeIs, PodGone, PodIs
 from kubectl_eksdoc.model.acts import Evict
-from kubectl_eksdoc.model.nodes import REBOOT_IN_PROGRESS, Node, Taint
+from kubectl_eksdoc.model.nodes import Node, Taint
 from kubectl_eksdoc.model.workloads import RebootLock
-from tests.builders import a_budget, a_cluster, a_node, a_pod, a_roomy_node, a_workload, ago, pods
+from tests.builders import a_budget, a_cluster, a_node, a_pod, a_roomy_node, a_workload, ago
 from tests.drain.planning import WEB, finding, plan_of
 from tests.drain.run.driving import Driven
-
-HANDLER = "aws-node-termination-handler/"
 
 
 def marked(node: Node, sign: CordonMark) -> Node:
@@ -33,19 +31,6 @@ def a_run() -> Driven:
     nodes = [a_node("old-0"), a_node("old-1"), a_roomy_node()]
     budget = a_budget("web", max_unavailable=1, allowed=1, expected=4)
     return Driven(a_cluster(nodes=nodes, pods=webs, budgets=[budget]), limits=RunLimits(blocked_s=600))
-
-
-def test_these_are_known() -> None:
-    assert {sign.key for sign in SIGNS} == {
-        "karpenter.sh/disrupted",
-        "karpenter.sh/disruption",
-        "ToBeDeletedByClusterAutoscaler",
-        f"{HANDLER}spot-itn",
-        f"{HANDLER}asg-lifecycle-termination",
-        f"{HANDLER}rebalance-recommendation",
-        f"{HANDLER}scheduled-maintenance",
-        REBOOT_IN_PROGRESS,
-    }
 
 
 @pytest.mark.parametrize("sign", SIGNS, ids=lambda sign: sign.key)
@@ -123,10 +108,3 @@ def test_a_lock_that_has_expired_or_is_of_another_node_is_none() -> None:
     locks = (RebootLock("old-0", ago(0)), RebootLock("new-1"))
     plan = plan_of(workloads=[*WEB, replace(KURED, reboot_locks=locks)])
     assert len(plan.evictions) == 3
-
-
-def test_attached_to_it_one_sees_that_it_is_kured() -> None:
-    cluster = a_cluster(nodes=[a_node("old-0"), a_roomy_node()], pods=pods(2), workloads=[*WEB, KURED])
-    (found,) = drained_by_others(cluster)
-    assert found.who == "kured (annotation weave.works/kured-node-lock of DaemonSet kube-system/kured)"
-    assert len(found.pods) == 2 and found.left_s is not None

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from kubectl_eksdoc.drain.run.answers import ANSWERS, ERRORS_S
 from kubectl_eksdoc.drain.run.guards import RunGuards
 from kubectl_eksdoc.drain.run.limits import RunLimits
@@ -125,17 +123,6 @@ def test_errors_hold_it_until_they_cease() -> None:
     guarded.hear(1, *answers(LostAnswer("reset"), 1, "more"))
     assert guarded.says(1) == (f"{half + 1} of the last {ANSWERS} answers are errors of the server", "")
     assert guarded.says(1 + ERRORS_S) == ("", ""), "it is tried again"
-
-
-@pytest.mark.parametrize("answer", [ApiStatus(503, message="busy"), LostAnswer("busy"), ApiStatus(401, message="busy")])
-def test_errors_without_an_end_stop_it(answer: ApiStatus | LostAnswer) -> None:
-    """Though it is tried again only now and then."""
-    guarded = Guarded()
-    guarded.hear(0, *answers(answer, 10))
-    for second in range(1, 60, 25):
-        guarded.hear(second, *answers(answer, 2))
-    hold, stop = guarded.says(55)
-    assert "answers are errors" in hold and stop == "the server answers with errors for 50s: busy"
 
 
 def test_what_goes_well_when_it_is_tried_again_ends_it() -> None:

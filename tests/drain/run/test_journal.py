@@ -198,15 +198,6 @@ def test_copies_are_completed_from_each_other() -> None:
     assert replay(short, story.journal) == replay(story.journal)
 
 
-def test_nothing_stands_after_nothing() -> None:
-    stands = replay(Entries())
-    assert (stands.begun, stands.changes, stands.next_number, stands.phase) == (None, (), 0, RunPhase.RUNNING)
-
-
-def test_what_others_dropped_is_kept() -> None:
-    assert replay(Entries((), ("line 3: it was cut off",))).dropped == ("line 3: it was cut off",)
-
-
 def test_long_words_are_cut() -> None:
     scribe = JournalWriter()
     intent = scribe.intent(Cordon("a", "1"), NOW)

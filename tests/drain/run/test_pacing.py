@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.policy import burst
 from kubectl_eksdoc.drain.run.answers import Next, Reading, RunTrouble
-from kubectl_eksdoc.drain.run.asking import HIGHEST, LOWEST, EvictionRate
+from kubectl_eksdoc.drain.run.asking import HIGHEST, EvictionRate
 
 FINE = Reading(Next.LEAVES)
 THROTTLED = Reading(Next.AGAIN, RunTrouble.THROTTLED, 1.0)
@@ -68,14 +68,6 @@ def test_all_that_is_allowed_is_used(limit: float) -> None:
     assert len(asked(EvictionRate(limit), 100.0)) == pytest.approx(limit * 100 + burst(limit) - 1, abs=1)
 
 
-def test_without_a_limit_there_is_none() -> None:
-    pace = EvictionRate(0)
-    for _ in range(1000):
-        assert pace.next_s <= 0
-        pace.asked(0)
-    assert pace.rate is None
-
-
 def test_each_complaint_halves_it_and_those_at_once_only_once() -> None:
     pace = EvictionRate(8)
     for _ in range(5):
@@ -96,13 +88,6 @@ def test_who_has_no_limit_is_slowed_down_from_where_it_was() -> None:
         pace.asked(0.0)
     pace.answered(THROTTLED, 0.0)
     assert pace.rate == HIGHEST / 2
-
-
-def test_it_does_not_come_to_a_standstill() -> None:
-    pace = EvictionRate(4)
-    for second in range(0, 1000, 2):
-        pace.answered(FAILED, second)
-    assert pace.rate == LOWEST
 
 
 def test_nobody_is_asked_before_the_server_wants_it() -> None:

@@ -14,7 +14,7 @@ from kubectl_eksdoc.drain.run.patience import AGAIN_S, TRIES
 from kubectl_eksdoc.drain.run.replacements import EMPTY, JOINED, why_protected
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import AllNodes, News, NodeIs, RequestAnswered
-from kubectl_eksdoc.model.acts import Act, Cordon, Protect, Release
+from kubectl_eksdoc.model.acts import Act, Protect, Release
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, Node, Taint
 from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node, pods
 from tests.drain.planning import WEB
@@ -79,15 +79,6 @@ def test_a_node_that_joins_is_protected_once(listed: bool) -> None:
     assert ("joined", JOINED) in driven.told(Happened.PROTECTED)
 
 
-def test_a_node_that_joins_while_it_is_held_is_protected() -> None:
-    driven = Driven(CLUSTER)
-    driven.engine.pause("wait")
-    driven.step()
-    driven.hear(NodeIs(a_node("joined")))
-    driven.step()
-    assert len(driven.of(Protect)) == 2 and not driven.of(Cordon)
-
-
 def test_who_stops_it_has_all_released_once_nothing_is_under_way() -> None:
     driven = Driven(CLUSTER)
     driven.until(1)
@@ -98,12 +89,6 @@ def test_who_stops_it_has_all_released_once_nothing_is_under_way() -> None:
     driven.hear(NodeIs(a_node("late")))
     driven.step()
     assert len(driven.of(Protect)) == 1, "nothing is begun any more"
-
-
-def test_where_nothing_is_drained_nothing_is_protected() -> None:
-    driven = Driven(a_cluster(nodes=[EMPTY_ONE], pods=[DAEMON]))
-    driven.step()
-    assert driven.engine.over and not driven.asked
 
 
 def test_a_right_that_is_missing_is_told_once_and_the_run_goes_on() -> None:

@@ -78,21 +78,6 @@ def test_what_is_not_in_it_is_said() -> None:
     assert of_journal(Entries()) is None
 
 
-def test_who_goes_on_takes_up_what_was_left_alone() -> None:
-    story = Story()
-    story.does(Evict(a_pod("a", node="old-0")), OK)
-    story.notes(JournalNote.LEFT_ALONE, "old-0", "a stays")
-    story.notes(JournalNote.ABORTED, "ben", "enough")
-    chronicle = known(recorded(story.journal))
-    assert chronicle.stopped == "enough" and chronicle.nodes["old-0"].state is NodeState.ALONE
-    story.notes(JournalNote.ADOPTED, "ben@other")
-    assert not known(recorded(story.journal)).stopped
-    story.does(Evict(a_pod("a", node="old-0")), OK)
-    story.notes(JournalNote.NODE_DONE, "old-0")
-    node = known(recorded(story.journal)).nodes["old-0"]
-    assert node.state is NodeState.DONE and node.gone == len(node.pods) == 1
-
-
 def shown_again(entries: list[Entry], dropped: list[str]) -> None:
     recording = of_journal(Entries(tuple(entries), tuple(dropped)))
     assert (recording is None) == (not entries)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -83,19 +81,6 @@ def test_what_is_known_at_a_place_does_not_depend_on_the_way_there(recording: Ru
     goes_to_and_fro(recording, moves)
 
 
-@given(RECORDINGS, st.lists(st.floats(0, 20), max_size=40))
-def test_going_on_every_moment_is_told_once(recording: RunReplay, passed: list[float]) -> None:
-    replay, told = Replay(recording), []
-    for seconds in passed:
-        replay.pass_by(seconds)
-        news = replay.take()
-        assert not news.anew
-        told += news.moments
-    replay.go_to(recording.length_s)
-    assert [*told, *replay.take().moments] == list(recording.moments)
-    assert not replay.take().moments
-
-
 @given(RECORDINGS, st.floats(0, 1100), st.sampled_from((-1, 1)))
 def test_jumps_to_what_went_wrong_leave_none_of_it_out(recording: RunReplay, at_s: float, way: int) -> None:
     replay = Replay(recording)
@@ -126,19 +111,3 @@ def test_it_stands_still_at_its_end_and_is_played_again_from_its_begin() -> None
     replay.play_or_pause()
     replay.pass_by(5)
     assert replay.at_s == 0 and not replay.moves
-
-
-def test_it_goes_no_faster_than_it_can() -> None:
-    replay = Replay(a_recording(10))
-    assert replay.faster(1) and replay.speed == 2
-    while replay.faster(1):
-        pass
-    assert replay.speed == SPEEDS[-1]
-    while replay.faster(-1):
-        pass
-    assert replay.speed == SPEEDS[0]
-
-
-def test_nothing_happened_at_all() -> None:
-    replay = Replay(RunReplay("r1", ReplaySource.JOURNAL, NOW + timedelta(0), 0.0, (), ()))
-    assert replay.at_end and not replay.step(1) and not replay.to_wrong(-1) and not replay.take().moments

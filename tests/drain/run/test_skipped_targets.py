@@ -24,8 +24,6 @@ from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node, a_worklo
 from tests.drain.planning import plan_of, target
 from tests.drain.run.driving import Driven
 
-OPEN = DrainPolicy(cordon_skipped=False)
-
 
 def a_world(*more: Node, others: Sequence[Pod] = ()) -> Cluster:
     """old-0 can be drained; on old-1 is a pod that no controller makes again."""
@@ -94,14 +92,6 @@ def test_one_that_another_client_uncordons_is_left_to_that() -> None:
     driven.to_the_end()
     assert cordons(driven) == ["old-0", "old-1"] and driven.engine.cordoned_only == ()
     assert [(node, why.startswith(UNCORDONED)) for node, why in driven.told(Happened.LEFT_ALONE)] == [("old-1", True)]
-
-
-def test_a_user_may_leave_them_open() -> None:
-    driven = Driven(a_world(), OPEN)
-    driven.to_the_end()
-    assert cordons(driven) == ["old-0"] and driven.engine.plan.open_targets
-    assert any("--no-cordon-skipped" in text for text in driven.engine.plan.not_judged)
-    assert not any("--no-cordon-skipped" in text for text in plan_of(a_world(), roomy=False).not_judged)
 
 
 def test_what_others_drain_and_fargate_nodes_are_not_cordoned() -> None:

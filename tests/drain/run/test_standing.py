@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.run.account import PendingPod
@@ -66,34 +64,6 @@ def test_what_was_stopped_has_no_time_left_to_tell() -> None:
     engine.stop("enough", 1.0)
     stands = standing(engine, Remaining(engine.plan), 2.0)
     assert (stands.stopped, stands.left_s) == ("enough", None) and stands.said.endswith("nodes done, enough")
-
-
-@given(st.lists(st.floats(0, 10), max_size=20))
-def test_it_never_takes_less_than_nothing_and_never_goes_back_by_itself(steps: list[float]) -> None:
-    _, engine = begun_once()
-    remaining, now_s, before = Remaining(engine.plan), 0.0, float("inf")
-    for passed_s in steps:
-        now_s += passed_s
-        left = remaining.left(now_s)
-        assert left is not None and 0 <= left.seconds <= min(before, left.slow_s)
-        before = left.seconds
-
-
-_BEGUN: list[tuple[EmbeddedStage, Engine]] = []
-
-
-def begun_once() -> tuple[EmbeddedStage, Engine]:
-    if not _BEGUN:
-        _BEGUN.append(begun())
-    return _BEGUN[0]
-
-
-def test_replacements_that_are_not_ready_yet_are_named() -> None:
-    stage, engine = begun()
-    all_of_it = stood(stage, engine)
-    coming = [waiting for each in all_of_it for waiting in each.coming]
-    assert coming and all(waiting.pod.startswith("default/web") for waiting in coming)
-    assert not all_of_it[0].coming
 
 
 def test_a_replacement_behind_a_load_balancer_waits_for_its_target() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.course import DrainTerms, Move, Timeline
@@ -32,17 +30,6 @@ def test_a_pod_that_nothing_replaces_keeps_its_slot_for_good() -> None:
     timeline = simulate([("n", pods)], DrainTerms({"web": 1}))
     assert timeline.stuck == ("b",)
     assert timeline.nodes == ()
-
-
-def test_pods_of_a_node_that_never_has_its_turn_are_stuck_too() -> None:
-    nodes = [("n1", [Move("a", ("web",), after=Replacement.NEVER), Move("b", ("web",))]), ("n2", [Move("c")])]
-    timeline = simulate(nodes, DrainTerms({"web": 1}, at_once={"": 1}))
-    assert timeline.stuck == ("b", "c")
-
-
-def test_the_controllers_lag_delays_the_next_eviction() -> None:
-    pods = [Move(name, ("web",), start_s=10) for name in "ab"]
-    assert at(simulate([("n", pods)], DrainTerms({"web": 1}, lag_s=3)))["b"] == 13
 
 
 def test_earlier_nodes_are_served_first() -> None:
@@ -139,54 +126,3 @@ def drains(draw: st.DrawFn) -> tuple[list[tuple[str, list[Move]]], DrainTerms]:
     return nodes, terms
 
 
-@given(drains())
-def test_no_limit_is_ever_exceeded_and_everything_gets_done(
-    made: tuple[list[tuple[str, list[Move]]], DrainTerms],
-) -> None:
-    nodes, terms = made
-    timeline = simulate(nodes, terms)
-    moves = {move.uid: move for _, given in nodes for move in given}
-    assert sorted(m.uid for m in timeline.moves) == sorted(moves)
-    assert {s.node for s in timeline.nodes} == {node for node, _ in nodes}
-    for limit, slots in terms.slots.items():
-        under_way = [m for m in timeline.moves if limit in moves[m.uid].limits]
-        for m in under_way:
-            # Those whose slot is not given back yet at this eviction, itself included.
-            taken = [o for o in under_way if o.evicted_s <= m.evicted_s < _back(o, terms)]
-            assert len(taken) <= slots
-    for moment in [s.start_s for s in timeline.nodes]:
-        active = [s for s in timeline.nodes if s.start_s <= moment < s.done_s]
-        assert len(active) <= terms.at_once[""]
-        assert sum(bool(terms.domains.get(s.node)) for s in active) <= terms.at_once["zone"]
-    assert simulate(nodes, terms) == timeline
-
-
-def _back(moved: object, terms: DrainTerms) -> float:
-    ready = moved.ready_s  # type: ignore[attr-defined]
-    return float(ready) + terms.lag_s
-
-
-@given(drains())
-def test_nodes_are_empty_when_their_last_pod_is_gone(made: tuple[list[tuple[str, list[Move]]], DrainTerms]) -> None:
-    nodes, terms = made
-    timeline = simulate(nodes, terms)
-    for span in timeline.nodes:
-        gone = [m.gone_s for m in timeline.moves if m.node == span.node]
-        assert span.empty_s == pytest.approx(max(gone, default=span.start_s))
-        assert span.done_s == span.empty_s + terms.settle_s
-
-
-@given(drains(), st.sampled_from(LIMITS))
-def test_more_slots_never_evict_the_first_waiting_pod_later(
-    made: tuple[list[tuple[str, list[Move]]], DrainTerms], limit: str
-) -> None:
-    """Of a single node without other limits a larger budget is never slower (anomalies need several limits)."""
-    nodes, _ = made
-    pods = [
-        Move(m.uid, tuple(x for x in m.limits if x == limit), m.stop_s, 10.0, m.after)
-        for _, given in nodes
-        for m in given
-    ]
-    small = simulate([("n", pods)], DrainTerms({limit: 1}))
-    large = simulate([("n", pods)], DrainTerms({limit: 2}))
-    assert large.makespan_s <= small.makespan_s or any(m.after is Replacement.AFTER_GONE for m in pods)

@@ -73,18 +73,6 @@ def test_a_rollout_without_lameduck_loses_answers_through_the_service() -> None:
     nothing_left(world)
 
 
-def test_a_grace_period_that_is_shorter_than_propagation_loses_answers() -> None:
-    assert ("dns-answers-lost", Status.FAIL) in found(World(lame_s=30, grace_s=1, away_s=4), ROLLOUT)
-
-
-def test_it_asks_before_anything_is_done() -> None:
-    world = World()
-    _, done = run(world, EVICTION)
-    assert world.told_at["u1"] >= max(world.began.values()) + BEFORE_S - 1
-    for zone in done.zones:
-        assert isinstance(zone.report, LoadReport) and zone.report.length > BEFORE_S
-
-
 def test_watching_changes_nothing_and_ends_in_time() -> None:
     world = World()
     _, done = run(world, WATCH)
@@ -106,12 +94,6 @@ def test_a_budget_that_never_allows_it_is_unknown() -> None:
     (unknown,) = found(world, EVICTION)["dns-not-measured", Status.UNKNOWN]
     assert "no pod was evicted" in unknown.message and "429" in unknown.message
     nothing_left(world)
-
-
-def test_a_right_that_is_missing_is_named() -> None:
-    world = World(says=[NotMade("the cluster refuses create pods/eviction", "create pods/eviction")])
-    (unknown,) = found(world, EVICTION)["dns-not-measured", Status.UNKNOWN]
-    assert unknown.missing == "create pods/eviction"
 
 
 def test_an_eviction_without_an_answer_is_seen_by_what_happens() -> None:

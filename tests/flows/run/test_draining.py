@@ -27,7 +27,7 @@ from kubectl_eksdoc.model.journal import JournalIntent, JournalNote, Note, Resul
 from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.flows.fields import KeptJournal, Killed, OwnLock, StageClock, StageField
-from tests.flows.stages import NOW, made, recorded, web
+from tests.flows.stages import NOW, made, web
 from tests.simulator.planes import a_budget_doc, a_node_doc
 
 BLUE = Targeting(nodegroups=("blue",))
@@ -153,14 +153,6 @@ def test_a_run_is_written_down() -> None:
     last = journal.entries[-1]
     assert isinstance(last, Note) and last.what is JournalNote.ENDED and last.why == "done"
     assert state(plane)["pods on cordoned nodes"] == 0
-
-
-def test_a_recorded_cluster() -> None:
-    _, stage = recorded("small-traps.tar.gz")
-    heard, journal = Heard(), KeptJournal()
-    why, field = run(stage, heard, journal)
-    assert why.whole and len(evicted(field.done)) == len(heard.subjects(Happened.GONE)) == 16
-    assert replay(journal.read()).ended == "done"
 
 
 def test_a_pause_is_a_pause() -> None:

@@ -161,17 +161,3 @@ def test_after_a_pod_that_never_stops_the_next_wave_begins() -> None:
     assert "has been stopping for 11m" in kept.why and kept.why in alone.why
     assert first(rehearsal, Happened.BEGUN, "old-1").at_s >= alone.at_s
     assert first(rehearsal, Happened.DONE, "old-1") and rehearsal.undone == {"old-0": ("default/web-0",)}
-
-
-def test_it_is_shown_as_what_is_waited_for() -> None:
-    stage = stuck(["example.io/a", "example.io/b"])
-    engine = begun(stage)
-    course, waits = Remaining(engine.plan), list[tuple[float, str]]()
-
-    def look() -> None:
-        shown = standing(engine, course, stage.seconds)
-        waits.extend((stage.seconds, each.why) for each in shown.waits if each.pod == "default/web-0")
-
-    steps(stage, engine, 400, look)
-    late = [(at_s, why) for at_s, why in waits if "has been stopping" in why]
-    assert late and late[0][0] >= 90 and late[-1][1].endswith("the finalizers example.io/a, example.io/b hold it")

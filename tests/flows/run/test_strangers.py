@@ -25,7 +25,7 @@ from kubectl_eksdoc.flows.run.draining import Draining, DrainRunEnd
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import News, PodIs, RequestAnswered
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.acts import Act, Cordon, Evict, Protect
+from kubectl_eksdoc.model.acts import Act, Evict
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.cluster import Cluster
@@ -134,54 +134,6 @@ def test_a_pod_past_the_scheduler_goes_too() -> None:
     assert told(rehearsal, Happened.REPLANNED) == [("old-0", "came to it after the plan was made: default/api-new")]
     assert set(stage.granted.values()) == {1} and stage.granted.total() == 4
     assert rehearsal.ended_s < 120, "nobody waits half an hour"
-
-
-def test_a_pod_that_ignores_the_cordon_goes_too() -> None:
-    plane, stage = a_cluster()
-    there = {"kubernetes.io/hostname": "old-1"}
-    comes(plane, "api-new", 3.0, nodeSelector=there, tolerations=[CORDON_IGNORED])
-    rehearsal = tried(stage)
-    assert not rehearsal.undone and not on_old(plane)
-    assert [node for node, _ in told(rehearsal, Happened.REPLANNED)] == ["old-1"]
-    assert set(stage.granted.values()) == {1} and stage.granted.total() == 4
-
-
-def test_in_a_run_as_in_its_rehearsal() -> None:
-    plane, stage = a_cluster()
-    comes(plane, "api-new", 3.0)
-    ended, moments = ran(stage)
-    assert ended.whole and not on_old(plane) and set(stage.granted.values()) == {1}
-    assert Happened.REPLANNED in {moment.what for moment in moments}
-
-
-def test_without_a_new_plan_it_would_be_waited_for() -> None:
-    plane, stage = a_cluster()
-    comes(plane, "api-new", 3.0)
-    ended, moments = ran(stage, replans=False)
-    assert ended.undone == {"old-0": ("default/api-new",)} and stage.seconds > 1800
-    assert "still on it: default/api-new" in next(m.why for m in moments if m.what is Happened.LEFT_ALONE)
-
-
-def test_what_came_between_plan_and_cordon() -> None:
-    plane, stage = a_cluster()
-    cluster, plan = plan_drain(stage, BLUE, DrainPolicy())
-    stage.start(pace_of(cluster))
-    comes(plane, "api-new", 0.0)
-    stage.pass_time(stage.seconds)
-    engine, journal = Engine(plan, ObservedState(cluster)), KeptJournal()
-    field = StageField(stage, journal)
-    ended = Draining(
-        engine,
-        field,
-        journal,
-        OwnLock(),
-        StageClock(stage),
-        JournalWriter(),
-        lambda new: None,
-        replanning=Replanning(engine, cluster),
-    ).to_the_end()
-    assert ended.whole and not on_old(plane) and stage.granted.total() == 4
-    assert isinstance(next(act for act in field.done if not isinstance(act, Protect)), Cordon)
 
 
 @pytest.mark.parametrize("at_s", [0.5, 30.0, 61.0, 65.0, 68.0])
@@ -298,17 +250,6 @@ def test_who_comes_back_again_and_again_is_not_fought() -> None:
         "default/api-again-2": "ReplicaSet default/api puts pods on this node again and again"
     }
     assert list(rehearsal.undone) == ["old-0"] and "default/api-again-2" in rehearsal.undone["old-0"]
-
-
-def test_a_wave_that_has_not_come_waits_with_its_strangers() -> None:
-    plane, stage = a_cluster()
-    for i in range(3):
-        comes(plane, f"api-new-{i}", 2.0, f"old-{i}")
-    rehearsal = tried(stage, DrainPolicy(max_unavailable=((ALL, Amount(1)),)))
-    assert not rehearsal.undone and not on_old(plane) and stage.granted.total() == 6
-    begun = {m.subject: m.at_s for m in rehearsal.moments if m.what is Happened.BEGUN}
-    evicted = [(m.node, m.at_s) for m in rehearsal.moments if m.what is Happened.EVICTED]
-    assert all(at_s >= begun[node] for node, at_s in evicted)
 
 
 ARRIVALS = st.lists(

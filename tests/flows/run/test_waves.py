@@ -105,16 +105,6 @@ def test_a_wave_begins_only_when_the_one_before_has_soaked() -> None:
     assert why.startswith("wave 1 is over: wave 2 is not begun for 2m00s, until "), why
 
 
-def test_a_soak_may_be_long() -> None:
-    _, rehearsal = rehearse(a_cluster()[1], BLUE, ONE_BY_ONE, limits=RunLimits(soak_s=7200))
-    assert not rehearsal.undone and rehearsal.ended_s > 4 * 3600
-
-
-def test_where_no_wave_waits_there_is_no_soak() -> None:
-    soaked = rehearse(a_cluster()[1], BLUE, DrainPolicy(), limits=RunLimits(soak_s=600))[1]
-    assert soaked.moments == rehearse(a_cluster()[1], BLUE, DrainPolicy())[1].moments
-
-
 def test_guards_go_on_watching_while_it_soaks() -> None:
     plane, stage = made(*web(3, 3), *(a_node_doc(f"new-{i}") for i in range(6)))
     for i in range(3, 6):
@@ -152,13 +142,6 @@ def test_without_waves_the_whole_drain_is_one() -> None:
     assert isinstance(last, Hook), "it ends, and nodes are released, only when that was answered"
 
 
-@pytest.mark.parametrize("only", sorted(BOTH))
-def test_only_what_the_user_has_is_asked_for(only: str) -> None:
-    _, stage = a_cluster()
-    ended, field, _ = ran(stage, hooks=frozenset((only,)))
-    assert ended.whole and {hook.when for hook in field.hooks} == {only} and len(field.hooks) == 3
-
-
 def test_nothing_goes_on_before_a_hook_has_answered() -> None:
     _, stage = a_cluster()
     ended, _, moments = ran(stage, takes_s=90)
@@ -192,12 +175,6 @@ def test_who_stops_it_does_not_wait_for_a_hook() -> None:
         stage, takes_s=10**6, wish=lambda: RunWishState(RunWish.STOP) if stage.seconds > 30 else RunWishState()
     )
     assert ended.stopped == "the user stopped it" and stage.seconds < 100 and len(field.hooks) == 1
-
-
-def test_while_it_is_paused_no_hook_is_asked_for() -> None:
-    _, stage = a_cluster()
-    ended, _, moments = ran(stage, wish=lambda: RunWishState(RunWish.PAUSE) if stage.seconds < 50 else RunWishState())
-    assert ended.whole and at(moments, Happened.HOOKED)[0] >= 50
 
 
 def test_soaking_and_hooks_together() -> None:
