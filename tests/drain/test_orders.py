@@ -233,3 +233,21 @@ def assert_covers(trial: OrderTrial, names: list[str]) -> None:
     assert sorted((*trial.nodes, *trial.refused)) == sorted(names)
     assert [n for n in names if n in trial.nodes] == list(trial.nodes)
     assert {span.node for span in trial.timeline.nodes} == set(trial.nodes)
+
+
+sampled_of_relaxed_budgets = for_seeds(range(120), every=8)
+
+
+@sampled_of_relaxed_budgets
+def test_what_the_search_says_of_the_best_order_is_what_the_plan_says(seeds: Sequence[int]) -> None:
+    """One simulation for both, in which every pod is as usual; in the plan's all are as slow as it takes for p50. Else
+    the search would choose by something else than what is planned."""
+    told = 0
+    for seed in seeds:
+        cluster, policy = small(seed), a_policy(seed)
+        plan = make_plan(cluster, targets_of(cluster), policy)
+        if plan.estimate is not None:
+            slower_s = plan.estimate.p50_s - plan.tried[0].makespan_s
+            assert slower_s * plan.estimate.level > 0 or not (slower_s or plan.estimate.level), (seed, plan.tried[:3])
+            told += 1
+    assert told > len(seeds) / 2, "else nothing was tested"

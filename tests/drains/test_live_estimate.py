@@ -7,14 +7,12 @@ from dataclasses import dataclass, replace
 import pytest
 
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.journal import JournalWriter
 from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.drain.run.standing import RunProgress
-from kubectl_eksdoc.flows.run.draining import Draining
 from kubectl_eksdoc.model.nodes import Pod
 from tests.drains import virtual
 from tests.drains.shapes import App, Shape, small
-from tests.flows.fields import KeptJournal, OwnLock, StageClock, StageField
+from tests.flows.fields import KeptJournal, StageField, a_drain
 
 NEAR = 0.20
 
@@ -40,12 +38,8 @@ def shown(shape: Shape, stops: tuple[tuple[str, float], ...] = ()) -> tuple[list
     """Whatever was shown of the run, and how long it took."""
     stage, _, cluster, plan = virtual.planned(shape, stops=stops)
     stage.start(shape)
-    journal = KeptJournal()
     engine, found = Engine(plan, ObservedState(cluster)), list[RunProgress]()
-    field, clock = StageField(stage, journal), StageClock(stage)
-    ended = Draining(
-        engine, field, journal, OwnLock(), clock, JournalWriter(), lambda moments: None, show=found.append
-    ).to_the_end()
+    ended = a_drain(engine, StageField(stage, KeptJournal()), show=found.append).to_the_end()
     assert ended.whole
     return found, ended.record.drain_s
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting, burst
+from kubectl_eksdoc.drain.policy import DrainPolicy, burst
 from kubectl_eksdoc.drain.run.account import Record
 from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.embedded.faults import of_requests
@@ -12,15 +12,13 @@ from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.rehearse import rehearse
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import with_value, without
+from kubectl_eksdoc.model.api_objects import Doc, with_value, without
 from kubectl_eksdoc.objects.single import RawObjects
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoreChange
-from tests.flows.stages import CLUSTERS, made, recorded, staged, web, with_group
+from tests.flows.stages import BLUE, CLUSTERS, made, recorded, staged, web, with_group
 from tests.simulator.planes import BUDGETS, a_budget_doc, a_node_doc, a_pod_doc
-
-BLUE = Targeting(nodegroups=("blue",))
 
 
 def lowest_headroom(plane: ControlPlane) -> list[int]:
@@ -182,3 +180,28 @@ def test_nothing_is_scheduled_onto_a_skipped_target_unless_the_user_leaves_it_op
     assert (closed.on_targets, closed.placed, closed.cordoned_only) == (0, {"new-0": 1}, ("old-1",))
     assert (left_open.on_targets, left_open.placed, left_open.cordoned_only) == (1, {"old-1": 1}, ())
     assert not closed.undone and not left_open.undone
+
+
+def with_volume() -> list[Doc]:
+    """Two old nodes with a pod each; the first one's has a volume."""
+    docs = web(2, 2)
+    (pod,) = (doc for doc in docs if doc["kind"] == "Pod" and doc["metadata"]["name"] == "web-0")
+    pod["spec"] = {**pod["spec"], "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]}
+    claim: Doc = {"kind": "PersistentVolumeClaim", "apiVersion": "v1", "status": {"phase": "Bound"}}
+    claim |= {"metadata": {"name": "data", "namespace": "default", "uid": "uid-data"}, "spec": {"volumeName": "pv-0"}}
+    volume: Doc = {"kind": "PersistentVolume", "apiVersion": "v1", "metadata": {"name": "pv-0", "uid": "uid-pv"}}
+    volume["spec"] = {"csi": {"driver": "ebs.csi.aws.com", "volumeHandle": "vol-0"}}
+    attachment: Doc = {"kind": "VolumeAttachment", "apiVersion": "storage.k8s.io/v1"}
+    source = {"persistentVolumeName": "pv-0"}
+    attachment["spec"] = {"attacher": "ebs.csi.aws.com", "nodeName": "old-0", "source": source}
+    attachment["metadata"] = {"name": "csi-0", "uid": "uid-csi"}
+    return [*docs, claim, volume, attachment, *(a_node_doc(f"new-{i}") for i in range(2))]
+
+
+def test_they_are_off_the_node_when_it_is_done() -> None:
+    plane, stage = made(*with_volume())
+    _, rehearsal = rehearse(stage, BLUE, DrainPolicy())
+    assert not rehearsal.undone and not [m for m in rehearsal.moments if m.what is Happened.WARNED]
+    assert not list(plane.store.list(kinds.VOLUME_ATTACHMENTS.full_name))
+    done = {moment.subject: moment.at_s for moment in rehearsal.moments if moment.what is Happened.DONE}
+    assert done["old-0"] - done["old-1"] < 60

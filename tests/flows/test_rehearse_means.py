@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.journal import JournalWriter, aims_of, replay
+from kubectl_eksdoc.drain.run.journal import JournalWriter, replay
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.drain.run.others import Replanning
 from kubectl_eksdoc.drain.run.pursuits import ObservedState
@@ -25,12 +24,11 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import IntentOutcome, JournalIntent, Result, Verb
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind
-from tests.flows.fields import KeptJournal, Killed, OwnLock, StageClock, StageField
+from tests.flows.fields import KeptJournal, Killed, StageField, a_drain, begun_journal
 from tests.flows.singles import a_job, nodes, single
-from tests.flows.stages import NOW, made, web
+from tests.flows.stages import BLUE, made, web
 from tests.simulator.planes import Steady, a_budget_doc
 
-BLUE = Targeting(nodegroups=("blue",))
 SURGES = DrainPolicy(surge_singles=True)
 WAITS = DrainPolicy(wait_jobs=1800)
 
@@ -85,8 +83,7 @@ class Run:
         cluster, self.plan = plan_drain(stage, BLUE, policy)
         stage.start(pace)
         self.field = StageField(stage, self.journal, dies_at)
-        scribe = JournalWriter()
-        self.journal.entries.append(_first(scribe, self.plan))
+        scribe = begun_journal(self.journal, self.plan)
         self._draining = self._made(Engine(self.plan, ObservedState(cluster)), scribe, cluster)
 
     def to_the_end(self) -> DrainRunEnd:
@@ -102,29 +99,15 @@ class Run:
         return self._made(engine, JournalWriter(journaled.next_number), cluster).to_the_end()
 
     def _made(self, engine: Engine, scribe: JournalWriter, cluster: Cluster) -> Draining:
-        return Draining(
-            engine,
-            self.field,
-            self.journal,
-            OwnLock(),
-            StageClock(self.stage),
-            scribe,
-            self.moments.extend,
-            show=lambda stands: self.waits.update((each.pod, each.why) for each in stands.waits),
-            replanning=Replanning(engine, cluster),
-        )
+        shown = lambda stands: self.waits.update((each.pod, each.why) for each in stands.waits)  # noqa: E731
+        again = Replanning(engine, cluster)
+        return a_drain(engine, self.field, self.moments.extend, scribe, show=shown, replanning=again)
 
     def intents(self, verb: Verb) -> list[JournalIntent]:
         return [e for e in self.journal.entries if isinstance(e, JournalIntent) and e.verb is verb]
 
     def results(self) -> list[IntentOutcome]:
         return [e.outcome for e in self.journal.entries if isinstance(e, Result)]
-
-
-def _first(scribe: JournalWriter, plan: DrainPlan) -> Any:
-    return scribe.begun(
-        "r1", NOW, plan="digest", tool="0", who="me", host="here", leader="here", aims=aims_of(plan), asked=()
-    )
 
 
 def test_a_restart_is_written_down_first() -> None:

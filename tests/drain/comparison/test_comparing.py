@@ -14,7 +14,7 @@ from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.baseline import Baseline, PlanOutline
+from kubectl_eksdoc.model.baseline import Baseline, PlanOutline, TargetOutline
 from kubectl_eksdoc.model.cluster import Identity, Source
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_roomy_node, pods
 
@@ -155,3 +155,34 @@ def test_nodes_that_are_judged_only_once_are_not_like_the_others() -> None:
     opened = replace(made, targets=(replace(made.targets[0], verdict="unknown"), *made.targets[1:]))
     comparison = compare(saved(opened), HERE, a_plan(), {})
     assert comparison.same_nodes and not comparison.like_with_like
+
+
+def told(comparison: Comparison) -> list[tuple[str, str]]:
+    return [(each.became.value, each.either.code) for each in comparison.since.changes]
+
+
+def test_what_blocks_now_is_new_and_what_blocked_then_is_fixed() -> None:
+    assert told(compared(a_plan(), a_plan(bare=True))) == [("new", "pod-unmanaged")]
+    comparison = compared(a_plan(bare=True), a_plan())
+    assert told(comparison) == [("fixed", "pod-unmanaged")]
+    assert comparison.since.earlier.file == "old.json" and comparison.since.earlier.tool_version == "1.2.3"
+
+
+def test_what_went_with_a_node_of_the_same_choice_is_gone() -> None:
+    now = compare(saved(a_plan(bare=True), nodegroup=["blue"]), HERE, a_plan("old-0"), {"nodegroup": ["blue"]})
+    assert told(now) == [("fixed", "pod-unmanaged")]
+
+
+def test_another_choice_of_nodes_has_not_judged_what_only_the_other_one_has() -> None:
+    now = compare(saved(a_plan(bare=True), nodes=["old-0", "old-1"]), HERE, a_plan("old-0"), {"nodes": ["old-0"]})
+    assert told(now) == [("not-judged-this-time", "pod-unmanaged")]
+    assert now.since.changes[0].why == "other objects were checked"
+    back = compare(saved(a_plan("old-0"), nodes=["old-0"]), HERE, a_plan(bare=True), {"nodes": ["old-0", "old-1"]})
+    assert told(back) == [("new", "pod-unmanaged")] and back.since.changes[0].why
+
+
+def test_a_node_that_cannot_be_judged_fixes_nothing_on_it() -> None:
+    now = outline(a_plan(bare=True))
+    open_one = replace(now, findings=(), targets=(TargetOutline("old-0", "drains"), TargetOutline("old-1", "unknown")))
+    back = compare(saved(open_one), HERE, a_plan(bare=True), {})
+    assert told(back) == [("new", "pod-unmanaged")] and back.since.changes[0].why == "what it rests on was not read"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -11,8 +12,12 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.drain.run.chronicle import ENDS, NodeCourse, NodeState, PlannedNode, PodState, RunHistory, aimed_by
 from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.moments import ASKED, Happened, RunMoment
+from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
+from kubectl_eksdoc.kubernetes.news import AllPods, PodGone, PodIs, PodsFound
+from kubectl_eksdoc.model.acts import ListPods
 from kubectl_eksdoc.simulator.plane import ControlPlane
+from tests.builders import a_cluster, a_node, pods
 from tests.flows.stages import made, recorded, web
 from tests.rehearsed import BLUE, Rehearsed, rehearsed, rehearsed_demo
 from tests.simulator.planes import a_budget_doc, a_node_doc
@@ -238,3 +243,43 @@ def test_what_only_names_who_wanted_it_says_so() -> None:
         chronicle = RunHistory(AIMS)
         chronicle.take([RunMoment(1.0, Happened.HELD, subject, "", why)])
         assert chronicle.held == said
+
+
+CLUSTER = a_cluster(nodes=[a_node("old-0")], pods=pods(1))
+NEW = replace(CLUSTER.pods[0], name="late", uid="late")
+LISTED = PodsFound(ListPods("old-0"), (*CLUSTER.pods, NEW))
+
+
+def uids(seen: ObservedState) -> set[str]:
+    return {pod.uid for pod in seen.pods()}
+
+
+def test_what_a_list_has_and_the_watch_not_yet_is_known() -> None:
+    seen = ObservedState(CLUSTER)
+    seen.take(LISTED)
+    assert uids(seen) == {CLUSTER.pods[0].uid, "late"}
+    seen.take(PodIs(replace(NEW, ready=False), 7))
+    assert seen.pod("late") == replace(NEW, ready=False)
+    seen.take(PodGone("late", 8))
+    assert uids(seen) == {CLUSTER.pods[0].uid}
+
+
+def test_a_list_that_comes_late_brings_nothing_back() -> None:
+    seen = ObservedState(CLUSTER)
+    seen.take(PodGone("late", 5))
+    seen.take(LISTED)
+    assert "late" not in uids(seen)
+
+
+def test_a_list_changes_nothing_that_was_told() -> None:
+    seen = ObservedState(CLUSTER)
+    seen.take(PodIs(replace(NEW, phase="Succeeded"), 5))
+    seen.take(LISTED)
+    assert seen.pod("late") == replace(NEW, phase="Succeeded")
+
+
+def test_what_was_listed_and_is_not_among_all_is_gone() -> None:
+    seen = ObservedState(CLUSTER)
+    seen.take(LISTED)
+    seen.take(AllPods(((CLUSTER.pods[0], 3),), 9))
+    assert uids(seen) == {CLUSTER.pods[0].uid}

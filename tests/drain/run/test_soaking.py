@@ -24,7 +24,8 @@ from kubectl_eksdoc.render.record import RecordView
 from kubectl_eksdoc.render.run.report import RunReport
 from kubectl_eksdoc.render.text import Look
 from tests.builders import NOW
-from tests.flows.run.test_waves import BLUE, ONE_BY_ONE, a_cluster
+from tests.flows.run.test_waves import a_cluster
+from tests.flows.stages import BLUE, ONE_BY_ONE
 
 render = DrainReport.render
 

@@ -124,5 +124,3 @@ def drains(draw: st.DrawFn) -> tuple[list[tuple[str, list[Move]]], DrainTerms]:
         settle_s=draw(st.sampled_from((0.0, 5.0))),
     )
     return nodes, terms
-
-

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.drain.policy import ALL, DrainPolicy, Targeting
 from kubectl_eksdoc.drain.run.account import Record
-from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
-from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.drain.run.remaining import Remaining
 from kubectl_eksdoc.drain.run.standing import Reason, standing
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
-from kubectl_eksdoc.flows.drain import plan_drain
-from kubectl_eksdoc.flows.rehearse import pace_of, rehearse
+from kubectl_eksdoc.flows.rehearse import rehearse
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, StatusCause
 from kubectl_eksdoc.kubernetes.news import News, RequestAnswered
 from kubectl_eksdoc.model.acts import Act, Evict
 from kubectl_eksdoc.model.api_objects import Doc, with_value
-from kubectl_eksdoc.model.budgets import Amount
-from tests.flows.stages import made, web
+from tests.flows.stages import BLUE, ONE_BY_ONE, begun, made, steps, web
 from tests.simulator.planes import a_budget_doc, a_node_doc
 
-BLUE = Targeting(nodegroups=("blue",))
-ONE_BY_ONE = DrainPolicy(max_unavailable=((ALL, Amount(1)),))
 LIMITS = RunLimits(blocked_s=600)
 
 OVER_BUDGET = ApiStatus(
@@ -93,7 +85,7 @@ def test_what_keeps_an_empty_node_from_being_done_is_told() -> None:
     gone = {"deletionTimestamp": "2026-11-20T09:00:20Z", "deletionGracePeriodSeconds": 30, "finalizers": ["e.io/hold"]}
     docs = [doc | {"metadata": doc["metadata"] | gone} if doc["metadata"]["name"] == "web-0" else doc for doc in docs]
     stage = made(*docs)[1]
-    engine = begun(stage)
+    engine = begun(stage, ONE_BY_ONE, LIMITS)
     course, told = Remaining(engine.plan), list[Reason]()
     steps(stage, engine, 100, lambda: told.extend(standing(engine, course, stage.seconds).why))
     why, remedy = "it is empty, but default/web-0 is stopping", "kubectl describe pod web-0 -n default"
@@ -108,25 +100,9 @@ def test_who_is_let_go_in_time_is_not(budgets: tuple[Doc, ...]) -> None:
     assert not rehearsal.undone and len(stage.asked_s) <= 10, "it is no more than asked once a minute"
 
 
-def steps(stage: EmbeddedStage, engine: Engine, until_s: float, look: Callable[[], object] = lambda: None) -> None:
-    while not engine.over and stage.seconds < until_s:
-        for news in stage.news():
-            engine.take(news, stage.seconds)
-        for act in engine.acts(stage.seconds):
-            engine.take(stage.do(act), stage.seconds)  # type: ignore[arg-type]
-        look()
-        stage.pass_time(min(engine.next_s(stage.seconds), stage.seconds + 5))
-
-
-def begun(stage: EmbeddedStage) -> Engine:
-    cluster, plan = plan_drain(stage, BLUE, ONE_BY_ONE)
-    stage.start(pace_of(cluster))
-    return Engine(plan, ObservedState(cluster), LIMITS)
-
-
 def test_while_it_is_paused_nobodys_patience_ends() -> None:
     stage = refusing(DENIED)
-    engine = begun(stage)
+    engine = begun(stage, ONE_BY_ONE, LIMITS)
     steps(stage, engine, 300)
     engine.pause("the user paused it")
     steps(stage, engine, 2300)

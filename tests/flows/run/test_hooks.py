@@ -12,75 +12,62 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.journal import JournalWriter
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.drain.run.others import Replanning
 from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import pace_of
-from kubectl_eksdoc.flows.run.draining import Draining, DrainRunEnd, RunWish, RunWishState
+from kubectl_eksdoc.flows.run.draining import DrainRunEnd, RunWish, RunWishState
 from kubectl_eksdoc.kubernetes.news import HookEnded, News
 from kubectl_eksdoc.model.acts import BEFORE_WAVE, Errand, Evict, Hook
-from tests.flows.fields import KeptJournal, OwnLock, StageClock, StageField
+from tests.flows.fields import a_drain
 from tests.flows.run.test_strangers import a_cluster, comes
-from tests.flows.run.test_waves import BLUE, ONE_BY_ONE
+from tests.flows.run.test_waves import HookedStage
+from tests.flows.stages import BLUE, ONE_BY_ONE
 
 Says = tuple[float, bool]
 """After so many seconds, and whether yes."""
 
 
-class Gated(StageField):
+class Gated(HookedStage):
     """Answers each hook as the next of `says` has it, with a yes after the last; and checks every eviction."""
 
     def __init__(self, stage: EmbeddedStage, says: Sequence[Says]) -> None:
-        super().__init__(stage, KeptJournal())
-        self._says = list(says)
-        self._due: list[tuple[float, HookEnded]] = []
+        super().__init__(stage, self._next)
+        self._said = list(says)
         self.asked: list[tuple[float, Hook]] = []
         self.open: set[str] = set()  # nodes that a hook has said yes of
         self.refused = False
 
+    def _next(self, hook: Hook) -> HookEnded:
+        self.asked.append((self.stage.seconds, hook))
+        self.takes_s, ok = self._said.pop(0) if self._said else (0.0, True)
+        return HookEnded(hook, ok)
+
     def do(self, act: Errand) -> None:
-        if isinstance(act, Hook):
-            takes_s, ok = self._says.pop(0) if self._says else (0.0, True)
-            self.asked.append((self._stage.seconds, act))
-            self._due.append((self._stage.seconds + takes_s, HookEnded(act, ok)))
-            return
         if isinstance(act, Evict):
             assert act.pod.node in self.open and not self.refused, f"{act.pod.key}: {self.asked}"
         super().do(act)
 
     def news(self, wait_s: float) -> Sequence[News]:
-        ended = [each for due_s, each in self._due if due_s <= self._stage.seconds]
-        self._due = [each for each in self._due if each[0] > self._stage.seconds]
-        for each in ended:
-            self.open |= set(each.act.nodes) if each.ok else set()
-            self.refused = self.refused or not each.ok
-        return [*ended, *super().news(0.001 if ended else wait_s)]
+        found = super().news(wait_s)
+        for each in found:
+            if isinstance(each, HookEnded):
+                self.open |= set(each.act.nodes) if each.ok else set()
+                self.refused = self.refused or not each.ok
+        return found
 
 
 def ran(
-    stage: EmbeddedStage,
-    says: Sequence[Says] = (),
-    wish: Callable[[], RunWishState] = RunWishState,
+    stage: EmbeddedStage, says: Sequence[Says] = (), wish: Callable[[], RunWishState] = RunWishState
 ) -> tuple[DrainRunEnd, Gated, list[RunMoment]]:
     """As a real run goes about it, with new plans for pods that come."""
     cluster, plan = plan_drain(stage, BLUE, ONE_BY_ONE)
     stage.start(pace_of(cluster))
-    engine, field = Engine(plan, ObservedState(cluster), hooks=frozenset((BEFORE_WAVE,))), Gated(stage, says)
-    heard: list[RunMoment] = []
-    made = Draining(
-        engine,
-        field,
-        field._journal,
-        OwnLock(),
-        StageClock(stage),
-        JournalWriter(),
-        heard.extend,
-        wish,
-        replanning=Replanning(engine, cluster),
-    )
+    engine = Engine(plan, ObservedState(cluster), hooks=frozenset((BEFORE_WAVE,)))
+    field, heard = Gated(stage, says), list[RunMoment]()
+    made = a_drain(engine, field, heard.extend, wish=wish, replanning=Replanning(engine, cluster))
     return made.to_the_end(), field, heard
 
 
@@ -159,7 +146,7 @@ def test_pods_that_come_to_a_node_before_its_wave_wait_for_the_hook() -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(
     says=st.lists(st.tuples(st.sampled_from([0.0, 5.0, 45.0, 200.0]), st.booleans()), max_size=5),
     pauses=st.lists(st.tuples(st.floats(0, 400), st.floats(1, 200)), max_size=3),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,14 +16,14 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import BrokenConnection, Delayed, Fault, Faulty
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.errors import JournalError, Locked, LockLost, UsageError
-from kubectl_eksdoc.flows.run.journal import RunJournal
+from kubectl_eksdoc.flows.run.journal import RunJournal, WishSource, ask_leader
 from kubectl_eksdoc.host.journals import JournalFile, read_run, runs_folder
 from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
 from kubectl_eksdoc.kube.runs import ConfigMaps, WishListener, ask_run, list_runs
 from kubectl_eksdoc.kube.runs import read_run as read_stored
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
 from kubectl_eksdoc.model.acts import Cordon, Evict
-from kubectl_eksdoc.model.journal import Entries, Entry, JournalIntent, JournalNote, RunPhase
+from kubectl_eksdoc.model.journal import Entries, Entry, HeldLock, JournalIntent, JournalNote, RunPhase, RunSummary
 from kubectl_eksdoc.wiring.runs import JournalLocation, open_run_journal
 from tests.builders import NOW, a_pod
 from tests.embedded.clients import worlds
@@ -267,3 +267,27 @@ def test_an_act_of_theirs_that_is_still_under_way_is_waited_out(
     stands = journal.adopt("r1", NOW)
     assert [change.intent for change in stands.in_doubt] == [late] and not there.then
     assert stands.next_number == 3 and stands.leader == lock.holder
+
+
+LEFT = RunSummary("run-1", NOW, "running", "ann@desk/1/run-1/a", NOW)
+
+
+class Others:
+    """run-1 was left where it was; somebody else leads run-2, and renews the lock."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def all(self) -> list[RunSummary]:
+        return [LEFT, replace(LEFT, run="run-2", leader="ben@desk/2/run-2/b")]
+
+    def lock(self) -> HeldLock:
+        self.looks += 1
+        return HeldLock("ben@desk/2/run-2/b", NOW + timedelta(seconds=self.looks))
+
+    def ask(self, run: str, wanted: RunPhase, who: str) -> None: ...
+
+
+@pytest.mark.parametrize("wanted", [RunPhase.RUNNING, RunPhase.PAUSED, RunPhase.ABORTED])
+def test_nobody_leads_a_run_that_was_left(wanted: RunPhase) -> None:
+    assert ask_leader(Others(), LEFT, wanted, "cid@desk", lambda seconds: None) is WishSource.NOBODY  # type: ignore[arg-type]

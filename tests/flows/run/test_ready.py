@@ -10,21 +10,21 @@ import pytest
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.journal import JournalWriter, replay
+from kubectl_eksdoc.drain.run.journal import replay
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.drain.run.standing import Reason
 from kubectl_eksdoc.flows.drain import plan_drain
-from kubectl_eksdoc.flows.run.draining import Draining, DrainRunEnd, RunWish, RunWishState
+from kubectl_eksdoc.flows.run.draining import DrainRunEnd, RunWish, RunWishState
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.nodes import PROTECTIONS
 from kubectl_eksdoc.render.run.events import why_it_waits
 from kubectl_eksdoc.render.text import Look
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from tests.flows.fields import KeptJournal, OwnLock, StageClock, StageField
-from tests.flows.run.test_draining import BLUE, Heard, first_entry, having
-from tests.flows.stages import made, web
+from tests.flows.fields import KeptJournal, StageField, a_drain, begun_journal
+from tests.flows.run.test_draining import Heard, having
+from tests.flows.stages import BLUE, made, web
 from tests.simulator.planes import Steady, a_budget_doc, a_node_doc
 
 NEVER = 1e7
@@ -49,16 +49,15 @@ def ended(
     plane, stage = made(*docs, a_node_doc("new-0"), a_node_doc("new-1"), *([a_budget_doc()] if budget else []))
     cluster, plan = plan_drain(stage, BLUE, DrainPolicy())
     stage.start(Steady(start=start_s, stop=2.0))
-    journal, scribe, said = KeptJournal(), JournalWriter(), Said()
-    journal.entries.append(first_entry(scribe, plan))  # type: ignore[arg-type]
-    field, clock = StageField(stage, journal), StageClock(stage)
+    journal, said = KeptJournal(), Said()
 
     def explain(reasons: Sequence[Reason], for_s: float) -> None:
         said.why.append((stage.seconds, for_s, list(reasons)))
 
-    made_of = Engine(plan, ObservedState(cluster), limits), field, journal, OwnLock(), clock, scribe, said.listen
+    engine, scribe = Engine(plan, ObservedState(cluster), limits), begun_journal(journal, plan)
     wished = said.wish if wish is None else lambda: wish(said, stage.seconds)
-    return plane, Draining(*made_of, wished, explain=explain).to_the_end(), said, journal
+    made_of = a_drain(engine, StageField(stage, journal), said.listen, scribe, wish=wished, explain=explain)
+    return plane, made_of.to_the_end(), said, journal
 
 
 def at(said: Said, what: Happened) -> list[float]:

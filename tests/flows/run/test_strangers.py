@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,32 +9,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.policy import ALL, DrainPolicy, Targeting
+from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.account import Record
-from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.journal import JournalWriter
-from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
-from kubectl_eksdoc.drain.run.others import Replanning
-from kubectl_eksdoc.drain.run.pursuits import ObservedState
+from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
-from kubectl_eksdoc.flows.drain import plan_drain
-from kubectl_eksdoc.flows.rehearse import pace_of, rehearse
-from kubectl_eksdoc.flows.run.draining import Draining, DrainRunEnd
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
-from kubectl_eksdoc.kubernetes.news import News, PodIs, RequestAnswered
+from kubectl_eksdoc.flows.rehearse import rehearse
+from kubectl_eksdoc.kubernetes.api.statuses import LostAnswer
+from kubectl_eksdoc.kubernetes.news import News, PodIs
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.acts import Act, Evict
+from kubectl_eksdoc.model.acts import Evict
 from kubectl_eksdoc.model.api_objects import Doc, with_value
-from kubectl_eksdoc.model.budgets import Amount
-from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind
 from tests.examples import examples
-from tests.flows.fields import KeptJournal, OwnLock, StageClock, StageField
-from tests.flows.stages import made, web
+from tests.flows.stages import BLUE, ONE_BY_ONE, Bad, Granting, made, web
 from tests.simulator.planes import BUDGETS, a_budget_doc, a_node_doc, a_pod_doc
 
-BLUE = Targeting(nodegroups=("blue",))
 CORDON_IGNORED = {"key": "node.kubernetes.io/unschedulable", "operator": "Exists", "effect": "NoSchedule"}
 
 
@@ -56,35 +44,11 @@ def of_api(pod: Doc) -> Doc:
     return pod
 
 
-def a_cluster(*more: Doc) -> tuple[ControlPlane, EmbeddedStage]:
+def a_cluster(*more: Doc) -> tuple[ControlPlane, Granting]:
     """Three old nodes with a pod each that goes one after the other, and room for all."""
     nodes = [a_node_doc(f"new-{i}", cpu="8") for i in range(3)]
     plane, stage = made(*web(3, 3), *nodes, a_budget_doc(allowed=1, healthy=3), *api(2), *more)
-    counting = Counting(plane, stage.read(kinds.ALL))
-    return plane, counting
-
-
-class Counting(EmbeddedStage):
-    """`granted`: how often each UID was; a pod is only evicted from a cordoned node."""
-
-    def __init__(self, plane: ControlPlane, observed: Cluster) -> None:
-        super().__init__(plane, observed)
-        self._store = plane.store
-        self.granted: Counter[str] = Counter()
-
-    def do(self, act: Act) -> News:
-        if isinstance(act, Evict):
-            node = self._store.get(kinds.NODES.full_name, ("", act.pod.node))
-            assert node is not None and node.doc["spec"].get("unschedulable")
-        news = super().do(act)
-        if (
-            isinstance(act, Evict)
-            and isinstance(news, RequestAnswered)
-            and isinstance(news.answer, ApiStatus)
-            and news.answer.ok
-        ):
-            self.granted[act.pod.uid] += 1
-        return news
+    return plane, Granting(plane, stage.read(kinds.ALL))
 
 
 def comes(plane: ControlPlane, name: str, at_s: float, node: str = "old-0", **spec: Any) -> None:
@@ -105,19 +69,6 @@ def tried(stage: EmbeddedStage, policy: DrainPolicy = DrainPolicy()) -> Record:
     return rehearse(stage, BLUE, policy)[1]
 
 
-def ran(stage: EmbeddedStage, *, replans: bool = True) -> tuple[DrainRunEnd, list[RunMoment]]:
-    """As a real run goes about it."""
-    cluster, plan = plan_drain(stage, BLUE, DrainPolicy())
-    stage.start(pace_of(cluster))
-    engine, journal, moments = Engine(plan, ObservedState(cluster)), KeptJournal(), list[RunMoment]()
-    field = StageField(stage, journal)
-    again = Replanning(engine, cluster) if replans else None
-    draining = Draining(
-        engine, field, journal, OwnLock(), StageClock(stage), JournalWriter(), moments.extend, replanning=again
-    )
-    return draining.to_the_end(), moments
-
-
 def told(rehearsal: Record, what: Happened) -> list[tuple[str, str]]:
     return [(moment.subject, moment.why) for moment in rehearsal.moments if moment.what is what]
 
@@ -136,7 +87,7 @@ def test_a_pod_past_the_scheduler_goes_too() -> None:
     assert rehearsal.ended_s < 120, "nobody waits half an hour"
 
 
-@pytest.mark.parametrize("at_s", [0.5, 30.0, 61.0, 65.0, 68.0])
+@pytest.mark.parametrize("at_s", [0.0, 0.5, 30.0, 61.0, 65.0, 68.0])
 def test_whenever_it_comes(at_s: float) -> None:
     """Before its node is begun, while it waits, when it is empty, between its two lists."""
     plane, stage = a_cluster()
@@ -166,7 +117,7 @@ def test_it_keeps_to_its_budget_as_all_others() -> None:
     assert set(stage.granted.values()) == {1}
 
 
-class Late(Counting):
+class Late(Granting):
     """What somebody made is not watched: only a list shows it."""
 
     def news(self) -> Sequence[News]:
@@ -181,22 +132,6 @@ def test_what_only_a_list_shows_goes_too() -> None:
     rehearsal = tried(late)
     assert not rehearsal.undone and not on_old(plane) and late.granted.total() == 4
     assert len(told(rehearsal, Happened.REPLANNED)) == 1
-
-
-class Bad(Counting):
-    """Some acts are answered as if they had failed, before or after they were done."""
-
-    def __init__(self, plane: ControlPlane, observed: Cluster, seed: int) -> None:
-        super().__init__(plane, observed)
-        self._chance = random.Random(seed)
-
-    def do(self, act: Act) -> News:
-        luck = self._chance.random()
-        if isinstance(act, Evict) and luck < 0.2:
-            if luck < 0.1:
-                super().do(act)
-            return RequestAnswered(act, LostAnswer("connection reset by peer"))
-        return super().do(act)
 
 
 def test_what_belongs_on_the_node_is_left() -> None:
@@ -252,6 +187,7 @@ def test_who_comes_back_again_and_again_is_not_fought() -> None:
     assert list(rehearsal.undone) == ["old-0"] and "default/api-again-2" in rehearsal.undone["old-0"]
 
 
+LOST, LOST_AFTER = ({f"lost {when}": LostAnswer("reset by peer")} for when in ("before", "after"))
 ARRIVALS = st.lists(
     st.tuples(st.floats(0, 100), st.sampled_from(["old-0", "old-1", "old-2"]), st.booleans()), max_size=6
 )
@@ -260,13 +196,13 @@ ARRIVALS = st.lists(
 def whoever_comes_goes(arrivals: list[tuple[float, str, bool]], gated: bool, seed: int | None) -> None:
     plane, stage = a_cluster(a_budget_doc("api", allowed=1, healthy=2, app="api", maxUnavailable=1))
     if seed is not None:
-        stage = Bad(plane, stage.read(kinds.ALL), seed)
+        stage = Bad((plane, stage), LOST, LOST_AFTER, 0.2, seed, (Evict,))
     for i, (at_s, node, scheduled) in enumerate(arrivals):
         if scheduled:
             comes(plane, f"s-{i}", at_s, nodeSelector={"kubernetes.io/hostname": node}, tolerations=[CORDON_IGNORED])
         else:
             comes(plane, f"s-{i}", at_s, node)
-    policy = DrainPolicy(max_unavailable=((ALL, Amount(1)),)) if gated else DrainPolicy()
+    policy = ONE_BY_ONE if gated else DrainPolicy()
     rehearsal = tried(stage, policy)
     assert max(stage.granted.values()) == 1
     assert set(rehearsal.undone) <= {node for node, _ in told(rehearsal, Happened.LEFT_ALONE)}

@@ -10,8 +10,8 @@ from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.journal import Verb
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.flows.singles import a_job, nodes, single
-from tests.flows.stages import made
-from tests.flows.test_rehearse_means import BLUE, NAMED, WAITS, Run, never, subjects
+from tests.flows.stages import BLUE, made
+from tests.flows.test_rehearse_means import NAMED, WAITS, Run, never, subjects
 from tests.simulator.planes import Steady, a_pod_doc
 
 

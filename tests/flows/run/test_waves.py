@@ -1,32 +1,33 @@
-"""What is between two waves: a time to see what comes of the first, and the user's hooks."""
+"""What is between two waves: a soak, the user's hooks; and waves are counted on when a run is resumed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.drain.policy import ALL, DrainPolicy, Targeting
-from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.journal import JournalWriter
+from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.run.account import nodes_of
+from kubectl_eksdoc.drain.run.journal import replay, stops_in
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
-from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import pace_of, rehearse
-from kubectl_eksdoc.flows.run.draining import Draining, DrainRunEnd, RunWish, RunWishState
+from kubectl_eksdoc.flows.run.draining import DrainRunEnd, RunWish, RunWishState
+from kubectl_eksdoc.flows.run.running import ResumedIntent, RunEnvironment, RunHeader, go_on, run_plan
 from kubectl_eksdoc.kubernetes.news import HookEnded, News
 from kubectl_eksdoc.model.acts import AFTER_WAVE, BEFORE_WAVE, Cordon, Errand, Evict, Hook, Release
-from kubectl_eksdoc.model.budgets import Amount
+from kubectl_eksdoc.model.cluster import played
+from kubectl_eksdoc.model.journal import JournalNote, Note, Timed
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from tests.flows.fields import KeptJournal, OwnLock, StageClock, StageField
-from tests.flows.stages import made, web
+from tests.flows.fields import KeptJournal, OwnLock, StageClock, StageField, a_drain
+from tests.flows.run.test_rolling_back import AdoptedJournal
+from tests.flows.stages import BLUE, ONE_BY_ONE, begun, made, web
 from tests.simulator.planes import a_node_doc
 
-BLUE = Targeting(nodegroups=("blue",))
-ONE_BY_ONE = DrainPolicy(max_unavailable=((ALL, Amount(1)),))
 BOTH = frozenset((BEFORE_WAVE, AFTER_WAVE))
 
 
@@ -47,19 +48,19 @@ class HookedStage(StageField):
         super().__init__(stage, journal or KeptJournal())
         self.all: list[Errand] = []
         self._says = says
-        self._takes_s = takes_s
+        self.takes_s = takes_s
         self._due: list[tuple[float, HookEnded]] = []
 
     def do(self, act: Errand) -> None:
         self.all.append(act)
         if isinstance(act, Hook):
-            self._due.append((self._stage.seconds + self._takes_s, self._says(act)))
+            self._due.append((self.stage.seconds + self.takes_s, self._says(act)))
         else:
             super().do(act)
 
     def news(self, wait_s: float) -> Sequence[News]:
-        ended = [each for due_s, each in self._due if due_s <= self._stage.seconds]
-        self._due = [each for each in self._due if each[0] > self._stage.seconds]
+        ended = [each for due_s, each in self._due if due_s <= self.stage.seconds]
+        self._due = [each for each in self._due if each[0] > self.stage.seconds]
         return [*ended, *super().news(0.001 if ended else wait_s)]
 
     @property
@@ -81,14 +82,9 @@ def ran(
     takes_s: float = 0.0,
     wish: Callable[[], RunWishState] = RunWishState,
 ) -> tuple[DrainRunEnd, HookedStage, list[RunMoment]]:
-    cluster, plan = plan_drain(stage, BLUE, policy)
-    stage.start(pace_of(cluster))
-    engine = Engine(plan, ObservedState(cluster), limits, hooks)
-    field = HookedStage(stage, says, takes_s)
-    moments: list[RunMoment] = []
-    journal = field._journal
-    draining = Draining(engine, field, journal, OwnLock(), StageClock(stage), JournalWriter(), moments.extend, wish)
-    return draining.to_the_end(), field, moments
+    engine, field = begun(stage, policy, limits, hooks), HookedStage(stage, says, takes_s)
+    moments = list[RunMoment]()
+    return a_drain(engine, field, moments.extend, wish=wish).to_the_end(), field, moments
 
 
 def at(moments: Sequence[RunMoment], what: Happened) -> list[float]:
@@ -194,3 +190,92 @@ def test_a_wave_whose_nodes_went_away_is_none() -> None:
     plane.agenda.after(1.0, lambda: mishaps.disappear(plane, second))
     ended, field, _ = ran(EmbeddedStage(plane, cluster))
     assert ended.whole and [hook.wave for hook in field.hooks] == [1, 1, 3, 3]
+
+
+class Begins(AdoptedJournal):
+    """One that can also be begun."""
+
+    def begin(self, begun: object) -> None:
+        self.entries.append(begun)  # type: ignore[arg-type]
+
+
+class World:
+    """Runs of three nodes, one in each wave; a run stops when a node is done."""
+
+    def __init__(self, policy: DrainPolicy = ONE_BY_ONE) -> None:
+        _, self.stage = a_cluster()
+        self.journal = Begins()
+        self.policy = policy
+        self.moments: list[RunMoment] = []
+        self.hooks: list[Hook] = []
+
+    def running(self, dones: int) -> RunEnvironment:
+        def says(hook: Hook) -> HookEnded:
+            self.hooks.append(hook)
+            return yes(hook)
+
+        def listen(moments: Sequence[RunMoment]) -> None:
+            self.moments += moments
+
+        def wish() -> RunWishState:
+            done = sum(moment.what is Happened.DONE for moment in self.moments)
+            return RunWishState(RunWish.STOP if done >= dones else RunWish.GO_ON)
+
+        field = HookedStage(self.stage, says, 0.0, self.journal)
+        clock = StageClock(self.stage)
+        made = (field, self.journal, OwnLock(), clock, listen, wish, RunLimits(soak_s=60))
+        return RunEnvironment(*made, hooks=BOTH)  # type: ignore[arg-type]
+
+    def begun(self) -> DrainRunEnd:
+        cluster, plan = plan_drain(self.stage, BLUE, self.policy)
+        self.stage.start(pace_of(cluster))
+        return run_plan(cluster, plan, RunHeader("", "d", "1", "ada", "desk", ()), self.running(1))
+
+    def gone_on(self, dones: int) -> DrainRunEnd:
+        self.stage.news()
+        return go_on("", self.stage, ResumedIntent(self.policy), self.running(dones))[1]
+
+    def waves(self) -> list[int]:
+        return [node.wave for node in nodes_of(replay(self.journal.read()))]
+
+
+def test_waves_are_counted_on_however_often_it_is_gone_on_with() -> None:
+    world = World()
+    assert world.begun().stopped and world.waves() == [1, 2, 3]
+    second = world.gone_on(2)
+    assert second.stopped and sorted(t.wave for t in second.record.plan.targets) == [2, 3]
+    third = world.gone_on(9)
+    assert third.whole and [target.wave for target in third.record.plan.targets] == [3]
+    assert list(dict.fromkeys(hook.wave for hook in world.hooks)) == [1, 2, 3] == world.waves()
+
+
+def test_what_is_left_of_a_wave_goes_in_the_next_one() -> None:
+    """It is stopped in the midst of the first: nobody has noted that its node is done."""
+    world = World()
+    world.begun()
+    ends = (JournalNote.NODE_DONE, JournalNote.ENDED)
+    world.journal.entries = [e for e in world.journal.entries if not (isinstance(e, Note) and e.what in ends)]
+    ended = world.gone_on(9)
+    assert ended.whole and sorted(target.wave for target in ended.record.plan.targets) == [2, 3, 4]
+    assert sorted(world.waves()) == [2, 3, 4]
+
+
+def test_where_there_are_no_waves_it_is_still_the_first() -> None:
+    world = World(DrainPolicy())
+    world.begun()
+    world.gone_on(9)
+    assert {hook.wave for hook in world.hooks} == {1}
+
+
+@pytest.mark.parametrize(("version", "teaches"), [("v1.33.0", True), (played("v1.33.0", 15), False)])
+def test_a_rehearsal_that_plays_faster_than_time_teaches_later_plans_nothing(version: str, teaches: bool) -> None:
+    """A snapshot that is served has the uid of the real cluster, and its journals are beside those of that."""
+    world = World()
+    observed = world.stage._observed
+    world.stage._observed = replace(observed, identity=replace(observed.identity, server_version=version))
+    world.begun()
+    while not world.gone_on(9).record.drained_s:
+        pass
+    entries = world.journal.read()
+    timed = any(isinstance(each, Timed) for each in entries.entries)
+    assert (bool(list(stops_in(entries))), timed) == (teaches, teaches)
