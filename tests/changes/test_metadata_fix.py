@@ -23,7 +23,6 @@ from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.change_journal import Became, SavedChange, State
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.machines import Instance, MetadataOptions, NodeGroup, TemplateRef
-from kubectl_eksdoc.model.metadata import SetOptions
 from tests.changes.fixed import CLASS, GROUP, ONE, TEMPLATE, TWO, Case, FakeClasses, a_class, ident, instances
 
 
@@ -316,11 +315,6 @@ def test_what_is_no_act_is_refused() -> None:
     for doc in ({"on": "the moon"}, {}, {"on": "instances", "each": 3}):
         with pytest.raises((KeyError, TypeError, ValueError)):
             from_doc(doc)
-
-
-def test_an_endpoint_is_switched_on_with_the_limit() -> None:
-    off = replace(ONE, endpoint=False)
-    assert SetOptions("n", "i", off, 2).after == TWO
 
 
 def test_a_node_class_that_cannot_be_read_again_was_changed_all_the_same() -> None:

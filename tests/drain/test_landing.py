@@ -16,11 +16,10 @@ from kubectl_eksdoc.model.kinds import CLAIMS, CSI_NODES, NAMESPACES, NODE_POOLS
 from kubectl_eksdoc.model.nodes import Node, Pod, Taint
 from kubectl_eksdoc.model.placing import Placement, Requests
 from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, VolumeAttachment
-from tests.builders import a_claimed, a_cluster, a_node, a_pod, a_workload
+from tests.builders import a_claimed, a_cluster, a_node, a_pod, a_roomy_node, a_workload
 from tests.drain.planning import codes, finding, left, plan_of, target, verdict_of
 
 GIB = 1 << 30
-CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 
 
 def a_room(name: str, cpu: int, **more: Any) -> Node:
@@ -64,13 +63,46 @@ def test_karpenter_can_make_room(more: dict[str, str]) -> None:
     assert "limited to cpu 1000" in missing.remedy[0].text
 
 
-def test_no_new_node_helps_a_pod_that_no_node_suits() -> None:
-    tainted = a_room("new-0", 9, taints=(Taint("gpu", "yes", "NoSchedule"),))
-    plan = plan_of(nodes=[a_node("old-0"), tainted], pods=[asking("web-0", 1)], roomy=False)
-    found = finding(plan, "no-place")
-    assert verdict_of(plan, "web-0") is PodVerdict.BLOCKED
-    assert "1 × node(s) had untolerated taint(s)" in found.message
-    assert "No new node" in found.remedy[0].text
+CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
+POOL = {"labels": {"karpenter.sh/nodepool": "general"}}
+OLD, WAITING = a_node("old-0"), asking("web-0", 1)
+CORDONED: dict[str, Any] = {"unschedulable": True, "taints": (CORDON,)}
+UNSCHEDULED = a_pod("web-0", placement=Placement(scheduler="volcano"))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "pod", "facts", "code", "status", "verdict", "says"),
+    [
+        (
+            [OLD, a_room("new-0", 9, taints=(Taint("gpu", "yes", "NoSchedule"),))],
+            *(WAITING, {}, "no-place", "fail", "blocked"),
+            ("1 × node(s) had untolerated taint(s)", "No new node"),
+        ),
+        ([a_room("old-0", 8)], WAITING, {}, "no-place", "fail", "blocked", ("Only nodes such as old-0",)),
+        (
+            [OLD, a_room("new-0", 8, **CORDONED)],
+            *(WAITING, {}, "needs-nodes", "fail", "blocked", ("1 such as new-0",)),
+        ),
+        (
+            [replace(a_room("old-0", 8), **POOL)],
+            *(WAITING, {"node_pools": [NodePool("general", (("cpu", "8"),))]}, "needs-nodes", "fail", "blocked"),
+            ("limited to cpu 8",),
+        ),
+        (
+            [OLD, replace(a_room("new-0", 8, **CORDONED), **POOL)],
+            *(WAITING, {"unread": [NODE_POOLS]}, "needs-nodes", "unknown", "unknown", ("nodepools",)),
+        ),
+        ([OLD, a_node("new-0", allocatable={})], WAITING, {}, "placement-unsure", "unknown", "unknown", ("new-0",)),
+        ([OLD, a_roomy_node()], UNSCHEDULED, {}, "placement-unsure", "unknown", "evict", ("volcano",)),
+    ],
+)
+def test_what_a_pod_without_a_sure_place_is_told(
+    nodes: list[Node], pod: Pod, facts: Any, code: str, status: str, verdict: str, says: tuple[str, ...]
+) -> None:
+    plan = plan_of(nodes=nodes, pods=[pod], workloads=[a_workload(replicas=1)], roomy=False, **facts)
+    found = finding(plan, code)
+    assert (found.status.value, verdict_of(plan, "web-0").value) == (status, verdict)
+    assert all(text in f"{found.message} {found.remedy} {found.missing}" for text in says)
 
 
 def test_finished_and_unreplaced_pods_need_no_place() -> None:
@@ -84,52 +116,6 @@ def test_finished_and_unreplaced_pods_need_no_place() -> None:
 def test_partial_evicts_those_that_have_a_place() -> None:
     plan = plan_of(short_of_room(), policy=DrainPolicy(partial=True), roomy=False)
     assert len(plan.evictions) == 3
-
-
-def test_another_scheduler_is_not_judged() -> None:
-    pod = a_pod("web-0", placement=Placement(scheduler="volcano"))
-    plan = plan_of(pods=[pod])
-    found = finding(plan, "placement-unsure")
-    assert (found.status, verdict_of(plan, "web-0")) == (Status.UNKNOWN, PodVerdict.EVICT)
-    assert "volcano" in found.message
-
-
-def test_without_node_pools_read_whether_karpenter_helps_is_unknown() -> None:
-    pool = {"karpenter.sh/nodepool": "general"}
-    nodes = [a_node("old-0"), replace(a_room("new-0", 8, unschedulable=True, taints=(CORDON,)), labels=pool)]
-    pods, workloads = [asking("web-0", 1)], [a_workload(replicas=1)]
-    plan = plan_of(nodes=nodes, pods=pods, workloads=workloads, unread=[NODE_POOLS], roomy=False)
-    assert finding(plan, "needs-nodes").status is Status.UNKNOWN
-    assert "nodepools" in finding(plan, "needs-nodes").missing
-    assert verdict_of(plan, "web-0") is PodVerdict.UNKNOWN
-
-
-def test_a_node_pool_at_its_limit_adds_nothing() -> None:
-    pool = {"karpenter.sh/nodepool": "general"}
-    nodes = [replace(a_room("old-0", 8), labels=pool)]
-    plan = plan_of(
-        nodes=nodes, pods=[asking("web-0", 1)], node_pools=[NodePool("general", (("cpu", "8"),))], roomy=False
-    )
-    assert finding(plan, "needs-nodes").status is Status.FAIL
-    assert "limited to cpu 8" in finding(plan, "needs-nodes").remedy[0].text
-
-
-def test_a_node_that_says_no_room_makes_the_landing_unknown() -> None:
-    plan = plan_of(nodes=[a_node("old-0"), a_node("new-0", allocatable={})], pods=[asking("web-0", 1)], roomy=False)
-    assert finding(plan, "placement-unsure").status is Status.UNKNOWN
-    assert "new-0" in finding(plan, "placement-unsure").missing
-    assert verdict_of(plan, "web-0") is PodVerdict.UNKNOWN
-
-
-def test_a_cordoned_node_is_still_a_model_for_a_new_one() -> None:
-    nodes = [a_node("old-0"), a_room("new-0", 8, unschedulable=True, taints=(CORDON,))]
-    plan = plan_of(nodes=nodes, pods=[asking("web-0", 1)], roomy=False)
-    assert "1 such as new-0" in finding(plan, "needs-nodes").message
-
-
-def test_only_the_kind_that_is_drained_would_help() -> None:
-    plan = plan_of(nodes=[a_room("old-0", 8)], pods=[asking("web-0", 1)], roomy=False)
-    assert "Only nodes such as old-0" in finding(plan, "no-place").remedy[0].text
 
 
 def test_new_nodes_bring_their_daemons() -> None:
@@ -177,13 +163,8 @@ def test_new_nodes_attach_no_more_than_those_they_are_like() -> None:
     plan = plan_of(with_disks(1, 1), roomy=False)
     assert finding(plan, "needs-nodes").message == "3 new nodes are needed for 3 of the targets' pods: 3 such as new-0"
     assert "node(s) exceed max volume count" in left(plan, "db-0").reason
-
-
-def test_no_new_node_helps_where_none_attaches_a_volume() -> None:
-    plan = plan_of(with_disks(0), roomy=False)
-    found = finding(plan, "no-place")
-    assert "1 × node(s) exceed max volume count" in found.message
-    assert verdict_of(plan, "db-0") is PodVerdict.BLOCKED
+    none = plan_of(with_disks(0), roomy=False)
+    assert "1 × node(s) exceed max volume count" in finding(none, "no-place").message, "no new node helps"
 
 
 @pytest.mark.parametrize("kind", [CSI_NODES, VOLUME_ATTACHMENTS])
@@ -228,8 +209,7 @@ def landings(plan: DrainPlan) -> dict[str, set[str]]:
 
 
 def test_without_new_nodes_a_full_cluster_cannot_be_drained() -> None:
-    assert drained(surged(None)) == []
-    assert drained(surged(0)) == []
+    assert drained(surged(None)) == drained(surged(0)) == []
 
 
 def test_with_one_new_node_each_lands_on_the_one_that_took_the_place_of_the_node_before() -> None:
@@ -241,7 +221,7 @@ def test_with_one_new_node_each_lands_on_the_one_that_took_the_place_of_the_node
     assert (landings(plan)["old-1"], landings(plan)["old-2"]) == ({"old-0 (new)"}, {"old-1 (new)"})
 
 
-@pytest.mark.parametrize(("surge", "generations"), [(1, 6), (2, 3), (3, 2), (6, 1), (9, 1)])
+@pytest.mark.parametrize(("surge", "generations"), [(1, 6), (3, 2), (9, 1)])
 def test_more_new_nodes_are_fewer_generations(surge: int, generations: int) -> None:
     plan = surged(surge, nodes=6)
     assert len(drained(plan)) == 6

@@ -77,11 +77,6 @@ def test_what_uses_a_budget_up_for_good_is_refused_beyond_it() -> None:
     assert [(task.pod.name, limit) for task, limit in order.refused] == [("c", "web")]
 
 
-def test_turns_count_the_users_of_a_limit() -> None:
-    order = arranged({"n1": [a_task("a", "web")], "n2": [a_task("b", "web"), a_task("c")]}, {"web": 1})
-    assert {b.task.pod.name: (b.turn, b.turns) for b in order.bookings} == {"a": (1, 2), "b": (2, 2), "c": (0, 0)}
-
-
 def test_a_waves_rounds_begin_after_those_of_the_wave_before() -> None:
     tasks = {f"n{i}": [a_task(f"a{i}", "web"), a_task(f"b{i}")] for i in range(4)}
     order = arranged(tasks, {"web": 1}, at_once=2)

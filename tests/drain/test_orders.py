@@ -17,7 +17,7 @@ from kubectl_eksdoc.drain.choice import OrderTrial, Trials, finished
 from kubectl_eksdoc.drain.duration.generations import EvictionTimes
 from kubectl_eksdoc.drain.nodes import natural, survey
 from kubectl_eksdoc.drain.order.rounds import at_once, domains_of, generations, in_waves
-from kubectl_eksdoc.drain.order.strategies import BY_NAME, NodeTraits, given, varied, work_of
+from kubectl_eksdoc.drain.order.strategies import BY_NAME, NodeTraits, varied, work_of
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import ALL, AUTO, NODEGROUP, ORDERS, ZONE, DrainPolicy
 from kubectl_eksdoc.drain.verdicts.judging import judge_pods
@@ -67,15 +67,6 @@ def test_strategies_do_what_they_are_called_after(traits: list[NodeTraits]) -> N
     assert zones == sorted(zones)
     names = [natural(name) for name in BY_NAME["name"](busy)]
     assert names == sorted(names)
-
-
-@hypothesis.given(TRAITS, st.data())
-def test_nodes_that_are_given_go_first_in_that_order(traits: list[NodeTraits], data: st.DataObject) -> None:
-    names = [trait.name for trait in traits]
-    first = data.draw(st.lists(st.sampled_from(names), unique=True)) if names else []
-    order = given(first)(traits)
-    rest = sorted(set(names) - set(first), key=natural)
-    assert order == [*first, *rest]
 
 
 @hypothesis.given(TRAITS, st.integers(1, 50))

@@ -9,22 +9,19 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.course import DrainTerms, Move
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, PodVerdict, TargetVerdict
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy, Means
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.simulation import simulate
-from kubectl_eksdoc.kubernetes.replacement import Replacement
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.nodes import HOSTNAME, ControllerOwner, Pod
-from kubectl_eksdoc.model.placing import HostPort, Placement, PodTerm, Requests
+from kubectl_eksdoc.model.placing import Placement, PodTerm, Requests
 from kubectl_eksdoc.model.selectors import from_parts
 from kubectl_eksdoc.model.storage import Claim, StorageClass
 from tests.builders import a_budget, a_claimed, a_cluster, a_node, a_pod, a_workload, ago, pods
-from tests.drain.planning import codes, finding, headroom, left, plan_of, target, verdict_of
+from tests.drain.planning import codes, finding, headroom, plan_of, target, verdict_of
 from tests.drain.small_clusters import small, targets_of
 
 SURGES = DrainPolicy(surge_singles=True)
@@ -104,12 +101,6 @@ def test_what_cannot_surge_stays_what_it_is(deployment: dict[str, Any], why: str
     assert not plan.restarts
 
 
-def test_without_a_budget_it_is_evicted_then_and_said() -> None:
-    plan = single(surges=False, more={"budgets": ()})
-    assert verdict_of(plan, "web-0") is PodVerdict.EVICT
-    assert "not restarted instead" in finding(plan, "single-replica").message
-
-
 def test_a_stateful_set_starts_nothing_first() -> None:
     pod = a_pod("db-0", owner="StatefulSet/db")
     plan = plan_of(pods=[pod], workloads=[a_workload("StatefulSet/db", replicas=1)], policy=SURGES)
@@ -176,20 +167,6 @@ def test_its_own_anti_affinity_may_leave_no_room_for_a_second_one(key: str, else
     assert [e.lands_on for e in plan.evictions] == ["new-0"]
 
 
-def test_a_port_of_the_node_that_is_taken_everywhere_else_leaves_it_no_place() -> None:
-    serving = Placement(Requests(cpu=100), ports=(HostPort(80),))
-    other = a_pod("other", node="roomy", owner="ReplicaSet/other", placement=serving)
-    plan = single(pod=a_pod("web-0", placement=serving))
-    assert plan.restarts
-    workloads = (
-        a_workload("ReplicaSet/web", replicas=1, owner="Deployment/web"),
-        a_workload("Deployment/web", replicas=1, surges=True),
-    )
-    plan = plan_of(pods=[a_pod("web-0", placement=serving), other], workloads=workloads, policy=SURGES)
-    assert verdict_of(plan, "web-0") is PodVerdict.BLOCKED
-    assert "free ports" in left(plan, "web-0").reason
-
-
 def test_it_lands_while_the_old_one_is_still_there() -> None:
     """Two zones, one of them the old pod's, whose node there takes no second one of its kind."""
     alone = Placement(Requests(cpu=100), anti_affinity=(PodTerm(ZONE, MINE),))
@@ -241,26 +218,6 @@ def test_singles_are_all_that_differs(seed: int) -> None:
     if not with_flag.restarts:
         assert with_flag.evictions == without.evictions
     assert all(f.status is not Status.FAIL or f.code.name != "single-replica" for f in with_flag.findings)
-
-
-@given(
-    start=st.integers(0, 500),
-    stop=st.integers(0, 500),
-    waits=st.integers(0, 500),
-    others=st.lists(st.tuples(st.integers(0, 500), st.integers(0, 500)), max_size=4),
-)
-def test_times_of_what_waits_and_of_what_starts_first(
-    start: int, stop: int, waits: int, others: list[tuple[int, int]]
-) -> None:
-    first = Move("first", stop_s=start + stop, start_s=start, after=Replacement.FIRST)
-    waited = Move("waited", ("web",), stop_s=stop, start_s=start, waits_s=waits)
-    rest = [Move(f"p{i}", ("web",), float(a), float(b)) for i, (a, b) in enumerate(others)]
-    timeline = simulate([("n", [first, waited, *rest])], DrainTerms(slots={"web": 1}))
-    moved = {each.uid: each for each in timeline.moves}
-    assert moved["first"].ready_s is not None and moved["first"].gone_s == moved["first"].ready_s + stop
-    assert moved["waited"].evicted_s >= waits
-    assert timeline.makespan_s == max(each.gone_s for each in timeline.moves)
-    assert not timeline.stuck
 
 
 def test_a_single_that_finds_no_place_beside_itself_is_evicted_and_the_plan_says_why() -> None:

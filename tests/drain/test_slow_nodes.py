@@ -80,14 +80,6 @@ def test_a_budget_whose_pods_take_turns_is_named_with_them() -> None:
     assert [r.text for r in found.remedy][1:] == ["Let more pods of budget default/web be away at a time."]
 
 
-def test_the_groups_update_stops_at_them() -> None:
-    plan = taking_turns(300)
-    assert update(plan).stopped_by == tuple(f"default/web-{i}" for i in range(5))
-    assert update(plan).waits.endswith(
-        "; old-0 takes at least 20m07s alone (budget default/web lets 1 of its 5 pods on this node go at a time)"
-    )
-
-
 @pytest.mark.parametrize(("grace", "slow"), [(1800, True), (900, True), (899, False)])
 def test_one_pod_with_a_long_grace_period_may_take_too_long(grace: int, slow: bool) -> None:
     plan = plan_of(pods=[a_pod("web-0", grace_seconds=grace), a_pod("web-1")])

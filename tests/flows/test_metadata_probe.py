@@ -15,7 +15,7 @@ from kubectl_eksdoc.embedded.serving.access import RbacRule, restricted
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.targets import ConnectionLost, Reply, ServedRequest
-from kubectl_eksdoc.errors import ClusterError, Forbidden, UsageError
+from kubectl_eksdoc.errors import ClusterError, Forbidden
 from kubectl_eksdoc.flows.metadata_probe import prepared, probed, tried
 from kubectl_eksdoc.flows.ports import ProbeNamespace
 from kubectl_eksdoc.imds_probe.probing.diagnosis import Cause
@@ -209,11 +209,6 @@ def test_what_killed_probes_left_is_removed_and_a_running_one_is_not(tmp_path: P
         assert there(api, "configmaps") == [running["metadata"]["name"]]
 
 
-def test_a_node_that_is_not_there(tmp_path: Path) -> None:
-    with Lab().served() as (server, api), pytest.raises(UsageError, match="there is no node nx"):
-        run(server, api, tmp_path, named=("nx",))
-
-
 @dataclass
 class Ground:
     """Mutable. A ground of which the test says how it answers; `acts` are kept."""
@@ -372,15 +367,3 @@ def test_an_owner_whose_answer_was_lost_is_removed(tmp_path: Path) -> None:
         with pytest.raises(ClusterError):
             run_of_probe_among_faults(server, api, tmp_path)
         assert nothing_left_of_probe_among_faults(api)
-
-
-def test_an_owner_that_cannot_be_removed_is_named(tmp_path: Path) -> None:
-    fault = of("DELETE", "/configmaps/")
-    tries = 10**6
-    with Lab(services=SERVICES).served() as (_, api), serving(Unlucky(api, fault, tries, code=503)) as server:
-        access = connect(connection(server, tmp_path), of_this_process())
-        ground = LiveProbeNamespace(access, RetryPolicy(), "default", real_clock(), MARKS, RetryLimits(0.1, 0.01, 0.02))
-        what = prepared(nodes_of(api), ground, "cafe", ProbeSettings(), every=True)
-        found = probed(what, ground, Quick(), probes.never_told, str)
-        assert found.nodes[0].v4.reach is Reach.REACHABLE
-        assert "answered 503" in found.not_removed and there(api, "configmaps") == [found.owner]

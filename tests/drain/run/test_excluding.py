@@ -88,13 +88,6 @@ def test_a_node_is_taken_from_load_balancers_before_its_first_pod_goes() -> None
     assert driven.told(Happened.EXCLUDED) == [("old-0", ""), ("old-1", "")]
 
 
-def test_where_load_balancers_send_to_pods_it_is_not_done() -> None:
-    for service in (None, replace(WEB, ip_targets=True)):
-        driven = Driven(a_world(service, allowed=2))
-        driven.to_the_end()
-        assert order(driven) == ["- web-0", "- web-1"] and not driven.told(Happened.WARNED)
-
-
 @pytest.mark.parametrize("kind", [kinds.SERVICES, kinds.TARGET_GROUP_BINDINGS])
 def test_what_was_not_read_is_told(kind: kinds.Resource) -> None:
     world = a_world(None)

@@ -45,7 +45,7 @@ def test_it_waits_after_each_wave_but_the_last(policy: DrainPolicy, each_s: floa
     assert soak_of(plan, each_s) == soak
 
 
-@pytest.mark.parametrize("output", ["table", "wide", "markdown"])
+@pytest.mark.parametrize("output", ["table", "markdown"])
 def test_the_estimate_of_a_run_says_it(output: str) -> None:
     cluster, plan = plan_drain(a_cluster()[1], BLUE, ONE_BY_ONE)
     text = render(DrainReport(plan, cluster, soak=Soak(120.0, 2)), output, Look())

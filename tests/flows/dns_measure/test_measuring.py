@@ -155,19 +155,6 @@ def test_told_to_end_at_any_time_nothing_is_left(manner: MeasurementSettings, at
     nothing_left(world)
 
 
-def test_whoever_insists_leaves_nothing_either() -> None:
-    world = World()
-
-    def insist() -> int:
-        if world.now > 8:
-            raise KeyboardInterrupt
-        return 0
-
-    with pytest.raises(KeyboardInterrupt):
-        run(world, ROLLOUT, told=insist)
-    nothing_left(world)
-
-
 def test_what_cannot_be_removed_is_said() -> None:
     world = World(refuses={"remove": NotMade("the cluster refuses delete configmaps", "delete configmaps")})
     plan, done = run(world, WATCH)

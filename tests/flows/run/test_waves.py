@@ -159,12 +159,6 @@ def test_a_hook_that_fails_stops_it(when: str, wave: int, evicted: int) -> None:
     assert at(moments, Happened.STOPPED)
 
 
-def test_the_last_hook_counts_too() -> None:
-    _, stage = a_cluster()
-    ended, _, _ = ran(stage, lambda hook: HookEnded(hook, False, "3 alerts"), hooks=frozenset((AFTER_WAVE,)))
-    assert ended.stopped == "the hook after wave 1 failed: 3 alerts" and not ended.whole
-
-
 def test_who_stops_it_does_not_wait_for_a_hook() -> None:
     _, stage = a_cluster()
     ended, field, _ = ran(
@@ -258,13 +252,6 @@ def test_what_is_left_of_a_wave_goes_in_the_next_one() -> None:
     ended = world.gone_on(9)
     assert ended.whole and sorted(target.wave for target in ended.record.plan.targets) == [2, 3, 4]
     assert sorted(world.waves()) == [2, 3, 4]
-
-
-def test_where_there_are_no_waves_it_is_still_the_first() -> None:
-    world = World(DrainPolicy())
-    world.begun()
-    world.gone_on(9)
-    assert {hook.wave for hook in world.hooks} == {1}
 
 
 @pytest.mark.parametrize(("version", "teaches"), [("v1.33.0", True), (played("v1.33.0", 15), False)])
