@@ -17,7 +17,7 @@ from kubectl_eksdoc.kubernetes.news import AllBudgets, BudgetIs, News, NodeIs, P
 from kubectl_eksdoc.model.acts import Act, Cordon, Evict, Look
 from kubectl_eksdoc.model.budgets import Budget
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_roomy_node
-from tests.drain.run.driving import Answering, Driven
+from tests.drain.run.driving import Answering, Driven, drained
 
 FAILED = ApiStatus(500, "InternalError", "etcdserver: leader changed")
 LOST = LostAnswer("the connection was reset")
@@ -292,8 +292,7 @@ def test_one_that_nobody_can_look_at_holds_nothing_up_for_ever() -> None:
         own[len(own)] = act
         return RequestAnswered(act, LostAnswer("500 the pod cannot be decoded"))
 
-    driven = Driven(cluster, Evict=evicted, Look=looked)
-    driven.to_the_end()
+    driven = drained(cluster, Evict=evicted, Look=looked)
     phases = {node.name: node.phase for node in driven.engine.nodes}
     assert phases == {"old-0": NodePhase.LEFT_ALONE, "old-1": NodePhase.DONE}
     ((pod, why),) = driven.told(Happened.KEPT)
@@ -303,8 +302,7 @@ def test_one_that_nobody_can_look_at_holds_nothing_up_for_ever() -> None:
 
 def test_a_node_that_nobody_can_list_is_left_alone_in_the_end() -> None:
     cluster = a_cluster(nodes=[a_node("old-0"), a_roomy_node()], pods=[a_pod("web-1", node="old-0")])
-    driven = Driven(cluster, ListPods=lambda act: RequestAnswered(act, LostAnswer("500 broken")))
-    driven.to_the_end()
+    driven = drained(cluster, ListPods=lambda act: RequestAnswered(act, LostAnswer("500 broken")))
     ((node, why),) = driven.told(Happened.LEFT_ALONE)
     assert node == "old-0" and why == "which pods are on it cannot be listed: 500 broken"
 

@@ -21,7 +21,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.network import Service, TargetGroupBinding
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, EXCLUDED_FROM_BALANCERS, Node, Pod
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_roomy_node, a_workload
-from tests.drain.run.driving import Driven
+from tests.drain.run.driving import Driven, drained
 
 WEB = Service("default", "web", "LoadBalancer", {"app": "web"})
 LOCAL = replace(WEB, local=True)
@@ -82,8 +82,7 @@ def test_which_nodes_take_traffic(node: Node, takes: bool) -> None:
 
 
 def test_a_node_is_taken_from_load_balancers_before_its_first_pod_goes() -> None:
-    driven = Driven(a_world(allowed=2))
-    driven.to_the_end()
+    driven = drained(a_world(allowed=2))
     assert order(driven) == ["x old-0", "x old-1", "- web-0", "- web-1"]
     assert driven.told(Happened.EXCLUDED) == [("old-0", ""), ("old-1", "")]
 
@@ -101,16 +100,14 @@ def test_what_was_not_read_is_told(kind: kinds.Resource) -> None:
 
 def test_a_node_without_pods_to_evict_is_taken_from_them_too() -> None:
     world = replace(a_world(old=1), pods=())
-    driven = Driven(world)
-    driven.to_the_end()
+    driven = drained(world)
     assert order(driven) == ["x old-0"] and driven.told(Happened.DONE)
 
 
 def test_a_node_that_is_labelled_already_is_not_labelled_again() -> None:
     world = a_world(old=1)
     old = replace(world.nodes[0], labels={**world.nodes[0].labels, EXCLUDED_FROM_BALANCERS: ""})
-    driven = Driven(replace(world, nodes=(old, NEW)))
-    driven.to_the_end()
+    driven = drained(replace(world, nodes=(old, NEW)))
     assert order(driven) == ["- web-0"]
 
 
@@ -118,27 +115,25 @@ def test_never_the_last_that_takes_traffic() -> None:
     """Until another one is there; if none comes, that is told."""
     world = a_world(old=2)
     alone = replace(world, nodes=(*world.nodes[:2], replace(NEW, ready="Unknown")))
-    driven = Driven(alone)
+    driven = drained(alone)
     driven.until(1)
     assert order(driven) == ["- web-0"]
     driven.until(30)
     ((subject, why),) = driven.told(Happened.WARNED)
     assert subject == "old-0" and why.startswith("load balancers still send to it: no other node is there")
     driven.hear(NodeIs(NEW), driven.replaced("default/web-0", "new-0"))
-    driven.to_the_end()
     assert order(driven) == ["- web-0", "x old-1", "- web-1"]
 
 
 def test_of_a_local_service_only_what_goes_anyway_is_cut_off() -> None:
     """Each node serves its own pods alone: one is taken out with its last pod, when others serve elsewhere."""
-    driven = Driven(a_world(LOCAL, old=3))
+    driven = drained(a_world(LOCAL, old=3))
     driven.until(1)
     assert order(driven) == ["- web-0", "x old-0"], "no node that stays has another: it was left out once it was empty"
     driven.hear(driven.replaced("default/web-0", "new-0"))
     driven.until(2)
     assert order(driven)[2:] == ["x old-1", "- web-1"], "old-2 serves until its own turn"
     driven.hear(driven.replaced("default/web-1", "new-0"))
-    driven.to_the_end()
     assert order(driven)[4:] == ["x old-2", "- web-2"] and not driven.told(Happened.WARNED)
 
 
@@ -155,11 +150,9 @@ def test_of_a_local_service_with_several_pods_on_a_node_the_last_one_counts() ->
 def test_pods_that_stay_do_not_keep_a_node_in_as_long_as_others_serve() -> None:
     """As an ingress controller that is a DaemonSet."""
     daemons = [a_pod(f"d-{node}", owner="DaemonSet/web", node=node) for node in ("old-0", "new-0")]
-    driven = Driven(replace(a_world(LOCAL, old=1), pods=tuple(daemons), budgets=()))
-    driven.to_the_end()
+    driven = drained(replace(a_world(LOCAL, old=1), pods=tuple(daemons), budgets=()))
     assert order(driven) == ["x old-0"]
-    driven = Driven(replace(a_world(LOCAL, old=1), pods=(daemons[0],), budgets=()))
-    driven.to_the_end()
+    driven = drained(replace(a_world(LOCAL, old=1), pods=(daemons[0],), budgets=()))
     assert order(driven) == []
     ((_, why),) = driven.told(Happened.WARNED)
     assert why.endswith("no other node that is not cordoned has a Ready pod of Service default/web")
@@ -167,14 +160,13 @@ def test_pods_that_stay_do_not_keep_a_node_in_as_long_as_others_serve() -> None:
 
 def test_nothing_goes_until_it_is_answered() -> None:
     acts: list[Act] = []
-    driven = Driven(a_world(allowed=2), Exclude=lambda act: acts.append(act))  # type: ignore[func-returns-value]
+    driven = drained(a_world(allowed=2), Exclude=lambda act: acts.append(act))  # type: ignore[func-returns-value]
     driven.until(60)
     assert order(driven) == ["x old-0", "x old-1"]
     driven.hear(RequestAnswered(acts[1], ApiStatus(200)))
     driven.until(61)
     assert order(driven) == ["x old-0", "x old-1", "- web-1"]
     driven.hear(RequestAnswered(acts[0], ApiStatus(200)))
-    driven.to_the_end()
     assert order(driven) == ["x old-0", "x old-1", "- web-1", "- web-0"]
 
 
@@ -187,18 +179,16 @@ NOT_DONE = [
 
 @pytest.mark.parametrize(("answer", "times"), NOT_DONE)
 def test_what_does_not_work_is_told_and_the_node_is_drained(answer: ApiStatus | LostAnswer, times: int) -> None:
-    driven = Driven(a_world(old=1), Exclude=lambda act: RequestAnswered(act, answer))
-    driven.to_the_end()
+    driven = drained(a_world(old=1), Exclude=lambda act: RequestAnswered(act, answer))
     assert driven.at(Exclude) == [AGAIN_S * i for i in range(times)] and driven.at(Evict) == [AGAIN_S * (times - 1)]
     ((subject, why),) = driven.told(Happened.WARNED)
     assert subject == "old-0" and why.startswith("it is not taken from load balancers")
 
 
 def test_a_right_that_is_missing_is_told_once() -> None:
-    driven = Driven(
+    driven = drained(
         a_world(allowed=2), Exclude=lambda act: RequestAnswered(act, ApiStatus(403, message="cannot patch"))
     )
-    driven.to_the_end()
     assert order(driven)[-2:] == ["- web-0", "- web-1"] and not driven.engine.undone
     assert driven.at(Evict)[0] == AGAIN_S * (TRIES - 1), "it may be a moment's doing"
     assert driven.told(Happened.WARNED) == [(THE_RUN, "nodes are not taken from load balancers: cannot patch")]
@@ -207,8 +197,7 @@ def test_a_right_that_is_missing_is_told_once() -> None:
 @pytest.mark.parametrize("code", [401, 403])
 def test_a_single_no_decides_over_nothing(code: int) -> None:
     left = iter([ApiStatus(code, message="cannot patch")])
-    driven = Driven(a_world(allowed=2), Exclude=lambda act: RequestAnswered(act, next(left, ApiStatus(200))))
-    driven.to_the_end()
+    driven = drained(a_world(allowed=2), Exclude=lambda act: RequestAnswered(act, next(left, ApiStatus(200))))
     assert len(driven.told(Happened.EXCLUDED)) == 2 and not driven.told(Happened.WARNED)
 
 

@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.acts import Act, Protect, Release
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, Node, Taint
 from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node, pods
 from tests.drain.planning import WEB
-from tests.drain.run.driving import Driven
+from tests.drain.run.driving import Driven, drained
 
 EMPTY_ONE, USED = a_roomy_node("new-0"), a_roomy_node("used")
 DAEMON = a_pod("agent-1", owner="DaemonSet/agent", node="new-0")
@@ -52,8 +52,7 @@ def test_which_nodes_and_why(node: Node, known: bool, empty: bool, why: str) -> 
 
 
 def test_a_node_that_was_empty_is_protected_first_of_all_and_released_last_of_all() -> None:
-    driven = Driven(CLUSTER)
-    driven.to_the_end()
+    driven = drained(CLUSTER)
     assert driven.asked[0][1] == OF_EMPTY and driven.asked[-1][1] == OUT_OF
     assert driven.of(Protect) == [OF_EMPTY] and driven.of(Release) == [OUT_OF]
     assert driven.told(Happened.PROTECTED) == [("new-0", EMPTY)]
@@ -93,7 +92,7 @@ def test_who_stops_it_has_all_released_once_nothing_is_under_way() -> None:
 
 def test_a_right_that_is_missing_is_told_once_and_the_run_goes_on() -> None:
     nodes = [*CLUSTER.nodes, a_roomy_node("new-1")]
-    driven = Driven(
+    driven = drained(
         replace(CLUSTER, nodes=tuple(nodes)),
         Protect=lambda act: RequestAnswered(act, ApiStatus(403, message="cannot patch")),
     )
@@ -102,7 +101,6 @@ def test_a_right_that_is_missing_is_told_once_and_the_run_goes_on() -> None:
     driven.hear(NodeIs(a_node("joined")))
     driven.until(AGAIN_S * TRIES)
     driven.engine.pause("")
-    driven.to_the_end()
     assert driven.engine.over and not driven.engine.undone
     assert len(driven.of(Protect)) <= 3 * TRIES and not driven.of(Release)
     assert driven.told(Happened.WARNED) == [(THE_RUN, "new nodes are not protected from autoscalers: cannot patch")]
@@ -110,22 +108,20 @@ def test_a_right_that_is_missing_is_told_once_and_the_run_goes_on() -> None:
 
 @pytest.mark.parametrize("answer", [LostAnswer("reset"), ApiStatus(500, message="leader changed")])
 def test_what_nobody_knows_is_tried_a_few_times_and_released(answer: ApiStatus | LostAnswer) -> None:
-    driven = Driven(CLUSTER, Protect=lambda act: RequestAnswered(act, answer))
+    driven = drained(CLUSTER, Protect=lambda act: RequestAnswered(act, answer))
     driven.engine.pause("wait")
     driven.until(100)
     assert driven.at(Protect) == [AGAIN_S * i for i in range(TRIES)]
     ((subject, why),) = driven.told(Happened.WARNED)
     assert subject == "new-0" and "an autoscaler may remove it" in why
     driven.engine.pause("")
-    driven.to_the_end()
     assert driven.of(Release) == [OUT_OF], "it may have been done"
 
 
 @pytest.mark.parametrize("answer", [ApiStatus(409, message="modified"), ApiStatus(429, message="slow down")])
 def test_what_was_surely_not_done_is_not_released(answer: ApiStatus) -> None:
-    driven = Driven(CLUSTER, Protect=lambda act: RequestAnswered(act, answer))
+    driven = drained(CLUSTER, Protect=lambda act: RequestAnswered(act, answer))
     driven.until(100)
-    driven.to_the_end()
     assert not driven.of(Release) and driven.engine.over
 
 
@@ -134,8 +130,7 @@ def test_what_was_surely_not_done_is_not_released(answer: ApiStatus) -> None:
     [ApiStatus(404), ApiStatus(409, message="Precondition failed: UID in the precondition: a, UID in object meta: b")],
 )
 def test_a_node_that_is_gone_is_forgotten(answer: ApiStatus) -> None:
-    driven = Driven(CLUSTER, Protect=lambda act: RequestAnswered(act, answer))
-    driven.to_the_end()
+    driven = drained(CLUSTER, Protect=lambda act: RequestAnswered(act, answer))
     assert len(driven.of(Protect)) == 1 and not driven.of(Release) and not driven.told(Happened.WARNED)
     driven = Driven(CLUSTER, Release=lambda act: RequestAnswered(act, answer))
     driven.to_the_end()
@@ -145,11 +140,10 @@ def test_a_node_that_is_gone_is_forgotten(answer: ApiStatus) -> None:
 def test_a_run_waits_for_the_answer_of_what_it_protects() -> None:
     """Or it might be done after the run has ended, and stay."""
     answers: list[Act] = []
-    driven = Driven(CLUSTER, Protect=lambda act: answers.append(act))  # type: ignore[func-returns-value]
+    driven = drained(CLUSTER, Protect=lambda act: answers.append(act))  # type: ignore[func-returns-value]
     driven.until(100)
     assert not driven.engine.undone and not driven.engine.over and not driven.of(Release)
     driven.hear(RequestAnswered(answers[0], ApiStatus(200)))
-    driven.to_the_end()
     assert driven.of(Release) == [OUT_OF]
 
 
@@ -158,19 +152,17 @@ def test_a_run_waits_for_the_answer_of_what_it_protects() -> None:
     [(ApiStatus(403, message="no"), TRIES), (LostAnswer("reset"), TRIES), (ApiStatus(422, message="no note"), 1)],
 )
 def test_what_cannot_be_released_is_told_with_what_to_do(answer: ApiStatus | LostAnswer, times: int) -> None:
-    driven = Driven(CLUSTER, Release=lambda act: RequestAnswered(act, answer))
-    driven.to_the_end()
+    driven = drained(CLUSTER, Release=lambda act: RequestAnswered(act, answer))
     assert driven.engine.over and len(driven.of(Release)) == times
     ((subject, why),) = driven.told(Happened.WARNED)
     assert subject == "new-0" and "kubectl annotate node new-0 cluster-autoscaler.kubernetes.io/scale" in why
 
 
 def test_what_another_began_is_released_with_the_rest() -> None:
-    driven = Driven(CLUSTER)
+    driven = drained(CLUSTER)
     driven.engine.protects("used", USED.uid, surely=True)
     driven.engine.protects("new-0", EMPTY_ONE.uid, surely=False)
     driven.engine.protects("gone", "uid-gone", surely=True)
-    driven.to_the_end()
     assert driven.of(Protect) == [OF_EMPTY], "it may not have been done"
     assert {act.node for act in driven.of(Release)} == {"new-0", "used", "gone"}  # type: ignore[union-attr]
 
@@ -202,13 +194,12 @@ def test_whatever_is_answered_nothing_stays_that_was_not_told(
             (marked.add if isinstance(act, Protect) else marked.discard)(act.uid)
         return RequestAnswered(act, given)
 
-    driven = Driven(CLUSTER, Protect=answer, Release=answer)
+    driven = drained(CLUSTER, Protect=answer, Release=answer)
     driven.until(joins_at)
     driven.hear(NodeIs(a_node("joined")))
     driven.step()
     if stops:
         driven.engine.stop("enough", driven.now_s)
-    driven.to_the_end()
     warned = {subject for subject, _ in driven.told(Happened.WARNED)}
     names = {EMPTY_ONE.uid: "new-0", a_node("joined").uid: "joined"}
     assert {names[uid] for uid in marked} <= warned
