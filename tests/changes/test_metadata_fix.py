@@ -23,6 +23,7 @@ from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.change_journal import Became, SavedChange, State
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.machines import Instance, MetadataOptions, NodeGroup, TemplateRef
+from kubectl_eksdoc.model.metadata import Act
 from tests.changes.fixed import CLASS, GROUP, ONE, TEMPLATE, TWO, Case, FakeClasses, a_class, ident, instances
 
 
@@ -82,12 +83,12 @@ def test_what_is_gone_or_otherwise_by_then_is_left_alone() -> None:
     assert done.differs and done.lacks
 
 
-def broken_off_after(count: int, of: int) -> Case:
+def broken_off_before(call: int, act: Act) -> Case:
     """Killed before the call of that number."""
-    case = Case(instances(of))
+    case = Case(act)
 
     def dies(number: int) -> None:
-        if number == count:
+        if number == call:
             raise Crash
 
     case.aws.before = dies
@@ -98,7 +99,7 @@ def broken_off_after(count: int, of: int) -> Case:
 
 
 def test_the_rollback_is_of_what_this_fix_changed() -> None:
-    case = broken_off_after(2, 5)
+    case = broken_off_before(2, instances(5))
     case.aws.held[ident(0)] = Instance(ident(0), state="running", options=MetadataOptions("required", 3))
     case.aws.held[ident(4)] = Instance(ident(4), state="running", options=TWO)  # set by another client alike
     done = case.resumed()
@@ -166,16 +167,8 @@ def test_a_group_that_was_set_back_since_is_told() -> None:
     ],
 )
 def test_an_update_by_another_client_is_not_reverted(now: NodeGroup) -> None:
-    case = Case(TEMPLATE)
-
-    def dies(number: int) -> None:
-        if number == 1:
-            raise Crash
-
-    case.aws.before = dies
-    with pytest.raises(Crash):
-        case.done()
-    case.aws.before, case.aws.node_group = lambda number: None, now
+    case = broken_off_before(1, TEMPLATE)
+    case.aws.node_group = now
     with pytest.raises(Drifted, match="not as it was"):
         case.resumed()
     assert case.aws.asked == ["version"]

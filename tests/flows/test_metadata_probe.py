@@ -296,8 +296,7 @@ def test_pods_that_do_not_go_are_named() -> None:
     assert done.left == ("a", "b") and done.not_removed == ""
 
 
-TWO_PROBE_AMONG_FAULTS = MetadataOptions("required", 2)
-SERVICES = MetadataServices({"n0": TWO_PROBE_AMONG_FAULTS, "n1": TWO_PROBE_AMONG_FAULTS})
+SERVICES = services(n0=TWO, n1=TWO)
 
 Fault = Callable[[ServedRequest], bool]
 QUICK = RetryLimits(patience_s=10.0, first_pause_s=0.01, longest_pause_s=0.02)
@@ -326,16 +325,12 @@ def of(method: str, part: str) -> Fault:
     return lambda request: request.method == method and part in request.path
 
 
-def run_of_probe_among_faults(server: SimulatedApiServer, api: Api, folder: Path) -> Probed:
+def among_faults(server: SimulatedApiServer, api: Api, folder: Path) -> Probed:
     access = connect(connection(server, folder), of_this_process())
     patience = RetryPolicy(first_pause=0.01, longest_pause=0.02)
     ground = LiveProbeNamespace(access, patience, "default", real_clock(), MARKS, QUICK)
     what = prepared(nodes_of(api), ground, "cafe", ProbeSettings(), every=True)
     return probed(what, ground, Quick(), probes.never_told, str)
-
-
-def nothing_left_of_probe_among_faults(api: Api) -> bool:
-    return not there(api, "pods") and not there(api, "configmaps")
 
 
 @pytest.mark.parametrize(
@@ -356,14 +351,14 @@ def nothing_left_of_probe_among_faults(api: Api) -> bool:
 )
 def test_it_is_measured_all_the_same(tmp_path: Path, fault: Fault, times: int, done: bool, code: int) -> None:
     with Lab(services=SERVICES).served() as (_, api), serving(Unlucky(api, fault, times, done, code)) as server:
-        found = run_of_probe_among_faults(server, api, tmp_path)
+        found = among_faults(server, api, tmp_path)
         assert [each.v4.reach for each in found.nodes] == [Reach.REACHABLE] * 2
-        assert (found.left, found.not_removed) == ((), "") and nothing_left_of_probe_among_faults(api)
+        nothing_left(api, found)
 
 
 def test_an_owner_whose_answer_was_lost_is_removed(tmp_path: Path) -> None:
     fault = of("POST", "/configmaps")
     with Lab(services=SERVICES).served() as (_, api), serving(Unlucky(api, fault, 1, done=True)) as server:
         with pytest.raises(ClusterError):
-            run_of_probe_among_faults(server, api, tmp_path)
-        assert nothing_left_of_probe_among_faults(api)
+            among_faults(server, api, tmp_path)
+        nothing_left(api)

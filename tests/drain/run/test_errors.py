@@ -167,10 +167,6 @@ TERMINATING = ApiStatus(403, "Forbidden", "terminating", Details(causes=(StatusC
 DENIED = ApiStatus(403, "Forbidden", 'admission webhook "w" denied the request: not now')
 
 
-def granted_of_not_allowed(act: Evict) -> list[News]:
-    return [RequestAnswered(act, ApiStatus(201)), PodGone(act.pod.uid, 10_000)]
-
-
 def answering(answer: ApiStatus, times: int) -> Answering:
     """The first evictions of pods called bad-* are answered so; all others are granted, and their pods go at once."""
     asked: list[Act] = []
@@ -178,9 +174,9 @@ def answering(answer: ApiStatus, times: int) -> Answering:
     def evicted(act: Act) -> News | list[News]:
         assert isinstance(act, Evict)
         if not act.pod.name.startswith("bad-"):
-            return granted_of_not_allowed(act)
+            return granted(act)
         asked.append(act)
-        return RequestAnswered(act, answer) if len(asked) <= times else granted_of_not_allowed(act)
+        return RequestAnswered(act, answer) if len(asked) <= times else granted(act)
 
     return evicted
 
@@ -195,10 +191,6 @@ def driven(answer: ApiStatus, times: int, limits: RunLimits = RunLimits(), *, ba
     return Driven(cluster, limits=limits, Evict=answering(answer, times))
 
 
-def asked_s_of_not_allowed(run: Driven) -> list[float]:
-    return [at_s for at_s, act in run.asked if isinstance(act, Evict) and act.pod.name == "bad-1"]
-
-
 @pytest.mark.parametrize(
     "answer", [UNAUTHORIZED, NO_RIGHT, QUOTA, BEHIND, TERMINATING, DENIED], ids=lambda each: each.code
 )
@@ -208,13 +200,13 @@ def test_what_passes_decides_over_nothing(answer: ApiStatus, times: int) -> None
     run.to_the_end()
     assert run.engine.undone == {} and not run.told(Happened.KEPT) and not run.told(Happened.LEFT_ALONE)
     assert len(run.told(Happened.REFUSED)) == times, "each is told"
-    assert all(later - sooner >= 4.0 for sooner, later in pairwise(asked_s_of_not_allowed(run)))
+    assert all(later - sooner >= 4.0 for sooner, later in pairwise(asked_s(run, "bad-1")))
 
 
 def test_a_right_that_is_missing_is_named_after_a_few_tries() -> None:
     run = driven(NO_RIGHT, 10_000)
     run.to_the_end()
-    assert asked_s_of_not_allowed(run) == [0.0, 10.0, 20.0, 30.0]
+    assert asked_s(run, "bad-1") == [0.0, 10.0, 20.0, 30.0]
     (kept,) = run.told(Happened.KEPT)
     assert kept[1].startswith("no right to create pods/eviction in namespace default, 4 times within 30s: pods")
     assert run.engine.undone == {"old-0": ("default/bad-1",)}, "the rest goes on"
@@ -228,7 +220,7 @@ def test_a_right_that_comes_and_goes_is_not_missing_for_good() -> None:
 
     def evicted(act: Act) -> News | list[News]:
         assert isinstance(act, Evict)
-        return RequestAnswered(act, said.pop(0)) if act.pod.name == "bad-1" and said else granted_of_not_allowed(act)
+        return RequestAnswered(act, said.pop(0)) if act.pod.name == "bad-1" and said else granted(act)
 
     run.answers["Evict"] = evicted
     run.to_the_end()
@@ -254,7 +246,7 @@ def test_a_budgets_controller_that_stays_behind_is_an_alarm() -> None:
     assert warned[0] == "default/bad-1" and "has been behind for 5m00s" in warned[1] and "negative" in warned[1]
     (kept,) = run.told(Happened.KEPT)
     assert "for 30m00s" in kept[1]
-    assert min(later - sooner for sooner, later in pairwise(asked_s_of_not_allowed(run))) == 30.0
+    assert min(later - sooner for sooner, later in pairwise(asked_s(run, "bad-1"))) == 30.0
 
 
 def test_it_is_not_looked_at_once_more_while_somebody_looks() -> None:
