@@ -115,25 +115,27 @@ def test_never_the_last_that_takes_traffic() -> None:
     """Until another one is there; if none comes, that is told."""
     world = a_world(old=2)
     alone = replace(world, nodes=(*world.nodes[:2], replace(NEW, ready="Unknown")))
-    driven = drained(alone)
+    driven = Driven(alone)
     driven.until(1)
     assert order(driven) == ["- web-0"]
     driven.until(30)
     ((subject, why),) = driven.told(Happened.WARNED)
     assert subject == "old-0" and why.startswith("load balancers still send to it: no other node is there")
     driven.hear(NodeIs(NEW), driven.replaced("default/web-0", "new-0"))
+    driven.to_the_end()
     assert order(driven) == ["- web-0", "x old-1", "- web-1"]
 
 
 def test_of_a_local_service_only_what_goes_anyway_is_cut_off() -> None:
     """Each node serves its own pods alone: one is taken out with its last pod, when others serve elsewhere."""
-    driven = drained(a_world(LOCAL, old=3))
+    driven = Driven(a_world(LOCAL, old=3))
     driven.until(1)
     assert order(driven) == ["- web-0", "x old-0"], "no node that stays has another: it was left out once it was empty"
     driven.hear(driven.replaced("default/web-0", "new-0"))
     driven.until(2)
     assert order(driven)[2:] == ["x old-1", "- web-1"], "old-2 serves until its own turn"
     driven.hear(driven.replaced("default/web-1", "new-0"))
+    driven.to_the_end()
     assert order(driven)[4:] == ["x old-2", "- web-2"] and not driven.told(Happened.WARNED)
 
 
@@ -160,13 +162,14 @@ def test_pods_that_stay_do_not_keep_a_node_in_as_long_as_others_serve() -> None:
 
 def test_nothing_goes_until_it_is_answered() -> None:
     acts: list[Act] = []
-    driven = drained(a_world(allowed=2), Exclude=lambda act: acts.append(act))  # type: ignore[func-returns-value]
+    driven = Driven(a_world(allowed=2), Exclude=lambda act: acts.append(act))  # type: ignore[func-returns-value]
     driven.until(60)
     assert order(driven) == ["x old-0", "x old-1"]
     driven.hear(RequestAnswered(acts[1], ApiStatus(200)))
     driven.until(61)
     assert order(driven) == ["x old-0", "x old-1", "- web-1"]
     driven.hear(RequestAnswered(acts[0], ApiStatus(200)))
+    driven.to_the_end()
     assert order(driven) == ["x old-0", "x old-1", "- web-1", "- web-0"]
 
 

@@ -21,7 +21,7 @@ from kubectl_eksdoc.model.nodes import Node, RunNote, Taint
 from kubectl_eksdoc.model.workloads import RebootLock
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_roomy_node, a_workload, ago
 from tests.drain.planning import WEB, finding, plan_of
-from tests.drain.run.driving import Driven, drained
+from tests.drain.run.driving import Driven
 
 
 def marked(node: Node, sign: CordonMark) -> Node:
@@ -236,17 +236,19 @@ def test_a_node_that_another_run_changed_meanwhile_is_left_alone() -> None:
 
 
 def test_what_we_noted_ourselves_and_what_is_over_is_nobody_elses() -> None:
-    driven = drained(a_world(noted("old-0", THEIRS)), run=OURS)
+    driven = Driven(a_world(noted("old-0", THEIRS)), run=OURS)
     driven.step()
     assert driven.of(Cordon) == [Cordon("old-0", a_node("old-0").uid, THEIRS)], "it was over when it was planned"
     driven.hear(NodeIs(noted("old-0", OURS)))
+    driven.to_the_end()
     assert [node.phase for node in driven.engine.nodes] == [NodePhase.DONE]
 
 
 def test_what_somebody_had_cordoned_is_noted_before_it_is_begun() -> None:
     """So that others see whose it is; a rollback leaves it cordoned."""
-    driven = drained(a_world(replace(a_node("old-0"), unschedulable=True)), run=OURS)
+    driven = Driven(a_world(replace(a_node("old-0"), unschedulable=True)), run=OURS)
     driven.step()
     assert len(driven.of(Cordon)) == 1 and not driven.of(Evict)
     driven.hear(NodeIs(noted("old-0", OURS)))
+    driven.to_the_end()
     assert len(driven.of(Evict)) == 1 and driven.engine.over

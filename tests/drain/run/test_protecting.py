@@ -92,7 +92,7 @@ def test_who_stops_it_has_all_released_once_nothing_is_under_way() -> None:
 
 def test_a_right_that_is_missing_is_told_once_and_the_run_goes_on() -> None:
     nodes = [*CLUSTER.nodes, a_roomy_node("new-1")]
-    driven = drained(
+    driven = Driven(
         replace(CLUSTER, nodes=tuple(nodes)),
         Protect=lambda act: RequestAnswered(act, ApiStatus(403, message="cannot patch")),
     )
@@ -101,6 +101,7 @@ def test_a_right_that_is_missing_is_told_once_and_the_run_goes_on() -> None:
     driven.hear(NodeIs(a_node("joined")))
     driven.until(AGAIN_S * TRIES)
     driven.engine.pause("")
+    driven.to_the_end()
     assert driven.engine.over and not driven.engine.undone
     assert len(driven.of(Protect)) <= 3 * TRIES and not driven.of(Release)
     assert driven.told(Happened.WARNED) == [(THE_RUN, "new nodes are not protected from autoscalers: cannot patch")]
@@ -108,20 +109,22 @@ def test_a_right_that_is_missing_is_told_once_and_the_run_goes_on() -> None:
 
 @pytest.mark.parametrize("answer", [LostAnswer("reset"), ApiStatus(500, message="leader changed")])
 def test_what_nobody_knows_is_tried_a_few_times_and_released(answer: ApiStatus | LostAnswer) -> None:
-    driven = drained(CLUSTER, Protect=lambda act: RequestAnswered(act, answer))
+    driven = Driven(CLUSTER, Protect=lambda act: RequestAnswered(act, answer))
     driven.engine.pause("wait")
     driven.until(100)
     assert driven.at(Protect) == [AGAIN_S * i for i in range(TRIES)]
     ((subject, why),) = driven.told(Happened.WARNED)
     assert subject == "new-0" and "an autoscaler may remove it" in why
     driven.engine.pause("")
+    driven.to_the_end()
     assert driven.of(Release) == [OUT_OF], "it may have been done"
 
 
 @pytest.mark.parametrize("answer", [ApiStatus(409, message="modified"), ApiStatus(429, message="slow down")])
 def test_what_was_surely_not_done_is_not_released(answer: ApiStatus) -> None:
-    driven = drained(CLUSTER, Protect=lambda act: RequestAnswered(act, answer))
+    driven = Driven(CLUSTER, Protect=lambda act: RequestAnswered(act, answer))
     driven.until(100)
+    driven.to_the_end()
     assert not driven.of(Release) and driven.engine.over
 
 
@@ -140,10 +143,11 @@ def test_a_node_that_is_gone_is_forgotten(answer: ApiStatus) -> None:
 def test_a_run_waits_for_the_answer_of_what_it_protects() -> None:
     """Or it might be done after the run has ended, and stay."""
     answers: list[Act] = []
-    driven = drained(CLUSTER, Protect=lambda act: answers.append(act))  # type: ignore[func-returns-value]
+    driven = Driven(CLUSTER, Protect=lambda act: answers.append(act))  # type: ignore[func-returns-value]
     driven.until(100)
     assert not driven.engine.undone and not driven.engine.over and not driven.of(Release)
     driven.hear(RequestAnswered(answers[0], ApiStatus(200)))
+    driven.to_the_end()
     assert driven.of(Release) == [OUT_OF]
 
 
@@ -159,10 +163,11 @@ def test_what_cannot_be_released_is_told_with_what_to_do(answer: ApiStatus | Los
 
 
 def test_what_another_began_is_released_with_the_rest() -> None:
-    driven = drained(CLUSTER)
+    driven = Driven(CLUSTER)
     driven.engine.protects("used", USED.uid, surely=True)
     driven.engine.protects("new-0", EMPTY_ONE.uid, surely=False)
     driven.engine.protects("gone", "uid-gone", surely=True)
+    driven.to_the_end()
     assert driven.of(Protect) == [OF_EMPTY], "it may not have been done"
     assert {act.node for act in driven.of(Release)} == {"new-0", "used", "gone"}  # type: ignore[union-attr]
 
@@ -194,12 +199,13 @@ def test_whatever_is_answered_nothing_stays_that_was_not_told(
             (marked.add if isinstance(act, Protect) else marked.discard)(act.uid)
         return RequestAnswered(act, given)
 
-    driven = drained(CLUSTER, Protect=answer, Release=answer)
+    driven = Driven(CLUSTER, Protect=answer, Release=answer)
     driven.until(joins_at)
     driven.hear(NodeIs(a_node("joined")))
     driven.step()
     if stops:
         driven.engine.stop("enough", driven.now_s)
+    driven.to_the_end()
     warned = {subject for subject, _ in driven.told(Happened.WARNED)}
     names = {EMPTY_ONE.uid: "new-0", a_node("joined").uid: "joined"}
     assert {names[uid] for uid in marked} <= warned

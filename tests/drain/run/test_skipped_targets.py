@@ -85,9 +85,10 @@ def test_one_that_cannot_be_cordoned_is_told_and_the_drain_goes_on() -> None:
 
 
 def test_one_that_another_client_uncordons_is_left_to_that() -> None:
-    driven = drained(a_world())
+    driven = Driven(a_world())
     driven.step()
     driven.hear(NodeIs(replace(driven.engine.seen.nodes["old-1"], unschedulable=False)))
+    driven.to_the_end()
     assert cordons(driven) == ["old-0", "old-1"] and driven.engine.cordoned_only == ()
     assert [(node, why.startswith(UNCORDONED)) for node, why in driven.told(Happened.LEFT_ALONE)] == [("old-1", True)]
 
@@ -123,12 +124,13 @@ def test_who_goes_on_cordons_them_too_and_gives_their_room_away_to_nobody() -> N
 
 
 def test_where_replacements_were_scheduled_is_counted_once_each() -> None:
-    driven = drained(a_world())
+    driven = Driven(a_world())
     driven.step()
     new = driven.replaced("default/web-0", "old-1")
     driven.hear(new, PodIs(replace(new.pod, node="old-1", ready=False), new.version + 1))
     driven.hear(driven.replaced("default/web-1", "new-0"))
     driven.hear(PodIs(a_pod("cart-9", owner="ReplicaSet/cart", node="new-0"), 99))
+    driven.to_the_end()
     assert driven.engine.placed == {"old-1": 1, "new-0": 1}, "cart is no replacement"
     record = Record(driven.engine.plan, (), 1.0, placed=driven.engine.placed)
     assert record.placements == (NodePlacements("old-1", 0, 1, True), NodePlacements("new-0", 2, 1, False))

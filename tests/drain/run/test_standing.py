@@ -19,7 +19,7 @@ from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.kubernetes.news import PodIs
 from kubectl_eksdoc.model.acts import Cordon
 from tests.builders import a_cluster, a_node, a_pod, a_roomy_node
-from tests.drain.run.driving import Driven, drained
+from tests.drain.run.driving import Driven
 from tests.examples import examples
 from tests.flows.stages import ONE_BY_ONE, begun, made, steps, web
 from tests.simulator.planes import a_budget_doc, a_node_doc
@@ -153,11 +153,12 @@ def test_a_node_that_is_none_of_the_run_is_no_matter() -> None:
 
 
 def test_nothing_is_cordoned_while_it_is_paused() -> None:
-    run = drained(a_cluster(nodes=[a_node("old-0"), a_roomy_node()], pods=[a_pod("a", node="old-0")]))
+    run = Driven(a_cluster(nodes=[a_node("old-0"), a_roomy_node()], pods=[a_pod("a", node="old-0")]))
     run.engine.pause("ann paused it")
     run.until(30)
     assert not run.of(Cordon)
     run.engine.pause("")
+    run.to_the_end()
     assert [name for name, _ in run.told(Happened.DONE)] == ["old-0"]
 
 
