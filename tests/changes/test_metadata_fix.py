@@ -151,14 +151,6 @@ def test_a_class_that_was_set_back_since_is_left_as_it_is() -> None:
     assert done.parts[0].became is Became.SET_BACK and case.classes.dry == 0 and not done.changed
 
 
-def test_a_group_that_was_set_back_since_is_told() -> None:
-    case = Case(TEMPLATE)
-    assert case.done().changed == ("own",)
-    case.time.s, case.aws.node_group, case.aws.updates = 0, GROUP, {}
-    done = case.resumed()
-    assert done.parts[1].became is Became.SET_BACK and done.differs and not done.changed
-
-
 @pytest.mark.parametrize(
     "now",
     [
@@ -279,13 +271,6 @@ def test_a_version_whose_number_was_lost_is_found_again() -> None:
     with pytest.raises(AwsError):
         case.done()
     assert case.resumed().number == 4 and case.aws.asked == ["update"]
-
-
-def test_a_class_is_patched_as_it_was_read() -> None:
-    case = Case(CLASS)
-    done = case.done()
-    assert done.whole and done.parts[0].became is Became.DONE and case.classes.dry == 1
-    assert entries(case) == ["begun", "asking", "asked", "ended"]
 
 
 def test_a_class_that_somebody_else_changed_is_left_alone() -> None:

@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.placing import NodeDemand, Placement, PodTerm, Request
 from kubectl_eksdoc.model.selectors import from_parts
 from kubectl_eksdoc.model.storage import Claim, PersistentVolume
 from tests.builders import a_budget, a_cluster, a_pod
-from tests.drain.planning import finding, left
+from tests.drain.planning import left
 from tests.drain.small_clusters import (
     ZONE_KEY,
     App,
@@ -88,17 +88,6 @@ def test_all_volumes_are_in_one_zone_and_that_is_full(surge: int | None, count: 
     if count == 1:
         assert drains(plan) == {"old-3"}
         assert "1 × node(s) had no available volume zone" in left(plan, "db-0").reason
-
-
-def test_replicas_that_keep_apart_have_fewer_free_hosts_than_there_are() -> None:
-    ha = App("ha", 4, Requests(cpu=100), alone_on_host=True)
-    nodes = [*olds(4), a_small_node("new-0", "a", "green"), a_small_node("new-1", "a", "green")]
-    pods = placed(ha, *[f"old-{i}" for i in range(4)])
-    plan = planned(ha, nodes, pods, DrainPolicy())
-    assert drains(plan) == {"old-0", "old-1"}
-    message = "2 new nodes are needed for 2 of the targets' pods: 2 such as new-0"
-    assert finding(plan, "needs-nodes").message == message
-    assert drains(planned(ha, nodes, pods, DrainPolicy(surge=0))) == {f"old-{i}" for i in range(4)}
 
 
 @pytest.mark.parametrize("surge", [None, 0])

@@ -57,12 +57,6 @@ def test_under_two_budgets_both_are_named() -> None:
     assert len(plan.past_budgets) == 1 and not plan.blockers
 
 
-def test_a_budget_that_lets_it_go_is_respected() -> None:
-    plan = plan_of(budgets=[a_budget()], policy=naming("web-1"))
-    assert not plan.past_budgets
-    assert {e.budget for e in plan.evictions} == {"default/web"}
-
-
 def test_what_blocks_besides_its_budget_still_blocks() -> None:
     bare = a_pod("bare", owner=None, labels={"app": "web"})
     plan = plan_of(pods=[bare], budgets=[NEVER], policy=naming("bare"))

@@ -42,13 +42,6 @@ def test_an_empty_node_comes_first_and_needs_no_round() -> None:
     assert order.finish["zempty"] == 0
 
 
-def test_the_node_that_can_be_empty_soonest_comes_first() -> None:
-    tasks = {"slow": [a_task(f"a{i}", "web") for i in range(3)], "quick": [a_task("b", "web")]}
-    order = arranged(tasks, {"web": 1})
-    assert order.nodes == ("quick", "slow")
-    assert order.finish == {"quick": 1, "slow": 4}
-
-
 def test_system_critical_pods_go_when_the_others_of_their_node_have_gone() -> None:
     tasks = {"n": [a_task("dns", critical=True), a_task("a", "web"), a_task("b", "web")]}
     order = arranged(tasks, {"web": 1})

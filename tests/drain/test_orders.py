@@ -109,13 +109,6 @@ def test_no_wave_has_more_nodes_than_any_limit_allows(caps: tuple[tuple[str, Amo
                 assert count <= max(most, pinned[number, domain]), (seed, kind, domain)
 
 
-def test_pins_have_their_waves_in_that_order() -> None:
-    nodes = [f"n-{i}" for i in range(6)]
-    pins = {"n-0": 9, "n-1": 9, "n-2": 4}
-    wave = in_waves(nodes, dict.fromkeys(nodes, (ALL,)), {ALL: 1}, pins)
-    assert wave == {"n-3": 1, "n-4": 2, "n-5": 3, "n-2": 4, "n-0": 5, "n-1": 5}
-
-
 @for_all(st.lists(st.lists(st.integers(0, 20), max_size=3), min_size=1, max_size=20))
 def test_a_generation_comes_after_those_it_needs(wanted: list[list[int]]) -> None:
     order = [f"n-{i}" for i in range(len(wanted))]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.nodes import remarks, select
+from kubectl_eksdoc.drain.nodes import select
 from kubectl_eksdoc.drain.outcome import PodVerdict, TargetVerdict
 from kubectl_eksdoc.drain.policy import ALL, AUTO, NODEGROUP, ORDERS, ZONE, DrainPolicy, Targeting
 from kubectl_eksdoc.errors import UsageError
@@ -89,14 +89,6 @@ def test_what_a_node_says_decides_first(fields: dict[str, Any], verdict: TargetV
     assert found.status is (Status.FAIL if verdict is REFUSED else Status.PASS)
     if verdict is REFUSED:
         assert {verdict_of(plan, f"web-{i}") for i in range(3)} == {PodVerdict.STAY}
-
-
-def test_all_there_is_to_say_of_a_node_is_said_the_worst_first() -> None:
-    taint = Taint("aws-node-termination-handler/new-thing", "x", "NoSchedule")
-    labels = {"eks.amazonaws.com/compute-type": "hybrid"}
-    node = replace(a_node("old-0", ready="False", labels=labels), taints=(taint,))
-    assert [f.code.name for f in remarks(node)] == ["node-ends-soon", "node-not-ready", "node-hybrid"]
-    assert {"node-ends-soon", "node-not-ready", "node-hybrid"} <= codes(plan_of(nodes=[node]))
 
 
 def test_a_fargate_node_names_the_owners_of_its_pods() -> None:
@@ -184,12 +176,6 @@ def test_a_kubelet_without_a_version_cannot_be_judged_by_it() -> None:
 
 
 # Outages ------------------------------------------------------------------------------------
-
-
-def test_all_ready_pods_of_a_workload_in_one_round_is_told() -> None:
-    found = finding(plan_of(pods=pods(3)), "all-replicas-at-once")
-    assert (found.status, found.subject.name) == (Status.PASS, "web")
-    assert found.remedy[0].command == "kubectl create pdb web -n default --selector=app=web --max-unavailable=1"
 
 
 def test_one_pod_elsewhere_or_a_budget_keeps_it_available() -> None:

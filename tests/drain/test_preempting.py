@@ -119,12 +119,6 @@ def test_the_node_with_the_least_harm_is_taken() -> None:
     )
 
 
-def test_a_victim_that_leaves_anyway_is_not_pushed_out() -> None:
-    leaving = asking("leaving-0", 2, deletion_deadline=a_pod().created_at)
-    plan = full(pods=[HIGH, asking("low-0", 2, priority=2000), leaving])
-    assert "placement-preempts" not in codes(plan)
-
-
 def test_replacements_that_were_placed_before_can_be_pushed_out() -> None:
     cluster = a_cluster(
         nodes=[a_node("old-0"), a_node("old-1"), a_room("new-0", 4)],

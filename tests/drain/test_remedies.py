@@ -102,12 +102,6 @@ def test_a_loosened_budget_lets_exactly_one_go(world: str) -> None:
     assert applied(changed, shlex.join(["-p", back[1]])) == budget
 
 
-def test_bare_pods_count_when_replicas_are_advised() -> None:
-    budget = a_budget(min_available=4, allowed=0, expected=4)
-    found = advice(pods=[*pods(2), *bare(2)], workloads=deployment(2), budgets=[budget])
-    assert commands(found)[0] == "kubectl scale deployment web -n default --replicas=3"
-
-
 def test_of_several_workloads_the_one_that_needs_fewest_more_is_scaled() -> None:
     several = [*pods(4), *pods(2, app="other")]
     several = [replace(pod, labels={"team": "z"}) for pod in several]
@@ -158,14 +152,6 @@ def test_a_rollout_with_replicas_in_several_replicasets_has_no_single_replica() 
     sets = [replace(a_workload(f"ReplicaSet/{name}", replicas=1), owner=owner) for name in ("web", "canary")]
     plan = plan_of(pods=pods(1), workloads=sets)
     assert plan.findings == ()
-
-
-def test_an_operator_may_undo_a_scale() -> None:
-    stateful = replace(a_workload("StatefulSet/web", replicas=1), owner=foreign("Kafka", "kafka.strimzi.io"))
-    budget = a_budget(min_available=1, allowed=0, expected=1)
-    found = advice(pods=pods(1, owner="StatefulSet/web"), workloads=[stateful], budgets=[budget])
-    assert found[0].command == "kubectl scale statefulset web -n default --replicas=2"
-    assert "Kafka web made it and may undo that" in found[0].text
 
 
 def test_the_maximum_of_an_autoscaler_is_raised_with_its_minimum() -> None:

@@ -150,11 +150,6 @@ def test_what_only_this_drain_minds_does_not_slow_the_update(policy: DrainPolicy
     assert slow_of(plan) == ()
 
 
-def test_the_pods_own_grace_period_counts_for_the_update() -> None:
-    plan = plan_of(pods=[a_pod("web-0", grace_seconds=1800)], policy=DrainPolicy(grace_seconds=30))
-    assert [node.pods for node in slow_of(plan)] == [("default/web-0",)]
-
-
 def test_the_update_does_not_wait_with_system_critical_pods() -> None:
     """This drain evicts them when the others of their node are gone: up to nine minutes, and then nine more."""
     plan = plan_of(

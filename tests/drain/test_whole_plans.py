@@ -66,13 +66,6 @@ def test_a_drain_that_is_planned_comes_to_its_end(plans: Plans) -> None:
     assert drained > len(plans) / 2, "else nothing was tested"
 
 
-def test_no_bound_exceeds_a_plan(plans: Plans) -> None:
-    """Bounds know nothing of room, of what nodes need and of new nodes: a plan with these takes no less."""
-    for seed, (_, plan) in plans.items():
-        for bound in plan.estimate.bounds if plan.estimate else ():
-            assert plan.estimate is not None and bound.seconds <= plan.estimate.p50_s + 1e-6, (seed, bound)
-
-
 def test_no_run_is_faster_than_its_bound(plans: Plans) -> None:
     """With stop times from nothing to the grace period, of which the plan knows nothing."""
     for seed, (_, plan) in plans.items():

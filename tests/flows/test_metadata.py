@@ -182,11 +182,6 @@ def test_what_is_not_there_is_said(scope: ProbeScope, said: str) -> None:
     assert said in str(caught.value)
 
 
-def test_pods_that_were_not_scheduled_are_on_no_group() -> None:
-    pending = replace(cluster(), pods=(a_pod("p", node=""),))
-    assert not any(group.affected for group in plan_imds(Account().session(pending)).groups)
-
-
 ID = "i-0123456789abcdef0"
 CUT = MachineFacts(instances={ID: Instance(ID, options=MetadataOptions("required", 1))})
 DENIED = Unknown("no", "get pods")

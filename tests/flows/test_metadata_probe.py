@@ -290,12 +290,6 @@ def test_a_cluster_that_does_not_answer_for_a_while() -> None:
     assert clock.seconds < 150, "it is bounded, with cleaning up"
 
 
-def test_pods_that_do_not_go_are_named() -> None:
-    ground = Ground(seen=lambda count: {"a": PodStand("a"), "b": PodStand("b")})
-    done = probed(_prepared(ground), ground, Steps(), probes.never_told, str)
-    assert done.left == ("a", "b") and done.not_removed == ""
-
-
 SERVICES = services(n0=TWO, n1=TWO)
 
 Fault = Callable[[ServedRequest], bool]

@@ -151,12 +151,6 @@ def test_an_autoscaler_that_adds_nothing_leaves_what_waits_for_it() -> None:
     assert needing <= set(rehearsal.undone)
 
 
-def test_controllers_that_crash_all_the_time_do_not_stop_it() -> None:
-    _, rehearsal = rehearse(a_troubled("controllers-restart@100%"), BLUE, DrainPolicy())
-    assert not rehearsal.undone and not rehearsal.refusals
-    assert happened(rehearsal, Happened.BEFALLEN) >= rehearsal.ended_s // 60
-
-
 def test_the_same_seed_is_the_same_rehearsal() -> None:
     def told(seed: int) -> object:
         docs = [*web(3, 3), *(a_node_doc(f"new-{i}") for i in range(3))]

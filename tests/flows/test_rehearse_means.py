@@ -110,21 +110,6 @@ class Run:
         return [e.outcome for e in self.journal.entries if isinstance(e, Result)]
 
 
-def test_a_restart_is_written_down_first() -> None:
-    _, stage = made(*nodes(), *single())
-    run = Run(stage, SURGES, Steady())
-    assert run.to_the_end().whole
-    (intent,) = run.intents(Verb.RESTART)
-    assert (intent.kind, intent.name, intent.uid, intent.namespace, intent.node) == (
-        "Deployment",
-        "web",
-        "uid-deployment",
-        "default",
-        "old-0",
-    )
-    assert set(run.results()) == {IntentOutcome.DONE}
-
-
 @pytest.mark.parametrize("dies_at", [1, 2])
 def test_a_run_that_dies_around_a_restart_is_gone_on_with_and_restarts_once(dies_at: int) -> None:
     plane, stage = made(*nodes(), *single())

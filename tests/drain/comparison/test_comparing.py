@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.baseline.changes import ChangedOption
 from kubectl_eksdoc.drain.comparison.changes import Change, Comparison, Measure, PlanFigure
 from kubectl_eksdoc.drain.comparison.comparing import compare, outline
 from kubectl_eksdoc.drain.plan import make_plan
@@ -83,15 +82,6 @@ def test_a_what_if_shows_what_it_gains() -> None:
     assert (budget.before.per_round, budget.now.per_round) == (1, 2)
 
 
-def test_other_nodes_are_targets_of_one_plan_only() -> None:
-    comparison = compared(a_plan("old-0"), a_plan("old-1"))
-    assert [(t.name, t.before is None, t.now is None) for t in comparison.targets] == [
-        ("old-0", False, True),
-        ("old-1", True, False),
-    ]
-    assert not comparison.same_nodes
-
-
 def test_times_are_compared_only_where_both_have_them() -> None:
     nothing = a_plan("old-1", bare=True)
     assert nothing.estimate is None
@@ -108,15 +98,6 @@ def test_times_are_compared_only_where_both_have_them() -> None:
 )
 def test_a_change_is_a_difference_of_numbers(before: object, now: object, change: object) -> None:
     assert PlanFigure(Measure.ROUNDS, before, now).change == change  # type: ignore[arg-type]
-
-
-def test_what_was_asked_for_differently() -> None:
-    given = {"nodegroup": ["blue"], "partial": True, "grace-period": -1, "force": False, "baseline": "old.json"}
-    before = {"nodegroup": ["blue", "green"], "partial": False, "grace-period": -1, "assume-fixed": [], "l": ""}
-    assert compare(saved(a_plan(), **before), HERE, a_plan(), given).asked == (
-        ChangedOption("nodegroup", ["blue", "green"], ["blue"]),
-        ChangedOption("partial", False, True),
-    )
 
 
 def test_another_cluster_is_refused() -> None:

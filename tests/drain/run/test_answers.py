@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -96,23 +95,6 @@ def test_every_answer_has_its_reading(answer: ApiStatus, reading: Reading) -> No
 
 def test_without_an_answer_nobody_knows() -> None:
     assert read(LostAnswer("connection reset")) == Reading(Next.LOOK, RunTrouble.SERVER, SOON_S, "connection reset")
-
-
-def test_answers_of_a_real_server() -> None:
-    seen = Counter((answer.code, read(answer).next, read(answer).trouble) for answer in recorded())
-    assert seen == {
-        (201, Next.LEAVES, RunTrouble.NONE): 8,
-        (400, Next.NEVER, RunTrouble.REQUEST): 1,
-        (403, Next.AGAIN, RunTrouble.DENIED): 1,
-        (403, Next.AGAIN, RunTrouble.NAMESPACE): 4,
-        (403, Next.AGAIN, RunTrouble.RIGHT): 1,
-        (404, Next.GONE, RunTrouble.NONE): 1,
-        (409, Next.GONE, RunTrouble.NONE): 1,
-        (422, Next.AGAIN, RunTrouble.DENIED): 5,
-        (429, Next.BUDGET, RunTrouble.BUDGET): 5,
-        (429, Next.BUDGET, RunTrouble.BUDGET_BEHIND): 2,
-        (500, Next.NEVER, RunTrouble.SEVERAL_BUDGETS): 1,
-    }
 
 
 @pytest.mark.parametrize("code", [400, 401, 403, 404, 409, 422, 429, 500, 503])

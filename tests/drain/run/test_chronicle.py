@@ -116,12 +116,6 @@ def test_it_is_held_by_the_last_that_held_it_until_it_is_released_and_stopped_fo
     assert bool(chronicle.stopped) is any(each.what is Happened.STOPPED for each in story)
 
 
-def test_a_cordon_that_is_asked_for_again_does_not_put_a_node_back() -> None:
-    chronicle = RunHistory(AIMS)
-    chronicle.take([RunMoment(1.0, Happened.BEGUN, "a"), RunMoment(2.0, Happened.CORDONED, "a")])
-    assert (chronicle.nodes["a"].state, chronicle.nodes["a"].begun_s) == (NodeState.EVICTING, 1.0)
-
-
 def test_a_workload_that_was_restarted_is_no_pod() -> None:
     """As a journal tells it."""
     chronicle = RunHistory(AIMS)

@@ -64,15 +64,6 @@ def test_nothing_but_errors_to_one_pod_end_with_its_node(answer: ApiStatus | Los
     assert 600 <= run.now_s <= 660
 
 
-@pytest.mark.parametrize("answer", [FAILED, LOST])
-def test_it_is_said_long_before(answer: ApiStatus | LostAnswer) -> None:
-    run = a_run(Evict=failing(answer, "web-0-0"))
-    run.until(200.0)
-    (warned,) = run.told(Happened.WARNED)
-    assert warned[0] == "default/web-0-0"
-    assert warned[1].startswith("3 answers in a row tell nothing of whether it goes: ") and "30m00s" in warned[1]
-
-
 def test_it_stands_in_nobodys_way_meanwhile() -> None:
     """All others of its budget go while it is tried again."""
     run = a_run(Evict=failing(FAILED, "web-0-0"))

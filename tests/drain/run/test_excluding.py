@@ -14,7 +14,7 @@ from kubectl_eksdoc.drain.run.board import THE_RUN
 from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.drain.run.patience import AGAIN_S, TRIES
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
-from kubectl_eksdoc.kubernetes.news import News, NodeIs, PodIs, RequestAnswered
+from kubectl_eksdoc.kubernetes.news import News, NodeIs, RequestAnswered
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import Act, Evict, Exclude, Release
 from kubectl_eksdoc.model.cluster import Cluster
@@ -137,16 +137,6 @@ def test_of_a_local_service_only_what_goes_anyway_is_cut_off() -> None:
     driven.hear(driven.replaced("default/web-1", "new-0"))
     driven.to_the_end()
     assert order(driven)[4:] == ["x old-2", "- web-2"] and not driven.told(Happened.WARNED)
-
-
-def test_of_a_local_service_with_several_pods_on_a_node_the_last_one_counts() -> None:
-    more = [a_pod("web-9", node="old-0"), a_pod("web-on-new", node="new-0")]
-    driven = Driven(a_world(LOCAL, old=1, more=more))
-    driven.until(1)
-    assert order(driven) == ["- web-0"]
-    driven.hear(driven.replaced("default/web-0", "new-0"))
-    driven.until(2)
-    assert order(driven) == ["- web-0", "x old-0", "- web-9"]
 
 
 def test_pods_that_stay_do_not_keep_a_node_in_as_long_as_others_serve() -> None:
@@ -274,13 +264,3 @@ def test_whoever_waits_for_its_node_keeps_its_place_in_the_budget_however_long_i
     driven.engine.pause("")
     driven.until(230.0)
     assert order(driven) == ["x old-0", "x old-0", "- web-0"], "nothing of the other node before its pod was replaced"
-
-
-def test_backends_that_come_and_go_are_followed() -> None:
-    driven = Driven(a_world(LOCAL, old=1))
-    driven.engine.pause("wait")
-    driven.step()
-    driven.hear(PodIs(a_pod("web-new", node="new-0"), 5))
-    driven.engine.pause("")
-    driven.step()
-    assert order(driven) == ["x old-0", "- web-0"]

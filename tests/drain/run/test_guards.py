@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -58,13 +57,6 @@ def a_replacement(name: str = "web-new", node: str = "") -> Pod:
     """Of the workload that is drained."""
     why = "" if node else "Unschedulable: 0/4 nodes are available"
     return replace(CLUSTER.pods[0], name=name, uid=name, node=node, ready=bool(node), not_ready_because=why)
-
-
-def test_while_all_is_well_it_says_nothing() -> None:
-    guarded = Guarded()
-    guarded.hear(0, RequestAnswered(Cordon("old-0", "u"), ApiStatus(200)), PodIs(a_replacement(node="new-0"), 1))
-    assert guarded.says(1000) == ("", "")
-    assert list(guarded.guards.next_s(1000)) == []
 
 
 def test_a_replacement_without_a_node_holds_it_and_then_stops_it() -> None:
@@ -211,11 +203,6 @@ def test_it_recovers(limit: float, complaints: list[Reading]) -> None:
         assert asking_s < now_s + 120
         pace.asked(asking_s)
         pace.answered(FINE, asking_s)
-
-
-@pytest.mark.parametrize("limit", [0.2, 1.0, 8.0])
-def test_all_that_is_allowed_is_used(limit: float) -> None:
-    assert len(asked(EvictionRate(limit), 100.0)) == pytest.approx(limit * 100 + burst(limit) - 1, abs=1)
 
 
 def test_each_complaint_halves_it_and_those_at_once_only_once() -> None:

@@ -78,18 +78,6 @@ def test_a_node_that_joins_is_protected_once(listed: bool) -> None:
     assert ("joined", JOINED) in driven.told(Happened.PROTECTED)
 
 
-def test_who_stops_it_has_all_released_once_nothing_is_under_way() -> None:
-    driven = Driven(CLUSTER)
-    driven.until(1)
-    assert not driven.of(Release)
-    driven.engine.stop("the user stopped it", driven.now_s)
-    driven.step()
-    assert driven.of(Release) == [OUT_OF] and driven.engine.is_settled(driven.now_s)
-    driven.hear(NodeIs(a_node("late")))
-    driven.step()
-    assert len(driven.of(Protect)) == 1, "nothing is begun any more"
-
-
 def test_a_right_that_is_missing_is_told_once_and_the_run_goes_on() -> None:
     nodes = [*CLUSTER.nodes, a_roomy_node("new-1")]
     driven = Driven(

@@ -49,24 +49,6 @@ def test_a_skipped_target_is_cordoned_before_the_first_eviction() -> None:
     assert "Skipped, and cordoned until a rollback: old-1." in events.stop_in_full(stood)
 
 
-def test_nothing_is_evicted_until_it_is_seen_cordoned() -> None:
-    seen = list[Act]()
-
-    def late(act: Act) -> News | None:
-        if isinstance(act, Cordon) and act.node == "old-1" and not seen:
-            seen.append(act)
-            return RequestAnswered(act, ApiStatus(200))
-        assert isinstance(act, Cordon)
-        driven.hear(RequestAnswered(act, ApiStatus(200)))
-        return NodeIs(replace(driven.engine.seen.nodes[act.node], unschedulable=True))
-
-    driven = Driven(a_world(), Cordon=late)
-    driven.until(3)
-    assert not driven.of(Evict)
-    driven.to_the_end()
-    assert driven.of(Evict) and driven.engine.cordoned_only == ("old-1",)
-
-
 def test_one_that_cannot_be_cordoned_is_told_and_the_drain_goes_on() -> None:
     def refused(act: Act) -> list[News]:
         assert isinstance(act, Cordon)

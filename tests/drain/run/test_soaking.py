@@ -53,13 +53,6 @@ def test_the_estimate_of_a_run_says_it(output: str) -> None:
     assert "soak" not in render(DrainReport(plan, cluster), output, Look())
 
 
-def test_so_does_its_document() -> None:
-    cluster, plan = plan_drain(a_cluster()[1], BLUE, ONE_BY_ONE)
-    doc = json.loads(render(DrainReport(plan, cluster, soak=Soak(120.0, 2)), "json", Look()))
-    jsonschema.Draft202012Validator(schemas.load("DrainPlan")).validate(doc)
-    assert doc["estimate"]["soak"] == {"seconds": 120, "times": 2}
-
-
 @pytest.mark.parametrize("output", ["table", "markdown", "json"])
 def test_a_run_that_soaked_as_it_should_is_not_late(output: str) -> None:
     cluster, rehearsal = rehearse(a_cluster()[1], BLUE, ONE_BY_ONE, limits=RunLimits(soak_s=120))

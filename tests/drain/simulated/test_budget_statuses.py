@@ -21,7 +21,7 @@ from kubectl_eksdoc.drain.course import (
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.kubernetes.budgets import Computed, full_health_allowed, recompute
 from kubectl_eksdoc.kubernetes.replacement import Replacement, Scales, replacement
-from kubectl_eksdoc.model.budgets import ALWAYS_ALLOW, BudgetStatus
+from kubectl_eksdoc.model.budgets import ALWAYS_ALLOW
 from kubectl_eksdoc.model.nodes import Pod
 from tests.builders import NOW, a_budget, a_pod, a_workload, ago, pods
 
@@ -49,23 +49,6 @@ def only(of: BudgetCourse, *moves: ReplacedPod, lag_s: float = 0.0) -> tuple[Sta
 
 def moved(pod: Pod, evicted_s: float, gone_s: float, ready_s: float | None) -> ReplacedPod:
     return ReplacedPod(pod.uid, pod.node, evicted_s, gone_s, ready_s)
-
-
-def test_one_eviction_step_by_step() -> None:
-    web = pods(3)
-    assert rows(only(watched(web, max_unavailable=1), moved(web[0], 5, 35, 25))) == [
-        (0, 1, 3, 3, 0),
-        (5, 0, 3, 3, 1),
-        (5, 0, 2, 3, 1),
-        (5, 0, 2, 3, 0),
-        (25, 1, 3, 3, 0),
-    ]
-
-
-def test_a_pod_that_nothing_replaces_is_missing_for_good() -> None:
-    bare = [a_pod("web-0", owner=None, labels={"app": "web"}), a_pod("web-1", owner=None, labels={"app": "web"})]
-    written = only(watched(bare, min_available=1), moved(bare[0], 0, 30, None))
-    assert written[-1] == StatusWrite(30, BudgetStatus(0, 1, 1, 1), 0)
 
 
 @pytest.mark.parametrize(

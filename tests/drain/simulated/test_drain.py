@@ -32,11 +32,6 @@ def test_a_pod_that_nothing_replaces_keeps_its_slot_for_good() -> None:
     assert timeline.nodes == ()
 
 
-def test_earlier_nodes_are_served_first() -> None:
-    nodes = [("n1", [Move("a", ("web",), start_s=10), Move("b", ("web",), start_s=10)]), ("n2", [Move("c", ("web",))])]
-    assert at(simulate(nodes, DrainTerms({"web": 1}))) == {"a": 0, "b": 10, "c": 20}
-
-
 def test_late_ones_go_last_of_those_that_wait() -> None:
     nodes = [("n1", [Move("first", ("k",), start_s=9), Move("leader", ("k",), late=True)]), ("n2", [Move("b", ("k",))])]
     assert list(at(simulate(nodes, DrainTerms({"k": 1})))) == ["first", "b", "leader"]
@@ -67,11 +62,6 @@ def test_a_full_zone_lets_others_pass() -> None:
     nodes = [(f"n{i}", [Move(f"p{i}", stop_s=10)]) for i in range(3)]
     terms = DrainTerms(at_once={"a": 1}, domains={"n0": ("a",), "n1": ("a",), "n2": ("b",)})
     assert [(s.node, s.start_s) for s in simulate(nodes, terms).nodes] == [("n0", 0), ("n2", 0), ("n1", 10)]
-
-
-def test_evictions_keep_their_distance() -> None:
-    timeline = simulate([("n", [Move(x) for x in "abc"])], DrainTerms(between_s=2))
-    assert at(timeline) == {"a": 0, "b": 2, "c": 4}
 
 
 def test_where_evictions_keep_their_distance_the_longest_chain_goes_first() -> None:

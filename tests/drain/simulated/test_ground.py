@@ -118,21 +118,6 @@ def test_a_node_that_is_refused_holds_up_the_waves_after_it() -> None:
     assert timeline.refused == ("n0", "n2")
 
 
-def test_waves_may_be_given_in_any_order() -> None:
-    """A node of a later wave in front of one of an earlier wave must not keep it waiting for itself."""
-    nodes = some_nodes(1, 1, 1)
-    terms = DrainTerms(waves={"n0": 2, "n1": 1, "n2": 1}, settle_s=5)
-    timeline = simulate(nodes, terms)
-    assert starts(timeline) == {"n1": 0, "n2": 0, "n0": 15}
-    assert not timeline.stuck
-
-
-def test_a_refused_node_takes_no_place_among_the_nodes_at_once() -> None:
-    nodes = some_nodes(9, 1, 1)
-    timeline = simulate(nodes, DrainTerms(at_once={"": 1}, settle_s=5), a_shelf(nodes, 5))
-    assert starts(timeline) == {"n1": 0, "n2": 15}
-
-
 def test_what_is_reserved_is_there_once_all_it_needs_are_renewed() -> None:
     nodes = some_nodes(1, 1, 1)
     timeline = simulate(nodes, RENEWING, Reserved({"n0": ("n1", "n2"), "n1": ("n2",)}))

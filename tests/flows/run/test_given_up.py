@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from kubectl_eksdoc.drain.run.account import Record
@@ -71,13 +69,6 @@ def test_who_is_refused_for_ever_is_given_up(answer: ApiStatus, budgets: tuple[D
     assert len(stage.asked_s) >= 5, "it was tried again meanwhile"
     assert rehearsal.undone == {"old-0": ("default/web-0",)}
     assert first(rehearsal, Happened.DONE, "old-1")
-
-
-def test_a_node_is_left_alone_when_all_but_who_was_given_up_is_gone() -> None:
-    stage = refusing(OVER_BUDGET, *BUDGET)
-    _, rehearsal = rehearse(stage, BLUE, replace(ONE_BY_ONE, partial=True), limits=LIMITS)
-    kept, alone = first(rehearsal, Happened.KEPT, "default/web-0"), first(rehearsal, Happened.LEFT_ALONE, "old-0")
-    assert alone.at_s == kept.at_s and kept.why in alone.why, "it would be listed in vain for 10 min more"
 
 
 def test_what_keeps_an_empty_node_from_being_done_is_told() -> None:

@@ -18,7 +18,7 @@ from kubectl_eksdoc.flows.rehearse import pace_of, rehearse
 from kubectl_eksdoc.flows.run.draining import DrainRunEnd, RunWish, RunWishState
 from kubectl_eksdoc.flows.run.running import ResumedIntent, RunEnvironment, RunHeader, go_on, run_plan
 from kubectl_eksdoc.kubernetes.news import HookEnded, News
-from kubectl_eksdoc.model.acts import AFTER_WAVE, BEFORE_WAVE, Cordon, Errand, Evict, Hook, Release
+from kubectl_eksdoc.model.acts import AFTER_WAVE, BEFORE_WAVE, Cordon, Errand, Evict, Hook
 from kubectl_eksdoc.model.cluster import played
 from kubectl_eksdoc.model.journal import JournalNote, Note, Timed
 from kubectl_eksdoc.simulator import mishaps
@@ -124,18 +124,6 @@ def test_hooks_are_asked_before_and_after_every_wave() -> None:
     assert shape == [Cordon] * 3 + [Hook, Evict, Hook] * 3, "all are cordoned before the first is asked for"
     said = [moment.why for moment in moments if moment.what is Happened.HOOKED]
     assert said[:2] == [f"the hook {when} wave 1 said yes: all is well" for when in ("before", "after")]
-
-
-def test_without_waves_the_whole_drain_is_one() -> None:
-    _, stage = a_cluster()
-    ended, field, _ = ran(stage, policy=DrainPolicy())
-    assert ended.whole
-    assert [(hook.when, hook.wave, sorted(hook.nodes)) for hook in field.hooks] == [
-        (BEFORE_WAVE, 1, ["old-0", "old-1", "old-2"]),
-        (AFTER_WAVE, 1, ["old-0", "old-1", "old-2"]),
-    ]
-    last = [act for act in field.all if not isinstance(act, Release)][-1]
-    assert isinstance(last, Hook), "it ends, and nodes are released, only when that was answered"
 
 
 def test_nothing_goes_on_before_a_hook_has_answered() -> None:
