@@ -167,9 +167,7 @@ def test_without_zones_the_surge_is_not_known() -> None:
         (a_pod("web-0"), [a_budget("a", selector={"app": "web"}), a_budget("web")], "stopped_by"),
         (a_pod("web-0"), [a_budget("web", generation=2, observed_generation=1)], "may_be_stopped_by"),
         (a_pod("web-0", grace_seconds=900), [], "may_be_stopped_by"),
-        (a_pod("web-0", grace_seconds=899), [], ""),
         (a_pod("web-0", volumes=(an_emptydir(),)), [], "unasked"),
-        (a_pod("web-0", annotations={"karpenter.sh/do-not-disrupt": "true"}), [], "unasked"),
         (a_pod("web-0", owner=None), [], "unasked"),
         (
             a_pod("web-0", volumes=(an_emptydir(),)),

@@ -10,13 +10,12 @@ from random import Random
 
 import hypothesis
 import pytest
-from hypothesis import given as for_all
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.choice import OrderTrial, Trials, finished
 from kubectl_eksdoc.drain.duration.generations import EvictionTimes
 from kubectl_eksdoc.drain.nodes import natural, survey
-from kubectl_eksdoc.drain.order.rounds import at_once, domains_of, generations, in_waves
+from kubectl_eksdoc.drain.order.rounds import at_once, domains_of, in_waves
 from kubectl_eksdoc.drain.order.strategies import BY_NAME, NodeTraits, varied, work_of
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import ALL, AUTO, NODEGROUP, ORDERS, ZONE, DrainPolicy
@@ -109,15 +108,6 @@ def test_no_wave_has_more_nodes_than_any_limit_allows(caps: tuple[tuple[str, Amo
                 assert count <= max(most, pinned[number, domain]), (seed, kind, domain)
 
 
-@for_all(st.lists(st.lists(st.integers(0, 20), max_size=3), min_size=1, max_size=20))
-def test_a_generation_comes_after_those_it_needs(wanted: list[list[int]]) -> None:
-    order = [f"n-{i}" for i in range(len(wanted))]
-    needs = {order[i]: [order[j % i] for j in before] for i, before in enumerate(wanted) if i}
-    found = generations(order, needs)
-    for node in order:
-        assert found[node] == 1 + max((found[other] for other in needs.get(node, ())), default=0)
-
-
 @sampled
 def test_the_best_of_those_tried_is_chosen(seeds: Sequence[int]) -> None:
     several = 0
@@ -127,13 +117,6 @@ def test_the_best_of_those_tried_is_chosen(seeds: Sequence[int]) -> None:
         assert all((first.not_drained, first.makespan_s) <= (t.not_drained, t.makespan_s) for t in chosen.tried), seed
         several += len(chosen.tried) > 1
     assert several > len(seeds) / 3, "else nothing was tested"
-
-
-@sampled
-def test_without_effort_one_order_is_tried(seeds: Sequence[int]) -> None:
-    for seed in seeds:
-        _, chosen = chosen_of(small(seed), a_policy(seed, order=AUTO, effort=0))
-        assert len(chosen.tried) <= 1 or not chosen.work.evictions, seed
 
 
 @sampled

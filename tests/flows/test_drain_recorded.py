@@ -138,13 +138,6 @@ def test_rich_pods(namespace: str, app: str, expected: dict[tuple[str, tuple[str
     assert verdicts(planned_everywhere()[1], namespace, app) == expected
 
 
-def test_the_pod_pinned_by_its_template_is_told_from_the_bare_one() -> None:
-    _, plan = planned_everywhere()
-    (pinned,) = [x for x in plan.left if x.pod.name.startswith("pinned-") and x.pod.name != "pinned-bare"]
-    assert pinned.codes == ("pod-returns",)
-    assert "spec.nodeName old-5" in pinned.reason
-
-
 EXPECTED_BUDGETS = {
     "serial": (
         "default/app-0 default/app-1 default/app-4 default/app-5 default/app-6 default/app-9 default/blue-only "
@@ -201,13 +194,6 @@ def test_rich_warns_of_what_the_api_lets_pass() -> None:
         ("budget-disagrees", "twice-guarded-b"),
         ("node-fargate", "fargate-ip-10-0-70-21"),
     } <= said
-
-
-def test_medium_blocks_exactly_where_a_percentage_rounds_up_to_everything() -> None:
-    _, plan = planned("medium.tar.gz")
-    forever = [b for b in plan.budgets if b.verdict is BudgetVerdict.BLOCKED_FOREVER]
-    assert len(forever) == 23
-    assert all(b.budget.status.allowed == 0 for b in forever)
 
 
 # landing -------------------------------------------------------------------------------------

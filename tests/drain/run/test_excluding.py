@@ -54,7 +54,6 @@ def order(driven: Driven) -> list[str]:
     [
         (WEB, "", True),
         (replace(WEB, ip_targets=True), "", False),
-        (replace(WEB, type="NodePort"), "", False),
         (replace(WEB, type="NodePort"), "instance", True),
         (replace(WEB, type="ClusterIP"), "ip", False),
         (WEB, "ip", False),

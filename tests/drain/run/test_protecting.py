@@ -37,14 +37,12 @@ OF_EMPTY, OUT_OF = Protect("new-0", EMPTY_ONE.uid), Release("new-0", EMPTY_ONE.u
         (A_NODE, False, False, JOINED),
         (A_NODE, True, True, EMPTY),
         (A_NODE, True, False, ""),
-        (replace(A_NODE, ready="False"), False, False, JOINED),
         (replace(A_NODE, unschedulable=True), False, False, ""),
         (replace(A_NODE, deletion_at=NOW), False, False, ""),
         (replace(A_NODE, taints=(Taint("karpenter.sh/disrupted", "", "NoSchedule"),)), False, False, ""),
         (a_node("x", group="", labels={COMPUTE_TYPE: "fargate"}), False, False, ""),
         (a_node("x", group="", labels={COMPUTE_TYPE: "hybrid"}), True, True, ""),
         (a_node("x", group="", labels={COMPUTE_TYPE: "auto"}), True, True, EMPTY),
-        (a_node("x", group="", labels={"karpenter.sh/nodepool": "p"}), False, False, JOINED),
     ],
 )
 def test_which_nodes_and_why(node: Node, known: bool, empty: bool, why: str) -> None:

@@ -233,7 +233,3 @@ def test_what_the_new_plan_does_not_drain_is_not_done() -> None:
     }
     assert replay(journal.read()).ended == "not emptied: old-1, old-2"
     assert heard.subjects(Happened.LEFT_ALONE) == ["old-1", "old-2"]
-    item = plane.registry.get("poddisruptionbudgets.policy", ("default", "web"))
-    plane.registry.update(item, with_value(item.doc, ("spec", "minAvailable"), 2))
-    ended, field = go_on(stage, Heard(), journal)
-    assert ended.whole and len(evicted(field.done)) == 2, "nothing is in the way any more"

@@ -7,8 +7,6 @@ import pytest
 from kubectl_eksdoc.drain.run.account import Record
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
-from kubectl_eksdoc.drain.run.remaining import Remaining
-from kubectl_eksdoc.drain.run.standing import Reason, standing
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.rehearse import rehearse
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, StatusCause
@@ -69,18 +67,6 @@ def test_who_is_refused_for_ever_is_given_up(answer: ApiStatus, budgets: tuple[D
     assert len(stage.asked_s) >= 5, "it was tried again meanwhile"
     assert rehearsal.undone == {"old-0": ("default/web-0",)}
     assert first(rehearsal, Happened.DONE, "old-1")
-
-
-def test_what_keeps_an_empty_node_from_being_done_is_told() -> None:
-    docs = [*web(2, 2), *(a_node_doc(f"new-{i}") for i in range(2))]
-    gone = {"deletionTimestamp": "2026-11-20T09:00:20Z", "deletionGracePeriodSeconds": 30, "finalizers": ["e.io/hold"]}
-    docs = [doc | {"metadata": doc["metadata"] | gone} if doc["metadata"]["name"] == "web-0" else doc for doc in docs]
-    stage = made(*docs)[1]
-    engine = begun(stage, ONE_BY_ONE, LIMITS)
-    course, told = Remaining(engine.plan), list[Reason]()
-    steps(stage, engine, 100, lambda: told.extend(standing(engine, course, stage.seconds).why))
-    why, remedy = "it is empty, but default/web-0 is stopping", "kubectl describe pod web-0 -n default"
-    assert (why, remedy) in {(each.why, each.remedy) for each in told if each.of == "old-0"}
 
 
 @pytest.mark.parametrize("budgets", [BUDGET, ()])

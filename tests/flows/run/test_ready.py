@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime, timezone
 from itertools import pairwise
 
 import pytest
@@ -19,8 +18,6 @@ from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.run.draining import DrainRunEnd, RunWish, RunWishState
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.nodes import PROTECTIONS
-from kubectl_eksdoc.render.run.events import why_it_waits
-from kubectl_eksdoc.render.text import Look
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.flows.fields import KeptJournal, StageField, a_drain, begun_journal
 from tests.flows.run.test_draining import Heard, having
@@ -124,15 +121,3 @@ def test_it_says_every_minute_what_it_waits_for() -> None:
     assert first.usual.startswith("usually Ready ") and first.remedy.startswith("kubectl describe pod web-")
     _, _, last = said.why[-1]
     assert [each.why.partition(" default/")[0] for each in last] == ["replacement"], "of the last pod, at the end"
-
-
-def test_reasons_are_lines_of_which_the_first_few_are_told() -> None:
-    now = datetime(2026, 11, 20, 8, 34, 18, tzinfo=timezone.utc)
-    why = Reason("a/b on c", "budget a/x has no room", 130.0, "usually Ready 20 s after the eviction", "kubectl x", 2)
-    assert why_it_waits([why], 180.0, now, Look()) == [
-        "08:34:18Z  waiting     a/b on c (+2), for 2m10s: budget a/x has no room; usually Ready 20 s after the eviction"
-        "; see: kubectl x"
-    ]
-    many = why_it_waits([Reason("", f"r{i}") for i in range(7)], 60.0, now, Look())
-    assert len(many) == 6 and many[-1].endswith("and for 2 more")
-    assert why_it_waits([], 65.0, now, Look()) == ["08:34:18Z  waiting     nothing has happened for 1m05s"]

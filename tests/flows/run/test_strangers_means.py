@@ -69,15 +69,6 @@ def test_a_pod_of_a_job_that_comes_later_has_its_time_from_then_on() -> None:
     assert subjects(run.moments, Happened.REPLANNED) == ["old-0"]
 
 
-def test_one_that_does_not_finish_then_goes_when_its_time_is_over() -> None:
-    plane, stage = made(*nodes(), *a_job())
-    a_newer_job(plane, 500.0)
-    run = Run(stage, WAITS, Steady(run=9000.0))
-    run.to_the_end()
-    late = [m.at_s for m in run.moments if m.what is Happened.EVICTED and m.subject != "default/etl-x"]
-    assert 2300 <= late[0] <= 2330, "it has as long as the others"
-
-
 def test_what_a_restart_of_this_run_made_is_not_evicted_from_a_drained_node() -> None:
     plane, stage = made(*nodes(old=1, new=1), *single(), *a_job())
     made_by_it = of("ReplicaSet", "web-77", "uid-new-rs", a_pod_doc("web-77-x", "old-0", app="other"))

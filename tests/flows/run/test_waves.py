@@ -126,14 +126,6 @@ def test_hooks_are_asked_before_and_after_every_wave() -> None:
     assert said[:2] == [f"the hook {when} wave 1 said yes: all is well" for when in ("before", "after")]
 
 
-def test_nothing_goes_on_before_a_hook_has_answered() -> None:
-    _, stage = a_cluster()
-    ended, _, moments = ran(stage, takes_s=90)
-    begun, done, hooked = (at(moments, what) for what in (Happened.BEGUN, Happened.DONE, Happened.HOOKED))
-    assert ended.whole and len(hooked) == 6
-    assert begun[0] >= 90 and all(later >= over + 180 for over, later in zip(done, begun[1:], strict=False))
-
-
 @pytest.mark.parametrize(("when", "wave", "evicted"), [(BEFORE_WAVE, 1, 0), (AFTER_WAVE, 1, 1), (BEFORE_WAVE, 2, 1)])
 def test_a_hook_that_fails_stops_it(when: str, wave: int, evicted: int) -> None:
     def says(hook: Hook) -> HookEnded:
