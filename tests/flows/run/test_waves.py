@@ -62,7 +62,8 @@ class HookedStage(StageField):
     def do(self, act: Errand) -> None:
         self.all.append(act)
         if isinstance(act, Hook):
-            self._due.append((self.stage.seconds + self.takes_s, self._says(act)))
+            ended = self._says(act)  # which may set how long it takes
+            self._due.append((self.stage.seconds + self.takes_s, ended))
         else:
             super().do(act)
 
