@@ -129,10 +129,7 @@ class AllBut(RbacRule):
 
 LACKING = [
     ("create", "leases"),
-    ("update", "leases"),
-    ("create", "configmaps"),
     ("patch", "nodes"),
-    ("watch", "poddisruptionbudgets"),
     ("create", "pods/eviction"),
 ]
 
