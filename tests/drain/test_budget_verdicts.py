@@ -121,6 +121,7 @@ def test_an_unhealthy_pod_of_a_healthy_enough_application_goes_uncounted() -> No
     plan = plan_of(pods=several, budgets=[budget], policy=DrainPolicy(partial=True))
     assert (verdict_of(plan, "web-sick"), verdict_of(plan, "web-0")) == (PodVerdict.EVICT, PodVerdict.BLOCKED)
     assert headroom(plan).verdict is BudgetVerdict.UNHEALTHY
+    assert headroom(plan).why.endswith("; 1 of its 3 pods not Ready")
 
 
 def test_only_the_pods_under_both_budgets_are_refused() -> None:
@@ -128,9 +129,10 @@ def test_only_the_pods_under_both_budgets_are_refused() -> None:
     plan = plan_of(
         pods=[*pods(2), *pods(1, app="other")],
         workloads=[*WEB, a_workload("ReplicaSet/other", replicas=1)],
-        budgets=[wide, a_budget(min_available=1, allowed=1, expected=2)],
+        budgets=[wide, a_budget(min_available=1, allowed=2, expected=2)],
         policy=DrainPolicy(partial=True),
     )
+    assert (headroom(plan).also, headroom(plan, "wide").also) == ((BudgetVerdict.DISAGREES,), ())
     assert {headroom(plan, name).verdict for name in ("web", "wide")} == {BudgetVerdict.SEVERAL_BUDGETS}
     assert "500" in finding(plan, "pod-several-budgets").message
     assert (verdict_of(plan, "other-0"), verdict_of(plan, "web-0")) == (PodVerdict.EVICT, PodVerdict.BLOCKED)

@@ -212,6 +212,7 @@ def landings(plan: DrainPlan) -> dict[str, set[str]]:
 
 def test_without_new_nodes_a_full_cluster_cannot_be_drained() -> None:
     assert drained(surged(None)) == drained(surged(0)) == []
+    assert "(--surge 1)" in finding(surged(0), "needs-nodes").remedy[0].text
 
 
 def test_with_one_new_node_each_lands_on_the_one_that_took_the_place_of_the_node_before() -> None:

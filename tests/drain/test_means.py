@@ -25,7 +25,7 @@ from kubectl_eksdoc.model.storage import Claim, StorageClass
 from kubectl_eksdoc.model.workloads import Workload
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.verdict import estimate_lines
-from tests.builders import a_budget, a_claimed, a_cluster, a_job, a_node, a_pod, a_workload, ago, pods
+from tests.builders import a_budget, a_claimed, a_cluster, a_job, a_node, a_pod, a_roomy_node, a_workload, ago, pods
 from tests.drain.planning import WEB, codes, finding, headroom, plan_of, target, verdict_of
 from tests.drain.small_clusters import small, targets_of
 
@@ -132,6 +132,13 @@ def test_a_volume_for_one_node_at_a_time_would_keep_the_new_pod_waiting(shared: 
     assert bool(plan.restarts) is goes
     if not goes:
         assert "claim data is for one node at a time" in finding(plan, "single-replica").message
+
+
+@pytest.mark.parametrize(("of", "elsewhere", "goes"), [("web", "a", False), ("web", "b", True), ("api", "a", True)])
+def test_one_that_bears_none_of_its_kind_in_its_zone_needs_another(of: str, elsewhere: str, goes: bool) -> None:
+    pod = a_pod("web-0", placement=Placement(anti_affinity=(PodTerm(ZONE, from_parts({"app": of})),)))
+    nodes = [a_node("old-0", labels={ZONE: "a"}), replace(a_roomy_node(), labels={ZONE: elsewhere})]
+    assert bool(single(pod=pod, more={"nodes": nodes, "roomy": False}).restarts) is goes
 
 
 def test_claims_that_were_not_read_are_no_pass() -> None:
