@@ -78,6 +78,7 @@ def test_the_new_pod_starts_first_and_nobody_is_away() -> None:
     assert moved.ready_s is not None and moved.gone_s > moved.ready_s + 1
     assert estimate.peak_away == 0
     assert estimate.p50_s == moved.gone_s + 10 == estimate.bounds[0].seconds
+    assert estimate.bounds[0].subject == "default/web-0"
 
 
 def test_with_an_absolute_rule_over_several_workloads_only_it_goes_uncounted() -> None:
