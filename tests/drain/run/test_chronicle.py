@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.run.chronicle import ENDS, NodeCourse, NodeState, PlannedNode, PodState, RunHistory, aimed_by
+from kubectl_eksdoc.drain.run.chronicle import (
+    ENDS,
+    MeasuredStopTimes,
+    NodeCourse,
+    NodeState,
+    PlannedNode,
+    PodState,
+    RunHistory,
+    aimed_by,
+)
 from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.moments import ASKED, Happened, RunMoment
 from kubectl_eksdoc.drain.run.pursuits import ObservedState
@@ -18,6 +27,7 @@ from kubectl_eksdoc.kubernetes.news import AllPods, PodGone, PodIs, PodsFound
 from kubectl_eksdoc.model.acts import ListPods
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.builders import a_cluster, a_node, pods
+from tests.drain.planning import plan_of
 from tests.flows.stages import made, recorded, web
 from tests.rehearsed import BLUE, Rehearsed, rehearsed, rehearsed_demo
 from tests.simulator.planes import a_budget_doc, a_node_doc
@@ -67,6 +77,14 @@ def told(chronicle: RunHistory) -> object:
         for node in chronicle.nodes.values()
     ]
     return nodes, chronicle.moments, chronicle.held, chronicle.stopped, chronicle.refusals
+
+
+def test_stops_are_measured_from_the_first_eviction_to_the_first_time_it_is_gone() -> None:
+    measured = MeasuredStopTimes(plan_of(pods=pods(2)))
+    story = [(2.0, Happened.EVICTED), (3.0, Happened.EVICTED), (7.0, Happened.GONE), (9.0, Happened.GONE)]
+    measured.look([RunMoment(at_s, what, "default/web-0", "old-0", "") for at_s, what in story])
+    assert list(measured.unwritten()) == [("default/ReplicaSet/web", [5.0])]
+    assert not list(measured.unwritten())
 
 
 @given(STORIES)
