@@ -113,13 +113,6 @@ class AddonUpdate:
         yield Step(UPDATE, lambda: as_before, send, unsure=told)
 
     def over(self, sent: Sent) -> bool:
-        self._look()
-        over = self._over()
-        if not over:
-            self._tell_stuck(self.world.clock.monotonic())
-        return over
-
-    def _look(self) -> None:
         self._ask_eks()
         if self.stage not in (Stage.FAILED, Stage.CANCELLED):
             self._look_at_rollouts()
@@ -128,6 +121,10 @@ class AddonUpdate:
             for arn, each in self.health.items():
                 if each.fell or each.unread:
                     self._tell(arn, str(each))
+        over = self._over()
+        if not over:
+            self._tell_stuck(self.world.clock.monotonic())
+        return over
 
     def _ask_eks(self) -> None:
         try:

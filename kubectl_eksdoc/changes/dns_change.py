@@ -115,7 +115,15 @@ def _of_addon(
     has what is set. What else people have set goes with it as far as a value keeps it."""
     asked = AddonUpdateRequest(Mode.NONE, change.values)
     found = prepared(session, side, asked, True)
-    kept = _keeping(found.plan, change)
+    # The values with what people have set live beside the add-on's values, so that no mode takes it
+    plan = found.plan
+    values, wished, schema = change.values or {}, {*change.set, *change.given}, plan.facts.target.schema
+    for each in plan.changes:
+        if not each.at_risk or not each.config or each.config[0] in wished or isinstance(each.live, MissingValue):
+            continue
+        if isinstance(schema, Unknown) or not schema.refuses(each.config):
+            values = with_value(values, each.config, each.live)
+    kept = values
     if kept != change.values:
         asked = AddonUpdateRequest(Mode.NONE, kept)
         found = prepared(session, side, asked, True)
@@ -123,17 +131,6 @@ def _of_addon(
         found = prepared(session, side, AddonUpdateRequest(Mode.OVERWRITE, kept), True)
     guards = (*found.guards, *not_accepted(found.plan, change, accepted), *_grace(facts, change, found.plan))
     return Ready(change, found, guards=guards)
-
-
-def _keeping(plan: AddonPlan, change: CorednsChange) -> Doc:
-    """The values with what people have set live beside the add-on's values, so that no mode takes it."""
-    values, wished, schema = change.values or {}, {*change.set, *change.given}, plan.facts.target.schema
-    for each in plan.changes:
-        if not each.at_risk or not each.config or each.config[0] in wished or isinstance(each.live, MissingValue):
-            continue
-        if isinstance(schema, Unknown) or not schema.refuses(each.config):
-            values = with_value(values, each.config, each.live)
-    return values
 
 
 def resets(plan: AddonPlan, change: CorednsChange) -> tuple[FieldChange, ...]:

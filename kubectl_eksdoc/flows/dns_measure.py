@@ -155,7 +155,10 @@ def happened(plan: MeasurePlan, dns: Dns, looking: _Looking, tell: Callable[[str
         return CorednsAct(None, refused.why, refused.missing)
     at = looking.last.at if looking.last is not None else None
     tell(f"{_said(plan)}: until its pods have gone, and {AFTER_S:g} s more")
-    wanted = _ready(plan, looking)
+    # How many are to be ready in the end: as many as in the beginning, and as are wanted
+    first = looking.stands[0].pods if looking.stands else ()
+    there = sum((pod.ready and pod.told_at is None and not pod.ended) for pod in first)
+    wanted = there if plan.workload is None else min(there, plan.workload.replicas)
     finished = looking.until(
         lambda: looking.last is not None and settled(plan.affected, looking.last, wanted), left_s()
     )
@@ -186,17 +189,6 @@ def _asked(plan: MeasurePlan, dns: Dns) -> NotMade | None:
         assert plan.workload is not None  # a plan without it cannot be made
         return dns.restart(plan.workload)
     return dns.evict(plan.affected[0])
-
-
-def _ready(plan: MeasurePlan, looking: _Looking) -> int:
-    """How many are to be ready in the end: as many as in the beginning, and as are wanted."""
-    first = looking.stands[0].pods if looking.stands else ()
-    there = sum(_serves(pod) for pod in first)
-    return there if plan.workload is None else min(there, plan.workload.replicas)
-
-
-def _serves(pod: DnsPod) -> bool:
-    return pod.ready and pod.told_at is None and not pod.ended
 
 
 # The asker's plan as it takes it, and what it prints, read: a JSON object a line (`asker.printing`).

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from time import process_time
 from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.drain.course import PATIENCE
-from kubectl_eksdoc.drain.outcome import PodVerdict, TargetVerdict
+from kubectl_eksdoc.drain.outcome import TargetVerdict
 from kubectl_eksdoc.drain.plan import make_plan
-from kubectl_eksdoc.drain.policy import ALL, ZONE, DrainPolicy
+from kubectl_eksdoc.drain.policy import ALL, DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.nodes import Node, Pod
@@ -20,7 +18,7 @@ from kubectl_eksdoc.model.placing import NodeDemand, Placement, PodTerm, Request
 from kubectl_eksdoc.model.selectors import from_parts
 from kubectl_eksdoc.model.storage import Claim, PersistentVolume
 from tests.builders import a_budget, a_cluster, a_pod
-from tests.drain.planning import codes, finding, left, target
+from tests.drain.planning import left
 from tests.drain.small_clusters import (
     ZONE_KEY,
     App,
@@ -63,15 +61,6 @@ def drains(plan: DrainPlan) -> set[str]:
 WEB = App("web", 6, Requests(cpu=1500))
 
 
-@pytest.mark.parametrize(("surge", "count"), [(None, 0), (0, 0), (1, 3), (3, 3)])
-def test_all_nodes_are_targets(surge: int | None, count: int) -> None:
-    """Without a node to begin with none begins; with one each makes room for the next."""
-    pods = placed(WEB, *[f"old-{i // 2}" for i in range(6)])
-    plan = planned(WEB, olds(3), pods, DrainPolicy(surge=surge))
-    assert len(drains(plan)) == count
-    assert bool(plan.blockers) is not bool(count)
-
-
 @pytest.mark.parametrize("surge", [None, 0, 1, 3])
 def test_to_take_nodes_in_part_costs_no_node_that_can_be_drained_whole(surge: int | None) -> None:
     """What finds no room yet waits for the next new node: nothing of its node goes as long as all of it may."""
@@ -80,15 +69,6 @@ def test_to_take_nodes_in_part_costs_no_node_that_can_be_drained_whole(surge: in
     partly = planned(WEB, olds(3), pods, DrainPolicy(surge=surge, partial=True))
     drained = {t.node.name for t in partly.targets if t.verdict is TargetVerdict.DRAINS}
     assert drains(whole) <= drained and len(partly.evictions) >= len(whole.evictions)
-
-
-def test_without_a_node_to_begin_with_it_is_said_how_many_are_missing() -> None:
-    pods = placed(WEB, *[f"old-{i // 2}" for i in range(6)])
-    plan = planned(WEB, olds(3), pods, DrainPolicy(surge=0))
-    missing = finding(plan, "needs-nodes")
-    assert missing.message == "3 new nodes are needed for 6 of the targets' pods: 3 such as old-0"
-    assert "--surge 1" in missing.remedy[0].text
-    assert {t.verdict for t in plan.targets} == {TargetVerdict.SKIPPED}
 
 
 @pytest.mark.parametrize(("surge", "count"), [(None, 1), (0, 1), (1, 4)])
@@ -108,52 +88,6 @@ def test_all_volumes_are_in_one_zone_and_that_is_full(surge: int | None, count: 
     if count == 1:
         assert drains(plan) == {"old-3"}
         assert "1 × node(s) had no available volume zone" in left(plan, "db-0").reason
-
-
-def test_replicas_that_keep_apart_have_fewer_free_hosts_than_there_are() -> None:
-    ha = App("ha", 4, Requests(cpu=100), alone_on_host=True)
-    nodes = [*olds(4), a_small_node("new-0", "a", "green"), a_small_node("new-1", "a", "green")]
-    pods = placed(ha, *[f"old-{i}" for i in range(4)])
-    plan = planned(ha, nodes, pods, DrainPolicy())
-    assert drains(plan) == {"old-0", "old-1"}
-    message = "2 new nodes are needed for 2 of the targets' pods: 2 such as new-0"
-    assert finding(plan, "needs-nodes").message == message
-    assert drains(planned(ha, nodes, pods, DrainPolicy(surge=0))) == {f"old-{i}" for i in range(4)}
-
-
-def test_a_pod_that_is_larger_than_any_other_node_stays_and_its_node_alone() -> None:
-    big = App("big", 1, Requests(cpu=3900))
-    nodes = [*olds(3), a_small_node("new-0", "a", "green", cpu=2)]
-    pods = [pod_of(big, "big-0", "old-0"), pod_of(WEB, "web-0", "old-1")]
-    plan = planned(big, nodes, pods, DrainPolicy())
-    assert drains(plan) == {"old-1", "old-2"}
-    assert "1 × Insufficient cpu" in left(plan, "big-0").reason
-    assert drains(planned(big, nodes, pods, DrainPolicy(surge=0))) == {"old-0", "old-1", "old-2"}
-
-
-def test_many_nodes_without_a_place_in_front_keep_no_other_from_being_drained() -> None:
-    """More than are asked about in one go, first in a given order."""
-    huge = App("huge", 40, Requests(cpu=8000))
-    count = 3 * PATIENCE
-    nodes = [*olds(count + 4, cpu=9), a_small_node("new-0", "a", "green", cpu=6)]
-    pods = placed(huge, *[f"old-{i}" for i in range(count)])
-    pods += [pod_of(WEB, f"web-{i}", f"old-{count + i}") for i in range(4)]
-    for surge in (None, 0):
-        order = tuple(f"old-{i}" for i in range(count + 4))
-        plan = planned(huge, nodes, pods, DrainPolicy(surge=surge, order_nodes=order))
-        assert drains(plan) >= {f"old-{count + i}" for i in range(4)}
-
-
-def test_the_only_place_is_on_the_fullest_of_many_nodes() -> None:
-    """The few emptiest ones have the port taken; what is asked about quickly does not find it."""
-    proxy = App("proxy", 12, Requests(cpu=100), port=80)
-    others = [a_small_node(f"new-{i:02}", "a", "green") for i in range(12)]
-    pods = [pod_of(proxy, "proxy-0", "old-0")]
-    pods += [pod_of(proxy, f"proxy-{i + 1}", f"new-{i:02}") for i in range(11)]
-    pods += [pod_of(App("filler", 1, Requests(cpu=3500)), "filler", "new-11")]
-    for surge in (None, 0):
-        plan = planned(proxy, [*olds(1), *others], pods, DrainPolicy(surge=surge))
-        assert drains(plan) == {"old-0"}
 
 
 @pytest.mark.parametrize("surge", [None, 0])
@@ -191,62 +125,6 @@ def test_five_hundred_replicas_of_a_budget_of_one_go_one_after_the_other(policy:
     assert all(bound.seconds <= plan.estimate.p50_s + 1e-6 for bound in plan.estimate.bounds)
 
 
-def test_pods_that_ask_for_nothing_still_take_a_place_each() -> None:
-    zero = App("zero", 8, Requests())
-    nodes = [*olds(1), a_small_node("new-0", "a", "green", most_pods=4)]
-    pods = placed(zero, *["old-0"] * 8)
-    plan = planned(zero, nodes, pods, DrainPolicy())
-    assert drains(plan) == set()
-    assert finding(plan, "needs-nodes").message.startswith("1 new node is needed for 4 of the targets' pods")
-    assert any("1 × Too many pods" in x.reason for x in plan.left)
-
-
-@pytest.mark.parametrize("surge", [None, 0, 1])
-def test_a_node_that_does_not_say_what_room_it_has_is_no_room(surge: int | None) -> None:
-    """Outside the targets it makes the verdict unknown, for it may have room; a copy of a target has none either."""
-    silent = replace(a_small_node("new-0", "a", "green"), allocatable={})
-    plan = planned(WEB, [*olds(1), silent], placed(WEB, "old-0"), DrainPolicy())
-    assert codes(plan) >= {"placement-unsure"}
-    assert target(plan, "old-0").verdict is TargetVerdict.UNKNOWN
-    nodes = [replace(node, allocatable={}) for node in olds(2)]
-    plan = planned(WEB, nodes, placed(WEB, "old-0"), DrainPolicy(surge=surge))
-    assert drains(plan) == {"old-1"}, "it is empty"
-    assert plan.blockers
-
-
-def test_an_order_that_puts_the_worst_first_is_kept_and_comes_to_its_end() -> None:
-    """The node with the longest chain first and alone, as it was asked for: the given order costs time, no node."""
-    slow = App("slow", 8, Requests(cpu=100))
-    nodes = [*olds(4), a_small_node("new-0", "a", "green", cpu=8, most_pods=40)]
-    pods = placed(slow, *["old-3"] * 5, "old-0", "old-1", "old-2")
-    budget = a_budget("slow", max_unavailable=1, allowed=1, expected=8, current=8, desired=7)
-    given = ("old-3", "old-2", "old-1", "old-0")
-    one_by_one = ((ALL, Amount(1)),)
-    worst = planned(slow, nodes, pods, DrainPolicy(order_nodes=given, max_unavailable=one_by_one), budgets=[budget])
-    best = planned(slow, nodes, pods, DrainPolicy(max_unavailable=one_by_one), budgets=[budget])
-    assert [t.node.name for t in worst.targets] == list(given)
-    assert [t.name for t in worst.tried] == ["given"]
-    assert worst.estimate is not None and best.estimate is not None
-    assert best.estimate.p50_s <= worst.estimate.p50_s
-
-
-@pytest.mark.parametrize("surge", [None, 0, 1])
-def test_pins_win_over_limits_and_the_others_keep_to_them(surge: int | None) -> None:
-    """Three of one zone are pinned to one wave although one at a time may go; the drain still comes to its end."""
-    nodes = [*olds(3), *[a_small_node(f"old-{3 + i}", "b", "blue") for i in range(3)]]
-    nodes.append(a_small_node("new-0", "a", "green", cpu=32, most_pods=40))
-    pods = placed(WEB, *[f"old-{i}" for i in range(6)])
-    pins = (("old-0", 2), ("old-1", 2), ("old-2", 2), ("old-3", 7))
-    plan = planned(WEB, nodes, pods, DrainPolicy(surge=surge, pins=pins, max_unavailable=((ZONE, Amount(1)),)))
-    waves = {t.node.name: t.wave for t in plan.targets}
-    assert {waves[f"old-{i}"] for i in range(3)} == {2}
-    assert sorted((waves["old-4"], waves["old-5"])) == [1, 2]
-    assert waves["old-3"] == 3
-    assert plan.estimate is not None
-    spans = {span.node: span for span in plan.estimate.spans}
-    assert all(spans[a].done_s <= spans[b].start_s for a in waves for b in waves if waves[a] < waves[b])
-
-
 def test_a_pin_can_put_a_node_before_those_that_make_room_for_it() -> None:
     """Pinned to the first wave it waits there for nothing that comes, is left out, and holds up no other."""
     nodes = [*olds(2), a_small_node("old-2", "a", "blue", cpu=2), a_small_node("new-0", "a", "green", cpu=2)]
@@ -255,18 +133,3 @@ def test_a_pin_can_put_a_node_before_those_that_make_room_for_it() -> None:
     assert drains(early) == {"old-1", "old-2"}
     late = planned(WEB, nodes, pods, DrainPolicy(surge=0, pins=(("old-0", 3), ("old-1", 2), ("old-2", 2))))
     assert drains(late) == {"old-0", "old-1", "old-2"}
-
-
-@pytest.mark.parametrize("surge", [None, 0, 2])
-def test_nothing_to_drain_is_a_plan_too(surge: int | None) -> None:
-    plan = planned(WEB, [a_small_node("new-0", "a", "green")], [], DrainPolicy(surge=surge))
-    assert (plan.targets, plan.evictions, plan.estimate) == ((), (), None)
-
-
-def test_partial_leaves_what_has_no_place_and_counts_with_its_staying() -> None:
-    """The first of two that keep apart from each other by host takes the only free host."""
-    ha = App("ha", 2, Requests(cpu=100), alone_on_host=True)
-    nodes = [*olds(2), a_small_node("new-0", "a", "green")]
-    plan = planned(ha, nodes, placed(ha, "old-0", "old-1"), DrainPolicy(partial=True))
-    assert len(plan.evictions) == 1
-    assert [x.verdict for x in plan.left] == [PodVerdict.BLOCKED]

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kubectl_eksdoc.drain.handoff.offers import HandOff, Option, Way, instance_id
-from kubectl_eksdoc.drain.outcome import PodVerdict
 from kubectl_eksdoc.drain.plan import make_plan
-from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.flows.drain import plan_drain
-from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity, NodePool
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, EKSCTL_GROUP, NODE_POOL, PROVISIONER, Node, NodeOwner
@@ -23,7 +18,6 @@ from kubectl_eksdoc.model.selectors import parse
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_workload, an_emptydir, pods
 from tests.drain.planning import WEB, plan_of
 
-RICH = Path(__file__).parents[1] / "data" / "clusters" / "rich.tar.gz"
 BARE = a_pod("bare", owner=None)
 
 
@@ -135,15 +129,6 @@ def test_a_launch_template_that_may_name_an_ami_of_its_own_is_an_exception_that_
     assert any("only if that names an AMI of its own" in text for text in handoff.beware)
 
 
-def test_confidence_is_said_only_where_it_is_not_high() -> None:
-    handoff = only(plan_of(nodes=[a_node("old-0"), a_node("blue-1")], pods=[]))
-    marked = [text for text in handoff.beware if "(confidence: " in text]
-    assert [re.sub(r".*\(confidence: (.*)\)", r"\1", text) for text in marked] == [
-        "medium",
-        "low: experience, not verified",
-    ]
-
-
 # The ways compared ---------------------------------------------------------------------------
 
 
@@ -182,9 +167,7 @@ def test_without_zones_the_surge_is_not_known() -> None:
         (a_pod("web-0"), [a_budget("a", selector={"app": "web"}), a_budget("web")], "stopped_by"),
         (a_pod("web-0"), [a_budget("web", generation=2, observed_generation=1)], "may_be_stopped_by"),
         (a_pod("web-0", grace_seconds=900), [], "may_be_stopped_by"),
-        (a_pod("web-0", grace_seconds=899), [], ""),
         (a_pod("web-0", volumes=(an_emptydir(),)), [], "unasked"),
-        (a_pod("web-0", annotations={"karpenter.sh/do-not-disrupt": "true"}), [], "unasked"),
         (a_pod("web-0", owner=None), [], "unasked"),
         (
             a_pod("web-0", volumes=(an_emptydir(),)),
@@ -330,11 +313,6 @@ def test_what_is_not_known_of_the_cluster_stands_as_a_placeholder_and_is_said_fi
     assert not any("stands for" in text for text in known.beware)
 
 
-def test_the_region_is_the_nodes_where_the_identity_has_none() -> None:
-    cluster = replace(a_cluster(nodes=[a_node("old-0")]), identity=Identity(cluster="prod"))
-    assert leaving(only(plan_of(cluster)))[0].endswith("--nodegroup-name blue --region eu-west-1")
-
-
 @pytest.mark.parametrize("name", ["$(reboot)", "a;b", "a b", "x'y", "--force", "a\nb", ""])
 def test_names_that_a_shell_reads_otherwise_are_never_pasted(name: str) -> None:
     cluster = replace(a_cluster(nodes=[a_node("old-0", group="blue")]), identity=Identity(cluster=name, region=name))
@@ -362,25 +340,3 @@ def test_instance_ids(provider_id: str, found: str) -> None:
 
 
 # A recorded cluster --------------------------------------------------------------------------
-
-
-def test_the_rich_cluster() -> None:
-    """Blue is a managed group of twelve in three zones, none can be emptied; two Spot nodes are Karpenter's."""
-    cluster, _ = plan_drain(SnapshotReader(str(RICH)), Targeting(nodegroups=("blue", "general")), DrainPolicy())
-    # As if its nodes had an AMI family of which the group can get newer ones.
-    cluster = replace(cluster, nodes=tuple(replace(node, os_image="Amazon Linux 2023") for node in cluster.nodes))
-    plan = make_plan(
-        cluster, [node for node in cluster.nodes if node.name.startswith(("old-", "spot-"))], DrainPolicy()
-    )
-    blue, general = plan.handoffs
-    assert (blue.about, blue.nodes, len(blue.kept)) == ("managed node group blue", (), 12)
-    assert (general.about, general.nodes, general.kept) == ("NodePool general", ("spot-0", "spot-1"), ())
-    update = next(option for option in blue.instead if option.way is Way.GROUP_UPDATE)
-    assert (update.nodes, update.surge, update.least_seconds) == (12, 6, 720)
-    blocked = {row.pod.key for row in plan.left if row.verdict is PodVerdict.BLOCKED and row.node.startswith("old-")}
-    assert {*update.stopped_by, *update.may_be_stopped_by, *update.unasked} == blocked
-    apps = {key.split("/")[1].rsplit("-", 2)[0] for key in update.unasked}
-    assert apps == {"keep-autoscaler", "keep-karpenter", "spool", "cache-mem", "local"}
-    assert {"twice-guarded", "half-sick", "tolerates-all"} <= {
-        key.split("/")[1].rsplit("-", 2)[0] for key in update.stopped_by
-    }

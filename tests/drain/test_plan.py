@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.nodes import remarks, select
+from kubectl_eksdoc.drain.nodes import select
 from kubectl_eksdoc.drain.outcome import PodVerdict, TargetVerdict
 from kubectl_eksdoc.drain.policy import ALL, AUTO, NODEGROUP, ORDERS, ZONE, DrainPolicy, Targeting
 from kubectl_eksdoc.errors import UsageError
@@ -20,7 +21,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Severity, Status
-from kubectl_eksdoc.model.nodes import REBOOT_IN_PROGRESS, Taint
+from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, NODE_POOL, REBOOT_IN_PROGRESS, Taint
 from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.model.selectors import parse
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_workload, ago, an_emptydir, pods
@@ -47,77 +48,47 @@ def test_partial_drains_the_rest_of_its_pods() -> None:
     assert plan.blockers
 
 
-@pytest.mark.parametrize(
-    ("labels", "code"),
-    [
-        ({"eks.amazonaws.com/compute-type": "fargate"}, "node-fargate"),
-        ({"eks.amazonaws.com/compute-type": "auto", "karpenter.sh/nodepool": "general"}, "node-auto-mode"),
-    ],
-)
-def test_nodes_that_are_not_drained_are_refused(labels: dict[str, str], code: str) -> None:
-    plan = plan_of(nodes=[a_node("old-0", labels=labels)])
-    assert target(plan).verdict is TargetVerdict.REFUSED
-    assert finding(plan, code).status is Status.FAIL
-    assert {verdict_of(plan, f"web-{i}") for i in range(3)} == {PodVerdict.STAY}
+REFUSED, DRAINS = TargetVerdict.REFUSED, TargetVerdict.DRAINS
+HANDLER = "aws-node-termination-handler/"
 
 
-def test_a_hybrid_node_is_drained_with_a_remark() -> None:
-    plan = plan_of(nodes=[a_node("old-0", labels={"eks.amazonaws.com/compute-type": "hybrid"})])
-    assert target(plan).verdict is TargetVerdict.DRAINS
-    assert finding(plan, "node-hybrid").status is Status.PASS
-
-
-ENDS = ("spot-itn", "asg-lifecycle-termination", "rebalance-recommendation", "scheduled-maintenance")
+def a_mark(key: str, value: str = "", **more: Any) -> dict[str, Any]:
+    return {"taints": (Taint(key, value, "NoSchedule"),), **more}
 
 
 @pytest.mark.parametrize(
-    ("fields", "code"),
+    ("fields", "verdict", "code", "says"),
     [
-        ({"taints": (Taint("karpenter.sh/disrupted", "", "NoSchedule"),)}, "node-foreign-drain"),
-        ({"taints": (Taint("ToBeDeletedByClusterAutoscaler", "1", "NoSchedule"),)}, "node-foreign-drain"),
-        *(({"taints": (Taint(f"aws-node-termination-handler/{end}"),)}, "node-foreign-drain") for end in ENDS),
-        ({"annotations": {REBOOT_IN_PROGRESS: "2026-11-20T12:00:00Z"}}, "node-foreign-drain"),
-        ({"deletion_at": ago(5)}, "node-foreign-drain"),
-        ({"ready": "Unknown"}, "node-not-ready"),
+        ({"labels": {COMPUTE_TYPE: "fargate"}}, REFUSED, "node-fargate", ""),
+        ({"labels": {COMPUTE_TYPE: "auto", NODE_POOL: "general"}}, REFUSED, "node-auto-mode", ""),
+        ({"labels": {COMPUTE_TYPE: "hybrid"}}, DRAINS, "node-hybrid", ""),
+        (a_mark("karpenter.sh/disrupted"), REFUSED, "node-foreign-drain", "Karpenter"),
+        (a_mark("ToBeDeletedByClusterAutoscaler", "1"), REFUSED, "node-foreign-drain", ""),
+        (
+            a_mark(f"{HANDLER}spot-itn"),
+            REFUSED,
+            "node-foreign-drain",
+            "a Spot interruption, two minutes after its notice)",
+        ),
+        (a_mark(f"{HANDLER}asg-lifecycle-termination"), REFUSED, "node-foreign-drain", ""),
+        (a_mark(f"{HANDLER}rebalance-recommendation"), REFUSED, "node-foreign-drain", ""),
+        (a_mark(f"{HANDLER}scheduled-maintenance"), REFUSED, "node-foreign-drain", ""),
+        ({"annotations": {REBOOT_IN_PROGRESS: "2026-11-20T12:00:00Z"}}, REFUSED, "node-foreign-drain", ""),
+        ({"deletion_at": ago(5)}, REFUSED, "node-foreign-drain", ""),
+        ({"ready": "Unknown"}, REFUSED, "node-not-ready", ""),
+        ({"ready": "False"}, DRAINS, "node-not-ready", ""),
+        (a_mark(f"{HANDLER}new-thing", ready="False"), DRAINS, "node-ends-soon", f"taint {HANDLER}new-thing"),
     ],
+    ids=str,
 )
-def test_nodes_that_others_drain_or_that_do_not_answer_are_refused(fields: dict[str, object], code: str) -> None:
-    plan = plan_of(nodes=[replace(a_node("old-0"), **fields)])  # type: ignore[arg-type]
-    assert target(plan).verdict is TargetVerdict.REFUSED
-    assert code in codes(plan)
-
-
-def test_a_node_whose_kubelet_answers_is_drained_though_it_is_not_ready() -> None:
-    plan = plan_of(nodes=[a_node("old-0", ready="False")])
-    assert target(plan).verdict is TargetVerdict.DRAINS
-    found = finding(plan, "node-not-ready")
-    assert (found.status, found.severity) == (Status.PASS, Severity.MEDIUM)
-
-
-def test_a_node_that_ends_soon_is_drained_and_told() -> None:
-    taint = Taint("aws-node-termination-handler/new-thing", "x", "NoSchedule")
-    plan = plan_of(nodes=[replace(a_node("old-0", ready="False"), taints=(taint,))])
-    assert target(plan).verdict is TargetVerdict.DRAINS
-    found = finding(plan, "node-ends-soon")
-    assert (found.status, found.severity) == (Status.PASS, Severity.HIGH)
-    assert "taint aws-node-termination-handler/new-thing" in found.message
-
-
-def test_whoever_drains_a_node_is_named_with_the_sign_and_the_reason() -> None:
-    taint = Taint("aws-node-termination-handler/spot-itn", "x", "NoSchedule")
-    plan = plan_of(nodes=[replace(a_node("old-0"), taints=(taint,))])
-    assert finding(plan, "node-foreign-drain").message == (
-        "the AWS Node Termination Handler is draining it (taint aws-node-termination-handler/spot-itn: a Spot "
-        "interruption, two minutes after its notice)"
-    )
-
-
-def test_all_there_is_to_say_of_a_node_is_said_the_worst_first() -> None:
-    taint = Taint("aws-node-termination-handler/new-thing", "x", "NoSchedule")
-    labels = {"eks.amazonaws.com/compute-type": "hybrid"}
-    node = replace(a_node("old-0", ready="False", labels=labels), taints=(taint,))
-    assert [f.code.name for f in remarks(node)] == ["node-ends-soon", "node-not-ready", "node-hybrid"]
-    assert {"node-ends-soon", "node-not-ready", "node-hybrid"} <= codes(plan_of(nodes=[node]))
+def test_what_a_node_says_decides_first(fields: dict[str, Any], verdict: TargetVerdict, code: str, says: str) -> None:
+    node = a_node("old-0")
+    plan = plan_of(nodes=[replace(node, **{**fields, "labels": {**node.labels, **fields.get("labels", {})}})])
+    found = finding(plan, code)
+    assert target(plan).verdict is verdict and says in found.message
+    assert found.status is (Status.FAIL if verdict is REFUSED else Status.PASS)
+    if verdict is REFUSED:
+        assert {verdict_of(plan, f"web-{i}") for i in range(3)} == {PodVerdict.STAY}
 
 
 def test_a_fargate_node_names_the_owners_of_its_pods() -> None:
@@ -142,28 +113,6 @@ def test_pods_whose_node_is_missing_are_told_once() -> None:
     assert "ghost" in found.message
     assert found.evidence == ("pod default/lost-0 on ghost", "pod default/lost-1 on ghost")
     assert "pod-node-missing" not in codes(plan_of(replace(cluster, pods=pods(1))))
-
-
-def test_a_cordon_by_hand_does_not_matter() -> None:
-    plan = plan_of(nodes=[a_node("old-0", unschedulable=True)])
-    assert target(plan).verdict is TargetVerdict.DRAINS
-
-
-def test_every_unread_kind_makes_exactly_its_verdicts_unknown() -> None:
-    expected = {
-        kinds.SERVICES: {"only-backend", "no-readiness-gate"},
-        kinds.VALIDATING_WEBHOOKS: {"only-backend"},
-        kinds.MUTATING_WEBHOOKS: {"only-backend"},
-        kinds.TARGET_GROUP_BINDINGS: {"no-readiness-gate"},
-        kinds.NAMESPACES: {"namespace-terminating"},
-        kinds.STORAGE_CLASSES: set(),
-        kinds.ENDPOINT_SLICES: {"only-backend"},
-        kinds.JOBS: set(),
-    }
-    for resource, unknown in expected.items():
-        plan = plan_of(a_cluster(nodes=[a_node("old-0")], pods=pods(1), workloads=[a_workload()], unread=[resource]))
-        assert codes(plan) == unknown, resource
-        assert all(f.status is Status.UNKNOWN and f.missing for f in plan.findings)
 
 
 def test_accepted_unknowns_are_still_findings_but_not_counted() -> None:
@@ -227,12 +176,6 @@ def test_a_kubelet_without_a_version_cannot_be_judged_by_it() -> None:
 
 
 # Outages ------------------------------------------------------------------------------------
-
-
-def test_all_ready_pods_of_a_workload_in_one_round_is_told() -> None:
-    found = finding(plan_of(pods=pods(3)), "all-replicas-at-once")
-    assert (found.status, found.subject.name) == (Status.PASS, "web")
-    assert found.remedy[0].command == "kubectl create pdb web -n default --selector=app=web --max-unavailable=1"
 
 
 def test_one_pod_elsewhere_or_a_budget_keeps_it_available() -> None:

@@ -1,26 +1,21 @@
-"""Verdicts on pods: kubectl's filters with their flags, and what kubectl does not know."""
+"""Verdicts on pods: kubectl's filters, what kubectl does not know, and the backends of what replacements need."""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from kubectl_eksdoc.drain.outcome import PodVerdict, TargetVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.cluster import Namespace
+from kubectl_eksdoc.model.cluster import Lease, Namespace
 from kubectl_eksdoc.model.findings import Severity, Status
-from kubectl_eksdoc.model.network import Service, TargetGroupBinding
-from kubectl_eksdoc.model.nodes import (
-    DO_NOT_DISRUPT,
-    MIRROR,
-    SAFE_TO_EVICT,
-    SYSTEM_CRITICAL_PRIORITY,
-    Volume,
-    VolumeKind,
-)
+from kubectl_eksdoc.model.network import Endpoint, EndpointSlice, Service, TargetGroupBinding, Webhook, WebhookRule
+from kubectl_eksdoc.model.nodes import DO_NOT_DISRUPT, MIRROR, SAFE_TO_EVICT, Pod, Volume, VolumeKind
 from kubectl_eksdoc.model.selectors import parse
 from kubectl_eksdoc.model.storage import Claim, PersistentVolume
-from kubectl_eksdoc.model.workloads import Autoscaler
 from tests.builders import (
     TOLERATES_ALL,
     TOLERATES_CORDON,
@@ -39,36 +34,153 @@ from tests.builders import (
 )
 from tests.drain.planning import WEB, codes, finding, left, plan_of, target, verdict_of
 
+EVICT, BLOCKED, STAY = PodVerdict.EVICT, PodVerdict.BLOCKED, PodVerdict.STAY
+FORCE = DrainPolicy(force=True)
 EMPTY_DIR = a_pod(volumes=(an_emptydir(),))
 BARE = a_pod("bare", owner=None)
+AGENT = a_pod("agent", owner="DaemonSet/agent", volumes=(an_emptydir(),), tolerations=(TOLERATES_ALL,))
+DAEMON = a_pod("agent", owner="DaemonSet/agent")
+FOREIGN = a_pod("agent", owner=an_owner("DaemonSet/agent", group="apps.kruise.io"), tolerations=(TOLERATES_ALL,))
+SETS = [a_workload("DaemonSet/agent")]
+CLAIMED = a_pod(volumes=(a_claimed("data-0"),))
+IN_MEMORY = Volume("cache", VolumeKind.EMPTY_DIR, "Memory", "256Mi")
+
+
+def leaving(late_s: float) -> Pod:
+    return a_pod("leaving", deletion_deadline=ago(late_s), finalizers=("example.com/hold",))
+
+
+def protected(value: str, age_s: int = 3600, key: str = DO_NOT_DISRUPT, **more: str) -> Pod:
+    return a_pod(annotations={key: value, **more}, created_at=ago(age_s))
+
+
+def local(hostnames: tuple[str, ...] = ("old-0",), **volume: Any) -> dict[str, Any]:
+    """A claim of the pod, bound to a volume."""
+    given: dict[str, Any] = volume or {"local": True, "hostnames": hostnames}
+    return {"claims": [Claim("default", "data-0", "pv-0")], "volumes": [PersistentVolume("pv-0", "u", **given)]}
+
+
+def of_job(pod: Pod | None = None, **job: Any) -> dict[str, Any]:
+    return {"pods": [pod or a_pod("etl-x", owner="Job/etl")], "jobs": [a_job(**job)]}
+
+
+Case = tuple[dict[str, Any], PodVerdict, str, str]
+
+
+def case(of: dict[str, Any] | Pod, verdict: PodVerdict, code: str = "", says: str = "", **facts: Any) -> Case:
+    return {**(of if isinstance(of, dict) else {"pods": [of]}), **facts}, verdict, code, says
+
+
+CASES: dict[str, Case] = {
+    "emptyDir": case(EMPTY_DIR, BLOCKED, "pod-emptydir", "--delete-emptydir-data"),
+    "emptyDir, with the flag": case(EMPTY_DIR, EVICT, "pod-emptydir", policy=DrainPolicy(delete_emptydir_data=True)),
+    "emptyDir in memory": case(a_pod(volumes=(IN_MEMORY,)), BLOCKED, "pod-emptydir", "cache (in memory, up to 256Mi)"),
+    "bare": case(BARE, BLOCKED, "pod-unmanaged"),
+    "bare, forced": case(BARE, EVICT, says="nothing replaces it", policy=FORCE),
+    "a DaemonSet's": case(AGENT, STAY, workloads=SETS),
+    "static": case(a_pod("static", owner=None, annotations={MIRROR: "x"}), STAY),
+    "without its DaemonSet": case(DAEMON, BLOCKED, "pod-daemonset-missing"),
+    "without its DaemonSet, forced": case(DAEMON, EVICT, policy=FORCE),
+    "of a foreign DaemonSet": case(FOREIGN, BLOCKED, "pod-returns", "--force does not help"),
+    "of a foreign DaemonSet, forced": case(FOREIGN, BLOCKED, "pod-returns", "apps.kruise.io", policy=FORCE),
+    "DaemonSets not ignored": case(
+        DAEMON, BLOCKED, "pod-daemonset", workloads=SETS, policy=DrainPolicy(ignore_daemonsets=False)
+    ),
+    "not selected": case(BARE, STAY, policy=DrainPolicy(pod_selector=parse("app=web"))),
+    "selected": case(a_pod(), EVICT, policy=DrainPolicy(pod_selector=parse("app=web"))),
+    "leaving in time": case(leaving(-20), STAY),
+    "leaving late": case(leaving(30), STAY),
+    "stuck": case(leaving(61), BLOCKED, "pod-stuck-terminating", "example.com/hold"),
+    "stuck, not waited for": case(leaving(61), STAY, policy=DrainPolicy(skip_deleting_after=60)),
+    "tolerates all": case(
+        a_pod(tolerations=(TOLERATES_ALL,)),
+        BLOCKED,
+        "pod-returns",
+        workloads=[a_workload(template_tolerations=(TOLERATES_ALL,))],
+    ),
+    "tolerates the cordon": case(
+        a_pod(tolerations=(TOLERATES_CORDON,)),
+        BLOCKED,
+        "pod-returns",
+        workloads=[a_workload(template_tolerations=(TOLERATES_CORDON,))],
+    ),
+    "pinned": case(a_pod(), BLOCKED, "pod-returns", "spec.nodeName old-0", workloads=[a_workload(pinned_to="old-0")]),
+    "a Job's": case(of_job(backoff_limit=6, failed=2), EVICT, "job-loses-work", "2 of backoffLimit 6"),
+    "a Job's, to be waited for": case(of_job(backoff_limit=6), EVICT, "job-loses-work", "kubectl wait"),
+    "fails on disruption": case(of_job(fails_on_disruption=True), BLOCKED, "job-would-fail", "podFailurePolicy"),
+    "no failure of an index": case(
+        of_job(backoff_limit_per_index=0), BLOCKED, "job-would-fail", "backoffLimitPerIndex is 0"
+    ),
+    "failures of an index": case(
+        of_job(backoff_limit_per_index=2),
+        EVICT,
+        "job-loses-work",
+        "one of the 2 that backoffLimitPerIndex allows each index",
+    ),
+    "no failure at all": case(
+        of_job(backoff_limit_per_index=2, backoff_limit=0), BLOCKED, "job-would-fail", "backoffLimit 0"
+    ),
+    "disruptions ignored": case(
+        of_job(backoff_limit_per_index=0, ignores_disruption=True), EVICT, "job-loses-work", "does not count it"
+    ),
+    "finished": case(
+        of_job(a_pod("etl-x", owner="Job/etl", phase="Succeeded", volumes=(an_emptydir(),)), finished=True),
+        EVICT,
+        says="finished",
+    ),
+    "local volume": case(CLAIMED, BLOCKED, "pod-local-volume", "pv-0 on old-0", **local()),
+    "local volume of any node": case(
+        CLAIMED, BLOCKED, "pod-local-volume", "the replacement starts elsewhere, without the data", **local(())
+    ),
+    "volume of its zone": case(CLAIMED, EVICT, **local(zones=("eu-west-1a",))),
+    "ephemeral volume": case(
+        a_pod(volumes=(Volume("scratch", VolumeKind.EPHEMERAL, "data-0"),)),
+        EVICT,
+        "pod-ephemeral-volume",
+        "scratch",
+        **local(),
+    ),
+    "protected": case(protected("true", 10**7), BLOCKED, "pod-protected"),
+    "protected, by the other word": case(protected("false", key=SAFE_TO_EVICT), BLOCKED, "pod-protected"),
+    "protected, evicted": case(protected("true"), EVICT, "pod-protected", policy=DrainPolicy(evict_protected=True)),
+    "protected for long enough": case(protected("1h30m", 5400), EVICT),
+    "protected a second longer": case(protected("1h30m", 5399), BLOCKED, "pod-protected"),
+    "protected by a word": case(protected("a while", 10**7), BLOCKED, "pod-protected"),
+    "a second wish": case(protected("1h", 7200, **{SAFE_TO_EVICT: "false"}), BLOCKED, "pod-protected"),
+    "safe to evict": case(protected("true", key=SAFE_TO_EVICT), EVICT),
+    "instance targets": case(
+        a_pod(),
+        EVICT,
+        "no-readiness-gate",
+        "kubectl label node old-0 node.kubernetes.io/exclude-from-external-load-balancers=true",
+        services=[Service("default", "web", "LoadBalancer", {"app": "web"})],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_pod_has_its_verdict(name: str) -> None:
+    """And where a code is named, that is why: it fails if it blocks, and says what it says."""
+    facts, verdict, code, says = CASES[name]
+    (pod,) = facts["pods"]
+    plan = plan_of(**facts)
+    assert verdict_of(plan, pod.name) is verdict
+    told = [x.reason for x in (*plan.evictions, *plan.left) if x.pod is pod]
+    if code:
+        found = finding(plan, code)
+        assert found.status is (Status.FAIL if verdict is BLOCKED else Status.PASS)
+        told += [found.message, str(found.remedy)]
+    assert any(says in text for text in told), told
+    if verdict is STAY:
+        assert target(plan).verdict is TargetVerdict.DRAINS and plan.findings == ()
+    if name in ("pinned", "selected", "volume of its zone", "protected for long enough", "safe to evict", "finished"):
+        assert codes(plan) <= {code}
 
 
 def test_a_healthy_deployment_goes() -> None:
     plan = plan_of(nodes=[a_node("old-0"), a_node("new-0")], pods=[*pods(3), a_pod("web-9", node="new-0")])
     assert [e.pod.name for e in plan.evictions] == ["web-0", "web-1", "web-2"]
     assert plan.findings == ()
-    assert target(plan).verdict is TargetVerdict.DRAINS
-
-
-def test_emptydir_blocks_until_the_flag_is_given() -> None:
-    plan = plan_of(pods=[EMPTY_DIR])
-    assert verdict_of(plan, "web-1") is PodVerdict.BLOCKED
-    assert "--delete-emptydir-data" in finding(plan, "pod-emptydir").remedy[0].text
-    allowed = plan_of(pods=[EMPTY_DIR], policy=DrainPolicy(delete_emptydir_data=True))
-    assert verdict_of(allowed, "web-1") is PodVerdict.EVICT
-    assert finding(allowed, "pod-emptydir").status is Status.PASS
-
-
-def test_emptydir_says_medium_and_limit() -> None:
-    volume = Volume("cache", VolumeKind.EMPTY_DIR, "Memory", "256Mi")
-    assert "cache (in memory, up to 256Mi)" in finding(plan_of(pods=[a_pod(volumes=(volume,))]), "pod-emptydir").message
-
-
-def test_a_bare_pod_blocks_until_force() -> None:
-    assert verdict_of(plan_of(pods=[BARE]), "bare") is PodVerdict.BLOCKED
-    forced = plan_of(pods=[BARE], policy=DrainPolicy(force=True))
-    assert verdict_of(forced, "bare") is PodVerdict.EVICT
-    assert forced.evictions[0].reason.endswith("nothing replaces it")
 
 
 def test_every_reason_that_blocks_is_kept() -> None:
@@ -78,136 +190,15 @@ def test_every_reason_that_blocks_is_kept() -> None:
     assert set(left(plan, "both").codes) == {"pod-emptydir", "pod-unmanaged", "pod-protected"}
 
 
-def test_daemonset_and_static_pods_stay() -> None:
-    agent = a_pod("agent", owner="DaemonSet/agent", volumes=(an_emptydir(),), tolerations=(TOLERATES_ALL,))
-    static = a_pod("static", owner=None, annotations={MIRROR: "x"})
-    plan = plan_of(pods=[agent, static], workloads=[a_workload("DaemonSet/agent")])
-    assert verdict_of(plan, "agent") is PodVerdict.STAY
-    assert verdict_of(plan, "static") is PodVerdict.STAY
-    assert target(plan).verdict is TargetVerdict.DRAINS
-    assert plan.findings == ()
+def test_a_template_that_names_another_node_comes_not_back() -> None:
+    assert "pod-returns" not in codes(plan_of(pods=[a_pod()], workloads=[a_workload(pinned_to="new-7")]))
 
 
-def test_a_daemonsets_pod_without_its_daemonset() -> None:
-    agent = a_pod("agent", owner="DaemonSet/agent")
-    assert verdict_of(plan_of(pods=[agent]), "agent") is PodVerdict.BLOCKED
-    assert verdict_of(plan_of(pods=[agent], policy=DrainPolicy(force=True)), "agent") is PodVerdict.EVICT
-
-
-@pytest.mark.parametrize("force", [False, True])
-@pytest.mark.parametrize("tolerations", [(), (TOLERATES_ALL,)], ids=["plain", "tolerant"])
-def test_a_daemonset_of_another_group_brings_its_pod_back(force: bool, tolerations: tuple[object, ...]) -> None:
-    owner = an_owner("DaemonSet/agent", group="apps.kruise.io")
-    plan = plan_of(pods=[a_pod("agent", owner=owner, tolerations=tolerations)], policy=DrainPolicy(force=force))
-    assert verdict_of(plan, "agent") is PodVerdict.BLOCKED
-    assert codes(plan) == {"pod-returns"}
-    found = finding(plan, "pod-returns")
-    assert "apps.kruise.io" in found.message and "does not exist" not in found.message
-    assert "--force does not help" in found.remedy[0].text
-
-
-def test_without_daemonsets_read_their_pods_are_unknown() -> None:
-    agent = a_pod("agent", owner="DaemonSet/agent")
-    plan = plan_of(a_cluster(nodes=[a_node("old-0")], pods=[agent], unread=[kinds.DAEMON_SETS]))
-    assert verdict_of(plan, "agent") is PodVerdict.UNKNOWN
-    assert target(plan).verdict is TargetVerdict.UNKNOWN
-    assert "permission to list daemonsets.apps" in finding(plan, "pod-daemonset-missing").missing
-
-
-def test_daemonsets_block_when_they_may_not_be_ignored() -> None:
-    agent = a_pod("agent", owner="DaemonSet/agent")
-    policy = DrainPolicy(ignore_daemonsets=False)
-    plan = plan_of(pods=[agent], workloads=[a_workload("DaemonSet/agent")], policy=policy)
-    assert verdict_of(plan, "agent") is PodVerdict.BLOCKED
-
-
-def test_pods_that_are_not_selected_stay() -> None:
-    plan = plan_of(pods=[*pods(1), BARE], policy=DrainPolicy(pod_selector=parse("app=web")))
-    assert verdict_of(plan, "bare") is PodVerdict.STAY
-    assert verdict_of(plan, "web-0") is PodVerdict.EVICT
-
-
-@pytest.mark.parametrize(("late", "verdict"), [(-20, PodVerdict.STAY), (30, PodVerdict.STAY), (61, PodVerdict.BLOCKED)])
-def test_a_pod_being_deleted_is_waited_for_until_it_is_stuck(late: float, verdict: PodVerdict) -> None:
-    leaving = a_pod("leaving", deletion_deadline=ago(late), finalizers=("example.com/hold",))
-    plan = plan_of(pods=[leaving])
-    assert verdict_of(plan, "leaving") is verdict
-    if verdict is PodVerdict.BLOCKED:
-        assert "example.com/hold" in finding(plan, "pod-stuck-terminating").message
-
-
-def test_a_stuck_pod_is_not_waited_for_when_the_flag_says_so() -> None:
-    leaving = a_pod("leaving", deletion_deadline=ago(61))
-    plan = plan_of(pods=[leaving], policy=DrainPolicy(skip_deleting_after=60))
-    assert verdict_of(plan, "leaving") is PodVerdict.STAY
-
-
-@pytest.mark.parametrize("toleration", [TOLERATES_ALL, TOLERATES_CORDON])
-def test_a_pod_that_tolerates_the_cordon_comes_back(toleration: object) -> None:
-    workloads = [a_workload(template_tolerations=(toleration,))]
-    plan = plan_of(pods=[a_pod(tolerations=(toleration,))], workloads=workloads)
-    assert verdict_of(plan, "web-1") is PodVerdict.BLOCKED
-    assert finding(plan, "pod-returns").status is Status.FAIL
-
-
-def test_a_template_that_names_its_node_comes_back_to_it_only() -> None:
-    workloads = [a_workload(pinned_to="old-0")]
-    plan = plan_of(pods=[a_pod()], workloads=workloads)
-    assert "spec.nodeName old-0" in finding(plan, "pod-returns").message
-    elsewhere = plan_of(pods=[a_pod()], workloads=[a_workload(pinned_to="new-7")])
-    assert "pod-returns" not in codes(elsewhere)
-
-
-def test_without_replicasets_read_whether_pods_come_back_is_unknown() -> None:
-    plan = plan_of(a_cluster(nodes=[a_node("old-0")], pods=pods(2), unread=[kinds.REPLICA_SETS]))
-    assert finding(plan, "pod-returns").status is Status.UNKNOWN
-    assert verdict_of(plan, "web-0") is PodVerdict.EVICT
-
-
-def test_a_job_loses_work_and_says_how_many_failures_are_left() -> None:
-    running = a_pod("etl-x", owner="Job/etl")
-    plan = plan_of(pods=[running], jobs=[a_job(backoff_limit=6, failed=2)])
-    assert verdict_of(plan, "etl-x") is PodVerdict.EVICT
-    assert "2 of backoffLimit 6" in finding(plan, "job-loses-work").message
-    assert "kubectl wait" in finding(plan, "job-loses-work").remedy[0].command
-
-
-def test_an_eviction_that_would_fail_the_job_blocks() -> None:
-    running = [a_pod(f"etl-{i}", owner="Job/etl") for i in range(2)]
-    plan = plan_of(pods=running, jobs=[a_job(backoff_limit=1)])
-    assert verdict_of(plan, "etl-0") is PodVerdict.BLOCKED
-    assert finding(plan, "job-would-fail").severity is Severity.HIGH
-
-
-def test_a_job_that_ignores_disruptions_cannot_be_failed() -> None:
-    running = a_pod("etl-x", owner="Job/etl")
-    plan = plan_of(pods=[running], jobs=[a_job(backoff_limit=0, ignores_disruption=True)])
-    assert verdict_of(plan, "etl-x") is PodVerdict.EVICT
-
-
-def test_pods_on_nodes_that_are_not_drained_do_not_fail_a_job() -> None:
+@pytest.mark.parametrize(("second", "verdict"), [({}, BLOCKED), ({"ready": "Unknown"}, EVICT)])
+def test_pods_on_nodes_that_are_not_drained_do_not_fail_a_job(second: dict[str, str], verdict: PodVerdict) -> None:
     running = [a_pod(f"etl-{i}", owner="Job/etl", node=f"old-{i}") for i in range(2)]
-    nodes = [a_node("old-0"), a_node("old-1", ready="Unknown")]
-    assert verdict_of(plan_of(nodes=nodes, pods=running, jobs=[a_job(backoff_limit=1)]), "etl-0") is PodVerdict.EVICT
-    nodes = [a_node("old-0"), a_node("old-1")]
-    assert verdict_of(plan_of(nodes=nodes, pods=running, jobs=[a_job(backoff_limit=1)]), "etl-0") is PodVerdict.BLOCKED
-
-
-@pytest.mark.parametrize(
-    ("fields", "code", "says"),
-    [
-        ({"fails_on_disruption": True}, "job-would-fail", "podFailurePolicy"),
-        ({"backoff_limit_per_index": 0}, "job-would-fail", "backoffLimitPerIndex is 0"),
-        ({"backoff_limit_per_index": 2}, "job-loses-work", "one of the 2 that backoffLimitPerIndex allows each index"),
-        ({"backoff_limit_per_index": 2, "backoff_limit": 0}, "job-would-fail", "backoffLimit 0"),
-        ({"backoff_limit_per_index": 0, "ignores_disruption": True}, "job-loses-work", "does not count it"),
-    ],
-    ids=str,
-)
-def test_what_a_job_says_of_failures(fields: dict[str, object], code: str, says: str) -> None:
-    plan = plan_of(pods=[a_pod("etl-x", owner="Job/etl")], jobs=[a_job(**fields)])
-    assert says in finding(plan, code).message
-    assert (verdict_of(plan, "etl-x") is PodVerdict.BLOCKED) is (code == "job-would-fail")
+    nodes = [a_node("old-0"), a_node("old-1", **second)]
+    assert verdict_of(plan_of(nodes=nodes, pods=running, jobs=[a_job(backoff_limit=1)]), "etl-0") is verdict
 
 
 def test_a_jobs_template_is_not_edited() -> None:
@@ -217,34 +208,6 @@ def test_a_jobs_template_is_not_edited() -> None:
     assert "kubectl wait" in found.remedy[0].command
 
 
-def test_a_finished_pod_just_goes() -> None:
-    done = a_pod("etl-x", owner="Job/etl", phase="Succeeded", volumes=(an_emptydir(),))
-    plan = plan_of(pods=[done], jobs=[a_job(finished=True)])
-    assert verdict_of(plan, "etl-x") is PodVerdict.EVICT
-    assert "finished" in plan.evictions[0].reason
-    assert plan.findings == ()
-
-
-def test_a_single_replica_is_downtime_and_a_surge_avoids_it() -> None:
-    workloads = [
-        a_workload("ReplicaSet/web", replicas=1, owner="Deployment/web"),
-        a_workload("Deployment/web", replicas=1, surges=True),
-    ]
-    plan = plan_of(pods=pods(1), workloads=workloads)
-    assert verdict_of(plan, "web-0") is PodVerdict.EVICT
-    assert finding(plan, "single-replica").subject.kind == "Deployment"
-    assert finding(plan, "single-replica").remedy[0].command == "kubectl rollout restart deployment/web -n default"
-
-
-def test_a_single_replica_under_an_autoscaler_is_raised_there() -> None:
-    plan = plan_of(
-        pods=pods(1),
-        workloads=[a_workload(replicas=1)],
-        autoscalers=[Autoscaler("default", "web", "ReplicaSet", "web", 1, 5)],
-    )
-    assert "kubectl patch hpa web" in finding(plan, "single-replica").remedy[0].command
-
-
 def test_hostpath_is_told_apart_from_the_nodes_own_files() -> None:
     plan = plan_of(pods=[a_pod(volumes=(a_hostpath("/data"), a_hostpath("/var/run/docker.sock")))])
     assert "/data" in finding(plan, "pod-hostpath").message
@@ -252,93 +215,20 @@ def test_hostpath_is_told_apart_from_the_nodes_own_files() -> None:
     assert "pod-hostpath" not in codes(plan_of(pods=[a_pod(volumes=(a_hostpath("/proc"),))]))
 
 
-def test_a_local_volume_binds_its_pod_to_the_node() -> None:
-    pod = a_pod(volumes=(a_claimed("data-0"),))
-    claims = [Claim("default", "data-0", "pv-0")]
-    local = PersistentVolume("pv-0", "u", local=True, hostnames=("old-0",))
-    plan = plan_of(pods=[pod], claims=claims, volumes=[local])
-    assert verdict_of(plan, "web-1") is PodVerdict.BLOCKED
-    assert "pv-0 on old-0" in finding(plan, "pod-local-volume").message
-    anywhere = plan_of(pods=[pod], claims=claims, volumes=[PersistentVolume("pv-0", "u", local=True)])
-    assert verdict_of(anywhere, "web-1") is PodVerdict.BLOCKED
-    found = finding(anywhere, "pod-local-volume")
-    assert "the replacement starts elsewhere, without the data" in found.message and "Pending" not in found.message
-    zonal = PersistentVolume("pv-0", "u", zones=("eu-west-1a",))
-    assert verdict_of(plan_of(pods=[pod], claims=claims, volumes=[zonal]), "web-1") is PodVerdict.EVICT
-
-
-LOCAL = {
-    "claims": [Claim("default", "data-0", "pv-0")],
-    "volumes": [PersistentVolume("pv-0", "u", local=True, hostnames=("old-0",))],
-}
-
-
 @pytest.mark.parametrize(
     ("fields", "verdict"),
     [
-        ({"owner": None}, PodVerdict.EVICT),
-        ({"owner": "Job/etl", "phase": "Succeeded"}, PodVerdict.EVICT),
-        ({"phase": "Failed"}, PodVerdict.EVICT),
-        ({"owner": "StatefulSet/db", "phase": "Failed"}, PodVerdict.BLOCKED),  # its name comes again
-        ({"owner": "Job/etl"}, PodVerdict.BLOCKED),
+        ({"owner": None}, EVICT),
+        ({"owner": "Job/etl", "phase": "Succeeded"}, EVICT),
+        ({"phase": "Failed"}, EVICT),
+        ({"owner": "StatefulSet/db", "phase": "Failed"}, BLOCKED),  # its name comes again
+        ({"owner": "Job/etl"}, BLOCKED),
     ],
     ids=str,
 )
-def test_a_local_volume_binds_only_what_is_replaced(fields: dict[str, object], verdict: PodVerdict) -> None:
-    pod = a_pod("x", volumes=(a_claimed("data-0"),), **fields)  # type: ignore[arg-type]
-    assert verdict_of(plan_of(pods=[pod], policy=DrainPolicy(force=True), **LOCAL), "x") is verdict
-
-
-def test_an_ephemeral_volume_goes_with_its_pod_and_binds_nothing() -> None:
-    pod = a_pod(volumes=(Volume("scratch", VolumeKind.EPHEMERAL, "data-0"),))
-    plan = plan_of(pods=[pod], **LOCAL)
-    assert verdict_of(plan, "web-1") is PodVerdict.EVICT
-    found = finding(plan, "pod-ephemeral-volume")
-    assert (found.status, found.severity) == (Status.PASS, Severity.MEDIUM)
-    assert "scratch" in found.message
-
-
-def test_without_volumes_read_only_pods_with_claims_are_unknown() -> None:
-    def planned(pod: object) -> set[str]:
-        return codes(plan_of(a_cluster(nodes=[a_node("old-0")], pods=[pod], workloads=WEB, unread=[kinds.VOLUMES])))
-
-    assert planned(a_pod(volumes=(a_claimed("data-0"),))) == {"pod-local-volume", "placement-unsure"}
-    assert planned(a_pod()) == set()
-
-
-@pytest.mark.parametrize(
-    "annotations", [{DO_NOT_DISRUPT: "true"}, {DO_NOT_DISRUPT: "4h"}, {SAFE_TO_EVICT: "false"}], ids=str
-)
-def test_a_protected_pod_blocks_until_the_user_decides(annotations: dict[str, str]) -> None:
-    pod = a_pod(annotations=annotations)
-    assert verdict_of(plan_of(pods=[pod]), "web-1") is PodVerdict.BLOCKED
-    plan = plan_of(pods=[pod], policy=DrainPolicy(evict_protected=True))
-    assert verdict_of(plan, "web-1") is PodVerdict.EVICT
-    assert finding(plan, "pod-protected").status is Status.PASS
-
-
-@pytest.mark.parametrize(
-    ("age", "value", "verdict"),
-    [
-        (3600, "1h30m", PodVerdict.BLOCKED),
-        (5399, "1h30m", PodVerdict.BLOCKED),
-        (5400, "1h30m", PodVerdict.EVICT),
-        (10**7, "true", PodVerdict.BLOCKED),
-        (10**7, "a while", PodVerdict.BLOCKED),
-    ],
-)
-def test_a_duration_protects_for_so_long(age: int, value: str, verdict: PodVerdict) -> None:
-    pod = a_pod(annotations={DO_NOT_DISRUPT: value}, created_at=ago(age))
-    assert verdict_of(plan_of(pods=[pod]), "web-1") is verdict
-
-
-def test_a_second_wish_outlives_a_duration() -> None:
-    pod = a_pod(annotations={DO_NOT_DISRUPT: "1h", SAFE_TO_EVICT: "false"}, created_at=ago(7200))
-    assert verdict_of(plan_of(pods=[pod]), "web-1") is PodVerdict.BLOCKED
-
-
-def test_safe_to_evict_true_protects_nothing() -> None:
-    assert verdict_of(plan_of(pods=[a_pod(annotations={SAFE_TO_EVICT: "true"})]), "web-1") is PodVerdict.EVICT
+def test_a_local_volume_binds_only_what_is_replaced(fields: dict[str, Any], verdict: PodVerdict) -> None:
+    pod = a_pod("x", volumes=(a_claimed("data-0"),), **fields)
+    assert verdict_of(plan_of(pods=[pod], policy=FORCE, **local()), "x") is verdict
 
 
 def test_pods_behind_a_load_balancer_without_a_gate() -> None:
@@ -350,30 +240,17 @@ def test_pods_behind_a_load_balancer_without_a_gate() -> None:
     assert codes(plan_of(pods=gated, services=services, target_group_bindings=[binding])) == set()
 
 
-def test_instance_targets_ask_for_the_label_on_the_node() -> None:
-    services = [Service("default", "web", "LoadBalancer", {"app": "web"})]
-    remedy = finding(plan_of(services=services), "no-readiness-gate").remedy[0]
-    assert remedy.command == "kubectl label node old-0 node.kubernetes.io/exclude-from-external-load-balancers=true"
-
-
 def test_the_pods_of_a_terminating_namespace_are_left_to_it() -> None:
     stuck = a_pod("stuck", labels={}, deletion_deadline=ago(900))
     never = a_budget(max_unavailable=0, allowed=0)
     plan = plan_of(pods=[*pods(2), stuck], budgets=[never], namespaces=[Namespace("default", terminating=True)])
     found = finding(plan, "namespace-terminating")
     assert (found.subject.name, found.status, len(found.evidence)) == ("default", Status.PASS, 3)
-    assert verdict_of(plan, "web-0") is PodVerdict.STAY
+    assert verdict_of(plan, "web-0") is STAY
     assert "its namespace default is being deleted" in left(plan, "web-0").reason
     assert left(plan, "web-0").codes == ("namespace-terminating",)
     assert codes(plan) == {"namespace-terminating", "pod-stuck-terminating"}
-    assert verdict_of(plan, "stuck") is PodVerdict.BLOCKED
-
-
-def test_system_critical_pods_are_last_on_their_node() -> None:
-    dns = a_pod("dns", priority=SYSTEM_CRITICAL_PRIORITY)
-    plan = plan_of(pods=[dns, *pods(2)])
-    assert plan.evictions[-1].pod.name == "dns"
-    assert "system-critical" in plan.evictions[-1].reason
+    assert verdict_of(plan, "stuck") is BLOCKED
 
 
 def test_a_pod_that_waits_for_a_node_already_is_told() -> None:
@@ -381,3 +258,122 @@ def test_a_pod_that_waits_for_a_node_already_is_told() -> None:
     found = finding(plan_of(pods=[*pods(1), waiting]), "pod-pending")
     assert (found.status, found.subject.name) == (Status.PASS, "big")
     assert "Unschedulable: 0/3 nodes" in found.message
+
+
+GATE = {
+    "pods": [a_pod("gate-0", "sys", owner="ReplicaSet/gate"), a_pod("web-0", "shop", node="new-0")],
+    "services": [Service("sys", "gate", selector={"app": "gate"})],
+}
+
+
+def needed(name: str, **more: object) -> object:
+    return a_pod(name, "kube-system", labels={"app.kubernetes.io/name": "karpenter"}, **more)  # type: ignore[arg-type]
+
+
+def test_the_only_backend_of_an_autoscaler_blocks() -> None:
+    plan = plan_of(pods=[needed("k-0")])
+    assert finding(plan, "only-backend").severity is Severity.CRITICAL
+    assert verdict_of(plan, "k-0") is PodVerdict.BLOCKED
+
+
+def test_a_backend_that_is_not_ready_is_no_backend() -> None:
+    assert verdict_of(plan_of(pods=[needed("k-0"), needed("k-1", node="new-0", ready=False)]), "k-0") is (
+        PodVerdict.BLOCKED
+    )
+
+
+def test_two_backends_never_go_in_the_same_round_and_the_leader_goes_last() -> None:
+    plan = plan_of(
+        nodes=[a_node("old-0"), a_node("old-1")],
+        pods=[needed("k-0"), needed("k-1", node="old-1")],
+        leases=[Lease("kube-system", "karpenter", "k-0_8f7e")],
+    )
+    assert [(e.pod.name, e.round) for e in plan.evictions] == [("k-1", 1), ("k-0", 2)]
+    assert "holds lease kube-system/karpenter" in plan.evictions[1].reason
+
+
+def a_webhook(fails_closed: bool = True, resource: str = "pods") -> Webhook:
+    rule = WebhookRule(("CREATE",), ("",), (resource,))
+    return Webhook("gate", "ValidatingWebhookConfiguration", "gate.example.com", fails_closed, "sys", "gate", (rule,))
+
+
+@pytest.mark.parametrize(
+    ("webhook", "verdict"),
+    [
+        (a_webhook(), PodVerdict.BLOCKED),
+        (a_webhook(fails_closed=False), PodVerdict.EVICT),
+        (a_webhook(resource="ingresses"), PodVerdict.EVICT),
+        (a_webhook(resource="*"), PodVerdict.BLOCKED),
+    ],
+)
+def test_the_only_backend_of_a_webhook_that_pods_need(webhook: Webhook, verdict: PodVerdict) -> None:
+    gate = a_pod("gate-0", "sys", owner="ReplicaSet/gate")
+    services = [Service("sys", "gate", selector={"app": "gate"})]
+    plan = plan_of(pods=[gate], services=services, webhooks=[webhook])
+    assert verdict_of(plan, "gate-0") is verdict
+
+
+@pytest.mark.parametrize(
+    ("selectors", "labels", "called"),
+    [
+        ({"namespace_selector": parse("team=a")}, {"team": "a"}, True),
+        ({"namespace_selector": parse("kubernetes.io/metadata.name in (shop)")}, {}, True),
+        ({"namespace_selector": parse("kubernetes.io/metadata.name in (none)")}, {}, False),
+        ({"object_selector": parse("app=web")}, {}, True),
+        ({"namespace_selector": parse("team=a"), "object_selector": parse("app=gate")}, {"team": "a"}, False),
+    ],
+    ids=str,
+)
+def test_a_webhook_counts_where_its_selectors_let_it(
+    selectors: dict[str, object], labels: dict[str, str], called: bool
+) -> None:
+    hook = replace(a_webhook(), **selectors)  # type: ignore[arg-type]
+    spaces = [Namespace("sys"), Namespace("shop", labels)]
+    plan = plan_of(webhooks=[hook], namespaces=spaces, **GATE)
+    assert (verdict_of(plan, "gate-0") is PodVerdict.BLOCKED) is called
+
+
+def test_without_namespaces_read_a_webhook_is_taken_to_be_called() -> None:
+    hook = replace(a_webhook(), namespace_selector=parse("team=a"))
+    cluster = a_cluster(
+        nodes=[a_node("old-0")],
+        workloads=WEB,
+        webhooks=[hook],
+        unread=[kinds.NAMESPACES, kinds.ENDPOINT_SLICES],
+        **GATE,
+    )
+    plan = plan_of(cluster)
+    assert verdict_of(plan, "gate-0") is PodVerdict.BLOCKED
+    assert {"namespace-terminating", "only-backend"} <= {f.code.name for f in plan.unknowns}
+
+
+def backend_advice(**facts: object) -> str:
+    remedy = finding(plan_of(policy=DrainPolicy(force=True), **facts), "only-backend").remedy[0]
+    return f"{remedy.text} {remedy.command}"
+
+
+def test_how_to_get_a_second_backend() -> None:
+    alone = [needed("k-0", owner="ReplicaSet/k")]
+
+    def replicas(count: int) -> list[object]:
+        return [a_workload("ReplicaSet/k", "kube-system", replicas=count)]
+
+    assert "kubectl scale replicaset k -n kube-system --replicas=2" in backend_advice(pods=alone, workloads=replicas(1))
+    assert "make another one Ready" in backend_advice(pods=alone, workloads=replicas(2))
+    bare = backend_advice(pods=[needed("k-0", owner=None)])
+    assert "Run a second one" in bare and "kubectl" not in bare
+    cloned = backend_advice(pods=[needed("k-0", owner=an_owner("CloneSet/k", group="apps.kruise.io"))])
+    assert "Have CloneSet k run 2 replicas, by its own means" in cloned and "kubectl scale" not in cloned
+
+
+def test_a_webhooks_backends_are_its_ready_endpoints() -> None:
+    """Labels alone say two; the API server would reach one of them only."""
+    gates = [a_pod(f"gate-{i}", "sys", owner="ReplicaSet/gate", node=("old-0", "new-0")[i]) for i in range(2)]
+    endpoints = tuple(Endpoint(pod.uid, pod.name, ready=pod.name == "gate-0") for pod in gates)
+    plan = plan_of(
+        pods=gates,
+        services=[Service("sys", "gate", selector={"app": "gate"})],
+        endpoint_slices=[EndpointSlice("sys", "gate", endpoints)],
+        webhooks=[a_webhook()],
+    )
+    assert verdict_of(plan, "gate-0") is PodVerdict.BLOCKED

@@ -1,4 +1,4 @@
-"""What is proposed works: budgets and replicas are calculated first, and whoever decides is addressed."""
+"""What is proposed works: budgets and replicas are calculated first, and commands can be pasted whatever the names."""
 
 from __future__ import annotations
 
@@ -15,14 +15,27 @@ from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.verdicts.said import MAX_REMEDIES
 from kubectl_eksdoc.kubernetes.budgets import full_health_allowed
 from kubectl_eksdoc.kubernetes.replacement import Scales
-from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model import connection, kinds
 from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.cluster import Cluster, Namespace
 from kubectl_eksdoc.model.findings import Remedy
 from kubectl_eksdoc.model.network import Service
 from kubectl_eksdoc.model.nodes import ControllerOwner, Pod
 from kubectl_eksdoc.model.workloads import Autoscaler, Workload
-from tests.builders import a_budget, a_cluster, a_job, a_node, a_pod, a_workload, an_amount, an_owner, pods
+from tests.builders import (
+    TOLERATES_ALL,
+    a_budget,
+    a_claimed,
+    a_cluster,
+    a_job,
+    a_node,
+    a_pod,
+    a_workload,
+    ago,
+    an_amount,
+    an_owner,
+    pods,
+)
 from tests.drain.planning import finding, headroom, plan_of
 
 FORCE = DrainPolicy(force=True, partial=True)
@@ -89,12 +102,6 @@ def test_a_loosened_budget_lets_exactly_one_go(world: str) -> None:
     assert applied(changed, shlex.join(["-p", back[1]])) == budget
 
 
-def test_bare_pods_count_when_replicas_are_advised() -> None:
-    budget = a_budget(min_available=4, allowed=0, expected=4)
-    found = advice(pods=[*pods(2), *bare(2)], workloads=deployment(2), budgets=[budget])
-    assert commands(found)[0] == "kubectl scale deployment web -n default --replicas=3"
-
-
 def test_of_several_workloads_the_one_that_needs_fewest_more_is_scaled() -> None:
     several = [*pods(4), *pods(2, app="other")]
     several = [replace(pod, labels={"team": "z"}) for pod in several]
@@ -145,14 +152,6 @@ def test_a_rollout_with_replicas_in_several_replicasets_has_no_single_replica() 
     sets = [replace(a_workload(f"ReplicaSet/{name}", replicas=1), owner=owner) for name in ("web", "canary")]
     plan = plan_of(pods=pods(1), workloads=sets)
     assert plan.findings == ()
-
-
-def test_an_operator_may_undo_a_scale() -> None:
-    stateful = replace(a_workload("StatefulSet/web", replicas=1), owner=foreign("Kafka", "kafka.strimzi.io"))
-    budget = a_budget(min_available=1, allowed=0, expected=1)
-    found = advice(pods=pods(1, owner="StatefulSet/web"), workloads=[stateful], budgets=[budget])
-    assert found[0].command == "kubectl scale statefulset web -n default --replicas=2"
-    assert "Kafka web made it and may undo that" in found[0].text
 
 
 def test_the_maximum_of_an_autoscaler_is_raised_with_its_minimum() -> None:
@@ -254,3 +253,94 @@ def one_on_each_node(count: int) -> Cluster:
         workloads=[a_workload("StatefulSet/web", replicas=count)],
         services=[Service("default", "web", "LoadBalancer", {"app": "web"})],
     )
+
+
+EVIL = "x;rm -rf / #$(reboot)`id`'\"\n&& ls > y"
+
+
+def words(command: str) -> list[str]:
+    """As a POSIX shell splits them; its own operators are words by themselves."""
+    return list(shlex.shlex(command, posix=True, punctuation_chars=True))
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        (connection.kubectl("get", "pod", "web-0", "shop"), "kubectl get pod web-0 -n shop"),
+        (connection.kubectl("get", "node", "n-1", "", "-o", "yaml"), "kubectl get node n-1 -o yaml"),
+        (connection.kubectl("get", "pod", "-A", "shop"), "kubectl get pod/-A -n shop"),
+        (connection.kubectl("get", "pod", "a b", "c;d"), "kubectl get pod 'a b' -n 'c;d'"),
+        (connection.saved("pdb", "web", "shop"), "kubectl get pdb web -n shop -o yaml > web.yaml"),
+        (
+            connection.patch("pdb", "web", "shop", '{"spec": {}}'),
+            "kubectl patch pdb web -n shop --type merge -p '{\"spec\": {}}'",
+        ),
+        (connection.resource_word("Deployment", "apps"), "deployment"),
+        (connection.resource_word("Rollout", "argoproj.io"), "rollout.argoproj.io"),
+    ],
+)
+def test_commands(command: str, expected: str) -> None:
+    assert command == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("web-0", "web-0.yaml"),
+        ("bare;rm -rf /", "bare_rm_-rf_.yaml"),
+        ("../../etc/passwd", "_.._etc_passwd.yaml"),
+        ("-rf", "rf.yaml"),
+        ("..", "object.yaml"),
+        ("x" * 999, "x" * 200 + ".yaml"),
+    ],
+)
+def test_files_stay_in_the_folder(name: str, file: str) -> None:
+    assert connection.file_of(name) == file
+
+
+def evil_plans() -> list[Remedy]:
+    """Every remedy of plans full of such names."""
+    ns, node = EVIL, replace(a_node("old-0"), name=f"old-{EVIL}")
+    fargate = replace(a_node("old-1", labels={"eks.amazonaws.com/compute-type": "fargate"}), name=f"old-f{EVIL}")
+    everything = [
+        a_pod(f"bare{EVIL}", ns, owner=None, node=node.name),
+        a_pod(f"a{EVIL}", ns, owner=f"ReplicaSet/{EVIL}", node=node.name, labels={"app": "a"}),
+        a_pod(f"t{EVIL}", ns, owner=f"StatefulSet/{EVIL}", node=node.name, tolerations=(TOLERATES_ALL,)),
+        a_pod(f"j{EVIL}", ns, owner=f"Job/{EVIL}", node=node.name, volumes=(a_claimed("c"),)),
+        a_pod(f"d{EVIL}", ns, owner=None, node=node.name, deletion_deadline=ago(900)),
+        a_pod(f"f{EVIL}", ns, owner=f"ReplicaSet/{EVIL}", node=fargate.name),
+        a_pod(f"g{EVIL}", f"{ns}-gone", node=node.name),
+        a_pod(f"p{EVIL}", ns, phase="Pending", node=""),
+    ]
+    workloads = [
+        a_workload(f"ReplicaSet/{EVIL}", ns, replicas=1, owner=f"Deployment/{EVIL}"),
+        a_workload(f"Deployment/{EVIL}", ns, replicas=1, surges=True),
+        a_workload(f"StatefulSet/{EVIL}", ns, replicas=2, template_tolerations=(TOLERATES_ALL,)),
+    ]
+    budgets = [a_budget(f"b{EVIL}", ns, selector={"app": "a"}, min_available=1, allowed=0, expected=1)]
+    found = []
+    for several in (budgets, [*budgets, replace(budgets[0], name=f"c{EVIL}")]):
+        plan = plan_of(
+            nodes=[node, fargate],
+            pods=everything,
+            workloads=workloads,
+            budgets=several,
+            services=[Service(ns, EVIL, "LoadBalancer", {"app": "a"})],
+            namespaces=[Namespace(f"{ns}-gone", terminating=True)],
+            policy=DrainPolicy(partial=True),
+        )
+        found += [remedy for finding in plan.findings for remedy in finding.remedy]
+    return found
+
+
+def test_no_name_ends_a_word() -> None:
+    found = [remedy.command for remedy in evil_plans() if remedy.command]
+    assert len(found) > 10
+    for command in found:
+        split = words(command)
+        operators = [word for word in split if set(word) <= set(";&|<>()") and word]
+        assert all(op in ("&&", ">") for op in operators), command
+        assert not {"rm", "reboot", "ls"} & set(split), command
+        for at, word in enumerate(split):
+            if word == ">":
+                assert "/" not in split[at + 1]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 
 import pytest
 
 from kubectl_eksdoc.drain.choice import OrderedPlan
-from kubectl_eksdoc.drain.course import Reserved, Timeline
-from kubectl_eksdoc.drain.duration.generations import NEW_NODE_S, EvictionTimes, terms_of
+from kubectl_eksdoc.drain.course import Timeline
+from kubectl_eksdoc.drain.duration.generations import NEW_NODE_S, EvictionTimes
 from kubectl_eksdoc.drain.landing.reserving import TOO_LATE
 from kubectl_eksdoc.drain.nodes import DrainContext
 from kubectl_eksdoc.drain.outcome import PodVerdict
@@ -19,7 +18,7 @@ from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.nodes import Node, Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.placing import Placement, PodTerm, Requests
 from kubectl_eksdoc.model.selectors import from_parts
 from tests.builders import a_cluster, a_pod, a_workload
@@ -30,7 +29,6 @@ from tests.drain.small_clusters import (
     a_small_node,
     by_node,
     chosen_of,
-    left,
     of_one_kind,
     small,
     targets_of,
@@ -64,38 +62,7 @@ def run_of(seed: int, partial: bool) -> Drained:
 
 
 @sampled
-def test_no_node_is_given_out_beyond_what_it_has(seeds: Sequence[int]) -> None:
-    """Summed up from the places and the pods that stay, without the tool's own counts."""
-    landed = 0
-    for seed in seeds:
-        world, made = chosen(seed)
-        on = final(world, made)
-        for node in _all_nodes(world, on):
-            room = left(node, on[node.name])
-            assert min(room["cpu"], room["memory"], room["pods"]) >= 0, (seed, node.name)
-        landed += len(made.landing.places)
-    assert landed > 2 * len(seeds), "else nothing was tested"
-
-
-@sampled
-def test_nothing_lands_where_its_own_demands_forbid(seeds: Sequence[int]) -> None:
-    for seed in seeds:
-        world, made = chosen(seed)
-        on = final(world, made)
-        zones = {v.name: v.zone_labels[0][1] for v in world.cluster.volumes}
-        for node in _all_nodes(world, on):
-            pods = on[node.name]
-            ports = Counter(port.port for pod in pods for port in pod.placement.ports)
-            apps = Counter(pod.labels["app"] for pod in pods if pod.placement.anti_affinity)
-            assert set(ports.values()) | set(apps.values()) <= {1}, (seed, node.name)
-            for pod in pods:
-                assert not node.taints or pod.tolerations, (seed, node.name, pod.name)
-                assert all(zones[f"pv-{v.detail}"] == node.zone for v in pod.volumes), (seed, node.name, pod.name)
-
-
-@sampled
 def test_places_are_on_nodes_that_stay_or_have_joined_by_then(seeds: Sequence[int]) -> None:
-    """At the usual pace, and at the slow one, which is another run of the same reservations."""
     waited = 0
     for seed in seeds:
         world, made = chosen(seed)
@@ -107,8 +74,7 @@ def test_places_are_on_nodes_that_stay_or_have_joined_by_then(seeds: Sequence[in
                 assert place.removesuffix(" (new)") in made.landing.needs[of[uid]], (seed, uid)
         if made.usual is not None:
             waited += _waits_for_needs(made.usual.timeline, made, NEW_NODE_S[0])
-        waited += _waits_for_needs(_slow(world, made), made, NEW_NODE_S[1])
-    assert waited > 0.4 * len(seeds), "else nothing was tested"
+    assert waited > 0.2 * len(seeds), "else nothing was tested"
 
 
 @pytest.mark.parametrize("partial", [False, True])
@@ -132,20 +98,6 @@ def test_every_place_was_one_when_it_was_given(partial: bool, seeds: Sequence[in
 
 
 @sampled
-def test_a_node_has_places_for_all_of_its_pods_or_for_none(seeds: Sequence[int]) -> None:
-    for seed in seeds:
-        run = run_of(seed, False)
-        assert set(run.timeline.refused) == set(run.going) - set(run.admitted), seed
-        for name, pods in run.going.items():
-            placed = {pod.uid in run.landing.places for pod in pods}
-            lost = {pod.uid in run.landing.homeless for pod in pods}
-            if name in run.admitted:
-                assert placed <= {True} and lost <= {False}, (seed, name)
-            else:
-                assert placed == {False} and True in lost, (seed, name)
-
-
-@sampled
 def test_a_node_is_drained_whole_or_not_touched(seeds: Sequence[int]) -> None:
     """What the plan says of every pod: those of a node all go, but for what stays anyway, or all are left."""
     whole = untouched = 0
@@ -161,16 +113,6 @@ def test_a_node_is_drained_whole_or_not_touched(seeds: Sequence[int]) -> None:
     assert min(whole, untouched) > 0.4 * len(seeds), "else nothing was tested"
 
 
-@sampled
-def test_the_plan_drains_what_the_run_it_was_chosen_for_drained(seeds: Sequence[int]) -> None:
-    """Nothing here adds nodes by itself, so that a node without room is drained in neither."""
-    for seed in seeds:
-        cluster, policy = crowded(seed)
-        whole = replace(policy, partial=False)
-        made, going = chosen_of(cluster, whole)[1], prepared(cluster, whole)[2]
-        assert len(made.activation) == len(going) - made.tried[0].not_drained, seed
-
-
 @pytest.mark.parametrize("surge", [1, 2, 3])
 @for_seeds(range(120), every=6)
 def test_with_one_node_more_all_nodes_of_one_kind_are_drained(surge: int, seeds: Sequence[int]) -> None:
@@ -181,15 +123,6 @@ def test_with_one_node_more_all_nodes_of_one_kind_are_drained(surge: int, seeds:
         plan = make_plan(cluster, targets_of(cluster), policy)
         assert all(t.order for t in plan.targets), seed
         assert plan.estimate is not None, seed
-
-
-@for_seeds(range(40), every=3)
-def test_without_a_node_more_full_nodes_of_one_kind_are_all_left_alone(seeds: Sequence[int]) -> None:
-    for seed in seeds:
-        cluster = of_one_kind(seed, full=True)
-        plan = make_plan(cluster, targets_of(cluster), DrainPolicy(surge=0))
-        assert not plan.evictions, seed
-        assert plan.blockers, seed
 
 
 @sampled
@@ -293,35 +226,6 @@ def test_nodes_are_drained_when_the_plain_rule_drains_them(
         nodes = [(name, clock.moves(run.work.tasks[name])) for name in sorted(run.going)]
         assert simulate(nodes, run.terms, plain) == run.timeline, seed
         assert tuple(plain.log) == run.log, seed
-
-
-def final(world: DrainContext, chosen: OrderedPlan) -> dict[str, list[Pod]]:
-    """The pods on every node at the end: those that stay, and replacements where their places are."""
-    going = {booking.task.pod.uid for booking in chosen.order.bookings}
-    on: dict[str, list[Pod]] = defaultdict(list)
-    for pod in world.cluster.pods:
-        if pod.uid not in going:
-            on[pod.node].append(pod)
-        elif pod.uid in chosen.landing.places:
-            on[chosen.landing.places[pod.uid]].append(pod)
-    return on
-
-
-def _all_nodes(world: DrainContext, on: Iterable[str]) -> list[Node]:
-    """Those of the cluster, and the new ones among `on`, each as what it is a copy of."""
-    known = {node.name: node for node in world.cluster.nodes}
-    surged, _ = as_it_begins(world, {node.name: [] for node in world.targets if node.name not in world.refused})
-    new = {name: surged.get(name) or replace(known[name.partition(" ")[0]], name=name) for name in on}
-    return list((new | known).values())
-
-
-def _slow(world: DrainContext, chosen: OrderedPlan) -> Timeline:
-    nodes = [
-        (node, [move.slowed for move in chosen.clock.moves(chosen.work.tasks[node])]) for node in chosen.activation
-    ]
-    gates = chosen.order.wave if chosen.order.gated else {}
-    terms = terms_of(world, chosen.work.per_round, gates, slow=True)
-    return simulate(nodes, terms, Reserved(chosen.landing.needs))
 
 
 def _waits_for_needs(timeline: Timeline, chosen: OrderedPlan, renewed_after_s: float) -> int:

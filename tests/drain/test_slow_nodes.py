@@ -80,14 +80,6 @@ def test_a_budget_whose_pods_take_turns_is_named_with_them() -> None:
     assert [r.text for r in found.remedy][1:] == ["Let more pods of budget default/web be away at a time."]
 
 
-def test_the_groups_update_stops_at_them() -> None:
-    plan = taking_turns(300)
-    assert update(plan).stopped_by == tuple(f"default/web-{i}" for i in range(5))
-    assert update(plan).waits.endswith(
-        "; old-0 takes at least 20m07s alone (budget default/web lets 1 of its 5 pods on this node go at a time)"
-    )
-
-
 @pytest.mark.parametrize(("grace", "slow"), [(1800, True), (900, True), (899, False)])
 def test_one_pod_with_a_long_grace_period_may_take_too_long(grace: int, slow: bool) -> None:
     plan = plan_of(pods=[a_pod("web-0", grace_seconds=grace), a_pod("web-1")])
@@ -156,11 +148,6 @@ def test_what_only_this_drain_minds_does_not_slow_the_update(policy: DrainPolicy
     plan = plan_of(pods=starting_in(300), workloads=[a_workload(replicas=5)], policy=policy)
     assert plan.estimate is not None and plan.estimate.p95_s >= 900
     assert slow_of(plan) == ()
-
-
-def test_the_pods_own_grace_period_counts_for_the_update() -> None:
-    plan = plan_of(pods=[a_pod("web-0", grace_seconds=1800)], policy=DrainPolicy(grace_seconds=30))
-    assert [node.pods for node in slow_of(plan)] == [("default/web-0",)]
 
 
 def test_the_update_does_not_wait_with_system_critical_pods() -> None:

@@ -1,18 +1,27 @@
-"""Start times learned from running pods: restarts and flapping ignored, too few marked as assumed."""
+"""Start and stop times learned from running pods, what an estimate takes for granted, and headroom over time."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from math import floor
 from statistics import fmean
+from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+from kubectl_eksdoc.drain.duration.estimate import MOST_LINES, caveats
+from kubectl_eksdoc.drain.duration.generations import LAG_S
 from kubectl_eksdoc.drain.duration.timing import ASSUMED_START_S, learn, learn_stops, least_stop_s, start_of, stop_of
+from kubectl_eksdoc.drain.nodes import DrainContext, survey
+from kubectl_eksdoc.drain.outcome import BudgetVerdict
+from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.network import Service, TargetGroupBinding
 from kubectl_eksdoc.model.nodes import Pod
-from tests.builders import a_pod, ago
+from tests.builders import a_budget, a_cluster, a_node, a_pod, a_roomy_node, a_workload, ago, pods
+from tests.drain.planning import plan_of
 
 
 def started(name: str, seconds: float, owner: str = "ReplicaSet/web", **more: object) -> Pod:
@@ -90,9 +99,95 @@ def test_stops_of_earlier_runs_by_template_then_by_owner() -> None:
     assert stop_of(a_pod(), 30, [8.0]) == (8, 12), "one alone says little of the slowest"
 
 
-@given(st.lists(st.integers(1, 3600), min_size=1, max_size=40))
-def test_quantiles_are_samples_in_order(seconds: list[int]) -> None:
-    times = learn([started(f"w{i}", float(s)) for i, s in enumerate(seconds)], of)
-    found = times.of("web")
-    assert 0 <= found.p50_s <= found.p95_s
-    assert found.p50_s in seconds
+GATE = "target-health.elbv2.k8s.aws/k8s-web"
+WEB = Service("default", "web", "LoadBalancer", {"app": "web"}, ip_targets=True)
+
+
+def a_survey(**facts: Any) -> DrainContext:
+    return survey(a_cluster(**facts), (a_node(),), DrainPolicy())
+
+
+@pytest.mark.parametrize(("count", "p50_s", "said"), [(960, 359, True), (960, 361, False), (3, 30, False)])
+def test_the_control_planes_pace_is_said_where_it_may_decide(count: int, p50_s: float, said: bool) -> None:
+    found = list(caveats(a_survey(), pods(count), p50_s))
+    assert len(found) == said
+    if said:
+        assert found == [
+            "the control plane keeps pace; one with default limits does about 8 evictions a second: then it takes at "
+            "least 2m00s"
+        ]
+
+
+def test_targets_by_ip_without_a_gate_are_counted() -> None:
+    gated = replace(a_pod("web-9"), readiness_gates=(GATE,))
+    found = list(caveats(a_survey(services=[WEB]), [*pods(3), gated, a_pod("other", owner="ReplicaSet/other")], 1e9))
+    assert len(found) == 1 and "3 pods are targets by ip without a readiness gate" in found[0]
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"services": [replace(WEB, ip_targets=False)]},
+        {"services": [replace(WEB, namespace="elsewhere")]},
+        {"services": [replace(WEB, type="ClusterIP")]},
+    ],
+)
+def test_others_are_not(facts: dict[str, Any]) -> None:
+    assert list(caveats(a_survey(**facts), pods(3), 1e9)) == []
+
+
+def test_a_bound_target_group_counts_as_well() -> None:
+    inner = replace(WEB, type="ClusterIP", ip_targets=False)
+    bound = TargetGroupBinding("default", "web", "web", "ip")
+    assert len(list(caveats(a_survey(services=[inner], target_group_bindings=[bound]), pods(1), 1e9))) == 1
+
+
+def test_the_plan_says_it_with_its_assumptions() -> None:
+    estimate = plan_of(pods=pods(1), services=[WEB]).estimate
+    assert estimate is not None
+    assert "1 pod is a target by ip without a readiness gate" in estimate.assumptions[-1]
+
+
+def a_plan(sizes: dict[str, int], *, owners: bool = True) -> DrainPlan:
+    """The drain of one node with so many pods of each app, each under a budget of one; `owners` may be read or not."""
+    old = a_node("old-0")
+    cluster = a_cluster(
+        nodes=[old, a_roomy_node()],
+        pods=[pod for app, count in sizes.items() for pod in pods(count, app)],
+        budgets=[a_budget(app, expected=count) for app, count in sizes.items()],
+        workloads=[a_workload(f"ReplicaSet/{app}", replicas=n) for app, n in sizes.items() if owners],
+        unread=() if owners else [kinds.REPLICA_SETS],
+    )
+    return make_plan(cluster, [old], DrainPolicy())
+
+
+def lines(plan: DrainPlan) -> dict[str, tuple[tuple[float, int], ...]]:
+    return {h.budget.name: h.over_time for h in plan.budgets if h.over_time}
+
+
+def test_a_budget_of_one_has_no_headroom_until_its_last_replacement_shows() -> None:
+    plan = a_plan({"web": 3, "one": 1})
+    assert {h.budget.name: h.verdict for h in plan.budgets} == {
+        "one": BudgetVerdict.FITS,
+        "web": BudgetVerdict.SERIAL,
+    }
+    # Three starts, each shown `LAG_S` later; given back and taken at once between them.
+    assert plan.estimate is not None
+    last_s = max(moved.ready_s or 0.0 for moved in plan.estimate.moves if "web" in moved.uid)
+    assert last_s > 90
+    assert lines(plan) == {"web": ((0.0, 0), (last_s + LAG_S, 1))}
+
+
+def test_only_the_slowest_have_a_line() -> None:
+    sizes = {f"app-{count}": count for count in range(2, 4 + MOST_LINES)}
+    assert set(lines(a_plan(sizes))) == {f"app-{count}" for count in range(4, 4 + MOST_LINES)}
+
+
+def test_no_line_where_the_controllers_numbers_are_not_known() -> None:
+    plan = a_plan({"web": 3}, owners=False)
+    assert [h.verdict for h in plan.budgets] == [BudgetVerdict.SERIAL]
+    assert not lines(plan)
+
+
+def test_no_line_where_nothing_is_drained() -> None:
+    assert not lines(make_plan(a_cluster(), [], DrainPolicy()))

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from random import Random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.course import DrainTerms, Move, Reserved
-from kubectl_eksdoc.drain.duration.bounds import bounds
 from kubectl_eksdoc.drain.duration.generations import LAG_S, SETTLE_S
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
@@ -20,7 +16,6 @@ from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.kubernetes.replacement import replacement
 from kubectl_eksdoc.model.cluster import Cluster, Lease, NodePool
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP, NODE_POOL, SYSTEM_CRITICAL_PRIORITY, Node, Pod
-from tests.drain.simulated.test_drain import drains
 from tests.drain.small_clusters import a_policy, small, targets_of
 
 SEEDS = (*range(300), 528, 1058, 1822, 8996)
@@ -57,14 +52,6 @@ def plans(request: pytest.FixtureRequest) -> Plans:
     return found
 
 
-def test_every_pod_on_a_target_has_one_verdict(plans: Plans) -> None:
-    for seed, (cluster, plan) in plans.items():
-        settled = Counter([e.pod.uid for e in plan.evictions] + [x.pod.uid for x in plan.left])
-        targets = {node.name for node in targets_of(cluster)}
-        assert settled == Counter(pod.uid for pod in cluster.pods if pod.node in targets), seed
-        assert {e.node for e in plan.evictions} <= {t.node.name for t in plan.targets if t.order}, seed
-
-
 def test_a_drain_that_is_planned_comes_to_its_end(plans: Plans) -> None:
     """It drains what it says, in the usual run and in the slow one, or there is no estimate."""
     drained = 0
@@ -77,13 +64,6 @@ def test_a_drain_that_is_planned_comes_to_its_end(plans: Plans) -> None:
             assert plan.estimate.p95_s >= plan.estimate.p50_s >= 10 <= plan.estimate.p50_s, seed
             drained += 1
     assert drained > len(plans) / 2, "else nothing was tested"
-
-
-def test_no_bound_exceeds_a_plan(plans: Plans) -> None:
-    """Bounds know nothing of room, of what nodes need and of new nodes: a plan with these takes no less."""
-    for seed, (_, plan) in plans.items():
-        for bound in plan.estimate.bounds if plan.estimate else ():
-            assert plan.estimate is not None and bound.seconds <= plan.estimate.p50_s + 1e-6, (seed, bound)
 
 
 def test_no_run_is_faster_than_its_bound(plans: Plans) -> None:
@@ -130,16 +110,6 @@ def test_no_budget_is_exceeded_at_any_moment_of_the_usual_run(plans: Plans) -> N
     assert used > 0.66 * len(plans), "else nothing was tested"
 
 
-def test_critical_pods_go_when_the_others_of_their_node_are_gone(plans: Plans) -> None:
-    for seed, (_, plan) in plans.items():
-        for e in plan.evictions:
-            others = [o for o in plan.evictions if o.node == e.node and not o.pod.system_critical]
-            if e.pod.system_critical and plan.estimate is not None:
-                at = {m.uid: m for m in plan.estimate.moves}
-                left_before = [at[o.pod.uid].gone_s <= at[e.pod.uid].evicted_s for o in others if o.pod.owner]
-                assert all(left_before), (seed, e.pod.name)
-
-
 def test_a_gated_wave_begins_when_the_one_before_is_done(plans: Plans) -> None:
     gated = 0
     for seed, (_, plan) in plans.items():
@@ -157,21 +127,6 @@ def test_the_same_facts_give_the_same_plan(plans: Plans) -> None:
     for seed, (_, plan) in list(plans.items())[::5]:
         cluster, policy = odd(seed)
         assert make_plan(cluster, targets_of(cluster), policy) == plan, seed
-
-
-@given(drains(), st.data(), st.sampled_from((0.0, 9.0)))
-def test_no_bound_exceeds_a_run_with_needs(
-    made: tuple[list[tuple[str, list[Move]]], DrainTerms], data: st.DataObject, renewed_after_s: float
-) -> None:
-    nodes, terms = made
-    names = [name for name, _ in nodes]
-    needs = {
-        name: data.draw(st.lists(st.sampled_from(names[:i]), max_size=2)) if i else [] for i, name in enumerate(names)
-    }
-    terms = replace(terms, renewed_after_s=renewed_after_s)
-    timeline = simulate(nodes, terms, Reserved(needs))
-    assert not timeline.stuck
-    assert all(bound.seconds <= timeline.makespan_s + 1e-9 for bound in bounds(nodes, terms))
 
 
 def _odd_pod(c: Random, pod: Pod) -> Pod:

@@ -7,13 +7,12 @@ from typing import NamedTuple
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.journal import JournalWriter
 from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.drain import plan_drain
-from kubectl_eksdoc.flows.run.draining import Draining, DrainRunEnd
+from kubectl_eksdoc.flows.run.draining import DrainRunEnd
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
@@ -22,7 +21,7 @@ from kubectl_eksdoc.simulator.plane import ControlPlaneLags
 from tests.drains.drainers import LAGS, START
 from tests.drains.shapes import OLD, Shape
 from tests.drains.watched import Watched
-from tests.flows.fields import KeptJournal, OwnLock, StageClock, StageField
+from tests.flows.fields import KeptJournal, StageField, a_drain
 
 TARGETS = Targeting(nodegroups=(OLD,))
 
@@ -55,17 +54,9 @@ def planned(shape: Shape, policy: DrainPolicy = DrainPolicy(), stops: tuple[tupl
 
 
 def run(shape: Shape, policy: DrainPolicy = DrainPolicy()) -> Run:
-    """To its end."""
-    return carried_out(shape, planned(shape, policy))
-
-
-def carried_out(shape: Shape, staged: Staged) -> Run:
     """To its end; nobody adds a node meanwhile, so that a plan which needs one has none."""
-    stage, watched, cluster, plan = staged
+    stage, watched, cluster, plan = planned(shape, policy)
     stage.start(shape)
-    journal = KeptJournal()
-    field, clock = StageField(stage, journal), StageClock(stage)
-    engine = Engine(plan, ObservedState(cluster))
-    ended = Draining(engine, field, journal, OwnLock(), clock, JournalWriter(), lambda moments: None).to_the_end()
+    ended = a_drain(Engine(plan, ObservedState(cluster)), StageField(stage, KeptJournal())).to_the_end()
     watched.settled()
     return Run(plan, ended, watched)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
-from kubectl_eksdoc.drain.run.journal import changes_something
+from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.drain.run.engine import Engine
+from kubectl_eksdoc.drain.run.journal import JournalWriter, aims_of, changes_something, skipped_by
+from kubectl_eksdoc.drain.run.moments import RunMoment
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
+from kubectl_eksdoc.flows.run.draining import Draining
 from kubectl_eksdoc.kubernetes.news import AllBudgets, AllNodes, AllPods, News
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import Act, Change, Delete, Evict
@@ -86,8 +91,8 @@ class StageField:
     """`done`: every act that changes something. At the act number `dies_at` the process is killed once it is done."""
 
     def __init__(self, stage: EmbeddedStage, journal: KeptJournal, dies_at: int = -1) -> None:
-        self._stage = stage
-        self._journal = journal
+        self.stage = stage
+        self.journal = journal
         self._dies_at = dies_at
         self._answers: list[News] = []
         self._version = 1
@@ -95,25 +100,25 @@ class StageField:
 
     def do(self, act: Act) -> None:
         if changes_something(act):
-            assert self._journal.intends(act), "written down before it is done"
+            assert self.journal.intends(act), "written down before it is done"
             self.done.append(act)
-        self._answers.append(self._stage.do(act))
+        self._answers.append(self.stage.do(act))
         if len(self.done) == self._dies_at:
             raise Killed
 
     def news(self, wait_s: float) -> Sequence[News]:
         found, self._answers = self._answers, []
-        found += self._stage.news()
+        found += self.stage.news()
         if not found:
-            self._stage.pass_time(self._stage.seconds + wait_s)
-            found += self._stage.news()
+            self.stage.pass_time(self.stage.seconds + wait_s)
+            found += self.stage.news()
         self._version = max(self._version, *(getattr(each, "version", 0) for each in found), 0)
         return found
 
     def renew(self) -> None:
         """Nothing is ever under way here: all is told again."""
-        self._answers += self._stage.news()
-        now = self._stage.read(kinds.ALL)
+        self._answers += self.stage.news()
+        now = self.stage.read(kinds.ALL)
         version = max((getattr(each, "version", 0) for each in self._answers), default=0)
         self._version = version = max(self._version, version)
         pods = AllPods(tuple((pod, version) for pod in now.pods), version)
@@ -121,3 +126,24 @@ class StageField:
         self._answers += [AllNodes(now.nodes), pods, budgets]
 
     def close(self) -> None: ...
+
+
+def a_drain(
+    engine: Engine,
+    field: StageField,
+    listen: Callable[[Sequence[RunMoment]], object] = list,
+    scribe: JournalWriter | None = None,
+    lock: OwnLock | None = None,
+    **more: Any,
+) -> Draining:
+    """As a real run goes about it."""
+    clock = StageClock(field.stage)
+    return Draining(engine, field, field.journal, lock or OwnLock(), clock, scribe or JournalWriter(), listen, **more)
+
+
+def begun_journal(journal: KeptJournal, plan: DrainPlan) -> JournalWriter:
+    """With its first entry, that of a run of this plan."""
+    scribe = JournalWriter()
+    who = {"plan": "digest", "tool": "0", "who": "me", "host": "here", "leader": "here"}
+    journal.entries.append(scribe.begun("r1", NOW, **who, aims=aims_of(plan), asked=(), skipped=skipped_by(plan)))
+    return scribe

@@ -1,15 +1,22 @@
-"""Looking at CoreDNS's pods until each has taken its Corefile up: in virtual time, among what can go wrong."""
+"""Looking at CoreDNS's pods until each has taken its Corefile up, and what a change would reset."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
+from kubectl_eksdoc.addon_diff.judging import calls
+from kubectl_eksdoc.changes.dns_change import not_accepted, resets
+from kubectl_eksdoc.coredns_lameduck.change.change import CorednsChange
+from kubectl_eksdoc.coredns_lameduck.change.wishes import Wishes
 from kubectl_eksdoc.coredns_lameduck.read import VerificationEdges, failed_before, verified
 from kubectl_eksdoc.coredns_lameduck.run import ExpectedReload, Taken, Verified
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Pod
+from tests.addon.stand_in import hands
+from tests.addon.stand_in.histories import installed
+from tests.addon.updating import Case as AddonCase
 from tests.addon.updating import Time
 from tests.builders import a_pod
 
@@ -152,3 +159,21 @@ def test_a_pod_that_refuses_between_two_questions_says_why() -> None:
     why = "[ERROR] plugin/reload: Corefile changed but reload failed: address already in use\n"
     case.resolvers = Slow(case.time, lines={pod.key: [(0.05, why)] for pod in (ONE, TWO)})
     assert {each.why for each in case.seen().stands} == {"address already in use"}
+
+
+OLD, NEW_DNS_CHANGE = "v1.12.0-eksbuild.1", "v1.12.6-eksbuild.1"
+
+
+def test_a_reset_that_nobody_accepted_forbids_it() -> None:
+    """The rules are those of any add-on; vpc-cni is the one whose chart is known."""
+    service = installed(OLD)
+    hands.sets_env(service.objects, "ENABLE_POD_ENI", "true")
+    plan = AddonCase(service, NEW_DNS_CHANGE, "OVERWRITE", as_asked=True).ready().plan
+    wished = CorednsChange(Wishes(20), True, before={}, values={})
+    found = [calls(each.field) for each in resets(plan, wished)]
+    assert "ENABLE_POD_ENI of container aws-node" in found
+    (guard,) = not_accepted(plan, wished, ())
+    assert "ENABLE_POD_ENI" in guard.why and "--accept-reset" in guard.hint
+    assert list(not_accepted(plan, wished, found)) == []
+    on_purpose = CorednsChange(Wishes(20), True, before={}, values={"env": {"ENABLE_POD_ENI": "false"}})
+    assert resets(plan, on_purpose) == ()

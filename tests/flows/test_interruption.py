@@ -122,12 +122,6 @@ def test_without_spot_nodes_nobody_is_asked_for_notices() -> None:
     assert "events" not in who.asked and not any(keys.notices for keys in who.rounds)
 
 
-def test_without_karpenter_only_notices_are_asked_for() -> None:
-    who = Everybody({})
-    facts = interruption_facts(who.session(a_cluster(nodes=[SPOT])))
-    assert [keys.notices for keys in who.rounds] == [("i-0123",)] and isinstance(facts.install, Absent)
-
-
 def test_a_deployment_that_may_not_be_read_leaves_the_rest() -> None:
     denied = Unknown("forbidden", "get deployments.apps")
     who = Everybody({"Deployment": denied})

@@ -1,7 +1,8 @@
-"""What is asked of AWS: all that decides, each once, in as few rounds as its names allow; a refusal leaves the rest."""
+"""What is asked of AWS and of pods: all that decides, each once; a refusal leaves the rest."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
@@ -9,8 +10,11 @@ import pytest
 
 from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.imds_probe.read import ProbeScope, metadata_facts, plan_imds
-from kubectl_eksdoc.imds_probe.sources import EvidenceSource
+from kubectl_eksdoc.imds_probe.affected import Effect
+from kubectl_eksdoc.imds_probe.plan import plan_metadata
+from kubectl_eksdoc.imds_probe.programs import ContainerCommand
+from kubectl_eksdoc.imds_probe.read import ProbeScope, metadata_facts, plan_imds, with_pods
+from kubectl_eksdoc.imds_probe.sources import EvidenceSource, MetadataFacts
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.machines import (
@@ -26,7 +30,7 @@ from kubectl_eksdoc.model.machines import (
     TemplateRef,
     TemplateVersion,
 )
-from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, Calls, Node
+from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, Calls, Container, ContainerRunState, LogOf, Node, Pod
 from tests.builders import NOW, a_cluster, a_node, a_pod
 from tests.sessions import Answered, Nowhere
 
@@ -178,12 +182,49 @@ def test_what_is_not_there_is_said(scope: ProbeScope, said: str) -> None:
     assert said in str(caught.value)
 
 
-def test_a_pod_of_that_name_elsewhere_is_named() -> None:
-    with pytest.raises(UsageError) as caught:
-        ProbeScope(pod="p1", namespace="shop").of(cluster())
-    assert "is in default" in caught.value.hint
+ID = "i-0123456789abcdef0"
+CUT = MachineFacts(instances={ID: Instance(ID, options=MetadataOptions("required", 1))})
+DENIED = Unknown("no", "get pods")
+LINE = "failed to introspect region from EC2Metadata"
+LBC = "eks/aws-load-balancer-controller:v2.13.0"
 
 
-def test_pods_that_were_not_scheduled_are_on_no_group() -> None:
-    pending = replace(cluster(), pods=(a_pod("p", node=""),))
-    assert not any(group.affected for group in plan_imds(Account().session(pending)).groups)
+class Pods:
+    """Knows two of three, and what was printed before. Keeps what it was asked for."""
+
+    has_logs = True
+
+    def __init__(self) -> None:
+        self.asked: list[LogOf] = []
+        self.looked: list[str] = []
+
+    def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
+        self.looked += pods
+        crashing = Container("app", LBC, ("--x",), runs=ContainerRunState.WAITING, ended_before=True)
+        known = {"shop/a": (crashing,), "shop/b": (Container("app", runs=ContainerRunState.WAITING),)}
+        return {pod: known.get(pod, DENIED) for pod in pods}
+
+    def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, str | Absent | Unknown]:
+        self.asked += asked
+        return dict.fromkeys(asked, f"{LINE}\n")
+
+
+def pod(name: str, image: str = "shop/cart:1", ready: bool = False) -> Pod:
+    return a_pod(name, namespace="shop", node="n", ready=ready, owner=None, calls=Calls(images=(image,)))
+
+
+def test_each_pod_has_what_was_found_of_it() -> None:
+    node = a_node("n", provider_id=f"aws:///eu-west-1a/{ID}")
+    given = [pod("a", LBC), pod("b"), pod("c"), pod("d", ready=True)]
+    pods = Pods()
+    facts = with_pods(MetadataFacts(a_cluster(nodes=[node], pods=given), CUT), 2, pods)
+    assert pods.looked == ["shop/a", "shop/b", "shop/c", "shop/d"], "each once, and last what runs well"
+    assert pods.asked == [LogOf("shop", "a", "app", previous=True)]
+    found = facts.inside["shop/a"]
+    assert found.seen is not None and found.seen.line == LINE and found.started == ContainerCommand(("--x",))
+    assert facts.inside["shop/b"].seen is None and facts.inside["shop/c"].unknown == (DENIED,)
+    assert facts.not_looked_into == 0
+    plan = plan_metadata(facts, 2)
+    assert "shop/c" in str(plan.findings) and "shop/d" not in str([each.message for each in plan.findings])
+    (group,) = plan.groups
+    assert [each.pod.name for each in group.of(Effect.BROKEN)] == ["a"]

@@ -1,4 +1,4 @@
-"""The whole of a probe over HTTP, on the embedded cluster: what it says, and that nothing of it is left."""
+"""The whole of a probe over HTTP, on the embedded cluster, also where answers get lost: nothing of it is left."""
 
 from __future__ import annotations
 
@@ -13,18 +13,25 @@ from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.embedded.probed import MetadataServices
 from kubectl_eksdoc.embedded.serving.access import RbacRule, restricted
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
-from kubectl_eksdoc.errors import ClusterError, Forbidden, UsageError
+from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
+from kubectl_eksdoc.embedded.serving.targets import ConnectionLost, Reply, ServedRequest
+from kubectl_eksdoc.errors import ClusterError, Forbidden
 from kubectl_eksdoc.flows.metadata_probe import prepared, probed, tried
 from kubectl_eksdoc.flows.ports import ProbeNamespace
 from kubectl_eksdoc.imds_probe.probing.diagnosis import Cause
 from kubectl_eksdoc.imds_probe.probing.result import Probed, ProbedNode, ProbePlan, ProbeSettings, owner_manifest
+from kubectl_eksdoc.kube.config import connect
+from kubectl_eksdoc.kube.exchanges import RetryPolicy
+from kubectl_eksdoc.kube.inside_pods import LiveProbeNamespace
+from kubectl_eksdoc.kube.sent import RetryLimits, real_clock
+from kubectl_eksdoc.kube.target import of_this_process
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.machines import MetadataOptions
-from kubectl_eksdoc.model.metadata import ProbeReport
+from kubectl_eksdoc.model.metadata import MARKS, ProbeReport
 from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner
 from kubectl_eksdoc.wiring.changes import open_ground
+from tests.examples import one_in
 from tests.flows import probes
 from tests.flows.probes import Kubelet, Lab, Quick, a_node, connection, nodes_of, there
 
@@ -101,25 +108,6 @@ def test_a_full_node_is_unknown(tmp_path: Path) -> None:
         nothing_left(api, done)
 
 
-def test_an_image_that_cannot_be_pulled_is_unknown(tmp_path: Path) -> None:
-    def pulling(image: str) -> str:
-        return f"{image}: not found" if image.startswith("example.org/") else ""
-
-    with Lab(services=services(n0=TWO, n1=TWO), pulling=pulling).served() as (server, api):
-        done = run(server, api, tmp_path, ProbeSettings(image="example.org/no:1"))
-        for each in done.nodes:
-            assert each.v4.reach is Reach.UNKNOWN
-            assert "cannot be pulled (ImagePullBackOff" in each.v4.why and "example.org/no:1" in each.v4.why
-        nothing_left(api, done)
-
-
-def test_a_kubelet_that_does_not_begin_is_unknown(tmp_path: Path) -> None:
-    with Lab(pace=Kubelet(start=1e6)).served() as (server, api):
-        done = run(server, api, tmp_path, ProbeSettings(wait_s=3))
-        assert all("has not begun with it after" in each.v4.why for each in done.nodes)
-        nothing_left(api, done)
-
-
 @pytest.mark.parametrize("level", ["baseline", "restricted"])
 def test_a_namespace_that_allows_no_host_network(tmp_path: Path, level: str) -> None:
     """The pod on a network of its own keeps to the strictest level."""
@@ -129,21 +117,6 @@ def test_a_namespace_that_allows_no_host_network(tmp_path: Path, level: str) -> 
         assert n0.v4.cause is Cause.HOP_LIMIT and f"enforces pod security {level}" in n0.v4.doubt
         assert n1.v4.reach is Reach.REACHABLE
         assert isinstance(n1.host, Unknown) and isinstance(n1.own, ProbeReport)
-        nothing_left(api, done)
-
-
-def test_a_level_that_nobody_may_read_is_found_out(tmp_path: Path) -> None:
-    mine = (
-        RbacRule(("create", "list", "delete"), ("configmaps",), ("",), ("default",)),
-        RbacRule(("create", "list"), ("pods",), ("",), ("default",)),
-        RbacRule(("get",), ("pods/log",), ("",), ("default",)),
-    )
-    lab = Lab(services=services(n0=ONE, n1=TWO), level="baseline", users={probes.OTHER: restricted("me", mine)})
-    with lab.served() as (server, api):
-        done = run(server, api, tmp_path, token=probes.OTHER)
-        n0 = by_name(done)["n0"]
-        assert isinstance(n0.host, Unknown) and "violates PodSecurity" in n0.host.why
-        assert "hostNetwork=true" in n0.host.why and n0.v4.cause is Cause.HOP_LIMIT
         nothing_left(api, done)
 
 
@@ -205,13 +178,6 @@ def test_a_dry_run_of_the_server_finds_refusals_and_makes_nothing(tmp_path: Path
         nothing_left(api)
 
 
-def test_told_to_end_before_anything_was_made(tmp_path: Path) -> None:
-    with Lab().served() as (server, api):
-        done = run(server, api, tmp_path, told=lambda: 1)
-        assert done.interrupted
-        nothing_left(api, done)
-
-
 def test_whoever_insists_leaves_nothing_either(tmp_path: Path) -> None:
     """KeyboardInterrupt comes out of any line of it; cleaning up comes first."""
 
@@ -241,11 +207,6 @@ def test_what_killed_probes_left_is_removed_and_a_running_one_is_not(tmp_path: P
         api.now(lambda plane: plane.load("configmaps", [dead, running]))
         run(server, api, tmp_path)
         assert there(api, "configmaps") == [running["metadata"]["name"]]
-
-
-def test_a_node_that_is_not_there(tmp_path: Path) -> None:
-    with Lab().served() as (server, api), pytest.raises(UsageError, match="there is no node nx"):
-        run(server, api, tmp_path, named=("nx",))
 
 
 @dataclass
@@ -329,16 +290,69 @@ def test_a_cluster_that_does_not_answer_for_a_while() -> None:
     assert clock.seconds < 150, "it is bounded, with cleaning up"
 
 
-def test_pods_that_do_not_go_are_named() -> None:
-    ground = Ground(seen=lambda count: {"a": PodStand("a"), "b": PodStand("b")})
-    done = probed(_prepared(ground), ground, Steps(), probes.never_told, str)
-    assert done.left == ("a", "b") and done.not_removed == ""
+SERVICES = services(n0=TWO, n1=TWO)
+
+Fault = Callable[[ServedRequest], bool]
+QUICK = RetryLimits(patience_s=10.0, first_pause_s=0.01, longest_pause_s=0.02)
 
 
-def test_stale_ones_go_first() -> None:
-    old, young = ProbeOwner("dead", "old", "u1", 1e6), ProbeOwner("beef", "young", "u2", 10.0)
-    ground = Ground(there=(old, young))
-    what = _prepared(ground)
-    assert (what.stale, what.others) == ((old,), (young,))
-    probed(what, ground, Steps(), probes.never_told, str)
-    assert ground.acts[0] == "remove old u1" and not any("young" in act for act in ground.acts)
+class Unlucky:
+    """Mutable. In front of the API: of the requests that `fault` is about so many go wrong: `done` but not answered, or
+    with `code` and not done."""
+
+    def __init__(self, api: Api, fault: Fault, times: int, done: bool = False, code: int = 0) -> None:
+        self._api = api
+        self._fault, self._times, self._done, self._code = fault, times, done, code
+
+    def handle(self, request: ServedRequest) -> Reply:
+        if not self._times or not self._fault(request):
+            return self._api.handle(request)
+        self._times -= 1
+        if self._done:
+            self._api.handle(request)
+        if self._code:
+            return Reply(self._code, b"not now", "text/plain")
+        raise ConnectionLost
+
+
+def of(method: str, part: str) -> Fault:
+    return lambda request: request.method == method and part in request.path
+
+
+def among_faults(server: SimulatedApiServer, api: Api, folder: Path) -> Probed:
+    access = connect(connection(server, folder), of_this_process())
+    patience = RetryPolicy(first_pause=0.01, longest_pause=0.02)
+    ground = LiveProbeNamespace(access, patience, "default", real_clock(), MARKS, QUICK)
+    what = prepared(nodes_of(api), ground, "cafe", ProbeSettings(), every=True)
+    return probed(what, ground, Quick(), probes.never_told, str)
+
+
+@pytest.mark.parametrize(
+    ("fault", "times", "done", "code"),
+    one_in(
+        3,
+        [
+            (of("DELETE", "/configmaps/"), 2, False, 0),
+            (of("DELETE", "/configmaps/"), 1, True, 0),
+            (of("DELETE", "/configmaps/"), 2, False, 503),
+            (of("POST", "/pods"), 1, True, 0),
+            (of("GET", "/namespaces/default/pods"), 3, False, 503),
+            (of("GET", "/namespaces/default/pods"), 3, False, 0),
+            (of("GET", "/log"), 2, False, 500),
+            (of("GET", "/api/v1/namespaces/default"), 2, False, 503),
+        ],
+    ),
+)
+def test_it_is_measured_all_the_same(tmp_path: Path, fault: Fault, times: int, done: bool, code: int) -> None:
+    with Lab(services=SERVICES).served() as (_, api), serving(Unlucky(api, fault, times, done, code)) as server:
+        found = among_faults(server, api, tmp_path)
+        assert [each.v4.reach for each in found.nodes] == [Reach.REACHABLE] * 2
+        nothing_left(api, found)
+
+
+def test_an_owner_whose_answer_was_lost_is_removed(tmp_path: Path) -> None:
+    fault = of("POST", "/configmaps")
+    with Lab(services=SERVICES).served() as (_, api), serving(Unlucky(api, fault, 1, done=True)) as server:
+        with pytest.raises(ClusterError):
+            among_faults(server, api, tmp_path)
+        nothing_left(api)

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.journal import JournalWriter, aims_of, replay
+from kubectl_eksdoc.drain.run.journal import JournalWriter, replay
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.drain.run.others import Replanning
 from kubectl_eksdoc.drain.run.pursuits import ObservedState
@@ -19,18 +18,17 @@ from kubectl_eksdoc.flows.rehearse import rehearse
 from kubectl_eksdoc.flows.run.draining import Draining, DrainRunEnd
 from kubectl_eksdoc.flows.run.running import engine_again
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.acts import Delete, Restart
+from kubectl_eksdoc.model.acts import Delete
 from kubectl_eksdoc.model.api_objects import at, with_value
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import IntentOutcome, JournalIntent, Result, Verb
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind
-from tests.flows.fields import KeptJournal, Killed, OwnLock, StageClock, StageField
+from tests.flows.fields import KeptJournal, Killed, StageField, a_drain, begun_journal
 from tests.flows.singles import a_job, nodes, single
-from tests.flows.stages import NOW, made, web
+from tests.flows.stages import BLUE, made, web
 from tests.simulator.planes import Steady, a_budget_doc
 
-BLUE = Targeting(nodegroups=("blue",))
 SURGES = DrainPolicy(surge_singles=True)
 WAITS = DrainPolicy(wait_jobs=1800)
 
@@ -73,12 +71,6 @@ def test_a_single_replica_moves_and_its_budget_holds_all_the_time() -> None:
     assert rehearsal.late_s is not None and abs(rehearsal.late_s) <= 5
 
 
-def test_without_the_flag_its_node_is_skipped() -> None:
-    _, stage = made(*nodes(), *single())
-    _, rehearsal = rehearse(stage, BLUE, DrainPolicy())
-    assert not rehearsal.plan.evictions
-
-
 class Run:
     """One run on a stage, with pods that take as long as `pace` says."""
 
@@ -91,8 +83,7 @@ class Run:
         cluster, self.plan = plan_drain(stage, BLUE, policy)
         stage.start(pace)
         self.field = StageField(stage, self.journal, dies_at)
-        scribe = JournalWriter()
-        self.journal.entries.append(_first(scribe, self.plan))
+        scribe = begun_journal(self.journal, self.plan)
         self._draining = self._made(Engine(self.plan, ObservedState(cluster)), scribe, cluster)
 
     def to_the_end(self) -> DrainRunEnd:
@@ -108,44 +99,15 @@ class Run:
         return self._made(engine, JournalWriter(journaled.next_number), cluster).to_the_end()
 
     def _made(self, engine: Engine, scribe: JournalWriter, cluster: Cluster) -> Draining:
-        return Draining(
-            engine,
-            self.field,
-            self.journal,
-            OwnLock(),
-            StageClock(self.stage),
-            scribe,
-            self.moments.extend,
-            show=lambda stands: self.waits.update((each.pod, each.why) for each in stands.waits),
-            replanning=Replanning(engine, cluster),
-        )
+        shown = lambda stands: self.waits.update((each.pod, each.why) for each in stands.waits)  # noqa: E731
+        again = Replanning(engine, cluster)
+        return a_drain(engine, self.field, self.moments.extend, scribe, show=shown, replanning=again)
 
     def intents(self, verb: Verb) -> list[JournalIntent]:
         return [e for e in self.journal.entries if isinstance(e, JournalIntent) and e.verb is verb]
 
     def results(self) -> list[IntentOutcome]:
         return [e.outcome for e in self.journal.entries if isinstance(e, Result)]
-
-
-def _first(scribe: JournalWriter, plan: DrainPlan) -> Any:
-    return scribe.begun(
-        "r1", NOW, plan="digest", tool="0", who="me", host="here", leader="here", aims=aims_of(plan), asked=()
-    )
-
-
-def test_a_restart_is_written_down_first() -> None:
-    _, stage = made(*nodes(), *single())
-    run = Run(stage, SURGES, Steady())
-    assert run.to_the_end().whole
-    (intent,) = run.intents(Verb.RESTART)
-    assert (intent.kind, intent.name, intent.uid, intent.namespace, intent.node) == (
-        "Deployment",
-        "web",
-        "uid-deployment",
-        "default",
-        "old-0",
-    )
-    assert set(run.results()) == {IntentOutcome.DONE}
 
 
 @pytest.mark.parametrize("dies_at", [1, 2])
@@ -169,12 +131,6 @@ def test_a_new_pod_that_is_never_ready_keeps_the_old_one() -> None:
     assert kept.at_s <= 60 + 30 + 10 and "no new pod is Ready after 1m30s" in kept.why
     assert dict(ended.undone) == {"old-0": ("default/web-5f7-0",)}
     assert plane.store.get("pods", ("default", "web-5f7-0")) is not None
-
-
-def test_what_cannot_surge_is_not_restarted() -> None:
-    _, stage = made(*nodes(), *single(strategy={"type": "Recreate"}))
-    _, plan = plan_drain(stage, BLUE, SURGES)
-    assert not plan.evictions and plan.blockers
 
 
 def test_a_job_that_finishes_is_waited_for() -> None:
@@ -246,17 +202,3 @@ def test_a_run_that_dies_around_a_deletion_is_gone_on_with(dies_at: int) -> None
         run.to_the_end()
     assert run.go_on().whole
     assert {intent.uid for intent in run.intents(Verb.DELETE)} == {"uid-web-0"}
-
-
-def test_acts_say_all_that_they_need() -> None:
-    _, stage = made(*nodes(), *single())
-    run = Run(stage, SURGES, Steady())
-    run.to_the_end()
-    (restart,) = [act for act in run.field.done if isinstance(act, Restart)]
-    assert (restart.namespace, restart.name, restart.uid, restart.kind) == (
-        "default",
-        "web",
-        "uid-deployment",
-        "Deployment",
-    )
-    assert restart.pod.name == "web-5f7-0"

@@ -186,10 +186,10 @@ def check_drift(read: ReadPlan, plan: DrainPlan, since: str, next_step: str) -> 
 
 def drift(read: ReadPlan, now: ReadPlan) -> tuple[str, ...]:
     """A sentence without its full stop for everything that is another decision now; none where nothing is."""
-    return (*_nodes(read, now), *_pods(read, now), *_manners(read, now), *_budgets(read, now), *_unknown(read, now))
+    return (*_other_nodes(read, now), *_other_pods(read, now), *_other_verdicts(read, now))
 
 
-def _nodes(read: ReadPlan, now: ReadPlan) -> Iterator[str]:
+def _other_nodes(read: ReadPlan, now: ReadPlan) -> Iterator[str]:
     for name in sorted(read.nodes.keys() | now.nodes.keys()):
         if name not in now.nodes:
             yield f"node {name} is not there any more, or not selected"
@@ -201,32 +201,26 @@ def _nodes(read: ReadPlan, now: ReadPlan) -> Iterator[str]:
             yield f"node {name} was {read.nodes[name][1]} and is {now.nodes[name][1]} now"
 
 
-def _pods(read: ReadPlan, now: ReadPlan) -> Iterator[str]:
+def _other_pods(read: ReadPlan, now: ReadPlan) -> Iterator[str]:
     owners = {owner for _, owner, _ in read.evicted.values()} - {""}
     new = sorted(key for uid, (key, owner, _) in now.evicted.items() if uid not in read.evicted and owner not in owners)
     if new:
         more = f" and {len(new) - _MOST_NAMES} more" if len(new) > _MOST_NAMES else ""
         what = "a pod that the plan does not evict" if len(new) == 1 else "pods that the plan does not evict"
         yield f"{what} would be evicted: {', '.join(new[:_MOST_NAMES])}{more}"
-
-
-def _manners(read: ReadPlan, now: ReadPlan) -> Iterator[str]:
     for uid in sorted(read.evicted.keys() & now.evicted.keys(), key=lambda each: now.evicted[each]):
         key, _, means = now.evicted[uid]
         if read.evicted[uid][2] != means:
             yield f"{key} was to go by {read.evicted[uid][2]} and goes by {means} now"
 
 
-def _budgets(read: ReadPlan, now: ReadPlan) -> Iterator[str]:
-    """One that has pods on the targets no more may be gone with them, which is no drift."""
+def _other_verdicts(read: ReadPlan, now: ReadPlan) -> Iterator[str]:
+    """A budget that has pods on the targets no more may be gone with them, which is no drift."""
     for key in sorted(read.budgets.keys() & now.budgets.keys()):
         if read.budgets[key] != now.budgets[key]:
             yield f"budget {key} was {read.budgets[key]} and is {now.budgets[key]} now"
     for key in sorted(now.budgets.keys() - read.budgets.keys()):
         yield f"budget {key} guards pods on the targets and was not in the plan"
-
-
-def _unknown(read: ReadPlan, now: ReadPlan) -> Iterator[str]:
     for code in sorted(now.unknown - read.unknown):
         yield f"{code} cannot be judged any more"
 

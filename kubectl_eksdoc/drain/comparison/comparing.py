@@ -214,7 +214,18 @@ def findings_since_then(
         hides=_hidden(before, here, then),
     )
     changes, unchanged = findings_since(first, second, other_question(asked, _CHOOSING))
-    return ResultComparison(_earlier(baseline), doubt, tuple(asked), changes, unchanged)
+    earlier = SavedResult(
+        baseline.file,
+        baseline.identity,
+        baseline.source,
+        baseline.observed_at,
+        baseline.tool_version,
+        baseline.options,
+        baseline.read,
+        before.findings,
+        uids=baseline.uids,
+    )
+    return ResultComparison(earlier, doubt, tuple(asked), changes, unchanged)
 
 
 def _scope(plan: PlanOutline) -> Scope:
@@ -223,20 +234,6 @@ def _scope(plan: PlanOutline) -> Scope:
 
 def _hidden(other: PlanOutline, sight: ComparedFinding, of_other: ComparedFinding) -> dict[FindingOutline, str]:
     return {each: "what it rests on was not read" for each in other.findings if sight.lacks(each, of_other)}
-
-
-def _earlier(baseline: Baseline) -> SavedResult:
-    return SavedResult(
-        baseline.file,
-        baseline.identity,
-        baseline.source,
-        baseline.observed_at,
-        baseline.tool_version,
-        baseline.options,
-        baseline.read,
-        baseline.outline.findings,
-        uids=baseline.uids,
-    )
 
 
 ORDER = "order-file"
@@ -275,11 +272,12 @@ def compare(baseline: Baseline, cluster: Cluster, plan: DrainPlan, options: Mapp
     read = frozenset(read.resource.full_name for read in cluster.reads if read.known)
     then, here = sight(before, baseline.read), sight(now, read)
     changes, unchanged = finding_changes(before.findings, now.findings, then, here)
+    values_then, values_now = _values(before), _values(now)
     asked = tuple(asked_differently(baseline.options, {**options, **named(plan)}))
     return Comparison(
         baseline=baseline,
         doubt=akin.why,
-        figures=tuple(_figures(before, now)),
+        figures=tuple(PlanFigure(what, values_then[what], values_now[what]) for what in Measure),
         asked=asked,
         targets=tuple(_targets(before, now)),
         budgets=tuple(_budgets(before, now)),
@@ -299,11 +297,6 @@ def _known(baseline: Baseline, words: type[Enum], verdicts: Iterable[str]) -> No
             f"the baseline {baseline.file} has a verdict that is not known here: {strange[:40]!r}",
             f"It says that kubectl eksdoc {baseline.tool_version[:40]} made it. Make it again with this version.",
         )
-
-
-def _figures(before: PlanOutline, now: PlanOutline) -> Iterator[PlanFigure]:
-    then, here = _values(before), _values(now)
-    yield from (PlanFigure(what, then[what], here[what]) for what in Measure)
 
 
 def _values(plan: PlanOutline) -> dict[Measure, Value]:

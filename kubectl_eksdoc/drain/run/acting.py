@@ -133,7 +133,16 @@ class NodeActions:
             yield from self._held(nodes, now_s)
             yield from self._evictions(nodes, now_s)
         for node in nodes:
-            yield from self._reads(node, now_s)
+            for pursuit in node.pursuits.values():
+                if pursuit.step is PodStep.IN_DOUBT and not pursuit.looked_for and pursuit.not_before_s <= now_s:
+                    pursuit.looked_for = True
+                    yield Look(pursuit.pod)
+            if node.phase is NodePhase.EMPTY and not node.asked and now_s >= node.since_s + APART_S:
+                node.asked = True
+                yield ListPods(node.name)
+            if self._detaching.is_due(node, now_s):
+                node.asked = True
+                yield ListAttachments(node.name)
             times = node.next_s(now_s), self._excluding.next_s(node.name, now_s), self._detaching.next_s(node)
             self._board.timers.set(node.name, min(*times, self._stopping.next_s(node, now_s)))
 
@@ -155,16 +164,14 @@ class NodeActions:
             freed = self._excluding.freed(node.name)
             if node.phase is NodePhase.ACTIVE:
                 yield from self._excluding.again(node, now_s)
-                yield from self._sent([each for each in freed if each.step is PodStep.ASKED], now_s)
+                pursuits = [each for each in freed if each.step is PodStep.ASKED]
+                for pursuit in pursuits:
+                    self._asking.ledger.take(pursuit.eviction, now_s)
+                    yield act_for(pursuit.eviction, self._grace_s)
             else:
                 self._drop(freed, now_s)
             if node.phase is NodePhase.EMPTY:
                 yield from self._excluding.last(node, now_s)
-
-    def _sent(self, pursuits: Sequence[PodPursuit], now_s: float) -> Iterator[Act]:
-        for pursuit in pursuits:
-            self._asking.ledger.take(pursuit.eviction, now_s)
-            yield act_for(pursuit.eviction, self._grace_s)
 
     def _drop(self, pursuits: Sequence[PodPursuit], now_s: float) -> None:
         """They were chosen, and are not asked for after all."""
@@ -209,15 +216,3 @@ class NodeActions:
         pursuit.keep(why, now_s)
         self._board.tell_pod(pursuit, PodStep.WAITING, now_s)
         self._board.stir((pursuit.eviction.node,))
-
-    def _reads(self, node: DrainedNode, now_s: float) -> Iterator[Act]:
-        for pursuit in node.pursuits.values():
-            if pursuit.step is PodStep.IN_DOUBT and not pursuit.looked_for and pursuit.not_before_s <= now_s:
-                pursuit.looked_for = True
-                yield Look(pursuit.pod)
-        if node.phase is NodePhase.EMPTY and not node.asked and now_s >= node.since_s + APART_S:
-            node.asked = True
-            yield ListPods(node.name)
-        if self._detaching.is_due(node, now_s):
-            node.asked = True
-            yield ListAttachments(node.name)

@@ -282,7 +282,9 @@ class EvictionRequests:
                 self._wait(pursuit, now_s)
                 continue
             if self.pace.next_s > now_s:
-                self._wait_for_pace(pursuit, now_s)
+                # Its limits have room: they stand in nobody's way meanwhile
+                self._paced.add(pursuit.eviction.node)
+                self.patience.waits_for_pace(pursuit, now_s)
                 continue
             self.pace.asked(now_s)
             self.patience.paced(pursuit, now_s)
@@ -299,11 +301,6 @@ class EvictionRequests:
             self._timers.set(limit, self.ledger.changes_s(limit, now_s))
             if pursuit.trouble is RunTrouble.BUDGET and pursuit.since_s + REFUSED_S > now_s:
                 self._timers.set(limit, pursuit.since_s + REFUSED_S)
-
-    def _wait_for_pace(self, pursuit: PodPursuit, now_s: float) -> None:
-        """Its limits have room: they stand in nobody's way meanwhile."""
-        self._paced.add(pursuit.eviction.node)
-        self.patience.waits_for_pace(pursuit, now_s)
 
     def _of(self, limits: Iterable[str]) -> set[str]:
         return {node for limit in limits for node in self._waiting.pop(limit, ())}

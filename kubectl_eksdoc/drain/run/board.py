@@ -171,7 +171,14 @@ class DrainRunState:
 
     def __init__(self, plan: DrainPlan, seen: ObservedState, skipped: Iterable[DrainTarget] = ()) -> None:
         self.seen = seen
-        self.nodes = _nodes_of(plan, skipped)
+        going: dict[str, dict[str, PodPursuit]] = defaultdict(dict)
+        for eviction in sorted(plan.evictions, key=lambda each: each.position):
+            going[eviction.node][eviction.pod.uid] = PodPursuit(eviction)
+        stays: dict[str, set[str]] = defaultdict(set)
+        for left in plan.left:
+            stays[left.node].add(left.pod.uid)
+        targets = (*(target for target in plan.targets if target.order), *plan.cordoned_only, *skipped)
+        self.nodes = {t.node.name: DrainedNode(t, going[t.node.name], frozenset(stays[t.node.name])) for t in targets}
         self.pursuits = {uid: pursuit for node in self.nodes.values() for uid, pursuit in node.pursuits.items()}
         self.timers = Timers()
         self.may_begin = False
@@ -226,14 +233,3 @@ class DrainRunState:
     def leave_alone(self, node: DrainedNode, now_s: float, why: str) -> None:
         self.end(node, NodePhase.LEFT_ALONE, now_s)
         self.tell(now_s, Happened.LEFT_ALONE, node.name, why=why)
-
-
-def _nodes_of(plan: DrainPlan, skipped: Iterable[DrainTarget]) -> dict[str, DrainedNode]:
-    going: dict[str, dict[str, PodPursuit]] = defaultdict(dict)
-    for eviction in sorted(plan.evictions, key=lambda each: each.position):
-        going[eviction.node][eviction.pod.uid] = PodPursuit(eviction)
-    stays: dict[str, set[str]] = defaultdict(set)
-    for left in plan.left:
-        stays[left.node].add(left.pod.uid)
-    targets = (*(target for target in plan.targets if target.order), *plan.cordoned_only, *skipped)
-    return {t.node.name: DrainedNode(t, going[t.node.name], frozenset(stays[t.node.name])) for t in targets}

@@ -152,29 +152,23 @@ class RunHistory:
         for moment in moments:
             self.moments.append(moment)
             self.asked[moment.what] += moment.what in ASKED
-            self._take(moment)
-
-    def _take(self, moment: RunMoment) -> None:
-        what = moment.what
-        if what is Happened.HELD:
-            self.held = _why(moment)
-        elif what is Happened.RELEASED:
-            self.held = ""
-        elif what is Happened.STOPPED:
-            self.stopped = _why(moment)
-        elif what in _PODS and moment.node in self.nodes:
-            self._pod(moment, self.nodes[moment.node], _PODS[what])
-        elif what in _NODES and moment.subject in self.nodes:
-            self._node(moment, self.nodes[moment.subject], _NODES[what])
-        elif what is Happened.ADOPTED and _NO_NODE.search(moment.subject):
-            self._gone_on_with()
-
-    def _gone_on_with(self) -> None:
-        """Somebody leads it from now on: what was left alone is taken up again."""
-        self.held = self.stopped = ""
-        for node in self.nodes.values():
-            if node.state is NodeState.ALONE:
-                node.state, node.why, node.ended_s = NodeState.CORDONED, "", None
+            what = moment.what
+            if what is Happened.HELD:
+                self.held = _why(moment)
+            elif what is Happened.RELEASED:
+                self.held = ""
+            elif what is Happened.STOPPED:
+                self.stopped = _why(moment)
+            elif what in _PODS and moment.node in self.nodes:
+                self._pod(moment, self.nodes[moment.node], _PODS[what])
+            elif what in _NODES and moment.subject in self.nodes:
+                self._node(moment, self.nodes[moment.subject], _NODES[what])
+            elif what is Happened.ADOPTED and _NO_NODE.search(moment.subject):
+                # Somebody leads it from now on: what was left alone is taken up again
+                self.held = self.stopped = ""
+                for node in self.nodes.values():
+                    if node.state is NodeState.ALONE:
+                        node.state, node.why, node.ended_s = NodeState.CORDONED, "", None
 
     def _node(self, moment: RunMoment, node: NodeCourse, state: NodeState) -> None:
         if node.state in ENDS or (state is NodeState.CORDONED and node.state is not NodeState.QUEUED):

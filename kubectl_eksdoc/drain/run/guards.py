@@ -27,7 +27,7 @@ from kubectl_eksdoc.kubernetes.news import (
     WatchInterrupted,
     WatchRestored,
 )
-from kubectl_eksdoc.model.acts import Act, Delete, Evict, ListPods, Look, Restart
+from kubectl_eksdoc.model.acts import Delete, Evict, ListPods, Look, Restart
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.quantities import duration
 
@@ -68,7 +68,7 @@ class RunGuards:
             case RequestAnswered(Look() | ListPods()):
                 pass  # whether the cluster can be read is told by the watches
             case RequestAnswered(act, answer):
-                self._of_nodes.answered(_node_of(act), answer, now_s)
+                self._of_nodes.answered(str(getattr(act, "node", "")), answer, now_s)
 
     def expect(self, evictions: Iterable[Eviction]) -> None:
         """These go: what replaces them is watched."""
@@ -145,10 +145,6 @@ class RunGuards:
             node = self._seen.nodes.get(name)
             if node is not None and node.ready != "True":
                 yield name
-
-
-def _node_of(act: Act) -> str:
-    return str(getattr(act, "node", ""))
 
 
 def _named(pods: list[Pod]) -> str:

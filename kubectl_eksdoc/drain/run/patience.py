@@ -180,7 +180,18 @@ class Stopping:
         for pursuit in node.pursuits.values():
             pod = self._board.seen.pod(pursuit.pod.uid) if pursuit.step is PodStep.LEAVING else None
             if pod is not None:
-                self._look_at(pursuit, pod, now_s)
+                if pursuit.ends_s == inf:
+                    pursuit.ends_s = self._ends_s(pursuit, pod)
+                if now_s >= pursuit.ends_s + LATE_S:
+                    pursuit.said = _holder(pod)
+                    if not pursuit.late:
+                        pursuit.late = True
+                        why = why_late(pursuit, now_s)
+                        self._board.tell(now_s, Happened.WARNED, pod.key, pursuit.eviction.node, why)
+                if now_s >= pursuit.ends_s + LATE_S + self._blocked_s:
+                    pursuit.said = why_late(pursuit, now_s)
+                    pursuit.keep(pursuit.said, now_s)
+                    self._board.tell_pod(pursuit, PodStep.LEAVING, now_s)
 
     def next_s(self, node: DrainedNode, now_s: float) -> float:
         """When a pod of it is late, or too late, or it is abandoned; infinity where none can be."""
@@ -209,20 +220,6 @@ class Stopping:
         who = "it is not in the cluster any more" if there is None else "the other client no longer drains it"
         who = foreign.said if foreign is not None else who
         return f"{who}, and none of its pods has gone for {duration(self._blocked_s)}"
-
-    def _look_at(self, pursuit: PodPursuit, pod: Pod, now_s: float) -> None:
-        if pursuit.ends_s == inf:
-            pursuit.ends_s = self._ends_s(pursuit, pod)
-        if now_s >= pursuit.ends_s + LATE_S:
-            pursuit.said = _holder(pod)
-            if not pursuit.late:
-                pursuit.late = True
-                why = why_late(pursuit, now_s)
-                self._board.tell(now_s, Happened.WARNED, pod.key, pursuit.eviction.node, why)
-        if now_s >= pursuit.ends_s + LATE_S + self._blocked_s:
-            pursuit.said = why_late(pursuit, now_s)
-            pursuit.keep(pursuit.said, now_s)
-            self._board.tell_pod(pursuit, PodStep.LEAVING, now_s)
 
     def _ends_s(self, pursuit: PodPursuit, pod: Pod) -> float:
         """When its grace period is over: by what it is given, and by its deadline where somebody gave it more."""

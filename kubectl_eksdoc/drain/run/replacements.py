@@ -191,21 +191,18 @@ class Protecting:
         each = self._nodes[act.uid]
         each.asked = False
         if isinstance(act, Protect):
-            self._protected(each, answer, now_s)
+            came = came_of(answer)
+            each.may_stand = each.may_stand or came is TryResult.DONE or may_be_done(answer)
+            if came is TryResult.DONE:
+                each.to(_Step.HELD)
+                self._board.tell(now_s, Happened.PROTECTED, each.node, why=each.why)
+            elif came is TryResult.GONE:
+                each.to(_Step.OVER)
+            elif came is TryResult.REFUSED or each.failed(now_s):
+                each.to(_Step.HELD if each.may_stand else _Step.OVER)
+                self._warn_unprotected(each, came, said_of(answer), now_s)
         else:
             self._released(each, answer, now_s)
-
-    def _protected(self, each: _Protection, answer: ApiStatus | LostAnswer, now_s: float) -> None:
-        came = came_of(answer)
-        each.may_stand = each.may_stand or came is TryResult.DONE or may_be_done(answer)
-        if came is TryResult.DONE:
-            each.to(_Step.HELD)
-            self._board.tell(now_s, Happened.PROTECTED, each.node, why=each.why)
-        elif came is TryResult.GONE:
-            each.to(_Step.OVER)
-        elif came is TryResult.REFUSED or each.failed(now_s):
-            each.to(_Step.HELD if each.may_stand else _Step.OVER)
-            self._warn_unprotected(each, came, said_of(answer), now_s)
 
     def _warn_unprotected(self, each: _Protection, came: TryResult, said: str, now_s: float) -> None:
         """Of rights that are missing once for all nodes."""

@@ -230,6 +230,7 @@ def of_events(events: RunEvents) -> RunReplay | None:
     ends = [each for each in ours if isinstance(each, RunEnd)]
     end = ours[-1] if isinstance(ours[-1], RunEnd) else None
     length_s = found[-1].at_s if found else 0.0
+    told = end.said if end is not None else ()
     return RunReplay(
         run=first.run,
         source=ReplaySource.EVENTS,
@@ -241,7 +242,7 @@ def of_events(events: RunEvents) -> RunReplay | None:
         by=ends[0].by if ends and not ends[0].resumed else "",
         ended=_how(end) if end is not None else "",
         whole=end is not None and end.outcome == DONE,
-        said=tuple(_of_last_part(end, len(parts))) if end is not None else (),
+        said=tuple(told) if len(parts) < 2 else tuple(f"Its last part: {each}" for each in told),  # with its own counts
         planned=_planned(ends),
         dropped=(*events.dropped, *strange),
         standings=tuple(_standings(events, first.run, began)),
@@ -294,11 +295,6 @@ def _standings(events: RunEvents, run: str, began: datetime) -> Iterator[RunProg
             why=tuple(Reason(*why) for why in each.why),
             paused=each.paused,
         )
-
-
-def _of_last_part(end: RunEnd, parts: int) -> Sequence[str]:
-    """A part tells its own times and counts, which are not those of the whole run."""
-    return end.said if parts < 2 else [f"Its last part: {each}" for each in end.said]
 
 
 def _unknown(told: Sequence[RunEvent | RunEnd]) -> Iterator[str]:

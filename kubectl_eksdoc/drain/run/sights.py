@@ -63,7 +63,14 @@ class Observations:
     def look(self, node: DrainedNode, now_s: float) -> None:
         if node.phase not in ENDS:
             self._look_at_itself(node, now_s)
-        self._look_at_pods(node, now_s)
+        for pursuit in node.pursuits.values():
+            before = pursuit.step
+            pursuit.look(self._board.seen, now_s)
+            if before is PodStep.ACCEPTED and pursuit.step in (PodStep.WAITING, PodStep.KEPT):
+                self._board.stir(self._asking.free(pursuit))
+            if pursuit.step in (PodStep.LEAVING, PodStep.GONE) and pursuit.step is not before:
+                self._asking.patience.goes(pursuit, now_s)
+            self._board.tell_pod(pursuit, before, now_s)
         self._stopping.look(node, now_s)
         if is_stuck(node):
             self._board.leave_alone(node, now_s, _why_kept(node))
@@ -78,16 +85,6 @@ class Observations:
             node.empty_s = now_s
             self._board.tell(now_s, Happened.EMPTY, node.name)
         self._detaching.look(node, now_s)
-
-    def _look_at_pods(self, node: DrainedNode, now_s: float) -> None:
-        for pursuit in node.pursuits.values():
-            before = pursuit.step
-            pursuit.look(self._board.seen, now_s)
-            if before is PodStep.ACCEPTED and pursuit.step in (PodStep.WAITING, PodStep.KEPT):
-                self._board.stir(self._asking.free(pursuit))
-            if pursuit.step in (PodStep.LEAVING, PodStep.GONE) and pursuit.step is not before:
-                self._asking.patience.goes(pursuit, now_s)
-            self._board.tell_pod(pursuit, before, now_s)
 
     def _look_at_itself(self, node: DrainedNode, now_s: float) -> None:
         """It may be cordoned now, or in others' hands: then nobody fights for it, and its pods are waited for."""
@@ -211,7 +208,9 @@ class LatePods:
         owners = {(node.name, _owner(each.pod)): None for each in evictions}
         tired = {key for key in owners if self._returned[key] >= RETURNS}
         self._returned.update(key for key in owners if key not in tired)
-        ours = self._restarted()
+        # Namespace and name of the workloads that were
+        asked = (p for p in self._board.pursuits.values() if p.step is not PodStep.WAITING)
+        ours = {(p.pod.namespace, p.eviction.manner.restarts.name) for p in asked if p.eviction.manner.restarts}
         found = []
         for pod in (each.pod for each in evictions):
             if pod.owner is not None and (pod.namespace, made_for(pod.owner)) in ours:
@@ -221,11 +220,6 @@ class LatePods:
                 why = f"{_owner(pod)} puts pods on this node again and again"
                 found.append(NotEvictedPod(pod, node.name, PodVerdict.BLOCKED, (), why))
         return found
-
-    def _restarted(self) -> set[tuple[str, str]]:
-        """Namespace and name of the workloads that were."""
-        asked = (p for p in self._board.pursuits.values() if p.step is not PodStep.WAITING)
-        return {(p.pod.namespace, p.eviction.manner.restarts.name) for p in asked if p.eviction.manner.restarts}
 
     def _leave(self, node: DrainedNode, left: Iterable[NotEvictedPod], now_s: float) -> None:
         """What stays is nothing to anybody; for what should go and cannot the node is left alone, or only this pod."""
@@ -302,7 +296,15 @@ class Replies:
             case PodsFound(Look(pod), pods):
                 self._found(board.pursuits[pod.uid], next(iter(pods), None), now_s)
             case RequestAnswered(Look(pod), answer):
-                self._not_found(board.pursuits[pod.uid], said_of(answer), now_s)
+                # It is looked at again, and is nobody's to wait for when that fails for too long
+                pursuit = board.pursuits[pod.uid]
+                said = said_of(answer)
+                before = pursuit.step
+                pursuit.not_found(said, self._looks, now_s)
+                if pursuit.step is PodStep.KEPT:
+                    self._board.stir(self._asking.free(pursuit))
+                self._board.tell_pod(pursuit, before, now_s)
+                self._board.stir((pursuit.eviction.node,))
             case RequestAnswered(ListPods(name), answer):
                 self._not_listed(board.nodes[name], said_of(answer), now_s)
             case PodsFound(ListPods(name), pods):
@@ -364,15 +366,6 @@ class Replies:
         if pursuit.step is PodStep.WAITING and before is not PodStep.WAITING:
             self._board.stir(self._asking.free(pursuit))
             self._asking.patience.waits(pursuit, now_s)
-        self._board.tell_pod(pursuit, before, now_s)
-        self._board.stir((pursuit.eviction.node,))
-
-    def _not_found(self, pursuit: PodPursuit, said: str, now_s: float) -> None:
-        """It is looked at again, and is nobody's to wait for when that fails for too long."""
-        before = pursuit.step
-        pursuit.not_found(said, self._looks, now_s)
-        if pursuit.step is PodStep.KEPT:
-            self._board.stir(self._asking.free(pursuit))
         self._board.tell_pod(pursuit, before, now_s)
         self._board.stir((pursuit.eviction.node,))
 

@@ -76,7 +76,17 @@ def judge_pods(world: DrainContext, targets: Iterable[Node]) -> Judgement:
     judged_by_rules = Rules(world).judged
     asked = {node.name: judged_by_rules(world.pods_on[node.name]) for node in targets}
     going = [judged for on in asked.values() for judged in on if judged[1] is not PodVerdict.STAY]
-    budgets = _judge_budgets(world, going)
+    selected: dict[str, tuple[Budget, list[Pod]]] = {}
+    chosen: dict[int, list[list[Pod]]] = {}  # by id of the budgets that select a pod: replicas share them
+    for pod, _, _, guards in going:
+        if not guards:
+            continue
+        lists = chosen.get(id(guards))
+        if lists is None:
+            lists = chosen[id(guards)] = [selected.setdefault(b.key, (b, []))[1] for b in guards]
+        for each in lists:
+            each.append(pod)
+    budgets = {key: judge(world, *selected[key]) for key in sorted(selected)}
     around: tuple[Finding, ...] = (*_unread(world), *_pending(world)) if going else ()
     around = (*around, *pods.on_missing_nodes(world), *_left_out(world))
     return Judgement(_concluded(world, asked, budgets), budgets, around)
@@ -119,20 +129,6 @@ def _concluded(
             ]
         )
     return found
-
-
-def _judge_budgets(world: DrainContext, going: Iterable[JudgedPod]) -> dict[str, JudgedBudget]:
-    selected: dict[str, tuple[Budget, list[Pod]]] = {}
-    chosen: dict[int, list[list[Pod]]] = {}  # by id of the budgets that select a pod: replicas share them
-    for pod, _, _, guards in going:
-        if not guards:
-            continue
-        lists = chosen.get(id(guards))
-        if lists is None:
-            lists = chosen[id(guards)] = [selected.setdefault(b.key, (b, []))[1] for b in guards]
-        for each in lists:
-            each.append(pod)
-    return {key: judge(world, *selected[key]) for key in sorted(selected)}
 
 
 def _conclude(world: DrainContext, judged: JudgedPod, budgets: Mapping[str, JudgedBudget]) -> JudgedPod:

@@ -48,7 +48,7 @@ def _lost(survey: DrainContext, pod: Pod, owner: ControllerOwner) -> RuleResult 
             )
         return _without_its_job(survey, pod, subject)
     wait = Remedy.of("wait-for-job", command=wait_for_job(job.name, job.namespace))
-    first, remedies = _waited(survey), (wait, *_let_the_drain_wait(survey))
+    first, remedies = _waited(survey), (wait, *([] if survey.policy.wait_jobs else [Remedy.of("drain-waits")]))
     evidence = (where(pod),)
     if job.ignores_disruption:
         return RuleResult.of(Finding.of("job-loses-work/ignored", subject, evidence, remedy=remedies, first=first))
@@ -79,10 +79,6 @@ def _without_its_job(survey: DrainContext, pod: Pod, subject: Subject) -> RuleRe
 def _waited(survey: DrainContext) -> str:
     seconds = survey.policy.wait_jobs
     return duration(seconds) if seconds else ""
-
-
-def _let_the_drain_wait(survey: DrainContext) -> list[Remedy]:
-    return [] if survey.policy.wait_jobs else [Remedy.of("drain-waits")]
 
 
 def _evicted_of(survey: DrainContext, job: Job) -> int:

@@ -240,7 +240,18 @@ class Draining:
             try:
                 ended = self._go_on()
             except LockInDoubt as doubt:
-                self._sit_out(doubt)
+                # Raises: as `ApiOutage.sit_out`
+                self.engine.hold(self._outage.said(doubt), self._now_s, self._now_s - self.lock.doubted_s)
+                self._collect()
+                self._listen_now()  # it cannot be written down now
+                self._outage.sit_out(doubt)
+                self._told_s = -TELL_S
+                unbegun, self._unbegun = self._unbegun, deque()
+                for act in unbegun:
+                    if changes_something(act):
+                        self._hear(RequestAnswered(act, LostAnswer(f"it was not sent: {doubt.message}")))
+                    else:
+                        self._unbegun.append(act)  # begun in the next round, which hears of another doubt
             except JournalError:
                 if not self._is_in_doubt():
                     raise
@@ -257,7 +268,17 @@ class Draining:
         self._heed()
         if self.replanning is not None:
             self.replanning.look(lambda: self._now_s)
-        self._go(self.engine.acts(self._now_s))
+        # Written down, then checked, then begun, one after the other
+        acts = self.engine.acts(self._now_s)
+        changing = [act for act in acts if changes_something(act)]
+        for change in changing:
+            intent = self.scribe.intent(change, self.clock.now())
+            self._intents[_key(change)] = intent
+            self._entries.append(intent)
+        self._unbegun.extend(acts)
+        if any(map(changes_something, self._unbegun)):  # those of a round in which they could not be written, too
+            self._keep()
+        self._begin()
         self._tell()
         if self.engine.over or self.engine.is_settled(self._now_s) or self._leaves:
             return self._end()
@@ -274,20 +295,6 @@ class Draining:
         except LockInDoubt:
             return True
         return False
-
-    def _sit_out(self, doubt: LockInDoubt) -> None:
-        """Raises: as `ApiOutage.sit_out`."""
-        self.engine.hold(self._outage.said(doubt), self._now_s, self._now_s - self.lock.doubted_s)
-        self._collect()
-        self._listen_now()  # it cannot be written down now
-        self._outage.sit_out(doubt)
-        self._told_s = -TELL_S
-        unbegun, self._unbegun = self._unbegun, deque()
-        for act in unbegun:
-            if changes_something(act):
-                self._hear(RequestAnswered(act, LostAnswer(f"it was not sent: {doubt.message}")))
-            else:
-                self._unbegun.append(act)  # begun in the next round, which hears of another doubt
 
     def _ends_waiting(self) -> str:
         """Why the run is to end while it waits for the lock; "" if it is not."""
@@ -326,18 +333,6 @@ class Draining:
             self._entries.append(self.scribe.note(noted, self.clock.now(), who, paused))
             self._told_s = -TELL_S
         self.engine.pause(f"{wished.by} paused it" if self._paused else "")
-
-    def _go(self, acts: Sequence[Errand]) -> None:
-        """Written down, then checked, then begun, one after the other."""
-        changing = [act for act in acts if changes_something(act)]
-        for change in changing:
-            intent = self.scribe.intent(change, self.clock.now())
-            self._intents[_key(change)] = intent
-            self._entries.append(intent)
-        self._unbegun.extend(acts)
-        if any(map(changes_something, self._unbegun)):  # those of a round in which they could not be written, too
-            self._keep()
-        self._begin()
 
     def _begin(self) -> None:
         while self._unbegun:

@@ -215,17 +215,12 @@ def ask_leader(
         held = runs.lock()
         there = next((each for each in runs.all() if each.run == run.run), None)
         led, stands = there is not None and leads(held, there), _stands(there)
-        if stands in _REACHED[wanted] and (stands.value != run.phase or (led and _is_alive(before, held))):
+        if stands in _REACHED[wanted] and (stands.value != run.phase or (led and (held.renewed != before.renewed))):
             return WishSource.SO
         if not led:
             return WishSource.NOBODY
         sleep(LOOK_S)
     return WishSource.SILENT
-
-
-def _is_alive(before: HeldLock, now: HeldLock) -> bool:
-    """A run that stood so before it was asked says nothing by standing so: its leader may have gone."""
-    return now.renewed != before.renewed
 
 
 def leads(held: HeldLock, run: RunSummary) -> bool:

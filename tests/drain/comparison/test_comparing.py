@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.baseline.changes import ChangedOption
 from kubectl_eksdoc.drain.comparison.changes import Change, Comparison, Measure, PlanFigure
 from kubectl_eksdoc.drain.comparison.comparing import compare, outline
 from kubectl_eksdoc.drain.plan import make_plan
@@ -14,8 +13,7 @@ from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.baseline import Baseline, PlanOutline
-from kubectl_eksdoc.model.budgets import Amount
+from kubectl_eksdoc.model.baseline import Baseline, PlanOutline, TargetOutline
 from kubectl_eksdoc.model.cluster import Identity, Source
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_roomy_node, pods
 
@@ -84,19 +82,6 @@ def test_a_what_if_shows_what_it_gains() -> None:
     assert (budget.before.per_round, budget.now.per_round) == (1, 2)
 
 
-def test_waves_are_counted() -> None:
-    assert differing(compared(a_plan(), a_plan(max_unavailable=(("all", Amount(1)),))))[Measure.WAVES] == (1, 2)
-
-
-def test_other_nodes_are_targets_of_one_plan_only() -> None:
-    comparison = compared(a_plan("old-0"), a_plan("old-1"))
-    assert [(t.name, t.before is None, t.now is None) for t in comparison.targets] == [
-        ("old-0", False, True),
-        ("old-1", True, False),
-    ]
-    assert not comparison.same_nodes
-
-
 def test_times_are_compared_only_where_both_have_them() -> None:
     nothing = a_plan("old-1", bare=True)
     assert nothing.estimate is None
@@ -113,27 +98,6 @@ def test_times_are_compared_only_where_both_have_them() -> None:
 )
 def test_a_change_is_a_difference_of_numbers(before: object, now: object, change: object) -> None:
     assert PlanFigure(Measure.ROUNDS, before, now).change == change  # type: ignore[arg-type]
-
-
-def test_what_was_asked_for_differently() -> None:
-    given = {"nodegroup": ["blue"], "partial": True, "grace-period": -1, "force": False, "baseline": "old.json"}
-    before = {"nodegroup": ["blue", "green"], "partial": False, "grace-period": -1, "assume-fixed": [], "l": ""}
-    assert compare(saved(a_plan(), **before), HERE, a_plan(), given).asked == (
-        ChangedOption("nodegroup", ["blue", "green"], ["blue"]),
-        ChangedOption("partial", False, True),
-    )
-
-
-def test_the_order_of_the_facts_changes_nothing() -> None:
-    one, other = a_plan(bare=True), a_plan("old-0")
-    turned = replace(
-        outline(one),
-        targets=outline(one).targets[::-1],
-        budgets=outline(one).budgets[::-1],
-        findings=outline(one).findings[::-1],
-    )
-    straight, upside_down = (compare(saved(made), HERE, other, {}) for made in (outline(one), turned))
-    assert replace(upside_down, baseline=straight.baseline) == straight
 
 
 def test_another_cluster_is_refused() -> None:
@@ -172,3 +136,34 @@ def test_nodes_that_are_judged_only_once_are_not_like_the_others() -> None:
     opened = replace(made, targets=(replace(made.targets[0], verdict="unknown"), *made.targets[1:]))
     comparison = compare(saved(opened), HERE, a_plan(), {})
     assert comparison.same_nodes and not comparison.like_with_like
+
+
+def told(comparison: Comparison) -> list[tuple[str, str]]:
+    return [(each.became.value, each.either.code) for each in comparison.since.changes]
+
+
+def test_what_blocks_now_is_new_and_what_blocked_then_is_fixed() -> None:
+    assert told(compared(a_plan(), a_plan(bare=True))) == [("new", "pod-unmanaged")]
+    comparison = compared(a_plan(bare=True), a_plan())
+    assert told(comparison) == [("fixed", "pod-unmanaged")]
+    assert comparison.since.earlier.file == "old.json" and comparison.since.earlier.tool_version == "1.2.3"
+
+
+def test_what_went_with_a_node_of_the_same_choice_is_gone() -> None:
+    now = compare(saved(a_plan(bare=True), nodegroup=["blue"]), HERE, a_plan("old-0"), {"nodegroup": ["blue"]})
+    assert told(now) == [("fixed", "pod-unmanaged")]
+
+
+def test_another_choice_of_nodes_has_not_judged_what_only_the_other_one_has() -> None:
+    now = compare(saved(a_plan(bare=True), nodes=["old-0", "old-1"]), HERE, a_plan("old-0"), {"nodes": ["old-0"]})
+    assert told(now) == [("not-judged-this-time", "pod-unmanaged")]
+    assert now.since.changes[0].why == "other objects were checked"
+    back = compare(saved(a_plan("old-0"), nodes=["old-0"]), HERE, a_plan(bare=True), {"nodes": ["old-0", "old-1"]})
+    assert told(back) == [("new", "pod-unmanaged")] and back.since.changes[0].why
+
+
+def test_a_node_that_cannot_be_judged_fixes_nothing_on_it() -> None:
+    now = outline(a_plan(bare=True))
+    open_one = replace(now, findings=(), targets=(TargetOutline("old-0", "drains"), TargetOutline("old-1", "unknown")))
+    back = compare(saved(open_one), HERE, a_plan(bare=True), {})
+    assert told(back) == [("new", "pod-unmanaged")] and back.since.changes[0].why == "what it rests on was not read"

@@ -126,3 +126,12 @@ class Driven:
                 yield PodsFound(act, tuple(pod for pod in self.engine.seen.pods() if pod.node == name))
             case ListAttachments():
                 yield AttachedVolumes(act)
+
+
+def drained(
+    cluster: Cluster, policy: DrainPolicy | None = None, limits: RunLimits = RunLimits(), **answers: Answering
+) -> Driven:
+    """To its end."""
+    driven = Driven(cluster, policy, limits, **answers)
+    driven.to_the_end()
+    return driven

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -29,15 +28,6 @@ def recorded() -> Iterator[ApiStatus]:
     for each in lines("recordings/exchanges.jsonl.gz"):
         if each["request"]["method"] == "POST" and "/eviction" in each["request"]["path"]:
             yield of_document(each["response"]["body"])
-
-
-def of_step(step: Raw) -> ApiStatus:
-    """An answer as the oracle has it."""
-    causes = tuple(StatusCause(each["reason"], each["message"]) for each in step["causes"] or ())
-    retry_s = int(step["retryAfter"] or 0)
-    return ApiStatus(
-        step["code"], step["reason"] or "", step["message"] or "", Details(causes=causes, retry_after_s=retry_s)
-    )
 
 
 DISRUPTION = "DisruptionBudget"
@@ -107,44 +97,11 @@ def test_without_an_answer_nobody_knows() -> None:
     assert read(LostAnswer("connection reset")) == Reading(Next.LOOK, RunTrouble.SERVER, SOON_S, "connection reset")
 
 
-def test_answers_of_a_real_server() -> None:
-    seen = Counter((answer.code, read(answer).next, read(answer).trouble) for answer in recorded())
-    assert seen == {
-        (201, Next.LEAVES, RunTrouble.NONE): 8,
-        (400, Next.NEVER, RunTrouble.REQUEST): 1,
-        (403, Next.AGAIN, RunTrouble.DENIED): 1,
-        (403, Next.AGAIN, RunTrouble.NAMESPACE): 4,
-        (403, Next.AGAIN, RunTrouble.RIGHT): 1,
-        (404, Next.GONE, RunTrouble.NONE): 1,
-        (409, Next.GONE, RunTrouble.NONE): 1,
-        (422, Next.AGAIN, RunTrouble.DENIED): 5,
-        (429, Next.BUDGET, RunTrouble.BUDGET): 5,
-        (429, Next.BUDGET, RunTrouble.BUDGET_BEHIND): 2,
-        (500, Next.NEVER, RunTrouble.SEVERAL_BUDGETS): 1,
-    }
-
-
 @pytest.mark.parametrize("code", [400, 401, 403, 404, 409, 422, 429, 500, 503])
 def test_a_webhook_denies_with_any_code(code: int) -> None:
     """None of them says that the pod is gone, or that the eviction may have been carried out."""
     reading = read(status(code, 'admission webhook "no.example.com" denied the request: not found'))
     assert (reading.next, reading.trouble) == (Next.AGAIN, RunTrouble.DENIED)
-
-
-def test_answers_of_the_oracle() -> None:
-    """About a thousand, of every rule of the endpoint."""
-    seen = Counter(
-        (step["code"], read(of_step(step)).next, read(of_step(step)).trouble)
-        for world in lines("recordings/eviction-oracle.jsonl.gz")
-        for step in world["steps"]
-    )
-    assert seen == {
-        (201, Next.LEAVES, RunTrouble.NONE): 541,
-        (404, Next.GONE, RunTrouble.NONE): 6,
-        (429, Next.BUDGET, RunTrouble.BUDGET): 358,
-        (429, Next.BUDGET, RunTrouble.BUDGET_BEHIND): 6,
-        (500, Next.NEVER, RunTrouble.SEVERAL_BUDGETS): 68,
-    }
 
 
 def test_no_code_is_without_a_reading() -> None:

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.run.chronicle import ENDS, NodeCourse, NodeState, PlannedNode, PodState, RunHistory, aimed_by
+from kubectl_eksdoc.drain.run.chronicle import (
+    ENDS,
+    MeasuredStopTimes,
+    NodeCourse,
+    NodeState,
+    PlannedNode,
+    PodState,
+    RunHistory,
+    aimed_by,
+)
 from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.moments import ASKED, Happened, RunMoment
-from kubectl_eksdoc.drain.run.remaining import Remaining
-from kubectl_eksdoc.drain.run.standing import standing
+from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
-from kubectl_eksdoc.kubernetes.cordon import SIGNS, CordonMark
-from kubectl_eksdoc.kubernetes.news import NodeIs, PodGone
-from kubectl_eksdoc.simulator import mishaps
+from kubectl_eksdoc.kubernetes.news import AllPods, PodGone, PodIs, PodsFound
+from kubectl_eksdoc.model.acts import ListPods
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from tests.drain.run.test_foreign_drains import a_run, marked
+from tests.builders import a_cluster, a_node, pods
+from tests.drain.planning import plan_of
 from tests.flows.stages import made, recorded, web
 from tests.rehearsed import BLUE, Rehearsed, rehearsed, rehearsed_demo
 from tests.simulator.planes import a_budget_doc, a_node_doc
@@ -70,6 +79,14 @@ def told(chronicle: RunHistory) -> object:
     return nodes, chronicle.moments, chronicle.held, chronicle.stopped, chronicle.refusals
 
 
+def test_stops_are_measured_from_the_first_eviction_to_the_first_time_it_is_gone() -> None:
+    measured = MeasuredStopTimes(plan_of(pods=pods(2)))
+    story = [(2.0, Happened.EVICTED), (3.0, Happened.EVICTED), (7.0, Happened.GONE), (9.0, Happened.GONE)]
+    measured.look([RunMoment(at_s, what, "default/web-0", "old-0", "") for at_s, what in story])
+    assert list(measured.unwritten()) == [("default/ReplicaSet/web", [5.0])]
+    assert not list(measured.unwritten())
+
+
 @given(STORIES)
 def test_whatever_happens_no_more_pods_are_gone_than_there_are(story: list[RunMoment]) -> None:
     chronicle = RunHistory(AIMS)
@@ -115,20 +132,6 @@ def test_it_is_held_by_the_last_that_held_it_until_it_is_released_and_stopped_fo
     last = next((each for each in reversed(story) if each.what in (Happened.HELD, Happened.RELEASED)), None)
     assert bool(chronicle.held) is (last is not None and last.what is Happened.HELD)
     assert bool(chronicle.stopped) is any(each.what is Happened.STOPPED for each in story)
-
-
-def test_a_cordon_that_is_asked_for_again_does_not_put_a_node_back() -> None:
-    chronicle = RunHistory(AIMS)
-    chronicle.take([RunMoment(1.0, Happened.BEGUN, "a"), RunMoment(2.0, Happened.CORDONED, "a")])
-    assert (chronicle.nodes["a"].state, chronicle.nodes["a"].begun_s) == (NodeState.EVICTING, 1.0)
-
-
-def test_a_pod_that_came_after_the_plan_was_made_is_to_go_too() -> None:
-    chronicle = RunHistory(AIMS)
-    chronicle.take(
-        [RunMoment(1.0, Happened.EVICTED, "shop/late", "c"), RunMoment(3.0, Happened.GONE, "shop/late", "c")]
-    )
-    assert (chronicle.pods, chronicle.gone, chronicle.nodes["c"].gone) == (4, 1, 1)
 
 
 def test_a_workload_that_was_restarted_is_no_pod() -> None:
@@ -201,12 +204,6 @@ def on_web(happens: Callable[[Engine, ControlPlane], object], at_s: float = 10.0
     return same_at_every_step(rehearsed(stage, BLUE, meddle=after(at_s, lambda engine, stage: happens(engine, plane))))
 
 
-def test_a_node_that_goes_away_is_gone_with_its_pods() -> None:
-    chronicle = on_web(lambda engine, plane: mishaps.disappear(plane, "old-2"))
-    assert chronicle.nodes["old-2"].state is NodeState.GONE
-    assert chronicle.gone == chronicle.pods
-
-
 def test_pods_of_a_node_that_goes_away_are_waited_for() -> None:
     chronicle = RunHistory(AIMS)
     chronicle.take([RunMoment(1.0, Happened.EVICTED, "shop/web-1", "a"), RunMoment(2.0, Happened.LOST, "a")])
@@ -223,22 +220,6 @@ def test_a_node_that_somebody_else_drains_comes_to_its_end_though_nobody_says_so
     assert (chronicle.nodes["b"].state, chronicle.nodes["b"].ended_s) == (NodeState.THEIRS, 9.0)
 
 
-@pytest.mark.parametrize("sign", SIGNS, ids=lambda sign: sign.key)
-def test_and_the_run_sees_it_so(sign: CordonMark) -> None:
-    run = a_run()
-    chronicle, course = RunHistory(aimed_by(run.engine.plan)), Remaining(run.engine.plan)
-    run.until(0.5)
-    run.hear(NodeIs(marked(run.engine.seen.nodes["old-0"], sign)))
-    for pod in ("web-0", "web-1"):
-        chronicle.take(run.engine.new_moments())
-        assert chronicle.nodes["old-0"].ended_s is None
-        run.hear(PodGone(f"uid-pod-default-{pod}", 99))
-    run.until(10.0)
-    chronicle.take(run.engine.new_moments())
-    assert chronicle.nodes["old-0"].state is NodeState.THEIRS
-    assert "old-0" in standing(run.engine, course, 10.0).done
-
-
 def test_what_stays_on_a_node_that_is_done_is_not_gone() -> None:
     """As with --partial."""
     chronicle = RunHistory(AIMS)
@@ -247,22 +228,11 @@ def test_what_stays_on_a_node_that_is_done_is_not_gone() -> None:
     assert [pod.state for pod in pods.values()] == [PodState.KEPT, PodState.GONE] and chronicle.gone == 1
 
 
-def test_a_node_that_somebody_uncordons_is_told() -> None:
-    chronicle = on_web(lambda engine, plane: mishaps.uncordon(plane, "old-2"))
-    assert "uncordoned" in chronicle.stopped or chronicle.nodes["old-2"].state is NodeState.ALONE
-
-
 def test_what_was_stopped_in_the_middle_is_half_done() -> None:
     chronicle = on_web(lambda engine, plane: engine.stop("enough", 10.0))
     assert chronicle.stopped == "enough"
     states = {node.state for node in chronicle.nodes.values()}
     assert states == {NodeState.EMPTY, NodeState.EVICTING} and chronicle.gone < chronicle.pods
-
-
-def test_a_pod_that_somebody_else_deleted_is_gone() -> None:
-    chronicle = on_web(lambda engine, plane: mishaps.delete(plane, "default", "web-2"))
-    assert chronicle.gone == chronicle.pods
-    assert {node.state for node in chronicle.nodes.values()} == {NodeState.DONE}
 
 
 def test_who_goes_on_with_a_run_takes_up_what_was_left_alone() -> None:
@@ -285,3 +255,43 @@ def test_what_only_names_who_wanted_it_says_so() -> None:
         chronicle = RunHistory(AIMS)
         chronicle.take([RunMoment(1.0, Happened.HELD, subject, "", why)])
         assert chronicle.held == said
+
+
+CLUSTER = a_cluster(nodes=[a_node("old-0")], pods=pods(1))
+NEW = replace(CLUSTER.pods[0], name="late", uid="late")
+LISTED = PodsFound(ListPods("old-0"), (*CLUSTER.pods, NEW))
+
+
+def uids(seen: ObservedState) -> set[str]:
+    return {pod.uid for pod in seen.pods()}
+
+
+def test_what_a_list_has_and_the_watch_not_yet_is_known() -> None:
+    seen = ObservedState(CLUSTER)
+    seen.take(LISTED)
+    assert uids(seen) == {CLUSTER.pods[0].uid, "late"}
+    seen.take(PodIs(replace(NEW, ready=False), 7))
+    assert seen.pod("late") == replace(NEW, ready=False)
+    seen.take(PodGone("late", 8))
+    assert uids(seen) == {CLUSTER.pods[0].uid}
+
+
+def test_a_list_that_comes_late_brings_nothing_back() -> None:
+    seen = ObservedState(CLUSTER)
+    seen.take(PodGone("late", 5))
+    seen.take(LISTED)
+    assert "late" not in uids(seen)
+
+
+def test_a_list_changes_nothing_that_was_told() -> None:
+    seen = ObservedState(CLUSTER)
+    seen.take(PodIs(replace(NEW, phase="Succeeded"), 5))
+    seen.take(LISTED)
+    assert seen.pod("late") == replace(NEW, phase="Succeeded")
+
+
+def test_what_was_listed_and_is_not_among_all_is_gone() -> None:
+    seen = ObservedState(CLUSTER)
+    seen.take(LISTED)
+    seen.take(AllPods(((CLUSTER.pods[0], 3),), 9))
+    assert uids(seen) == {CLUSTER.pods[0].uid}

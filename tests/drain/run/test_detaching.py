@@ -14,7 +14,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Taint, Volume, VolumeKind
 from kubectl_eksdoc.model.storage import Claim, PersistentVolume
 from tests.builders import a_claimed, a_cluster, a_node, a_pod, a_roomy_node, a_workload
-from tests.drain.run.driving import Driven
+from tests.drain.run.driving import Driven, drained
 
 BOUND = {"data-db-0": "pv-0", "scratch-db-0": "pv-1", "log": "pv-2"}
 CLAIMS = [Claim("default", claim, volume) for claim, volume in BOUND.items()]
@@ -69,25 +69,15 @@ def test_volumes_that_a_pod_which_stays_has_too_are_not_waited_for() -> None:
     assert detached.done_s == LISTED_S
 
 
-def test_after_a_while_it_is_told_and_the_node_is_done() -> None:
-    detached = Detached(pv_0=10_000, pv_1=12)
-    detached.driven.to_the_end()
-    assert detached.done_s == LISTED_S + FORCED_S
-    assert detached.driven.told(Happened.WARNED) == [("old-0", "still attached to it after 6m00s: pv-0")]
-    assert not detached.driven.engine.undone
-
-
 def test_an_answer_that_never_comes_is_not_waited_for_for_ever() -> None:
-    driven = Driven(CLUSTER, ListAttachments=lambda act: None)
-    driven.to_the_end()
+    driven = drained(CLUSTER, ListAttachments=lambda act: None)
     assert driven.at(ListAttachments) == [10] and driven.now_s == LISTED_S + FORCED_S
     assert driven.told(Happened.WARNED) == [("old-0", "still attached to it after 6m00s: pv-0, pv-1")]
 
 
 def test_what_could_not_be_read_is_asked_for_again() -> None:
     times = iter([AttachedVolumes(ListAttachments("old-0"), (), "no route"), AttachedVolumes(ListAttachments("old-0"))])
-    driven = Driven(CLUSTER, ListAttachments=lambda act: next(times))
-    driven.to_the_end()
+    driven = drained(CLUSTER, ListAttachments=lambda act: next(times))
     assert driven.at(ListAttachments) == [10, 15] and not driven.told(Happened.WARNED)
 
 
@@ -103,8 +93,7 @@ def test_without_the_right_it_is_told_once_and_not_waited_for() -> None:
 
 
 def test_claims_that_were_not_read_are_told_and_nothing_is_guessed() -> None:
-    driven = Driven(a_cluster(nodes=CLUSTER.nodes, pods=[DB], workloads=SETS, unread=[kinds.CLAIMS]))
-    driven.to_the_end()
+    driven = drained(a_cluster(nodes=CLUSTER.nodes, pods=[DB], workloads=SETS, unread=[kinds.CLAIMS]))
     assert not driven.of(ListAttachments)
     ((subject, why),) = driven.told(Happened.WARNED)
     assert subject == THE_RUN and why.endswith("persistentvolumeclaims: forbidden")
@@ -136,6 +125,5 @@ def test_a_pod_that_comes_to_it_meanwhile() -> None:
     """The second list found one: it is begun anew, and nothing is asked for."""
     strange = a_pod("late", owner="ReplicaSet/late")
     lists = iter([(), (strange,), (), ()])
-    driven = Driven(CLUSTER, ListPods=lambda act: PodsFound(act, next(lists)))
-    driven.to_the_end()
+    driven = drained(CLUSTER, ListPods=lambda act: PodsFound(act, next(lists)))
     assert driven.at(ListPods) == [5, 10, 15, 20] and driven.at(ListAttachments) == [20]

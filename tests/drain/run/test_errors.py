@@ -1,21 +1,23 @@
-"""Errors of the server: to one pod they are that pod's matter, to several nothing more is asked for; both end."""
+"""Answers that are errors, refusals or none: one pod's matter or all pods', tried again, told, and given up in time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
+from kubectl_eksdoc.drain.run.board import NodePhase
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
-from kubectl_eksdoc.kubernetes.news import BudgetIs, News, NodeIs, PodGone, RequestAnswered
-from kubectl_eksdoc.model.acts import Act, Cordon, Evict
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, LostAnswer, StatusCause
+from kubectl_eksdoc.kubernetes.news import AllBudgets, BudgetIs, News, NodeIs, PodGone, PodsFound, RequestAnswered
+from kubectl_eksdoc.model.acts import Act, Cordon, Evict, Look
 from kubectl_eksdoc.model.budgets import Budget
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_roomy_node
-from tests.drain.run.driving import Answering, Driven
+from tests.drain.run.driving import Answering, Driven, drained
 
 FAILED = ApiStatus(500, "InternalError", "etcdserver: leader changed")
 LOST = LostAnswer("the connection was reset")
@@ -62,15 +64,6 @@ def test_nothing_but_errors_to_one_pod_end_with_its_node(answer: ApiStatus | Los
     assert 600 <= run.now_s <= 660
 
 
-@pytest.mark.parametrize("answer", [FAILED, LOST])
-def test_it_is_said_long_before(answer: ApiStatus | LostAnswer) -> None:
-    run = a_run(Evict=failing(answer, "web-0-0"))
-    run.until(200.0)
-    (warned,) = run.told(Happened.WARNED)
-    assert warned[0] == "default/web-0-0"
-    assert warned[1].startswith("3 answers in a row tell nothing of whether it goes: ") and "30m00s" in warned[1]
-
-
 def test_it_stands_in_nobodys_way_meanwhile() -> None:
     """All others of its budget go while it is tried again."""
     run = a_run(Evict=failing(FAILED, "web-0-0"))
@@ -115,35 +108,18 @@ def test_errors_to_all_hold_it_and_stop_it_in_the_end(answer: ApiStatus | LostAn
     assert not run.told(Happened.LEFT_ALONE)
 
 
-def test_errors_that_cease_before_stop_nothing() -> None:
-    ends: list[Driven] = []
-    run = a_run(4, 2, Evict=failing(FAILED, until=lambda: ends[0].now_s >= 200.0))
-    ends.append(run)
-    run.to_the_end()
-    assert not run.engine.stopped and run.engine.undone == {} and run.told(Happened.HELD)
-
-
-def test_a_stray_error_after_a_bad_time_does_not_stop_it() -> None:
-    """What was answered before it went well again counts no more."""
-    ends: list[Driven] = []
-    strays = iter([FAILED])
-
-    def evicted(act: Act) -> News | list[News]:
-        assert isinstance(act, Evict)
-        now_s = ends[0].now_s
-        if now_s < 200.0:
-            return RequestAnswered(act, FAILED)
-        answer = next(strays, None) if len(ends[0].told(Happened.GONE)) == 2 else None
-        return granted(act) if answer is None else RequestAnswered(act, answer)
-
-    run = a_run(4, 3, RunLimits(failing_s=250), Evict=evicted)
-    ends.append(run)
-    run.to_the_end()
-    assert not run.engine.stopped and run.engine.undone == {}
-
-
-@pytest.mark.parametrize("answer", [FAILED, LOST, ApiStatus(401, "Unauthorized", "Unauthorized")])
-def test_a_cordon_that_only_fails_is_given_up(answer: ApiStatus | LostAnswer) -> None:
+@pytest.mark.parametrize(
+    ("answer", "says", "longest_s"),
+    [
+        (FAILED, "it cannot be cordoned: ", 400),
+        (LOST, "it cannot be cordoned: ", 400),
+        (ApiStatus(401, "Unauthorized", "Unauthorized"), "it cannot be cordoned: ", 400),
+        (ApiStatus(409, "Conflict", 'Node "old-0" is left as it is: run b has changed it'), "cordon", 2400),
+        (ApiStatus(429, "TooManyRequests", "slow down"), "cordon", 2400),
+        (ApiStatus(200), "cordon", 2400),  # and a webhook has taken it back
+    ],
+)
+def test_a_cordon_that_never_holds_is_given_up(answer: ApiStatus | LostAnswer, says: str, longest_s: float) -> None:
     """The others wait for it, as they are begun only when all are cordoned; but not for ever."""
 
     def cordoned(act: Act) -> News | list[News]:
@@ -156,8 +132,8 @@ def test_a_cordon_that_only_fails_is_given_up(answer: ApiStatus | LostAnswer) ->
     run = a_run(3, 1, RunLimits(failing_s=60), Cordon=cordoned, Evict=granted)
     run.to_the_end()
     ((name, why),) = run.told(Happened.LEFT_ALONE)
-    assert name == "old-0" and why.startswith("it cannot be cordoned: ") and not run.engine.stopped
-    assert run.engine.undone == {"old-0": ("default/web-0-0",)} and 100 <= run.now_s <= 400
+    assert name == "old-0" and says in why and not run.engine.stopped
+    assert run.engine.undone == {"old-0": ("default/web-0-0",)} and run.now_s <= longest_s
 
 
 def test_cordons_that_all_fail_stop_it() -> None:
@@ -165,3 +141,193 @@ def test_cordons_that_all_fail_stop_it() -> None:
     run.to_the_end()
     (stopped,) = run.told(Happened.STOPPED)
     assert "the connection was reset" in stopped[1] and not run.told(Happened.LEFT_ALONE)
+
+
+UNAUTHORIZED = ApiStatus(401, "Unauthorized", "Unauthorized")
+NO_RIGHT = ApiStatus(
+    403,
+    "Forbidden",
+    'pods "bad-1" is forbidden: User "u" cannot create resource "pods/eviction" in API group "" in the namespace '
+    '"default"',
+)
+QUOTA = ApiStatus(403, "Forbidden", 'pods "bad-1" is forbidden: node isolation does not let it go')
+BEHIND = ApiStatus(
+    403, "Forbidden", 'poddisruptionbudget.policy "bad" is forbidden: pdb disruptions allowed is negative'
+)
+TERMINATING = ApiStatus(403, "Forbidden", "terminating", Details(causes=(StatusCause("NamespaceTerminating", ""),)))
+DENIED = ApiStatus(403, "Forbidden", 'admission webhook "w" denied the request: not now')
+
+
+def answering(answer: ApiStatus, times: int) -> Answering:
+    """The first evictions of pods called bad-* are answered so; all others are granted, and their pods go at once."""
+    asked: list[Act] = []
+
+    def evicted(act: Act) -> News | list[News]:
+        assert isinstance(act, Evict)
+        if not act.pod.name.startswith("bad-"):
+            return granted(act)
+        asked.append(act)
+        return RequestAnswered(act, answer) if len(asked) <= times else granted(act)
+
+    return evicted
+
+
+def driven(answer: ApiStatus, times: int, limits: RunLimits = RunLimits(), *, bad: int = 1) -> Driven:
+    """One bad pod on old-0, or several on as many nodes; and good ones on the last node."""
+    nodes = [*(a_node(f"old-{i}") for i in range(bad + 1)), a_roomy_node()]
+    pods = [a_pod(f"bad-{i + 1}", node=f"old-{i}", labels={"app": "bad"}) for i in range(bad)]
+    pods += [a_pod(f"web-{i}", node=f"old-{bad}") for i in range(3)]
+    budgets = [a_budget("bad", max_unavailable=9, allowed=9, expected=20)]
+    cluster = a_cluster(nodes=nodes, pods=pods, budgets=budgets)
+    return Driven(cluster, limits=limits, Evict=answering(answer, times))
+
+
+@pytest.mark.parametrize(
+    "answer", [UNAUTHORIZED, NO_RIGHT, QUOTA, BEHIND, TERMINATING, DENIED], ids=lambda each: each.code
+)
+@pytest.mark.parametrize("times", [1, 3])
+def test_what_passes_decides_over_nothing(answer: ApiStatus, times: int) -> None:
+    run = driven(answer, times)
+    run.to_the_end()
+    assert run.engine.undone == {} and not run.told(Happened.KEPT) and not run.told(Happened.LEFT_ALONE)
+    assert len(run.told(Happened.REFUSED)) == times, "each is told"
+    assert all(later - sooner >= 4.0 for sooner, later in pairwise(asked_s(run, "bad-1")))
+
+
+def test_a_right_that_is_missing_is_named_after_a_few_tries() -> None:
+    run = driven(NO_RIGHT, 10_000)
+    run.to_the_end()
+    assert asked_s(run, "bad-1") == [0.0, 10.0, 20.0, 30.0]
+    (kept,) = run.told(Happened.KEPT)
+    assert kept[1].startswith("no right to create pods/eviction in namespace default, 4 times within 30s: pods")
+    assert run.engine.undone == {"old-0": ("default/bad-1",)}, "the rest goes on"
+    assert "asked for again" in run.told(Happened.REFUSED)[0][1]
+
+
+def test_a_right_that_comes_and_goes_is_not_missing_for_good() -> None:
+    """Only what is said in a row counts."""
+    said = [NO_RIGHT, NO_RIGHT, NO_RIGHT, DENIED, NO_RIGHT, NO_RIGHT]
+    run = driven(NO_RIGHT, 0)
+
+    def evicted(act: Act) -> News | list[News]:
+        assert isinstance(act, Evict)
+        return RequestAnswered(act, said.pop(0)) if act.pod.name == "bad-1" and said else granted(act)
+
+    run.answers["Evict"] = evicted
+    run.to_the_end()
+    assert not said and run.engine.undone == {}
+
+
+def test_credentials_that_nobody_accepts_are_no_single_pods_matter() -> None:
+    """It is held, and stops in the end: no node is left alone for it."""
+    run = driven(UNAUTHORIZED, 10_000, RunLimits(failing_s=200), bad=8)
+    run.to_the_end()
+    assert not run.told(Happened.LEFT_ALONE)
+    (held, *_), (stopped,) = run.told(Happened.HELD), run.told(Happened.STOPPED)
+    assert "answers are errors" in held[1] and "the server answers with errors for" in stopped[1]
+    assert "Unauthorized" in stopped[1]
+
+
+def test_a_budgets_controller_that_stays_behind_is_an_alarm() -> None:
+    run = driven(BEHIND, 10_000)
+    run.until(299.0)
+    assert not run.told(Happened.WARNED)
+    run.to_the_end()
+    (warned,) = run.told(Happened.WARNED)
+    assert warned[0] == "default/bad-1" and "has been behind for 5m00s" in warned[1] and "negative" in warned[1]
+    (kept,) = run.told(Happened.KEPT)
+    assert "for 30m00s" in kept[1]
+    assert min(later - sooner for sooner, later in pairwise(asked_s(run, "bad-1"))) == 30.0
+
+
+def test_it_is_not_looked_at_once_more_while_somebody_looks() -> None:
+    pod = a_pod("web-1", node="old-0")
+    tries: list[Act] = []
+
+    def evicted(act: Act) -> News:
+        tries.append(act)
+        return RequestAnswered(act, LostAnswer("the connection broke") if len(tries) == 1 else ApiStatus(201))
+
+    cluster = a_cluster(nodes=[a_node("old-0"), a_roomy_node()], pods=[pod])
+    driven = Driven(cluster, Evict=evicted, Look=lambda act: None)
+    driven.until(600.0)
+    looks = [act for _, act in driven.asked if isinstance(act, Look)]
+    assert len(looks) == len(tries) == 1, "the answer is still to come"
+    driven.hear(PodsFound(looks[0], (pod,)))
+    driven.until(601.0)
+    assert [type(act) for act in tries] == [Evict, Evict], "it was there all the same, and is asked for again"
+    assert not [moment for moment in driven.engine.moments if moment.what is Happened.KEPT]
+
+
+def test_one_that_nobody_can_look_at_holds_nothing_up_for_ever() -> None:
+    """Its node is left alone after --eviction-timeout; the other one is emptied meanwhile."""
+    pods = [a_pod("web-1", node="old-0"), a_pod("web-2", node="old-1")]
+    cluster = a_cluster(nodes=[a_node("old-0"), a_node("old-1"), a_roomy_node()], pods=pods)
+    doubtful, own = pods[0].uid, {}
+
+    def evicted(act: Act) -> News | list[News]:
+        assert isinstance(act, Evict)
+        if act.pod.uid == doubtful:
+            return RequestAnswered(act, LostAnswer("the connection broke"))
+        return [RequestAnswered(act, ApiStatus(201)), PodGone(act.pod.uid, 9)]
+
+    def looked(act: Act) -> News:
+        own[len(own)] = act
+        return RequestAnswered(act, LostAnswer("500 the pod cannot be decoded"))
+
+    driven = drained(cluster, Evict=evicted, Look=looked)
+    phases = {node.name: node.phase for node in driven.engine.nodes}
+    assert phases == {"old-0": NodePhase.LEFT_ALONE, "old-1": NodePhase.DONE}
+    ((pod, why),) = driven.told(Happened.KEPT)
+    assert pod == "default/web-1" and "cannot be found out: 500 the pod cannot be decoded" in why
+    assert len(driven.of(Evict)) == 2 and 15 <= len(own) <= 30
+
+
+def test_a_node_that_nobody_can_list_is_left_alone_in_the_end() -> None:
+    cluster = a_cluster(nodes=[a_node("old-0"), a_roomy_node()], pods=[a_pod("web-1", node="old-0")])
+    driven = drained(cluster, ListPods=lambda act: RequestAnswered(act, LostAnswer("500 broken")))
+    ((node, why),) = driven.told(Happened.LEFT_ALONE)
+    assert node == "old-0" and why == "which pods are on it cannot be listed: 500 broken"
+
+
+NONE_LEFT = ApiStatus(
+    429,
+    "TooManyRequests",
+    "no",
+    Details(causes=(StatusCause("DisruptionBudget", "The disruption budget web needs 3"),)),
+)
+
+
+OF_TWO: dict[str, Any] = {"max_unavailable": 1, "expected": 2}
+
+
+def refused(act: Act) -> News:
+    assert isinstance(act, Evict)
+    return RequestAnswered(act, NONE_LEFT)
+
+
+def a_run_of_slept() -> Driven:
+    pods = [a_pod(f"web-{i}", node="old-0") for i in range(2)]
+    there = a_cluster(nodes=[a_node("old-0"), a_roomy_node()], pods=pods, budgets=[a_budget(allowed=1, **OF_TWO)])
+    return Driven(there, limits=RunLimits(blocked_s=600), Evict=refused)
+
+
+def test_a_pod_that_waits_for_its_budget_is_not_given_up_for_it() -> None:
+    run = a_run_of_slept()
+    run.until(300)
+    run.now_s = 1000.0
+    run.engine.hold("this machine stood still", run.now_s, 300.0)
+    run.step()
+    run.until(1200)
+    assert not run.told(Happened.KEPT)
+    run.until(1400)
+    assert run.told(Happened.KEPT)
+
+
+@pytest.mark.parametrize(("allowed", "kept"), [(1, True), (0, False)])
+def test_a_list_of_budgets_is_movement_only_if_the_budget_has_changed(allowed: int, kept: bool) -> None:
+    run = a_run_of_slept()
+    run.until(400)
+    run.hear(AllBudgets(((a_budget(allowed=allowed, **OF_TWO), 7),), 7))
+    run.until(800)
+    assert bool(run.told(Happened.KEPT)) is kept

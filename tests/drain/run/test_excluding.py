@@ -14,14 +14,14 @@ from kubectl_eksdoc.drain.run.board import THE_RUN
 from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.drain.run.patience import AGAIN_S, TRIES
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
-from kubectl_eksdoc.kubernetes.news import News, NodeIs, PodIs, RequestAnswered
+from kubectl_eksdoc.kubernetes.news import News, NodeIs, RequestAnswered
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import Act, Evict, Exclude, Release
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.network import Service, TargetGroupBinding
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, EXCLUDED_FROM_BALANCERS, Node, Pod
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_roomy_node, a_workload
-from tests.drain.run.driving import Driven
+from tests.drain.run.driving import Driven, drained
 
 WEB = Service("default", "web", "LoadBalancer", {"app": "web"})
 LOCAL = replace(WEB, local=True)
@@ -54,7 +54,6 @@ def order(driven: Driven) -> list[str]:
     [
         (WEB, "", True),
         (replace(WEB, ip_targets=True), "", False),
-        (replace(WEB, type="NodePort"), "", False),
         (replace(WEB, type="NodePort"), "instance", True),
         (replace(WEB, type="ClusterIP"), "ip", False),
         (WEB, "ip", False),
@@ -82,17 +81,9 @@ def test_which_nodes_take_traffic(node: Node, takes: bool) -> None:
 
 
 def test_a_node_is_taken_from_load_balancers_before_its_first_pod_goes() -> None:
-    driven = Driven(a_world(allowed=2))
-    driven.to_the_end()
+    driven = drained(a_world(allowed=2))
     assert order(driven) == ["x old-0", "x old-1", "- web-0", "- web-1"]
     assert driven.told(Happened.EXCLUDED) == [("old-0", ""), ("old-1", "")]
-
-
-def test_where_load_balancers_send_to_pods_it_is_not_done() -> None:
-    for service in (None, replace(WEB, ip_targets=True)):
-        driven = Driven(a_world(service, allowed=2))
-        driven.to_the_end()
-        assert order(driven) == ["- web-0", "- web-1"] and not driven.told(Happened.WARNED)
 
 
 @pytest.mark.parametrize("kind", [kinds.SERVICES, kinds.TARGET_GROUP_BINDINGS])
@@ -108,16 +99,14 @@ def test_what_was_not_read_is_told(kind: kinds.Resource) -> None:
 
 def test_a_node_without_pods_to_evict_is_taken_from_them_too() -> None:
     world = replace(a_world(old=1), pods=())
-    driven = Driven(world)
-    driven.to_the_end()
+    driven = drained(world)
     assert order(driven) == ["x old-0"] and driven.told(Happened.DONE)
 
 
 def test_a_node_that_is_labelled_already_is_not_labelled_again() -> None:
     world = a_world(old=1)
     old = replace(world.nodes[0], labels={**world.nodes[0].labels, EXCLUDED_FROM_BALANCERS: ""})
-    driven = Driven(replace(world, nodes=(old, NEW)))
-    driven.to_the_end()
+    driven = drained(replace(world, nodes=(old, NEW)))
     assert order(driven) == ["- web-0"]
 
 
@@ -149,24 +138,12 @@ def test_of_a_local_service_only_what_goes_anyway_is_cut_off() -> None:
     assert order(driven)[4:] == ["x old-2", "- web-2"] and not driven.told(Happened.WARNED)
 
 
-def test_of_a_local_service_with_several_pods_on_a_node_the_last_one_counts() -> None:
-    more = [a_pod("web-9", node="old-0"), a_pod("web-on-new", node="new-0")]
-    driven = Driven(a_world(LOCAL, old=1, more=more))
-    driven.until(1)
-    assert order(driven) == ["- web-0"]
-    driven.hear(driven.replaced("default/web-0", "new-0"))
-    driven.until(2)
-    assert order(driven) == ["- web-0", "x old-0", "- web-9"]
-
-
 def test_pods_that_stay_do_not_keep_a_node_in_as_long_as_others_serve() -> None:
     """As an ingress controller that is a DaemonSet."""
     daemons = [a_pod(f"d-{node}", owner="DaemonSet/web", node=node) for node in ("old-0", "new-0")]
-    driven = Driven(replace(a_world(LOCAL, old=1), pods=tuple(daemons), budgets=()))
-    driven.to_the_end()
+    driven = drained(replace(a_world(LOCAL, old=1), pods=tuple(daemons), budgets=()))
     assert order(driven) == ["x old-0"]
-    driven = Driven(replace(a_world(LOCAL, old=1), pods=(daemons[0],), budgets=()))
-    driven.to_the_end()
+    driven = drained(replace(a_world(LOCAL, old=1), pods=(daemons[0],), budgets=()))
     assert order(driven) == []
     ((_, why),) = driven.told(Happened.WARNED)
     assert why.endswith("no other node that is not cordoned has a Ready pod of Service default/web")
@@ -194,18 +171,16 @@ NOT_DONE = [
 
 @pytest.mark.parametrize(("answer", "times"), NOT_DONE)
 def test_what_does_not_work_is_told_and_the_node_is_drained(answer: ApiStatus | LostAnswer, times: int) -> None:
-    driven = Driven(a_world(old=1), Exclude=lambda act: RequestAnswered(act, answer))
-    driven.to_the_end()
+    driven = drained(a_world(old=1), Exclude=lambda act: RequestAnswered(act, answer))
     assert driven.at(Exclude) == [AGAIN_S * i for i in range(times)] and driven.at(Evict) == [AGAIN_S * (times - 1)]
     ((subject, why),) = driven.told(Happened.WARNED)
     assert subject == "old-0" and why.startswith("it is not taken from load balancers")
 
 
 def test_a_right_that_is_missing_is_told_once() -> None:
-    driven = Driven(
+    driven = drained(
         a_world(allowed=2), Exclude=lambda act: RequestAnswered(act, ApiStatus(403, message="cannot patch"))
     )
-    driven.to_the_end()
     assert order(driven)[-2:] == ["- web-0", "- web-1"] and not driven.engine.undone
     assert driven.at(Evict)[0] == AGAIN_S * (TRIES - 1), "it may be a moment's doing"
     assert driven.told(Happened.WARNED) == [(THE_RUN, "nodes are not taken from load balancers: cannot patch")]
@@ -214,8 +189,7 @@ def test_a_right_that_is_missing_is_told_once() -> None:
 @pytest.mark.parametrize("code", [401, 403])
 def test_a_single_no_decides_over_nothing(code: int) -> None:
     left = iter([ApiStatus(code, message="cannot patch")])
-    driven = Driven(a_world(allowed=2), Exclude=lambda act: RequestAnswered(act, next(left, ApiStatus(200))))
-    driven.to_the_end()
+    driven = drained(a_world(allowed=2), Exclude=lambda act: RequestAnswered(act, next(left, ApiStatus(200))))
     assert len(driven.told(Happened.EXCLUDED)) == 2 and not driven.told(Happened.WARNED)
 
 
@@ -227,30 +201,6 @@ def test_who_stops_it_meanwhile_evicts_nothing() -> None:
     driven.hear(RequestAnswered(acts[0], ApiStatus(200)))
     driven.step()
     assert not driven.of(Evict) and driven.engine.is_settled(1) and driven.of(Release)
-
-
-def test_who_pauses_it_meanwhile_evicts_when_it_goes_on() -> None:
-    acts: list[Act] = []
-    driven = Driven(a_world(old=1), Exclude=lambda act: acts.append(act))  # type: ignore[func-returns-value]
-    driven.until(1)
-    driven.engine.pause("wait")
-    driven.hear(RequestAnswered(acts[0], ApiStatus(200)))
-    driven.until(50)
-    assert not driven.of(Evict)
-    driven.engine.pause("")
-    driven.to_the_end()
-    assert driven.at(Evict) == [50]
-
-
-def test_a_node_that_somebody_uncordons_meanwhile_is_left_alone() -> None:
-    acts: list[Act] = []
-    driven = Driven(a_world(old=1), Exclude=lambda act: acts.append(act))  # type: ignore[func-returns-value]
-    driven.until(1)
-    driven.hear(NodeIs(replace(driven.engine.seen.nodes["old-0"], unschedulable=False)))
-    driven.step()
-    driven.hear(RequestAnswered(acts[0], ApiStatus(200)))
-    driven.to_the_end()
-    assert not driven.of(Evict) and driven.told(Happened.LEFT_ALONE)
 
 
 class Traffic:
@@ -313,13 +263,3 @@ def test_whoever_waits_for_its_node_keeps_its_place_in_the_budget_however_long_i
     driven.engine.pause("")
     driven.until(230.0)
     assert order(driven) == ["x old-0", "x old-0", "- web-0"], "nothing of the other node before its pod was replaced"
-
-
-def test_backends_that_come_and_go_are_followed() -> None:
-    driven = Driven(a_world(LOCAL, old=1))
-    driven.engine.pause("wait")
-    driven.step()
-    driven.hear(PodIs(a_pod("web-new", node="new-0"), 5))
-    driven.engine.pause("")
-    driven.step()
-    assert order(driven) == ["x old-0", "- web-0"]

@@ -1,12 +1,15 @@
-"""What holds a run and what stops it, and when its cause is over."""
+"""What holds a run and what stops it, and its pace."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.run.answers import ANSWERS, ERRORS_S
+from kubectl_eksdoc.drain.policy import burst
+from kubectl_eksdoc.drain.run.answers import ANSWERS, ERRORS_S, Next, Reading, RunTrouble
+from kubectl_eksdoc.drain.run.asking import HIGHEST, EvictionRate
 from kubectl_eksdoc.drain.run.guards import RunGuards
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.pursuits import ObservedState
@@ -54,13 +57,6 @@ def a_replacement(name: str = "web-new", node: str = "") -> Pod:
     """Of the workload that is drained."""
     why = "" if node else "Unschedulable: 0/4 nodes are available"
     return replace(CLUSTER.pods[0], name=name, uid=name, node=node, ready=bool(node), not_ready_because=why)
-
-
-def test_while_all_is_well_it_says_nothing() -> None:
-    guarded = Guarded()
-    guarded.hear(0, RequestAnswered(Cordon("old-0", "u"), ApiStatus(200)), PodIs(a_replacement(node="new-0"), 1))
-    assert guarded.says(1000) == ("", "")
-    assert list(guarded.guards.next_s(1000)) == []
 
 
 def test_a_replacement_without_a_node_holds_it_and_then_stops_it() -> None:
@@ -127,17 +123,6 @@ def test_errors_hold_it_until_they_cease() -> None:
     assert guarded.says(1 + ERRORS_S) == ("", ""), "it is tried again"
 
 
-@pytest.mark.parametrize("answer", [ApiStatus(503, message="busy"), LostAnswer("busy"), ApiStatus(401, message="busy")])
-def test_errors_without_an_end_stop_it(answer: ApiStatus | LostAnswer) -> None:
-    """Though it is tried again only now and then."""
-    guarded = Guarded()
-    guarded.hear(0, *answers(answer, 10))
-    for second in range(1, 60, 25):
-        guarded.hear(second, *answers(answer, 2))
-    hold, stop = guarded.says(55)
-    assert "answers are errors" in hold and stop == "the server answers with errors for 50s: busy"
-
-
 def test_what_goes_well_when_it_is_tried_again_ends_it() -> None:
     guarded = Guarded()
     guarded.hear(0, *answers(LostAnswer("reset"), ANSWERS))
@@ -165,3 +150,94 @@ def test_what_is_answered_to_changes_of_nodes_says_nothing_of_evictions() -> Non
         *(RequestAnswered(Evict(pod), ApiStatus(500, message="x")) for pod in pods),
     )
     assert guarded.says(0)[0] == "8 of the last 8 answers are errors of the server"
+
+
+FINE = Reading(Next.LEAVES)
+THROTTLED = Reading(Next.AGAIN, RunTrouble.THROTTLED, 1.0)
+FAILED = Reading(Next.LOOK, RunTrouble.SERVER, 1.0)
+REFUSED = Reading(Next.BUDGET, RunTrouble.BUDGET)
+
+ANSWERS_PACING = st.sampled_from([FINE, FINE, FINE, THROTTLED, FAILED, REFUSED, THROTTLED._replace(after_s=7.0)])
+
+
+def asked(pace: EvictionRate, until_s: float, start_s: float = 0.0, answer: Reading = FINE) -> list[float]:
+    """When somebody asks who always wants to, and is answered at once."""
+    now_s, found = start_s, []
+    while (now_s := max(now_s, pace.next_s)) < until_s:
+        pace.asked(now_s)
+        found.append(now_s)
+        pace.answered(answer, now_s)
+    return found
+
+
+@given(
+    st.sampled_from([0.05, 0.5, 1.0, 3.0, 12.5]),
+    st.lists(st.tuples(st.floats(0, 5), st.integers(0, 20), ANSWERS_PACING), max_size=40),
+)
+@example(3.0, [(0.0, 9, FINE), (0.5, 9, THROTTLED), (1.0, 9, FINE)])
+def test_in_no_time_more_than_allowed(limit: float, steps: list[tuple[float, int, Reading]]) -> None:
+    pace, now_s, times = EvictionRate(limit), 0.0, list[float]()
+    for pause_s, wanted, answer in steps:
+        now_s += pause_s
+        for _ in range(wanted):
+            if pace.next_s <= now_s:
+                pace.asked(now_s)
+                times.append(now_s)
+                pace.answered(answer, now_s)
+        assert pace.rate is not None and 0 < pace.rate <= limit
+    for i, first in enumerate(times):
+        for n, last in enumerate(times[i:], 1):
+            assert n <= limit * (last - first) + burst(limit) + 1e-6
+
+
+@given(st.one_of(st.just(0.0), st.floats(0.05, 50)), st.lists(st.sampled_from([THROTTLED, FAILED]), max_size=30))
+def test_it_recovers(limit: float, complaints: list[Reading]) -> None:
+    pace, now_s = EvictionRate(limit), 0.0
+    for complaint in complaints:
+        now_s = max(now_s + 2, pace.next_s)
+        pace.asked(now_s)
+        pace.answered(complaint, now_s)
+    asking_s = now_s
+    while pace.rate != (limit or None):
+        asking_s = max(asking_s + 0.01, pace.next_s)
+        assert asking_s < now_s + 120
+        pace.asked(asking_s)
+        pace.answered(FINE, asking_s)
+
+
+def test_each_complaint_halves_it_and_those_at_once_only_once() -> None:
+    pace = EvictionRate(8)
+    for _ in range(5):
+        pace.answered(FAILED, 10.0)
+    assert pace.rate == 4
+    pace.answered(THROTTLED, 12.0)
+    assert pace.rate == 2
+
+
+def test_who_has_no_limit_is_slowed_down_from_where_it_was() -> None:
+    pace = EvictionRate(0)
+    for tenth in range(10):
+        pace.asked(tenth / 10)
+    pace.answered(THROTTLED, 1.0)
+    assert pace.rate == 5
+    pace = EvictionRate(0)
+    for _ in range(300):
+        pace.asked(0.0)
+    pace.answered(THROTTLED, 0.0)
+    assert pace.rate == HIGHEST / 2
+
+
+def test_nobody_is_asked_before_the_server_wants_it() -> None:
+    for limit in (0.0, 5.0):
+        pace = EvictionRate(limit)
+        pace.answered(THROTTLED._replace(after_s=30.0), 4.0)
+        assert pace.next_s == 34
+        pace.answered(FAILED._replace(after_s=2.0), 5.0)
+        assert pace.next_s == 34, "the latest time holds"
+
+
+def test_an_empty_budget_is_no_complaint() -> None:
+    pace = EvictionRate(2)
+    pace.answered(REFUSED, 1.0)
+    pace.answered(Reading(Next.AGAIN, RunTrouble.WEBHOOK_DOWN, 30.0), 1.0)
+    assert pace.rate == 2 and pace.next_s <= 1

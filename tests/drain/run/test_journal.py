@@ -1,27 +1,37 @@
-"""What stands after a journal, however it was torn, doubled or shuffled."""
+"""What stands after a journal, however it was torn, and what it tells of a run afterwards."""
 
 from __future__ import annotations
 
 import random
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 
 import pytest
+from hypothesis import given
 
+from kubectl_eksdoc.drain.run.account import GoOn, RunOver, again, nodes_of, told_by
 from kubectl_eksdoc.drain.run.journal import LONGEST_SAID, Cordoned, JournalWriter, only_in, replay
+from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, LostAnswer, StatusCause
-from kubectl_eksdoc.model.acts import Cordon, Evict, Restore
+from kubectl_eksdoc.model.acts import Change, Cordon, Delete, Evict, Exclude, Protect, Release, Restart, Restore
 from kubectl_eksdoc.model.journal import (
+    DONE,
+    ROLLED_BACK,
+    TOLD_TO_END,
     Entries,
     Entry,
     IntentOutcome,
     JournaledNode,
     JournalIntent,
     JournalNote,
+    Note,
     RunPhase,
     RunStarted,
+    RunSummary,
     Verb,
 )
+from kubectl_eksdoc.model.nodes import Pod
 from tests.builders import NOW, a_pod
+from tests.journals import JOURNALS
 
 OK, REFUSED, NOT_FOUND, BROKEN = ApiStatus(201), ApiStatus(403, message="no"), ApiStatus(404), ApiStatus(500)
 BUDGET = ApiStatus(429, details=Details(causes=(StatusCause("DisruptionBudget", "it needs 2"),)))
@@ -198,15 +208,6 @@ def test_copies_are_completed_from_each_other() -> None:
     assert replay(short, story.journal) == replay(story.journal)
 
 
-def test_nothing_stands_after_nothing() -> None:
-    stands = replay(Entries())
-    assert (stands.begun, stands.changes, stands.next_number, stands.phase) == (None, (), 0, RunPhase.RUNNING)
-
-
-def test_what_others_dropped_is_kept() -> None:
-    assert replay(Entries((), ("line 3: it was cut off",))).dropped == ("line 3: it was cut off",)
-
-
 def test_long_words_are_cut() -> None:
     scribe = JournalWriter()
     intent = scribe.intent(Cordon("a", "1"), NOW)
@@ -220,3 +221,125 @@ def test_a_note_under_the_number_of_an_intent_takes_nothing_from_either() -> Non
     there.notes(JournalNote.ADOPTED, "eve@lab")
     stands = replay(there.journal, here.journal)
     assert [change.intent for change in stands.granted] == [intent] and stands.leader == "eve@lab"
+
+
+POD: Pod = a_pod("db-0", node="old-0")
+OK_ACCOUNT, NO = ApiStatus(200), ApiStatus(403, "Forbidden", "no")
+RESTART = Restart("shop", "web", "uid-web", "Deployment", POD)
+
+
+def journal(*done: tuple[Change, ApiStatus | LostAnswer]) -> list[Entry]:
+    scribe = JournalWriter()
+    aims = (JournaledNode("old-0", "uid-old-0"),)
+    begun = scribe.begun("r1", NOW, plan="d", tool="0", who="me", host="here", leader="here", aims=aims, asked=())
+    entries: list[Entry] = [begun]
+    for act, answer in done:
+        intent = scribe.intent(act, NOW)
+        entries += [intent, scribe.result(intent, answer, NOW)]
+    return entries
+
+
+@pytest.mark.parametrize(
+    ("act", "answer", "what", "subject"),
+    [
+        (Cordon("old-0", "u"), OK_ACCOUNT, Happened.CORDONED, "old-0"),
+        (Cordon("old-0", "u"), NO, Happened.REFUSED, "old-0"),
+        (Exclude("old-0", "u"), OK_ACCOUNT, Happened.EXCLUDED, "old-0"),
+        (Protect("new-0", "u"), OK_ACCOUNT, Happened.PROTECTED, "new-0"),
+        (Protect("new-0", "u"), NO, Happened.WARNED, "new-0"),
+        (Release("new-0", "u"), OK_ACCOUNT, Happened.UNPROTECTED, "new-0"),
+        (Evict(POD), ApiStatus(201), Happened.EVICTED, POD.key),
+        (Evict(POD), NO, Happened.REFUSED, POD.key),
+        (Delete(POD), OK_ACCOUNT, Happened.DELETED, POD.key),
+        (Delete(POD), NO, Happened.REFUSED, POD.key),
+        (RESTART, OK_ACCOUNT, Happened.RESTARTED, "Deployment shop/web"),
+        (RESTART, NO, Happened.REFUSED, "Deployment shop/web"),
+    ],
+)
+def test_a_change_is_told(act: Change, answer: ApiStatus, what: Happened, subject: str) -> None:
+    ((moment, _),) = told_by(journal((act, answer)))
+    assert (moment.what, moment.subject) == (what, subject)
+    assert moment.why == ("no" if answer is NO else "")
+
+
+def test_what_nobody_knows_is_not_told() -> None:
+    assert not list(told_by(journal((Delete(POD), LostAnswer("cut")), (RESTART, LostAnswer("cut")))))
+
+
+def test_a_node_counts_all_that_was_asked_of_its_pods() -> None:
+    done = (
+        (Evict(POD), ApiStatus(201)),
+        (Delete(POD), OK_ACCOUNT),
+        (RESTART, OK_ACCOUNT),
+        (RESTART, NO),
+        (Delete(POD), LostAnswer("cut")),
+    )
+    (node,) = nodes_of(replay(Entries(tuple(journal(*done)))))
+    assert (node.state, node.granted, node.gone, node.refused, node.in_doubt) == ("draining", 3, 0, 1, 1)
+
+
+AT = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)
+BEGUN = RunStarted(0, AT, "r1", "p", "1", "ann", "here", "ann@here/1/r1/x")
+
+
+def after(*notes: tuple[JournalNote, str, str], wanted: str = "", by: str = "") -> GoOn | RunOver:
+    """Each note with its subject and why."""
+    entries: list[Entry] = [BEGUN]
+    entries += [Note(number, AT, what, subject, why) for number, (what, subject, why) in enumerate(notes, 1)]
+    found = Entries(tuple(entries))
+    run = RunSummary("r1", AT, RunPhase.RUNNING.value, "ann@here", AT, "", wanted, by)
+    return again(run, found, replay(found))
+
+
+def test_what_was_killed_goes_on() -> None:
+    assert after() == GoOn()
+    assert after((JournalNote.ADOPTED, "pod-2", "")) == GoOn()
+
+
+def test_told_to_end_it_goes_on_whether_it_came_to_its_end_or_not() -> None:
+    told = (JournalNote.ABORTED, "", TOLD_TO_END)
+    assert after(told) == after(told, (JournalNote.ENDED, "", TOLD_TO_END)) == GoOn()
+
+
+@pytest.mark.parametrize("why", ["not enough room", "the user stopped it", "ben@x stopped it", "not emptied: old-1"])
+def test_what_somebody_or_a_guard_ended_does_not_go_on(why: str) -> None:
+    assert after((JournalNote.ENDED, "", why)) == RunOver(why)
+
+
+def test_done_is_done_and_rolled_back_is_over() -> None:
+    assert after((JournalNote.ENDED, "", DONE)) == RunOver(DONE, whole=True)
+    assert after((JournalNote.ENDED, "", ROLLED_BACK)) == RunOver(ROLLED_BACK)
+
+
+def test_resumed_by_somebody_it_is_theirs_and_goes_on() -> None:
+    assert after((JournalNote.ENDED, "", "the user stopped it"), (JournalNote.RESUMED, "", "")) == GoOn()
+
+
+@pytest.mark.parametrize("wanted", ["paused", "aborted"])
+def test_what_was_asked_for_while_nobody_led_it_holds(wanted: str) -> None:
+    assert after(wanted=wanted, by="ben@x") == GoOn(wanted, "ben@x")
+    assert after((JournalNote.ENDED, "", TOLD_TO_END), wanted=wanted, by="ben@x") == GoOn(wanted, "ben@x")
+
+
+def test_who_asked_it_to_go_on_is_heard() -> None:
+    assert (
+        after((JournalNote.PAUSED, "ben@x", ""), (JournalNote.RESUMED, "ben@x", ""), wanted="running", by="ben@x")
+        == GoOn()
+    )
+
+
+def test_what_was_heard_before_it_was_killed_holds() -> None:
+    assert after((JournalNote.PAUSED, "ben@x", "")) == GoOn("paused", "ben@x")
+    assert after((JournalNote.ABORTED, "ben@x", "")) == GoOn("aborted", "ben@x")
+    assert after((JournalNote.PAUSED, "", "")) == GoOn("paused", "")
+
+
+def has_an_answer(entries: list[Entry]) -> None:
+    found = Entries(tuple(entries))
+    run = RunSummary("r1", None, "", "", None)
+    assert isinstance(again(run, found, replay(found)), (GoOn, RunOver))
+
+
+@given(JOURNALS)
+def test_any_journal_has_an_answer(entries: list[Entry]) -> None:
+    has_an_answer(entries)

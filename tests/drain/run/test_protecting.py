@@ -14,11 +14,11 @@ from kubectl_eksdoc.drain.run.patience import AGAIN_S, TRIES
 from kubectl_eksdoc.drain.run.replacements import EMPTY, JOINED, why_protected
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import AllNodes, News, NodeIs, RequestAnswered
-from kubectl_eksdoc.model.acts import Act, Cordon, Protect, Release
+from kubectl_eksdoc.model.acts import Act, Protect, Release
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, Node, Taint
 from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node, pods
 from tests.drain.planning import WEB
-from tests.drain.run.driving import Driven
+from tests.drain.run.driving import Driven, drained
 
 EMPTY_ONE, USED = a_roomy_node("new-0"), a_roomy_node("used")
 DAEMON = a_pod("agent-1", owner="DaemonSet/agent", node="new-0")
@@ -37,14 +37,12 @@ OF_EMPTY, OUT_OF = Protect("new-0", EMPTY_ONE.uid), Release("new-0", EMPTY_ONE.u
         (A_NODE, False, False, JOINED),
         (A_NODE, True, True, EMPTY),
         (A_NODE, True, False, ""),
-        (replace(A_NODE, ready="False"), False, False, JOINED),
         (replace(A_NODE, unschedulable=True), False, False, ""),
         (replace(A_NODE, deletion_at=NOW), False, False, ""),
         (replace(A_NODE, taints=(Taint("karpenter.sh/disrupted", "", "NoSchedule"),)), False, False, ""),
         (a_node("x", group="", labels={COMPUTE_TYPE: "fargate"}), False, False, ""),
         (a_node("x", group="", labels={COMPUTE_TYPE: "hybrid"}), True, True, ""),
         (a_node("x", group="", labels={COMPUTE_TYPE: "auto"}), True, True, EMPTY),
-        (a_node("x", group="", labels={"karpenter.sh/nodepool": "p"}), False, False, JOINED),
     ],
 )
 def test_which_nodes_and_why(node: Node, known: bool, empty: bool, why: str) -> None:
@@ -52,8 +50,7 @@ def test_which_nodes_and_why(node: Node, known: bool, empty: bool, why: str) -> 
 
 
 def test_a_node_that_was_empty_is_protected_first_of_all_and_released_last_of_all() -> None:
-    driven = Driven(CLUSTER)
-    driven.to_the_end()
+    driven = drained(CLUSTER)
     assert driven.asked[0][1] == OF_EMPTY and driven.asked[-1][1] == OUT_OF
     assert driven.of(Protect) == [OF_EMPTY] and driven.of(Release) == [OUT_OF]
     assert driven.told(Happened.PROTECTED) == [("new-0", EMPTY)]
@@ -77,33 +74,6 @@ def test_a_node_that_joins_is_protected_once(listed: bool) -> None:
     assert driven.of(Protect) == [OF_EMPTY, Protect("joined", joined.uid)]
     assert driven.of(Release) == [OUT_OF, Release("joined", joined.uid)]
     assert ("joined", JOINED) in driven.told(Happened.PROTECTED)
-
-
-def test_a_node_that_joins_while_it_is_held_is_protected() -> None:
-    driven = Driven(CLUSTER)
-    driven.engine.pause("wait")
-    driven.step()
-    driven.hear(NodeIs(a_node("joined")))
-    driven.step()
-    assert len(driven.of(Protect)) == 2 and not driven.of(Cordon)
-
-
-def test_who_stops_it_has_all_released_once_nothing_is_under_way() -> None:
-    driven = Driven(CLUSTER)
-    driven.until(1)
-    assert not driven.of(Release)
-    driven.engine.stop("the user stopped it", driven.now_s)
-    driven.step()
-    assert driven.of(Release) == [OUT_OF] and driven.engine.is_settled(driven.now_s)
-    driven.hear(NodeIs(a_node("late")))
-    driven.step()
-    assert len(driven.of(Protect)) == 1, "nothing is begun any more"
-
-
-def test_where_nothing_is_drained_nothing_is_protected() -> None:
-    driven = Driven(a_cluster(nodes=[EMPTY_ONE], pods=[DAEMON]))
-    driven.step()
-    assert driven.engine.over and not driven.asked
 
 
 def test_a_right_that_is_missing_is_told_once_and_the_run_goes_on() -> None:
@@ -149,8 +119,7 @@ def test_what_was_surely_not_done_is_not_released(answer: ApiStatus) -> None:
     [ApiStatus(404), ApiStatus(409, message="Precondition failed: UID in the precondition: a, UID in object meta: b")],
 )
 def test_a_node_that_is_gone_is_forgotten(answer: ApiStatus) -> None:
-    driven = Driven(CLUSTER, Protect=lambda act: RequestAnswered(act, answer))
-    driven.to_the_end()
+    driven = drained(CLUSTER, Protect=lambda act: RequestAnswered(act, answer))
     assert len(driven.of(Protect)) == 1 and not driven.of(Release) and not driven.told(Happened.WARNED)
     driven = Driven(CLUSTER, Release=lambda act: RequestAnswered(act, answer))
     driven.to_the_end()
@@ -173,8 +142,7 @@ def test_a_run_waits_for_the_answer_of_what_it_protects() -> None:
     [(ApiStatus(403, message="no"), TRIES), (LostAnswer("reset"), TRIES), (ApiStatus(422, message="no note"), 1)],
 )
 def test_what_cannot_be_released_is_told_with_what_to_do(answer: ApiStatus | LostAnswer, times: int) -> None:
-    driven = Driven(CLUSTER, Release=lambda act: RequestAnswered(act, answer))
-    driven.to_the_end()
+    driven = drained(CLUSTER, Release=lambda act: RequestAnswered(act, answer))
     assert driven.engine.over and len(driven.of(Release)) == times
     ((subject, why),) = driven.told(Happened.WARNED)
     assert subject == "new-0" and "kubectl annotate node new-0 cluster-autoscaler.kubernetes.io/scale" in why

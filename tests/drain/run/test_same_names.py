@@ -13,9 +13,8 @@ from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.drain.run.remaining import Remaining
 from kubectl_eksdoc.drain.run.standing import standing
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
-from kubectl_eksdoc.kubernetes.budgets import DELETION_TIMEOUT, Hold, recompute, same_name_holds
+from kubectl_eksdoc.kubernetes.budgets import DELETION_TIMEOUT, Hold, same_name_holds
 from kubectl_eksdoc.kubernetes.news import BudgetIs, News, PodGone, PodIs, RequestAnswered
-from kubectl_eksdoc.kubernetes.replacement import Scales
 from kubectl_eksdoc.model.acts import Act, Evict
 from kubectl_eksdoc.model.budgets import Amount, Budget, BudgetStatus
 from kubectl_eksdoc.model.cluster import Cluster
@@ -59,13 +58,6 @@ def test_a_hold_is_a_pod_that_is_younger_than_the_grant(
     assert same_name_holds(held(granted_s), (pod,), NOW) == ((Hold("db-0", until),) if holds else ())
     other = replace(pod, namespace="other")
     assert same_name_holds(held(granted_s), (other,), NOW) == ()
-
-
-def test_the_controller_counts_it_so_until_then() -> None:
-    cluster, scales = a_world(), Scales.of([a_workload("StatefulSet/db")])
-    for passed_s, allowed in ((0, 0), (89, 0), (91, 1)):
-        result = recompute(held(30), cluster.pods, scales, NOW + timedelta(seconds=passed_s))
-        assert result.status.allowed == allowed, passed_s  # type: ignore[union-attr]
 
 
 class Holding(Driven):

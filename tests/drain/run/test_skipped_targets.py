@@ -22,9 +22,7 @@ from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, Node, Pod, Taint
 from kubectl_eksdoc.render.run import events
 from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node, a_workload, pods
 from tests.drain.planning import plan_of, target
-from tests.drain.run.driving import Driven
-
-OPEN = DrainPolicy(cordon_skipped=False)
+from tests.drain.run.driving import Driven, drained
 
 
 def a_world(*more: Node, others: Sequence[Pod] = ()) -> Cluster:
@@ -39,8 +37,7 @@ def cordons(driven: Driven) -> list[str]:
 
 
 def test_a_skipped_target_is_cordoned_before_the_first_eviction() -> None:
-    driven = Driven(a_world())
-    driven.to_the_end()
+    driven = drained(a_world())
     kinds = [type(act) for _, act in driven.asked if isinstance(act, Cordon | Evict)]
     assert cordons(driven) == ["old-0", "old-1"] and kinds == [Cordon, Cordon, Evict, Evict]
     assert driven.told(Happened.CORDONED) == [("old-0", "")] and driven.told(Happened.CORDONED_ONLY) == [("old-1", "")]
@@ -50,24 +47,6 @@ def test_a_skipped_target_is_cordoned_before_the_first_eviction() -> None:
     assert (stood.nodes, stood.cordoned, stood.cordoned_only) == (1, (), ("old-1",))
     assert events.left_by_stopping(stood) == "1 skipped and cordoned"
     assert "Skipped, and cordoned until a rollback: old-1." in events.stop_in_full(stood)
-
-
-def test_nothing_is_evicted_until_it_is_seen_cordoned() -> None:
-    seen = list[Act]()
-
-    def late(act: Act) -> News | None:
-        if isinstance(act, Cordon) and act.node == "old-1" and not seen:
-            seen.append(act)
-            return RequestAnswered(act, ApiStatus(200))
-        assert isinstance(act, Cordon)
-        driven.hear(RequestAnswered(act, ApiStatus(200)))
-        return NodeIs(replace(driven.engine.seen.nodes[act.node], unschedulable=True))
-
-    driven = Driven(a_world(), Cordon=late)
-    driven.until(3)
-    assert not driven.of(Evict)
-    driven.to_the_end()
-    assert driven.of(Evict) and driven.engine.cordoned_only == ("old-1",)
 
 
 def test_one_that_cannot_be_cordoned_is_told_and_the_drain_goes_on() -> None:
@@ -94,14 +73,6 @@ def test_one_that_another_client_uncordons_is_left_to_that() -> None:
     driven.to_the_end()
     assert cordons(driven) == ["old-0", "old-1"] and driven.engine.cordoned_only == ()
     assert [(node, why.startswith(UNCORDONED)) for node, why in driven.told(Happened.LEFT_ALONE)] == [("old-1", True)]
-
-
-def test_a_user_may_leave_them_open() -> None:
-    driven = Driven(a_world(), OPEN)
-    driven.to_the_end()
-    assert cordons(driven) == ["old-0"] and driven.engine.plan.open_targets
-    assert any("--no-cordon-skipped" in text for text in driven.engine.plan.not_judged)
-    assert not any("--no-cordon-skipped" in text for text in plan_of(a_world(), roomy=False).not_judged)
 
 
 def test_what_others_drain_and_fargate_nodes_are_not_cordoned() -> None:

@@ -1,51 +1,45 @@
-"""Where a drain stands: how far, how long still, and what is half done if it ends now."""
+"""Where a drain stands, and what whoever watches it may wish: a pause, an end after this wave, a node left alone."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.account import PendingPod
 from kubectl_eksdoc.drain.run.engine import Engine
+from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.drain.run.remaining import Remaining
 from kubectl_eksdoc.drain.run.standing import GATES, RunProgress, standing
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
-from kubectl_eksdoc.flows.drain import plan_drain
-from kubectl_eksdoc.flows.rehearse import pace_of
 from kubectl_eksdoc.kubernetes.news import PodIs
-from tests.builders import a_cluster
-from tests.flows.stages import made, web
+from kubectl_eksdoc.model.acts import Cordon
+from tests.builders import a_cluster, a_node, a_pod, a_roomy_node
+from tests.drain.run.driving import Driven
+from tests.examples import examples
+from tests.flows.stages import ONE_BY_ONE, begun, made, steps, web
 from tests.simulator.planes import a_budget_doc, a_node_doc
 
 
-def begun() -> tuple[EmbeddedStage, Engine]:
+def a_run(policy: DrainPolicy = DrainPolicy()) -> tuple[EmbeddedStage, Engine]:
     docs = [*web(3, 3), *(a_node_doc(f"new-{i}") for i in range(3)), a_budget_doc(allowed=1, healthy=3)]
     _, stage = made(*docs)
-    cluster, plan = plan_drain(stage, Targeting(nodegroups=("blue",)), DrainPolicy())
-    stage.start(pace_of(cluster))
-    return stage, Engine(plan, ObservedState(cluster))
+    return stage, begun(stage, policy)
 
 
 def stood(stage: EmbeddedStage, engine: Engine) -> list[RunProgress]:
     """At every moment at which something is to be done, until it is over."""
-    found, course = [], Remaining(engine.plan)
-    while not engine.over and stage.seconds < 3600:
-        for news in stage.news():
-            engine.take(news, stage.seconds)
-        for act in engine.acts(stage.seconds):
-            engine.take(stage.do(act), stage.seconds)  # type: ignore[arg-type]
-        found.append(standing(engine, course, stage.seconds))
-        stage.pass_time(min(engine.next_s(stage.seconds), stage.seconds + 5))
+    found, course = list[RunProgress](), Remaining(engine.plan)
+    steps(stage, engine, look=lambda: found.append(standing(engine, course, stage.seconds)))
     return found
 
 
 def test_a_drain_from_its_begin_to_its_end() -> None:
-    stage, engine = begun()
+    stage, engine = a_run()
     all_of_it = stood(stage, engine)
     first, last = all_of_it[0], all_of_it[-1]
     assert first.pods == last.pods == last.gone and first.gone == 0
@@ -62,42 +56,14 @@ def test_a_drain_from_its_begin_to_its_end() -> None:
 
 
 def test_what_was_stopped_has_no_time_left_to_tell() -> None:
-    _, engine = begun()
+    _, engine = a_run()
     engine.stop("enough", 1.0)
     stands = standing(engine, Remaining(engine.plan), 2.0)
     assert (stands.stopped, stands.left_s) == ("enough", None) and stands.said.endswith("nodes done, enough")
 
 
-@given(st.lists(st.floats(0, 10), max_size=20))
-def test_it_never_takes_less_than_nothing_and_never_goes_back_by_itself(steps: list[float]) -> None:
-    _, engine = begun_once()
-    remaining, now_s, before = Remaining(engine.plan), 0.0, float("inf")
-    for passed_s in steps:
-        now_s += passed_s
-        left = remaining.left(now_s)
-        assert left is not None and 0 <= left.seconds <= min(before, left.slow_s)
-        before = left.seconds
-
-
-_BEGUN: list[tuple[EmbeddedStage, Engine]] = []
-
-
-def begun_once() -> tuple[EmbeddedStage, Engine]:
-    if not _BEGUN:
-        _BEGUN.append(begun())
-    return _BEGUN[0]
-
-
-def test_replacements_that_are_not_ready_yet_are_named() -> None:
-    stage, engine = begun()
-    all_of_it = stood(stage, engine)
-    coming = [waiting for each in all_of_it for waiting in each.coming]
-    assert coming and all(waiting.pod.startswith("default/web") for waiting in coming)
-    assert not all_of_it[0].coming
-
-
 def test_a_replacement_behind_a_load_balancer_waits_for_its_target() -> None:
-    _, engine = begun()
+    _, engine = a_run()
     gate = "target-health.elbv2.k8s.aws/k8s-default-web"
     old = engine.plan.evictions[0].pod
     new = replace(old, uid="new", name="web-new", ready=False, not_ready_because=GATES, readiness_gates=(gate,))
@@ -107,7 +73,7 @@ def test_a_replacement_behind_a_load_balancer_waits_for_its_target() -> None:
 
 def test_a_pod_that_was_not_ready_before_the_run_replaces_nothing() -> None:
     """A crash loop of the same workload on another node is no result of the drain, at its end neither."""
-    _, begun_before = begun()
+    _, begun_before = a_run()
     plan, cluster = begun_before.plan, begun_before.seen.pods()
     twin = replace(plan.evictions[0].pod, uid="twin", name="web-twin", node="new-0", ready=False)
     engine = Engine(plan, ObservedState(a_cluster(pods=[*cluster, twin])))
@@ -117,8 +83,80 @@ def test_a_pod_that_was_not_ready_before_the_run_replaces_nothing() -> None:
 
 def test_how_long_a_replacement_is_there_is_told_by_the_clock_of_the_run() -> None:
     """The cluster's clock, by which it was created, may be days from ours."""
-    stage, engine = begun()
+    stage, engine = a_run()
     told = [(each.at_s, why) for each in stood(stage, engine) for _, why, *_ in each.why if "replacement " in why]
     seen = [(at_s, why.rpartition("seen for ")[2]) for at_s, why in told if "seen for " in why]
     assert seen and not any(why.endswith(" old") for _, why in told)
     assert all("min" not in since for at_s, since in seen if at_s < 60)
+
+
+def ended(engine: Engine, what: Happened) -> list[str]:
+    return [moment.subject for moment in engine.moments if moment.what is what]
+
+
+def test_the_wave_under_way_is_finished_and_no_other_is_begun() -> None:
+    stage, engine = a_run(ONE_BY_ONE)
+    steps(stage, engine, 1.0)
+    engine.finish_wave("enough")
+    steps(stage, engine)
+    assert engine.stopped == "enough"
+    assert len(ended(engine, Happened.DONE)) == len(ended(engine, Happened.BEGUN)) == 1
+
+
+def test_before_the_first_wave_that_stops_at_once() -> None:
+    stage, engine = a_run(ONE_BY_ONE)
+    engine.finish_wave("enough")
+    steps(stage, engine)
+    assert engine.stopped == "enough" and not ended(engine, Happened.BEGUN)
+
+
+def test_it_can_be_taken_back() -> None:
+    stage, engine = a_run(ONE_BY_ONE)
+    steps(stage, engine, 1.0)
+    engine.finish_wave("enough")
+    steps(stage, engine, 3.0)
+    engine.finish_wave("")
+    steps(stage, engine)
+    assert engine.over and not engine.stopped and len(ended(engine, Happened.DONE)) == 3
+
+
+def test_in_the_last_wave_it_is_just_the_end() -> None:
+    stage, engine = a_run(DrainPolicy())
+    steps(stage, engine, 1.0)
+    engine.finish_wave("enough")
+    steps(stage, engine)
+    assert engine.over and not engine.stopped and len(ended(engine, Happened.DONE)) == 3
+
+
+@settings(max_examples=examples(20))
+@given(st.sampled_from(("old-0", "old-1", "old-2")), st.floats(0.0, 60.0), st.booleans())
+def test_a_node_that_is_left_alone_holds_nothing_up(node: str, at_s: float, waves: bool) -> None:
+    stage, engine = a_run(ONE_BY_ONE if waves else DrainPolicy())
+    steps(stage, engine, at_s)
+    before = [moment for moment in engine.moments if moment.subject == node and moment.what is Happened.DONE]
+    engine.leave_alone(node, "not tonight", stage.seconds)
+    asked = sum(moment.node == node for moment in engine.moments if moment.what is Happened.EVICTED)
+    steps(stage, engine)
+    assert engine.over
+    if before:
+        assert not ended(engine, Happened.LEFT_ALONE)
+    else:
+        assert ended(engine, Happened.LEFT_ALONE) == [node]
+        assert asked >= sum(moment.node == node for moment in engine.moments if moment.what is Happened.EVICTED) - 1
+    assert len(ended(engine, Happened.DONE)) + len(ended(engine, Happened.LEFT_ALONE)) == 3
+
+
+def test_a_node_that_is_none_of_the_run_is_no_matter() -> None:
+    _, engine = a_run(ONE_BY_ONE)
+    engine.leave_alone("elsewhere", "not tonight", 0.0)
+    assert not engine.moments
+
+
+def test_nothing_is_cordoned_while_it_is_paused() -> None:
+    run = Driven(a_cluster(nodes=[a_node("old-0"), a_roomy_node()], pods=[a_pod("a", node="old-0")]))
+    run.engine.pause("ann paused it")
+    run.until(30)
+    assert not run.of(Cordon)
+    run.engine.pause("")
+    run.to_the_end()
+    assert [name for name, _ in run.told(Happened.DONE)] == ["old-0"]

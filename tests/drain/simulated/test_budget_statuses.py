@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -22,7 +21,7 @@ from kubectl_eksdoc.drain.course import (
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.kubernetes.budgets import Computed, full_health_allowed, recompute
 from kubectl_eksdoc.kubernetes.replacement import Replacement, Scales, replacement
-from kubectl_eksdoc.model.budgets import ALWAYS_ALLOW, BudgetStatus
+from kubectl_eksdoc.model.budgets import ALWAYS_ALLOW
 from kubectl_eksdoc.model.nodes import Pod
 from tests.builders import NOW, a_budget, a_pod, a_workload, ago, pods
 
@@ -50,40 +49,6 @@ def only(of: BudgetCourse, *moves: ReplacedPod, lag_s: float = 0.0) -> tuple[Sta
 
 def moved(pod: Pod, evicted_s: float, gone_s: float, ready_s: float | None) -> ReplacedPod:
     return ReplacedPod(pod.uid, pod.node, evicted_s, gone_s, ready_s)
-
-
-def test_one_eviction_step_by_step() -> None:
-    web = pods(3)
-    assert rows(only(watched(web, max_unavailable=1), moved(web[0], 5, 35, 25))) == [
-        (0, 1, 3, 3, 0),
-        (5, 0, 3, 3, 1),
-        (5, 0, 2, 3, 1),
-        (5, 0, 2, 3, 0),
-        (25, 1, 3, 3, 0),
-    ]
-
-
-def test_an_absolute_min_available_expects_old_and_new_pod_while_both_are_there() -> None:
-    web = pods(3)
-    expected = [row[3] for row in rows(only(watched(web, min_available=2), moved(web[0], 0, 30, 20)))]
-    assert expected == [3, 3, 3, 3, 4, 4, 3]
-
-
-def test_an_absolute_min_available_misses_a_statefulsets_pod_for_no_time_at_all() -> None:
-    db = pods(3, owner="StatefulSet/web")
-    written = only(watched(db, min_available=2), moved(db[0], 0, 30, 50))
-    assert [(w.at_s, w.status.expected) for w in written[3:]] == [(0, 3), (30, 2), (30, 3), (50, 3)]
-
-
-def test_the_lag_delays_what_readiness_gives_back() -> None:
-    web = pods(3)
-    assert only(watched(web, max_unavailable=1), moved(web[0], 0, 30, 20), lag_s=3)[-1].at_s == 23
-
-
-def test_a_pod_that_nothing_replaces_is_missing_for_good() -> None:
-    bare = [a_pod("web-0", owner=None, labels={"app": "web"}), a_pod("web-1", owner=None, labels={"app": "web"})]
-    written = only(watched(bare, min_available=1), moved(bare[0], 0, 30, None))
-    assert written[-1] == StatusWrite(30, BudgetStatus(0, 1, 1, 1), 0)
 
 
 @pytest.mark.parametrize(
@@ -133,13 +98,6 @@ def test_an_eviction_that_would_be_refused_shows_below_zero() -> None:
     written = only(watched(web, max_unavailable=1), moved(web[0], 0, 9, 9), moved(web[1], 1, 9, 9))
     assert min(w.status.allowed for w in written) == -1
     assert min(w.status.current - w.status.desired for w in written) == -1
-
-
-def test_each_budget_has_its_own_pods() -> None:
-    web, api = watched(pods(3), max_unavailable=1), watched(pods(2, "api", owner="ReplicaSet/web"), name="api")
-    written = status_writes([web, api], [moved(api.pods[0], 0, 1, 2), moved(a_pod("other"), 0, 1, 2)])
-    assert len(written["default/web"]) == 1
-    assert len(written["default/api"]) == 5
 
 
 def test_headroom_is_a_line_with_one_value_at_each_moment() -> None:
@@ -225,36 +183,3 @@ def _at(second: float, pod: Pod, move: ReplacedPod | None, lag_s: float) -> list
     created = move.gone_s if replacement(pod) is Replacement.AFTER_GONE else move.evicted_s
     ready = second >= move.ready_s + lag_s
     return old + ([a_pod(pod.name + "-new", owner=pod.owner, ready=ready)] if second >= created else [])
-
-
-class Counted(float):
-    """Seconds that count how often two of them are compared."""
-
-    compared = 0
-
-    def __lt__(self, other: float) -> bool:
-        Counted.compared += 1
-        return float(self) < float(other)
-
-    def __le__(self, other: float) -> bool:
-        Counted.compared += 1
-        return float(self) <= float(other)
-
-    def __add__(self, other: float) -> Counted:
-        return Counted(float(self) + other)
-
-
-def comparisons(count: int) -> int:
-    """For `count` evictions at once under one budget, the last of which is ready first."""
-    web = pods(count)
-    of = watched(web, max_unavailable="100%")
-    moves = [ReplacedPod(p.uid, "n", Counted(0), Counted(count - i), Counted(2 * count - i)) for i, p in enumerate(web)]
-    Counted.compared = 0
-    assert len(status_writes([of], moves)["default/web"]) == 1 + 4 * count
-    return Counted.compared
-
-
-def test_the_cost_grows_with_the_evictions_and_their_logarithm() -> None:
-    small, large = comparisons(500), comparisons(4000)
-    assert small > 1000
-    assert large <= 1.2 * small * 8 * math.log(4000) / math.log(500)

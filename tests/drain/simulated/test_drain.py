@@ -1,12 +1,15 @@
-"""A drain in virtual time: slots, replacement by owner, nodes at once, and what must hold for any input."""
+"""A drain in virtual time: slots, replacement by owner, nodes at once, and nodes that wait for room."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.course import DrainTerms, Move, Timeline
+from kubectl_eksdoc.drain.course import FEW, PATIENCE, DrainTerms, Move, Reserved, Timeline
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 
@@ -32,22 +35,6 @@ def test_a_pod_that_nothing_replaces_keeps_its_slot_for_good() -> None:
     timeline = simulate([("n", pods)], DrainTerms({"web": 1}))
     assert timeline.stuck == ("b",)
     assert timeline.nodes == ()
-
-
-def test_pods_of_a_node_that_never_has_its_turn_are_stuck_too() -> None:
-    nodes = [("n1", [Move("a", ("web",), after=Replacement.NEVER), Move("b", ("web",))]), ("n2", [Move("c")])]
-    timeline = simulate(nodes, DrainTerms({"web": 1}, at_once={"": 1}))
-    assert timeline.stuck == ("b", "c")
-
-
-def test_the_controllers_lag_delays_the_next_eviction() -> None:
-    pods = [Move(name, ("web",), start_s=10) for name in "ab"]
-    assert at(simulate([("n", pods)], DrainTerms({"web": 1}, lag_s=3)))["b"] == 13
-
-
-def test_earlier_nodes_are_served_first() -> None:
-    nodes = [("n1", [Move("a", ("web",), start_s=10), Move("b", ("web",), start_s=10)]), ("n2", [Move("c", ("web",))])]
-    assert at(simulate(nodes, DrainTerms({"web": 1}))) == {"a": 0, "b": 10, "c": 20}
 
 
 def test_late_ones_go_last_of_those_that_wait() -> None:
@@ -80,11 +67,6 @@ def test_a_full_zone_lets_others_pass() -> None:
     nodes = [(f"n{i}", [Move(f"p{i}", stop_s=10)]) for i in range(3)]
     terms = DrainTerms(at_once={"a": 1}, domains={"n0": ("a",), "n1": ("a",), "n2": ("b",)})
     assert [(s.node, s.start_s) for s in simulate(nodes, terms).nodes] == [("n0", 0), ("n2", 0), ("n1", 10)]
-
-
-def test_evictions_keep_their_distance() -> None:
-    timeline = simulate([("n", [Move(x) for x in "abc"])], DrainTerms(between_s=2))
-    assert at(timeline) == {"a": 0, "b": 2, "c": 4}
 
 
 def test_where_evictions_keep_their_distance_the_longest_chain_goes_first() -> None:
@@ -139,54 +121,209 @@ def drains(draw: st.DrawFn) -> tuple[list[tuple[str, list[Move]]], DrainTerms]:
     return nodes, terms
 
 
-@given(drains())
-def test_no_limit_is_ever_exceeded_and_everything_gets_done(
-    made: tuple[list[tuple[str, list[Move]]], DrainTerms],
+Nodes = Sequence[tuple[str, Sequence[Move]]]
+
+
+class Shelf:
+    """A ground of so many places: a node takes one for each of its pods, its successor brings as many as it `has`.
+
+    Nodes of `hidden` find theirs only if they are looked for thoroughly.
+    """
+
+    def __init__(
+        self, places: int, sizes: Mapping[str, int], has: Mapping[str, int], hidden: frozenset[str] = frozenset()
+    ) -> None:
+        self.places = places
+        self._sizes = sizes
+        self._has = has
+        self._hidden = hidden
+        self.asked: list[tuple[str, bool]] = []
+        self.admitted: list[str] = []
+
+    def admit(self, node: str, thorough: bool, partly: bool = False) -> bool:
+        if partly:
+            return False  # here nodes are taken whole
+        self.asked.append((node, thorough))
+        if (node in self._hidden and not thorough) or self._sizes[node] > self.places:
+            return False
+        self.places -= self._sizes[node]
+        self.admitted.append(node)
+        return True
+
+    def renew(self, node: str) -> None:
+        self.places += self._has[node]
+
+
+def a_shelf(nodes: Nodes, places: int, hidden: Sequence[str] = ()) -> Shelf:
+    """On which the successor of a node has room for all that the node held."""
+    sizes = {name: len(given) for name, given in nodes}
+    return Shelf(places, sizes, sizes, frozenset(hidden))
+
+
+def some_nodes(*sizes: int, stop_s: float = 10.0) -> list[tuple[str, list[Move]]]:
+    return [(f"n{i}", [Move(f"p{i}-{j}", stop_s=stop_s) for j in range(size)]) for i, size in enumerate(sizes)]
+
+
+def starts(timeline: Timeline) -> dict[str, float]:
+    return {span.node: span.start_s for span in timeline.nodes}
+
+
+RENEWING = DrainTerms(settle_s=5.0, renewed_after_s=100.0)
+
+
+def test_a_node_that_is_refused_lets_others_pass() -> None:
+    nodes = some_nodes(3, 1, 1)
+    ground = Shelf(2, {"n0": 3, "n1": 1, "n2": 1}, {"n0": 3, "n1": 2, "n2": 2})
+    timeline = simulate(nodes, RENEWING, ground)
+    assert starts(timeline) == {"n1": 0, "n2": 0, "n0": 115}
+    assert timeline.refused == ()
+
+
+def test_renewal_admits_what_was_refused() -> None:
+    """10 s to stop, 5 s to settle, 100 s until the new node has joined, and so on."""
+    nodes = some_nodes(2, 2, 2)
+    timeline = simulate(nodes, RENEWING, a_shelf(nodes, 2))
+    assert starts(timeline) == {"n0": 0, "n1": 115, "n2": 230}
+
+
+def test_without_renewal_what_is_refused_stays_so() -> None:
+    nodes = some_nodes(2, 2)
+    timeline = simulate(nodes, replace(RENEWING, renewed_after_s=None), a_shelf(nodes, 2))
+    assert (timeline.refused, timeline.stuck) == (("n1",), ("p1-0", "p1-1"))
+    assert starts(timeline) == {"n0": 0}
+    assert timeline.makespan_s == 15
+
+
+def test_a_thorough_question_finds_what_the_quick_one_missed() -> None:
+    """It is asked when all else has happened, so that nothing is left that could be drained."""
+    nodes = some_nodes(*[1] * (FEW + 1))
+    ground = a_shelf(nodes, FEW + 1, hidden=["n0"])
+    timeline = simulate(nodes, DrainTerms(settle_s=5), ground)
+    assert starts(timeline) == dict.fromkeys(starts(timeline), 0) | {"n0": 15}
+    assert ("n0", False) in ground.asked and ground.asked[-1] == ("n0", True)
+
+
+def test_of_few_nodes_all_are_asked_about_thoroughly() -> None:
+    nodes = some_nodes(1, 1, 1)
+    ground = a_shelf(nodes, 3, hidden=["n0"])
+    assert starts(simulate(nodes, DrainTerms(settle_s=5), ground)) == {"n0": 0, "n1": 0, "n2": 0}
+    assert all(thorough for _, thorough in ground.asked)
+
+
+@pytest.mark.parametrize("hopeless", [PATIENCE, PATIENCE + 1, 3 * PATIENCE])
+def test_nodes_for_which_there_never_is_room_do_not_keep_others_from_being_drained(hopeless: int) -> None:
+    """Beyond some of them the others wait until all else has happened, but no longer."""
+    nodes = some_nodes(*[50] * hopeless, 1, 2)
+    timeline = simulate(nodes, RENEWING, a_shelf(nodes, 2))
+    assert set(starts(timeline)) == {f"n{hopeless}", f"n{hopeless + 1}"}
+    assert timeline.refused == tuple(f"n{i}" for i in range(hopeless))
+
+
+def test_a_node_that_is_refused_holds_up_the_waves_after_it() -> None:
+    nodes = some_nodes(9, 1, 1)
+    timeline = simulate(nodes, replace(RENEWING, waves={"n0": 1, "n1": 1, "n2": 2}), a_shelf(nodes, 5))
+    assert set(starts(timeline)) == {"n1"}
+    assert timeline.refused == ("n0", "n2")
+
+
+def test_what_is_reserved_is_there_once_all_it_needs_are_renewed() -> None:
+    nodes = some_nodes(1, 1, 1)
+    timeline = simulate(nodes, RENEWING, Reserved({"n0": ("n1", "n2"), "n1": ("n2",)}))
+    assert starts(timeline) == {"n2": 0, "n1": 115, "n0": 230}
+
+
+def test_needs_that_go_in_a_circle_are_refused() -> None:
+    nodes = some_nodes(1, 1, 1)
+    timeline = simulate(nodes, RENEWING, Reserved({"n0": ("n1",), "n1": ("n0",)}))
+    assert timeline.refused == ("n0", "n1")
+    assert starts(timeline) == {"n2": 0}
+
+
+@st.composite
+def grounded(draw: st.DrawFn) -> tuple[list[tuple[str, list[Move]]], DrainTerms, int, frozenset[str]]:
+    nodes, terms = draw(drains())
+    terms = replace(terms, renewed_after_s=draw(st.sampled_from((None, 0.0, 7.0))))
+    hidden = frozenset(name for name, _ in nodes if draw(st.booleans()))
+    return nodes, terms, draw(st.integers(0, 8)), hidden
+
+
+@given(grounded())
+def test_on_any_ground_limits_hold_and_only_what_is_admitted_is_touched(
+    made: tuple[list[tuple[str, list[Move]]], DrainTerms, int, frozenset[str]],
 ) -> None:
-    nodes, terms = made
-    timeline = simulate(nodes, terms)
+    nodes, terms, places, hidden = made
+    ground = a_shelf(nodes, places, sorted(hidden))
+    timeline = simulate(nodes, terms, ground)
+    assert simulate(nodes, terms, a_shelf(nodes, places, sorted(hidden))) == timeline, "it is deterministic"
+    assert ground.places >= 0
+    assert {span.node for span in timeline.nodes} == set(ground.admitted)
+    assert set(timeline.refused) == {name for name, _ in nodes} - set(ground.admitted)
     moves = {move.uid: move for _, given in nodes for move in given}
-    assert sorted(m.uid for m in timeline.moves) == sorted(moves)
-    assert {s.node for s in timeline.nodes} == {node for node, _ in nodes}
+    of = {move.uid: name for name, given in nodes for move in given}
+    assert {m.uid for m in timeline.moves} == {uid for uid, name in of.items() if name in ground.admitted}
+    assert set(timeline.stuck) == moves.keys() - {m.uid for m in timeline.moves}
     for limit, slots in terms.slots.items():
-        under_way = [m for m in timeline.moves if limit in moves[m.uid].limits]
-        for m in under_way:
-            # Those whose slot is not given back yet at this eviction, itself included.
-            taken = [o for o in under_way if o.evicted_s <= m.evicted_s < _back(o, terms)]
-            assert len(taken) <= slots
-    for moment in [s.start_s for s in timeline.nodes]:
-        active = [s for s in timeline.nodes if s.start_s <= moment < s.done_s]
-        assert len(active) <= terms.at_once[""]
-        assert sum(bool(terms.domains.get(s.node)) for s in active) <= terms.at_once["zone"]
-    assert simulate(nodes, terms) == timeline
-
-
-def _back(moved: object, terms: DrainTerms) -> float:
-    ready = moved.ready_s  # type: ignore[attr-defined]
-    return float(ready) + terms.lag_s
-
-
-@given(drains())
-def test_nodes_are_empty_when_their_last_pod_is_gone(made: tuple[list[tuple[str, list[Move]]], DrainTerms]) -> None:
-    nodes, terms = made
-    timeline = simulate(nodes, terms)
+        assert most_away(timeline, moves, limit, terms.lag_s) <= slots
+    begun = starts(timeline)
     for span in timeline.nodes:
-        gone = [m.gone_s for m in timeline.moves if m.node == span.node]
-        assert span.empty_s == pytest.approx(max(gone, default=span.start_s))
-        assert span.done_s == span.empty_s + terms.settle_s
+        active = [other for other in timeline.nodes if other.start_s <= span.start_s < other.done_s]
+        assert len(active) <= terms.at_once[""] or terms.settle_s == 0
+        assert (
+            sum(bool(terms.domains.get(other.node)) for other in active) <= terms.at_once["zone"] or terms.settle_s == 0
+        )
+        gone_s = [m.gone_s for m in timeline.moves if m.node == span.node]
+        assert span.done_s == span.empty_s + terms.settle_s and span.empty_s == pytest.approx(
+            max(gone_s, default=span.start_s)
+        )
+        critical = [m for m in timeline.moves if m.node == span.node and moves[m.uid].critical]
+        ordinary = [m for m in timeline.moves if m.node == span.node and not moves[m.uid].critical]
+        for m in critical:
+            assert all(o.gone_s <= m.evicted_s for o in ordinary), "critical pods go when the others are gone"
+    assert all(m.evicted_s >= begun[m.node] for m in timeline.moves)
+
+
+@given(grounded())
+def test_what_is_refused_in_the_end_has_no_room_in_the_end(
+    made: tuple[list[tuple[str, list[Move]]], DrainTerms, int, frozenset[str]],
+) -> None:
+    """All that is drained has been renewed by then, if anything is."""
+    nodes, terms, places, hidden = made
+    ground = a_shelf(nodes, places, sorted(hidden))
+    timeline = simulate(nodes, terms, ground)
+    sizes = {name: len(given) for name, given in nodes}
+    assert all(sizes[name] > ground.places for name in timeline.refused)
+    if terms.renewed_after_s is not None:
+        assert ground.places == places
+    else:
+        assert ground.places == places - sum(sizes[name] for name in ground.admitted)
+
+
+def test_a_strict_limit_waits_for_a_node_that_has_no_room_yet() -> None:
+    """The turn of n0's pod is before that of n1's: it is waited for, although its node begins later."""
+    nodes = [("n0", [Move("a", ("k",), turn=0), Move("a2")]), ("n1", [Move("b", ("k",), turn=1)]), ("n2", [Move("c")])]
+    terms = replace(RENEWING, slots={"k": 1}, strict=frozenset({"k"}))
+    timeline = simulate(nodes, terms, Reserved({"n0": ("n2",)}))
+    at = {m.uid: m.evicted_s for m in timeline.moves}
+    assert at == {"c": 0, "a": 105, "a2": 105, "b": 105}
 
 
 @given(drains(), st.sampled_from(LIMITS))
-def test_more_slots_never_evict_the_first_waiting_pod_later(
-    made: tuple[list[tuple[str, list[Move]]], DrainTerms], limit: str
-) -> None:
-    """Of a single node without other limits a larger budget is never slower (anomalies need several limits)."""
-    nodes, _ = made
-    pods = [
-        Move(m.uid, tuple(x for x in m.limits if x == limit), m.stop_s, 10.0, m.after)
-        for _, given in nodes
-        for m in given
+def test_a_strict_limit_serves_by_turn_alone(made: tuple[list[tuple[str, list[Move]]], DrainTerms], limit: str) -> None:
+    """Where all else is free: with other limits in the way turns can wait for each other."""
+    nodes, terms = made
+    turn = iter(range(1000))
+    nodes = [
+        (name, [m._replace(limits=(limit,), critical=False, turn=next(turn)) for m in given]) for name, given in nodes
     ]
-    small = simulate([("n", pods)], DrainTerms({limit: 1}))
-    large = simulate([("n", pods)], DrainTerms({limit: 2}))
-    assert large.makespan_s <= small.makespan_s or any(m.after is Replacement.AFTER_GONE for m in pods)
+    terms = replace(terms, strict=frozenset({limit}), at_once={}, between_s=0.0)
+    timeline = simulate(nodes, terms)
+    turns = {m.uid: m.turn for _, given in nodes for m in given}
+    assert [turns[m.uid] for m in timeline.moves] == sorted(turns.values())
+    assert not timeline.stuck
+
+
+def most_away(timeline: Timeline, moves: Mapping[str, Move], limit: str, lag_s: float) -> int:
+    """The most evictions under way at once that take a slot of `limit`."""
+    taken = [m for m in timeline.moves if limit in moves[m.uid].limits]
+    ends = {m.uid: float("inf") if m.ready_s is None else m.ready_s + lag_s for m in taken}
+    return max((sum(o.evicted_s <= m.evicted_s < ends[o.uid] for o in taken) for m in taken), default=0)

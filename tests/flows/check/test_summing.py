@@ -1,8 +1,9 @@
-"""What other commands find, summed: one add-on that is not known takes nothing from the others, and does not pass."""
+"""What other commands find, summed, and a refresh of EKS's insights."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -10,11 +11,15 @@ import pytest
 from kubectl_eksdoc.addon_diff.corefile import CONFIG
 from kubectl_eksdoc.amazon.skew import in_words
 from kubectl_eksdoc.check import read
+from kubectl_eksdoc.check.read import PAUSE_S, WAIT_S, refreshed
+from kubectl_eksdoc.errors import AwsDenied
 from kubectl_eksdoc.model.addons import Addon, AddonSide, AddonVersion, AddonVersions, CompatibleVersion, VersionSide
 from kubectl_eksdoc.model.api_objects import ObjectName
 from kubectl_eksdoc.model.check_needs import CheckNeed
+from kubectl_eksdoc.model.eks import Refresh
 from kubectl_eksdoc.model.findings import Code, Finding
 from kubectl_eksdoc.model.kinds import Absent, Unknown
+from tests.builders import NOW
 from tests.check.healthy import EKS, healthy
 from tests.sessions import Answered, AppliesNothing
 
@@ -109,3 +114,65 @@ def test_where_no_node_is_behind_there_is_no_plan_and_nothing_is_found() -> None
     session = Answered(facts.cluster, nobody)
     summed = read.summed(session, facts.way, facts.aws, frozenset([CheckNeed.PLAN_DRAIN]), ())
     assert (summed.drain, summed.findings) == (None, {CheckNeed.PLAN_DRAIN: ()})
+
+
+GOES_ON, DONE = Refresh("IN_PROGRESS"), Refresh("COMPLETED")
+
+
+@dataclass
+class Eks:
+    """Answers in turn, the last one for ever; time passes while somebody sleeps."""
+
+    states: list[Refresh | Unknown]
+    begins: Refresh | AwsDenied = GOES_ON
+    time: datetime = NOW
+    slept: list[float] = field(default_factory=list)
+    begun: int = 0
+
+    def begin(self) -> Refresh:
+        self.begun += 1
+        if isinstance(self.begins, AwsDenied):
+            raise self.begins
+        return self.begins
+
+    def state(self) -> Refresh | Unknown:
+        return self.states.pop(0) if len(self.states) > 1 else self.states[0]
+
+    def now(self) -> datetime:
+        return self.time
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.time += timedelta(seconds=seconds)
+
+
+def run(eks: Eks) -> str:
+    return refreshed(eks, eks.now, eks.sleep)  # type: ignore[arg-type]
+
+
+def test_it_is_waited_for() -> None:
+    eks = Eks([GOES_ON, GOES_ON, DONE])
+    assert run(eks) == "EKS has refreshed its insights."
+    assert eks.begun == 1 and eks.slept == [PAUSE_S] * 3
+    at_once = Eks([GOES_ON], DONE)
+    assert run(at_once) == "EKS has refreshed its insights." and not at_once.slept
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        (Refresh("FAILED", "no access"), "EKS could not refresh its insights: no access. What follows is older."),
+        (Unknown("IAM does not allow it"), "is unknown: IAM does not allow it. What follows may be older."),
+        (GOES_ON, "has not refreshed its insights within 10 minutes"),
+        (Refresh("A_NEW_WORD"), "has not refreshed its insights within 10 minutes"),
+    ],
+)
+def test_however_it_ends_it_is_told(state: Refresh | Unknown, said: str) -> None:
+    eks = Eks([state])
+    assert said in run(eks)
+    assert sum(eks.slept) <= WAIT_S
+
+
+def test_what_is_not_allowed_is_an_error() -> None:
+    with pytest.raises(AwsDenied):
+        run(Eks([DONE], AwsDenied("no", missing="eks:StartInsightsRefresh")))

@@ -1,7 +1,8 @@
-"""A measurement from its plan to what came of it, in virtual time: what is done in which order, and what is left."""
+"""A measurement from its plan to what came of it, in virtual time, and what an asker prints."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from typing import Any
@@ -11,8 +12,8 @@ import pytest
 from kubectl_eksdoc.coredns_lameduck.measuring.findings import DnsMeasurement, What, findings_of
 from kubectl_eksdoc.coredns_lameduck.measuring.plan import BEFORE_S, OLD_S, Happening, MeasurementSettings, MeasurePlan
 from kubectl_eksdoc.errors import ClusterError, Forbidden, UsageError
-from kubectl_eksdoc.flows.dns_measure import MeasurementEdges, measured, prepared, tried
-from kubectl_eksdoc.model.coredns import LoadReport
+from kubectl_eksdoc.flows.dns_measure import MeasurementEdges, measured, prepared, report_in, tried
+from kubectl_eksdoc.model.coredns import Counts, LoadReport, MeasuredSecond, MeasuredStream
 from kubectl_eksdoc.model.findings import Code, Finding, Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.placing import NotMade, ProbeOwner
@@ -73,18 +74,6 @@ def test_a_rollout_without_lameduck_loses_answers_through_the_service() -> None:
     nothing_left(world)
 
 
-def test_a_grace_period_that_is_shorter_than_propagation_loses_answers() -> None:
-    assert ("dns-answers-lost", Status.FAIL) in found(World(lame_s=30, grace_s=1, away_s=4), ROLLOUT)
-
-
-def test_it_asks_before_anything_is_done() -> None:
-    world = World()
-    _, done = run(world, EVICTION)
-    assert world.told_at["u1"] >= max(world.began.values()) + BEFORE_S - 1
-    for zone in done.zones:
-        assert isinstance(zone.report, LoadReport) and zone.report.length > BEFORE_S
-
-
 def test_watching_changes_nothing_and_ends_in_time() -> None:
     world = World()
     _, done = run(world, WATCH)
@@ -106,12 +95,6 @@ def test_a_budget_that_never_allows_it_is_unknown() -> None:
     (unknown,) = found(world, EVICTION)["dns-not-measured", Status.UNKNOWN]
     assert "no pod was evicted" in unknown.message and "429" in unknown.message
     nothing_left(world)
-
-
-def test_a_right_that_is_missing_is_named() -> None:
-    world = World(says=[NotMade("the cluster refuses create pods/eviction", "create pods/eviction")])
-    (unknown,) = found(world, EVICTION)["dns-not-measured", Status.UNKNOWN]
-    assert unknown.missing == "create pods/eviction"
 
 
 def test_an_eviction_without_an_answer_is_seen_by_what_happens() -> None:
@@ -172,19 +155,6 @@ def test_told_to_end_at_any_time_nothing_is_left(manner: MeasurementSettings, at
     nothing_left(world)
 
 
-def test_whoever_insists_leaves_nothing_either() -> None:
-    world = World()
-
-    def insist() -> int:
-        if world.now > 8:
-            raise KeyboardInterrupt
-        return 0
-
-    with pytest.raises(KeyboardInterrupt):
-        run(world, ROLLOUT, told=insist)
-    nothing_left(world)
-
-
 def test_what_cannot_be_removed_is_said() -> None:
     world = World(refuses={"remove": NotMade("the cluster refuses delete configmaps", "delete configmaps")})
     plan, done = run(world, WATCH)
@@ -233,3 +203,46 @@ def test_what_cannot_be_measured_is_said_before_anything_is_made(
     with pytest.raises(error, match=said):
         planned(world, manner)
     assert world.made == {}
+
+
+HEAD = '{"asker":"eksdoc-dns-asker","version":1,"began":1767261600.5,"seconds":9}\n'
+LINE = (
+    '{"t":3,"to":"service-v4","by":"udp","sent":10,"answered":7,"late":1,"lost":1,"refused":0,"failed":1,'
+    '"unsure":0,"unsent":2,"ms":[0.4,0.9,1200.5],"why":["SERVFAIL"]}\n'
+)
+
+
+def test_a_second_of_a_stream() -> None:
+    found = report_in(HEAD + LINE)
+    assert isinstance(found, LoadReport)
+    second = MeasuredSecond(Counts(10, 7, 1, 1, 0, 1, 0, 2), (0.4, 0.9, 1200.5), ("SERVFAIL",))
+    assert found.seconds == {MeasuredStream("service-v4", "udp"): {3: second}} and found.length == 4
+
+
+def test_what_others_say_and_a_line_that_is_being_written_are_passed_over() -> None:
+    found = report_in(f"istio: ready\n{HEAD}[1]\nnull\n{LINE}{LINE[:40]}")
+    assert isinstance(found, LoadReport) and len(found.seconds) == 1
+
+
+@pytest.mark.parametrize(
+    ("log", "said"),
+    [
+        ("", "empty"),
+        ("/bin/sh: python3: not found\n", "none of the asker's: /bin/sh: python3: not found"),
+        ('{"error":"the plan names no server to query"}\n', "refused its plan: the plan names no server"),
+        (HEAD.replace("1,", "2,", 1), "another version"),
+        (HEAD + LINE.replace('"sent":10,', ""), "cannot be read: KeyError"),
+        (HEAD.replace("1767261600.5", '"noon"') + LINE, "cannot be read: ValueError"),
+        (HEAD + LINE.replace("[0.4,0.9,1200.5]", "[]"), "cannot be read: IndexError"),
+    ],
+)
+def test_what_is_no_report(log: str, said: str) -> None:
+    found = report_in(log)
+    assert isinstance(found, Unknown) and said in found.why
+
+
+def test_each_cut_of_a_log_is_read_or_unknown() -> None:
+    whole = HEAD + LINE + json.dumps({"end": "deadline", "sum": []}) + "\n"
+    for end in range(len(whole)):
+        found = report_in(whole[:end])
+        assert isinstance(found, Unknown) == (end < len(HEAD)), end

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,16 +16,15 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import BrokenConnection, Delayed, Fault, Faulty
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.errors import JournalError, Locked, LockLost, UsageError
-from kubectl_eksdoc.flows.ports import Journal
-from kubectl_eksdoc.flows.run.journal import RunJournal
+from kubectl_eksdoc.flows.run.journal import RunJournal, WishSource, ask_leader
 from kubectl_eksdoc.host.journals import JournalFile, read_run, runs_folder
 from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
 from kubectl_eksdoc.kube.runs import ConfigMaps, WishListener, ask_run, list_runs
 from kubectl_eksdoc.kube.runs import read_run as read_stored
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
 from kubectl_eksdoc.model.acts import Cordon, Evict
-from kubectl_eksdoc.model.journal import Entries, Entry, JournalIntent, JournalNote, RunPhase
-from kubectl_eksdoc.wiring.runs import JournalLocation, new_run_id, open_run_journal
+from kubectl_eksdoc.model.journal import Entries, Entry, HeldLock, JournalIntent, JournalNote, RunPhase, RunSummary
+from kubectl_eksdoc.wiring.runs import JournalLocation, open_run_journal
 from tests.builders import NOW, a_pod
 from tests.embedded.clients import worlds
 from tests.fakes.sender import START, Hands, HttpSender
@@ -76,12 +75,6 @@ def server() -> Iterator[SimulatedApiServer]:
 @pytest.fixture
 def hands() -> Hands:
     return Hands()
-
-
-def test_the_run_journal_is_the_port() -> None:
-    """As mypy would see it in wiring."""
-    port: type[Journal] = RunJournal
-    assert callable(port.write)
 
 
 def test_another_machine_goes_on_with_nothing_but_the_cluster(
@@ -172,18 +165,6 @@ def test_two_histories_are_put_together_and_doubted(tmp_path: Path, hands: Hands
     assert stands.leader == first.lock.holder
 
 
-def test_an_intent_is_here_before_it_is_there(tmp_path: Path, hands: Hands) -> None:
-    api = Api(worlds.plane_of("small-traps", None), worlds.SETUP, ManualTime())
-    with serving(
-        Faulty(api, [Fault(BrokenConnection(), "configmaps", "POST", skip=1)], lambda seconds: None)
-    ) as server:
-        machine = Machine(server, tmp_path, "one", hands)
-        machine.begin()
-        with pytest.raises((JournalError, LockLost)):
-            machine.intends("web-1")
-    assert [each.name for each in machine.here() if isinstance(each, JournalIntent)] == ["web-1"]
-
-
 def test_a_lock_that_ended_while_it_was_written_is_told(tmp_path: Path, hands: Hands) -> None:
     """It was away for so long that what was written down must not be done any more."""
     api = Api(worlds.plane_of("small-traps", None), worlds.SETUP, ManualTime())
@@ -250,23 +231,6 @@ def test_nothing_is_written_before_it_is_begun(server: SimulatedApiServer, tmp_p
         machine.journal.adopt("r1", NOW)
 
 
-def test_notes_are_told_to_all(server: SimulatedApiServer, tmp_path: Path, hands: Hands) -> None:
-    machine = Machine(server, tmp_path, "one", hands)
-    machine.begin()
-    machine.journal.write([machine.scribe.note(JournalNote.PAUSED, NOW, "ada")])
-    machine.journal.tell(RunPhase.PAUSED)
-    machine.lock.release()
-    other = Machine(server, tmp_path, "two", hands)
-    other.lock.take()
-    assert other.journal.adopt("r1", NOW).phase is RunPhase.PAUSED
-
-
-def test_ids_of_runs_differ() -> None:
-    ids = {new_run_id(NOW) for _ in range(20)}
-    assert len(ids) > 15 and all(each.startswith("20261120-120000-") for each in ids)
-    assert replay().next_number == 0
-
-
 @dataclass
 class Overtaken:
     """The journal in the cluster, where something happens right after the first look at it."""
@@ -303,3 +267,27 @@ def test_an_act_of_theirs_that_is_still_under_way_is_waited_out(
     stands = journal.adopt("r1", NOW)
     assert [change.intent for change in stands.in_doubt] == [late] and not there.then
     assert stands.next_number == 3 and stands.leader == lock.holder
+
+
+LEFT = RunSummary("run-1", NOW, "running", "ann@desk/1/run-1/a", NOW)
+
+
+class Others:
+    """run-1 was left where it was; somebody else leads run-2, and renews the lock."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def all(self) -> list[RunSummary]:
+        return [LEFT, replace(LEFT, run="run-2", leader="ben@desk/2/run-2/b")]
+
+    def lock(self) -> HeldLock:
+        self.looks += 1
+        return HeldLock("ben@desk/2/run-2/b", NOW + timedelta(seconds=self.looks))
+
+    def ask(self, run: str, wanted: RunPhase, who: str) -> None: ...
+
+
+@pytest.mark.parametrize("wanted", [RunPhase.RUNNING, RunPhase.PAUSED, RunPhase.ABORTED])
+def test_nobody_leads_a_run_that_was_left(wanted: RunPhase) -> None:
+    assert ask_leader(Others(), LEFT, wanted, "cid@desk", lambda seconds: None) is WishSource.NOBODY  # type: ignore[arg-type]

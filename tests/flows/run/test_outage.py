@@ -8,15 +8,15 @@ from itertools import product
 
 import pytest
 
-from kubectl_eksdoc.drain.run.journal import JournalWriter, replay
+from kubectl_eksdoc.drain.run.journal import replay
 from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.errors import JournalError, LockInDoubt, LockLost
-from kubectl_eksdoc.flows.run.draining import Draining, DrainRunEnd, RunWish, RunWishState
+from kubectl_eksdoc.flows.run.draining import DrainRunEnd, RunWish, RunWishState
 from kubectl_eksdoc.model.journal import Entry, JournalIntent, Result, RunPhase
 from tests.examples import one_in
-from tests.flows.fields import KeptJournal, OwnLock, StageClock, StageField
-from tests.flows.run.test_draining import ACTS, WANTED, WRITINGS, Heard, begun, first_entry, state, three_nodes
+from tests.flows.fields import KeptJournal, OwnLock, StageField, a_drain, begun_journal
+from tests.flows.run.test_draining import ACTS, WANTED, WRITINGS, Heard, begun, state, three_nodes
 from tests.flows.stages import made
 
 AWAY_S = 120.0
@@ -114,11 +114,8 @@ def drained(
     stage: EmbeddedStage, lock: Doubted, journal: KeptJournal, at: int = -1, heard: Heard | None = None
 ) -> tuple[DrainRunEnd, DoubtingField, Heard]:
     _, plan, engine = begun(stage)
-    scribe, heard = JournalWriter(), heard or Heard()
-    journal.entries.append(first_entry(scribe, plan))  # type: ignore[arg-type]
-    field = DoubtingField(stage, journal, lock, at)
-    clock = StageClock(stage)
-    made = Draining(engine, field, journal, lock, clock, scribe, heard.listen, heard.wish, away_s=600.0)
+    heard, field = heard or Heard(), DoubtingField(stage, journal, lock, at)
+    made = a_drain(engine, field, heard.listen, begun_journal(journal, plan), lock, wish=heard.wish, away_s=600.0)
     return made.to_the_end(), field, heard
 
 
@@ -250,8 +247,6 @@ def test_what_could_not_be_written_in_a_doubt_that_passed_is_written_before_it_i
     lock = Blinking()
     journal = Unwritten(lock, at)
     _, plan, engine = begun(stage)
-    scribe, heard = JournalWriter(), Heard()
-    journal.entries.append(first_entry(scribe, plan))  # type: ignore[arg-type]
-    field = StageField(stage, journal)
-    ended = Draining(engine, field, journal, lock, StageClock(stage), scribe, heard.listen, heard.wish).to_the_end()
+    scribe = begun_journal(journal, plan)
+    ended = a_drain(engine, StageField(stage, journal), scribe=scribe, lock=lock).to_the_end()
     assert ended.whole and state(plane) == WANTED

@@ -1,30 +1,33 @@
-"""The end of a run, which waits for the replacements of its last pods; and what it says while nothing happens."""
+"""The end of a run, which waits for the last replacements, and of pods that are refused for ever or never stop."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime, timezone
 from itertools import pairwise
 
 import pytest
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.run.account import Record
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.journal import JournalWriter, replay
+from kubectl_eksdoc.drain.run.journal import replay
 from kubectl_eksdoc.drain.run.limits import RunLimits
-from kubectl_eksdoc.drain.run.moments import Happened
+from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.drain.run.standing import Reason
+from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.drain import plan_drain
-from kubectl_eksdoc.flows.run.draining import Draining, DrainRunEnd, RunWish, RunWishState
-from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.flows.rehearse import rehearse
+from kubectl_eksdoc.flows.run.draining import DrainRunEnd, RunWish, RunWishState
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, StatusCause
+from kubectl_eksdoc.kubernetes.news import News, RequestAnswered
+from kubectl_eksdoc.model.acts import Act, Evict
+from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.nodes import PROTECTIONS
-from kubectl_eksdoc.render.run.events import why_it_waits
-from kubectl_eksdoc.render.text import Look
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from tests.flows.fields import KeptJournal, OwnLock, StageClock, StageField
-from tests.flows.run.test_draining import BLUE, Heard, first_entry, having
-from tests.flows.stages import made, web
+from tests.flows.fields import KeptJournal, StageField, a_drain, begun_journal
+from tests.flows.run.test_draining import Heard, having
+from tests.flows.stages import BLUE, ONE_BY_ONE, begun, made, steps, web
 from tests.simulator.planes import Steady, a_budget_doc, a_node_doc
 
 NEVER = 1e7
@@ -49,16 +52,15 @@ def ended(
     plane, stage = made(*docs, a_node_doc("new-0"), a_node_doc("new-1"), *([a_budget_doc()] if budget else []))
     cluster, plan = plan_drain(stage, BLUE, DrainPolicy())
     stage.start(Steady(start=start_s, stop=2.0))
-    journal, scribe, said = KeptJournal(), JournalWriter(), Said()
-    journal.entries.append(first_entry(scribe, plan))  # type: ignore[arg-type]
-    field, clock = StageField(stage, journal), StageClock(stage)
+    journal, said = KeptJournal(), Said()
 
     def explain(reasons: Sequence[Reason], for_s: float) -> None:
         said.why.append((stage.seconds, for_s, list(reasons)))
 
-    made_of = Engine(plan, ObservedState(cluster), limits), field, journal, OwnLock(), clock, scribe, said.listen
+    engine, scribe = Engine(plan, ObservedState(cluster), limits), begun_journal(journal, plan)
     wished = said.wish if wish is None else lambda: wish(said, stage.seconds)
-    return plane, Draining(*made_of, wished, explain=explain).to_the_end(), said, journal
+    made_of = a_drain(engine, StageField(stage, journal), said.listen, scribe, wish=wished, explain=explain)
+    return plane, made_of.to_the_end(), said, journal
 
 
 def at(said: Said, what: Happened) -> list[float]:
@@ -127,13 +129,101 @@ def test_it_says_every_minute_what_it_waits_for() -> None:
     assert [each.why.partition(" default/")[0] for each in last] == ["replacement"], "of the last pod, at the end"
 
 
-def test_reasons_are_lines_of_which_the_first_few_are_told() -> None:
-    now = datetime(2026, 11, 20, 8, 34, 18, tzinfo=timezone.utc)
-    why = Reason("a/b on c", "budget a/x has no room", 130.0, "usually Ready 20 s after the eviction", "kubectl x", 2)
-    assert why_it_waits([why], 180.0, now, Look()) == [
-        "08:34:18Z  waiting     a/b on c (+2), for 2m10s: budget a/x has no room; usually Ready 20 s after the eviction"
-        "; see: kubectl x"
+LIMITS = RunLimits(blocked_s=600)
+
+OVER_BUDGET = ApiStatus(
+    429,
+    "TooManyRequests",
+    "Cannot evict pod as it would violate the pod's disruption budget.",
+    Details(
+        causes=(StatusCause("DisruptionBudget", "The disruption budget web needs 2 healthy pods and has 2 currently"),)
+    ),
+)
+DENIED = ApiStatus(403, "Forbidden", 'admission webhook "w" denied the request: not now')
+
+
+class Refusing(EmbeddedStage):
+    """Every eviction of default/web-0 is answered so, until `until_s`."""
+
+    answer = OVER_BUDGET
+    until_s = float("inf")
+    asked_s: tuple[float, ...] = ()
+
+    def do(self, act: Act) -> News:
+        if isinstance(act, Evict) and act.pod.key == "default/web-0" and self.seconds < self.until_s:
+            self.asked_s += (self.seconds,)
+            return RequestAnswered(act, self.answer)
+        return super().do(act)
+
+
+def refusing(answer: ApiStatus, *docs: Doc) -> Refusing:
+    plane, stage = made(*web(2, 2), *(a_node_doc(f"new-{i}") for i in range(2)), *docs)
+    found = Refusing(plane, stage._observed)
+    found.answer = answer
+    return found
+
+
+def first(rehearsal: Record, what: Happened, subject: str) -> RunMoment:
+    return next(each for each in rehearsal.moments if each.what is what and each.subject == subject)
+
+
+BUDGET = (a_budget_doc(allowed=1, healthy=2),)
+
+
+@pytest.mark.parametrize("budgets", [BUDGET, ()])
+@pytest.mark.parametrize("answer", [OVER_BUDGET, DENIED])
+def test_who_is_refused_for_ever_is_given_up(answer: ApiStatus, budgets: tuple[Doc, ...]) -> None:
+    stage = refusing(answer, *budgets)
+    _, rehearsal = rehearse(stage, BLUE, ONE_BY_ONE, limits=LIMITS)
+    kept = first(rehearsal, Happened.KEPT, "default/web-0")
+    assert 600 <= kept.at_s <= 800 and "for 10m00s" in kept.why
+    assert len(stage.asked_s) >= 5, "it was tried again meanwhile"
+    assert rehearsal.undone == {"old-0": ("default/web-0",)}
+    assert first(rehearsal, Happened.DONE, "old-1")
+
+
+@pytest.mark.parametrize("budgets", [BUDGET, ()])
+def test_who_is_let_go_in_time_is_not(budgets: tuple[Doc, ...]) -> None:
+    stage = refusing(OVER_BUDGET, *budgets)
+    stage.until_s = 500.0
+    _, rehearsal = rehearse(stage, BLUE, ONE_BY_ONE, limits=LIMITS)
+    assert not rehearsal.undone and len(stage.asked_s) <= 10, "it is no more than asked once a minute"
+
+
+def test_while_it_is_paused_nobodys_patience_ends() -> None:
+    stage = refusing(DENIED)
+    engine = begun(stage, ONE_BY_ONE, LIMITS)
+    steps(stage, engine, 300)
+    engine.pause("the user paused it")
+    steps(stage, engine, 2300)
+    assert not [each for each in engine.moments if each.what is Happened.KEPT]
+    engine.pause("")
+    steps(stage, engine, 10_000)
+    (kept,) = (each for each in engine.moments if each.what is Happened.KEPT)
+    assert 2550 <= kept.at_s <= 2700, "what had passed before counts"
+
+
+def stuck(finalizers: list[str]) -> EmbeddedStage:
+    docs = [*web(2, 2), *(a_node_doc(f"new-{i}") for i in range(2))]
+    docs = [
+        with_value(doc, ("metadata", "finalizers"), finalizers) if doc["metadata"]["name"] == "web-0" else doc
+        for doc in docs
     ]
-    many = why_it_waits([Reason("", f"r{i}") for i in range(7)], 60.0, now, Look())
-    assert len(many) == 6 and many[-1].endswith("and for 2 more")
-    assert why_it_waits([], 65.0, now, Look()) == ["08:34:18Z  waiting     nothing has happened for 1m05s"]
+    return made(*docs)[1]
+
+
+def test_after_a_pod_that_never_stops_the_next_wave_begins() -> None:
+    _, rehearsal = rehearse(stuck(["example.io/hold"]), BLUE, ONE_BY_ONE, limits=LIMITS)
+    (warned,) = (each for each in rehearsal.moments if each.what is Happened.WARNED)
+    asked = first(rehearsal, Happened.EVICTED, "default/web-0")
+    kept = first(rehearsal, Happened.KEPT, "default/web-0")
+    alone = first(rehearsal, Happened.LEFT_ALONE, "old-0")
+    assert (warned.subject, warned.node) == ("default/web-0", "old-0")
+    assert 90 <= warned.at_s - asked.at_s <= 95 and kept.at_s == alone.at_s == warned.at_s + 600
+    assert (
+        warned.why == "has been stopping for 1m30s, 1m00s longer than its grace period: the finalizer "
+        "example.io/hold holds it"
+    )
+    assert "has been stopping for 11m" in kept.why and kept.why in alone.why
+    assert first(rehearsal, Happened.BEGUN, "old-1").at_s >= alone.at_s
+    assert first(rehearsal, Happened.DONE, "old-1") and rehearsal.undone == {"old-0": ("default/web-0",)}

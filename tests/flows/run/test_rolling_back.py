@@ -1,4 +1,4 @@
-"""A run that was killed anywhere is rolled back by somebody else: nothing of it is left on any node."""
+"""A run that was killed anywhere is rolled back by somebody else: nothing of it is left, on skipped targets neither."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.run.running import TRIES, RolledBack, RunEnvironment, roll_back
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import News, RequestAnswered
-from kubectl_eksdoc.model.acts import Act, OfNode, Release, Restore
-from kubectl_eksdoc.model.journal import IntentOutcome, JournalNote, Result
+from kubectl_eksdoc.model.acts import Act, Cordon, Evict, OfNode, Release, Restore
+from kubectl_eksdoc.model.api_objects import Doc, with_value
+from kubectl_eksdoc.model.journal import IntentOutcome, JournalNote, Result, Verb
+from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.flows.fields import KeptJournal, Killed, OwnLock, StageClock, StageField
 from tests.flows.run.test_draining import ACTS, WRITINGS, Heard, go_on, run, state, three_nodes
-from tests.flows.stages import made
+from tests.flows.stages import made, with_group
+from tests.simulator.planes import a_node_doc, a_pod_doc, doc_of
 
 
 class AdoptedJournal(KeptJournal):
@@ -127,3 +130,58 @@ def test_it_can_be_gone_on_with_after_it_was_rolled_back() -> None:
     rolled_back(stage, journal)
     ended, _ = go_on(stage, Heard(), journal)
     assert ended.whole and state(plane)["protected"] == []
+
+
+WRITES = 4
+"""By then all cordons were asked for."""
+
+
+def one_more() -> list[Doc]:
+    """old-3 keeps a pod that no controller makes again, and is the emptiest."""
+    bare = with_value(a_pod_doc("bare", "old-3", cpu="100m"), ("metadata", "labels"), {"app": "bare"})
+    return [*three_nodes(), with_group(a_node_doc("old-3", cpu="64")), bare]
+
+
+def is_cordoned(plane: ControlPlane, node: str = "old-3") -> bool:
+    return bool(doc_of(plane, "nodes", node)["spec"].get("unschedulable"))
+
+
+def on(plane: ControlPlane, node: str = "old-3") -> list[str]:
+    return [item.key[1] for item in plane.store.list("pods") if item.doc["spec"].get("nodeName") == node]
+
+
+def test_it_is_cordoned_before_the_first_eviction_and_no_pod_comes_to_it() -> None:
+    plane, stage = made(*one_more())
+    journal = AdoptedJournal()
+    ended, field = run(stage, Heard(), journal)
+    assert ended.whole and is_cordoned(plane) and on(plane) == ["bare"]
+    cordoned = [at for at, act in enumerate(field.done) if isinstance(act, Cordon)]
+    assert len(cordoned) == 4 and max(cordoned) < min(at for at, act in enumerate(field.done) if isinstance(act, Evict))
+    stands = replay(journal.read())
+    assert [each.node for each in stands.cordoned] == ["old-0", "old-1", "old-2", "old-3"]
+    assert stands.begun is not None and [aim.node for aim in stands.begun.skipped] == ["old-3"]
+    assert ended.record.cordoned_only == ("old-3",) and ended.record.on_targets == 0
+    assert set(ended.record.placed or ()) <= {"new-0", "new-1", "new-2"}
+    assert [change.intent.name for change in stands.changes if change.intent.verb is Verb.CORDON][-1] == "old-3"
+    assert "old-3" in rolled_back(stage, journal).restored and not is_cordoned(plane)
+
+
+@pytest.mark.parametrize("point", range(1, WRITES + 1))
+@pytest.mark.parametrize("kept", [True, False])
+def test_killed_early_it_is_cordoned_by_whoever_goes_on(point: int, kept: bool) -> None:
+    plane, stage = made(*one_more())
+    journal = AdoptedJournal(point, kept=kept)
+    with pytest.raises(Killed):
+        run(stage, Heard(), journal)
+    ended, _ = go_on(stage, Heard(), journal)
+    assert ended.whole and is_cordoned(plane) and on(plane) == ["bare"]
+
+
+@pytest.mark.parametrize("point", range(1, 6))
+def test_killed_early_it_is_given_back(point: int) -> None:
+    plane, stage = made(*one_more())
+    before, journal = state(plane), AdoptedJournal()
+    with pytest.raises(Killed):
+        run(stage, Heard(), journal, dies_at=point)
+    check(rolled_back(stage, journal), stage, before, state(plane))
+    assert not is_cordoned(plane)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,32 +9,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.policy import ALL, DrainPolicy, Targeting
+from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.account import Record
-from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.journal import JournalWriter
-from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
-from kubectl_eksdoc.drain.run.others import Replanning
-from kubectl_eksdoc.drain.run.pursuits import ObservedState
+from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
-from kubectl_eksdoc.flows.drain import plan_drain
-from kubectl_eksdoc.flows.rehearse import pace_of, rehearse
-from kubectl_eksdoc.flows.run.draining import Draining, DrainRunEnd
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
-from kubectl_eksdoc.kubernetes.news import News, PodIs, RequestAnswered
+from kubectl_eksdoc.flows.rehearse import rehearse
+from kubectl_eksdoc.kubernetes.api.statuses import LostAnswer
+from kubectl_eksdoc.kubernetes.news import News, PodIs
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.acts import Act, Cordon, Evict, Protect
+from kubectl_eksdoc.model.acts import Delete, Evict
 from kubectl_eksdoc.model.api_objects import Doc, with_value
-from kubectl_eksdoc.model.budgets import Amount
-from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.journal import Verb
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind
 from tests.examples import examples
-from tests.flows.fields import KeptJournal, OwnLock, StageClock, StageField
-from tests.flows.stages import made, web
-from tests.simulator.planes import BUDGETS, a_budget_doc, a_node_doc, a_pod_doc
+from tests.flows.singles import a_job, nodes, single
+from tests.flows.stages import BLUE, ONE_BY_ONE, Bad, Granting, made, web
+from tests.flows.test_rehearse_means import NAMED, WAITS, Run, never, subjects
+from tests.simulator.planes import BUDGETS, Steady, a_budget_doc, a_node_doc, a_pod_doc
 
-BLUE = Targeting(nodegroups=("blue",))
 CORDON_IGNORED = {"key": "node.kubernetes.io/unschedulable", "operator": "Exists", "effect": "NoSchedule"}
 
 
@@ -56,35 +47,11 @@ def of_api(pod: Doc) -> Doc:
     return pod
 
 
-def a_cluster(*more: Doc) -> tuple[ControlPlane, EmbeddedStage]:
+def a_cluster(*more: Doc) -> tuple[ControlPlane, Granting]:
     """Three old nodes with a pod each that goes one after the other, and room for all."""
     nodes = [a_node_doc(f"new-{i}", cpu="8") for i in range(3)]
     plane, stage = made(*web(3, 3), *nodes, a_budget_doc(allowed=1, healthy=3), *api(2), *more)
-    counting = Counting(plane, stage.read(kinds.ALL))
-    return plane, counting
-
-
-class Counting(EmbeddedStage):
-    """`granted`: how often each UID was; a pod is only evicted from a cordoned node."""
-
-    def __init__(self, plane: ControlPlane, observed: Cluster) -> None:
-        super().__init__(plane, observed)
-        self._store = plane.store
-        self.granted: Counter[str] = Counter()
-
-    def do(self, act: Act) -> News:
-        if isinstance(act, Evict):
-            node = self._store.get(kinds.NODES.full_name, ("", act.pod.node))
-            assert node is not None and node.doc["spec"].get("unschedulable")
-        news = super().do(act)
-        if (
-            isinstance(act, Evict)
-            and isinstance(news, RequestAnswered)
-            and isinstance(news.answer, ApiStatus)
-            and news.answer.ok
-        ):
-            self.granted[act.pod.uid] += 1
-        return news
+    return plane, Granting(plane, stage.read(kinds.ALL))
 
 
 def comes(plane: ControlPlane, name: str, at_s: float, node: str = "old-0", **spec: Any) -> None:
@@ -105,19 +72,6 @@ def tried(stage: EmbeddedStage, policy: DrainPolicy = DrainPolicy()) -> Record:
     return rehearse(stage, BLUE, policy)[1]
 
 
-def ran(stage: EmbeddedStage, *, replans: bool = True) -> tuple[DrainRunEnd, list[RunMoment]]:
-    """As a real run goes about it."""
-    cluster, plan = plan_drain(stage, BLUE, DrainPolicy())
-    stage.start(pace_of(cluster))
-    engine, journal, moments = Engine(plan, ObservedState(cluster)), KeptJournal(), list[RunMoment]()
-    field = StageField(stage, journal)
-    again = Replanning(engine, cluster) if replans else None
-    draining = Draining(
-        engine, field, journal, OwnLock(), StageClock(stage), JournalWriter(), moments.extend, replanning=again
-    )
-    return draining.to_the_end(), moments
-
-
 def told(rehearsal: Record, what: Happened) -> list[tuple[str, str]]:
     return [(moment.subject, moment.why) for moment in rehearsal.moments if moment.what is what]
 
@@ -136,55 +90,7 @@ def test_a_pod_past_the_scheduler_goes_too() -> None:
     assert rehearsal.ended_s < 120, "nobody waits half an hour"
 
 
-def test_a_pod_that_ignores_the_cordon_goes_too() -> None:
-    plane, stage = a_cluster()
-    there = {"kubernetes.io/hostname": "old-1"}
-    comes(plane, "api-new", 3.0, nodeSelector=there, tolerations=[CORDON_IGNORED])
-    rehearsal = tried(stage)
-    assert not rehearsal.undone and not on_old(plane)
-    assert [node for node, _ in told(rehearsal, Happened.REPLANNED)] == ["old-1"]
-    assert set(stage.granted.values()) == {1} and stage.granted.total() == 4
-
-
-def test_in_a_run_as_in_its_rehearsal() -> None:
-    plane, stage = a_cluster()
-    comes(plane, "api-new", 3.0)
-    ended, moments = ran(stage)
-    assert ended.whole and not on_old(plane) and set(stage.granted.values()) == {1}
-    assert Happened.REPLANNED in {moment.what for moment in moments}
-
-
-def test_without_a_new_plan_it_would_be_waited_for() -> None:
-    plane, stage = a_cluster()
-    comes(plane, "api-new", 3.0)
-    ended, moments = ran(stage, replans=False)
-    assert ended.undone == {"old-0": ("default/api-new",)} and stage.seconds > 1800
-    assert "still on it: default/api-new" in next(m.why for m in moments if m.what is Happened.LEFT_ALONE)
-
-
-def test_what_came_between_plan_and_cordon() -> None:
-    plane, stage = a_cluster()
-    cluster, plan = plan_drain(stage, BLUE, DrainPolicy())
-    stage.start(pace_of(cluster))
-    comes(plane, "api-new", 0.0)
-    stage.pass_time(stage.seconds)
-    engine, journal = Engine(plan, ObservedState(cluster)), KeptJournal()
-    field = StageField(stage, journal)
-    ended = Draining(
-        engine,
-        field,
-        journal,
-        OwnLock(),
-        StageClock(stage),
-        JournalWriter(),
-        lambda new: None,
-        replanning=Replanning(engine, cluster),
-    ).to_the_end()
-    assert ended.whole and not on_old(plane) and stage.granted.total() == 4
-    assert isinstance(next(act for act in field.done if not isinstance(act, Protect)), Cordon)
-
-
-@pytest.mark.parametrize("at_s", [0.5, 30.0, 61.0, 65.0, 68.0])
+@pytest.mark.parametrize("at_s", [0.0, 0.5, 30.0, 61.0, 65.0, 68.0])
 def test_whenever_it_comes(at_s: float) -> None:
     """Before its node is begun, while it waits, when it is empty, between its two lists."""
     plane, stage = a_cluster()
@@ -214,7 +120,7 @@ def test_it_keeps_to_its_budget_as_all_others() -> None:
     assert set(stage.granted.values()) == {1}
 
 
-class Late(Counting):
+class Late(Granting):
     """What somebody made is not watched: only a list shows it."""
 
     def news(self) -> Sequence[News]:
@@ -229,22 +135,6 @@ def test_what_only_a_list_shows_goes_too() -> None:
     rehearsal = tried(late)
     assert not rehearsal.undone and not on_old(plane) and late.granted.total() == 4
     assert len(told(rehearsal, Happened.REPLANNED)) == 1
-
-
-class Bad(Counting):
-    """Some acts are answered as if they had failed, before or after they were done."""
-
-    def __init__(self, plane: ControlPlane, observed: Cluster, seed: int) -> None:
-        super().__init__(plane, observed)
-        self._chance = random.Random(seed)
-
-    def do(self, act: Act) -> News:
-        luck = self._chance.random()
-        if isinstance(act, Evict) and luck < 0.2:
-            if luck < 0.1:
-                super().do(act)
-            return RequestAnswered(act, LostAnswer("connection reset by peer"))
-        return super().do(act)
 
 
 def test_what_belongs_on_the_node_is_left() -> None:
@@ -300,17 +190,7 @@ def test_who_comes_back_again_and_again_is_not_fought() -> None:
     assert list(rehearsal.undone) == ["old-0"] and "default/api-again-2" in rehearsal.undone["old-0"]
 
 
-def test_a_wave_that_has_not_come_waits_with_its_strangers() -> None:
-    plane, stage = a_cluster()
-    for i in range(3):
-        comes(plane, f"api-new-{i}", 2.0, f"old-{i}")
-    rehearsal = tried(stage, DrainPolicy(max_unavailable=((ALL, Amount(1)),)))
-    assert not rehearsal.undone and not on_old(plane) and stage.granted.total() == 6
-    begun = {m.subject: m.at_s for m in rehearsal.moments if m.what is Happened.BEGUN}
-    evicted = [(m.node, m.at_s) for m in rehearsal.moments if m.what is Happened.EVICTED]
-    assert all(at_s >= begun[node] for node, at_s in evicted)
-
-
+LOST, LOST_AFTER = ({f"lost {when}": LostAnswer("reset by peer")} for when in ("before", "after"))
 ARRIVALS = st.lists(
     st.tuples(st.floats(0, 100), st.sampled_from(["old-0", "old-1", "old-2"]), st.booleans()), max_size=6
 )
@@ -319,13 +199,13 @@ ARRIVALS = st.lists(
 def whoever_comes_goes(arrivals: list[tuple[float, str, bool]], gated: bool, seed: int | None) -> None:
     plane, stage = a_cluster(a_budget_doc("api", allowed=1, healthy=2, app="api", maxUnavailable=1))
     if seed is not None:
-        stage = Bad(plane, stage.read(kinds.ALL), seed)
+        stage = Bad((plane, stage), LOST, LOST_AFTER, 0.2, seed, (Evict,))
     for i, (at_s, node, scheduled) in enumerate(arrivals):
         if scheduled:
             comes(plane, f"s-{i}", at_s, nodeSelector={"kubernetes.io/hostname": node}, tolerations=[CORDON_IGNORED])
         else:
             comes(plane, f"s-{i}", at_s, node)
-    policy = DrainPolicy(max_unavailable=((ALL, Amount(1)),)) if gated else DrainPolicy()
+    policy = ONE_BY_ONE if gated else DrainPolicy()
     rehearsal = tried(stage, policy)
     assert max(stage.granted.values()) == 1
     assert set(rehearsal.undone) <= {node for node, _ in told(rehearsal, Happened.LEFT_ALONE)}
@@ -339,3 +219,88 @@ def whoever_comes_goes(arrivals: list[tuple[float, str, bool]], gated: bool, see
 @given(ARRIVALS, st.booleans(), st.one_of(st.none(), st.integers(0, 2**16)))
 def test_whoever_comes_whenever(arrivals: list[tuple[float, str, bool]], gated: bool, seed: int | None) -> None:
     whoever_comes_goes(arrivals, gated, seed)
+
+
+def arrives(plane: ControlPlane, doc: Doc, at_s: float) -> None:
+    del doc["metadata"]["uid"]
+    plane.agenda.after(at_s, lambda: plane.registry.create("pods", doc, "default"))
+
+
+def of(kind: str, name: str, uid: str, pod: Doc) -> Doc:
+    version = {"Job": "batch/v1", "ReplicaSet": "apps/v1"}[kind]
+    owner = {"apiVersion": version, "kind": kind, "name": name, "uid": uid, "controller": True}
+    return with_value(pod, ("metadata", "ownerReferences"), [owner])
+
+
+def test_the_name_of_a_pod_that_was_deleted_deletes_no_other() -> None:
+    plane, stage = made(*never())
+    arrives(plane, of("ReplicaSet", "web", "uid-rs", a_pod_doc("web-0", "old-0")), 8.0)
+    run = Run(stage, NAMED, Steady())
+    ended = run.to_the_end()
+    assert {intent.uid for intent in run.intents(Verb.DELETE)} == {"uid-web-0"}
+    assert [act.pod.uid for act in run.field.done if isinstance(act, Delete)] == ["uid-web-0"]
+    assert dict(ended.undone) == {"old-0": ("default/web-0",)} and not run.intents(Verb.EVICT)
+    assert subjects(run.moments, Happened.LEFT_ALONE) == ["old-0"]
+
+
+def a_newer_job(plane: ControlPlane, at_s: float) -> None:
+    """A Job that is not known to the plan, with a pod that somebody makes for it past the scheduler."""
+    labels = {"app": "newer"}
+    spec = {
+        "parallelism": 1,
+        "completions": 1,
+        "backoffLimit": 6,
+        "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}, "spec": a_pod_doc("x", restartPolicy="Never")["spec"]},
+    }
+    meta = {"name": "newer", "namespace": "default"}
+    job: Doc = {"kind": "Job", "apiVersion": "batch/v1", "metadata": meta, "spec": spec}
+    pod = a_pod_doc("late", app="newer", restartPolicy="Never", nodeName="old-0")
+    del pod["metadata"]["uid"]
+
+    def make() -> None:
+        uid = plane.registry.create("jobs.batch", job, "default").uid
+        plane.registry.create("pods", of("Job", "newer", uid, pod), "default")
+
+    plane.agenda.after(at_s, make)
+
+
+def test_a_pod_of_a_job_that_comes_later_has_its_time_from_then_on() -> None:
+    plane, stage = made(*nodes(), *a_job())
+    a_newer_job(plane, 500.0)
+    run = Run(stage, WAITS, Steady(run=1500.0))
+    assert run.to_the_end().whole and not run.intents(Verb.EVICT)
+    finished = [moment.at_s for moment in run.moments if moment.what is Happened.FINISHED]
+    assert len(finished) == 2 and finished[0] <= 1510 and 2000 <= finished[1] <= 2100
+    assert subjects(run.moments, Happened.REPLANNED) == ["old-0"]
+
+
+def test_what_a_restart_of_this_run_made_is_not_evicted_from_a_drained_node() -> None:
+    plane, stage = made(*nodes(old=1, new=1), *single(), *a_job())
+    made_by_it = of("ReplicaSet", "web-77", "uid-new-rs", a_pod_doc("web-77-x", "old-0", app="other"))
+    arrives(plane, made_by_it, 120.0)
+    run = Run(stage, DrainPolicy(surge_singles=True, wait_jobs=1800), Steady(run=600.0))
+    ended = run.to_the_end()
+    assert len(run.intents(Verb.RESTART)) == 1 and not run.intents(Verb.EVICT)
+    assert dict(ended.undone)["old-0"][-1] == "default/web-77-x"
+    (kept,) = [moment for moment in run.moments if moment.what is Happened.KEPT]
+    assert "this run has restarted its workload already" in kept.why
+
+
+def test_it_is_shown_what_they_wait_for() -> None:
+    _, stage = made(*nodes(), *single(), *a_job())
+    run = Run(stage, DrainPolicy(surge_singles=True, wait_jobs=1800), Steady(run=600.0))
+    assert run.to_the_end().whole
+    assert run.waits["default/web-5f7-0"] == "its workload was restarted: it goes when the new pod is Ready"
+    assert run.waits["default/etl-x"].startswith("it may finish by itself for 20m")
+    assert run.waits["default/etl-x"].endswith("more (--wait-jobs), and goes then")
+    _, stage = made(*nodes(), *a_job(backoffLimit=0))
+    run = Run(stage, WAITS, Steady(run=600.0))
+    run.to_the_end()
+    assert run.waits["default/etl-x"].endswith("(--wait-jobs), and is never evicted")
+
+
+def test_a_rehearsal_waits_as_long_as_the_user_does() -> None:
+    _, stage = made(*nodes(), *a_job())
+    _, rehearsal = rehearse(stage, BLUE, DrainPolicy(wait_jobs=10_800))
+    assert not rehearsal.undone and subjects(rehearsal.moments, Happened.EVICTED) == ["default/etl-x"]

@@ -14,7 +14,7 @@ from kubectl_eksdoc.drain.run.replay import of_journal
 from kubectl_eksdoc.model.journal import Entries, Entry
 from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.run.screen import RUN_KEYS
-from tests.drain.run.test_replaying import seen
+from tests.drain.run.test_replay import seen
 from tests.journals import JOURNALS
 from tests.tui.pilots import NARROW
 from tests.tui.replay.shown import EVENTS, JOURNAL, Shown, recording_of, show

@@ -1,4 +1,4 @@
-"""A run as it was written down: by its journal and by its events, with what neither of them knows."""
+"""A run as it was written down, and a place in its time: what is known there does not depend on the way."""
 
 from __future__ import annotations
 
@@ -9,8 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.run.chronicle import NodeState, PlannedNode, RunHistory
-from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.replay import GONE_ON_WITH, PlannedFigures, ReplaySource, RunReplay, of_events, of_journal
+from kubectl_eksdoc.drain.run.moments import WENT_WRONG, Happened, RunMoment
+from kubectl_eksdoc.drain.run.replay import (
+    GONE_ON_WITH,
+    SPEEDS,
+    PlannedFigures,
+    Replay,
+    ReplaySource,
+    RunReplay,
+    of_events,
+    of_journal,
+)
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.model.acts import Cordon, Evict, Restore
 from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, Entries, Entry, JournalNote, RunEnd, RunEvent, RunEvents
@@ -76,21 +85,6 @@ def test_what_is_not_in_it_is_said() -> None:
     entries = Entries(story.journal.entries[:1] + story.journal.entries[2:], ("line 2: it was cut off",))
     assert recorded(entries).dropped[:2] == ("line 2: it was cut off", "entry 1 is missing")
     assert of_journal(Entries()) is None
-
-
-def test_who_goes_on_takes_up_what_was_left_alone() -> None:
-    story = Story()
-    story.does(Evict(a_pod("a", node="old-0")), OK)
-    story.notes(JournalNote.LEFT_ALONE, "old-0", "a stays")
-    story.notes(JournalNote.ABORTED, "ben", "enough")
-    chronicle = known(recorded(story.journal))
-    assert chronicle.stopped == "enough" and chronicle.nodes["old-0"].state is NodeState.ALONE
-    story.notes(JournalNote.ADOPTED, "ben@other")
-    assert not known(recorded(story.journal)).stopped
-    story.does(Evict(a_pod("a", node="old-0")), OK)
-    story.notes(JournalNote.NODE_DONE, "old-0")
-    node = known(recorded(story.journal)).nodes["old-0"]
-    assert node.state is NodeState.DONE and node.gone == len(node.pods) == 1
 
 
 def shown_again(entries: list[Entry], dropped: list[str]) -> None:
@@ -185,3 +179,105 @@ def test_a_wave_is_another_one_once_somebody_has_gone_on_with_the_run() -> None:
     recording = recorded(story.journal)
     assert recording.aims == (PlannedNode("old-0", 1), PlannedNode("old-1", 2))
     assert [recording.waves_after(told) for told in range(5)] == [{}] * 3 + [{"old-0": 2, "old-1": 3}] * 2
+
+
+AIMS = (PlannedNode("old-0", 1), PlannedNode("old-1", 2))
+
+MOMENTS = st.lists(
+    st.builds(
+        RunMoment,
+        st.floats(0, 1000) | st.integers(0, 20).map(float),
+        st.sampled_from(Happened),
+        st.sampled_from(("old-0", "old-1", "shop/a", "shop/b", "the drain")),
+        st.sampled_from(("", "old-0", "old-1")),
+        st.sampled_from(("", "no room")),
+    ),
+    max_size=20,
+).map(lambda found: sorted(found, key=lambda moment: moment.at_s))
+
+RECORDINGS = st.builds(
+    lambda moments, more_s: RunReplay(
+        "r1", ReplaySource.EVENTS, NOW, (moments[-1].at_s if moments else 0.0) + more_s, AIMS, tuple(moments)
+    ),
+    MOMENTS,
+    st.floats(0, 100),
+)
+
+MOVES = st.lists(
+    st.one_of(
+        st.tuples(st.just("pass_by"), st.floats(0, 50)),
+        st.tuples(st.just("go_to"), st.floats(-2000, 2000)),
+        st.tuples(st.just("play_or_pause")),
+        st.tuples(st.just("faster"), st.sampled_from((-1, 1))),
+        st.tuples(st.just("step"), st.sampled_from((-1, 1))),
+        st.tuples(st.just("to_wrong"), st.sampled_from((-1, 1))),
+    ),
+    max_size=30,
+)
+
+
+def seen(chronicle: RunHistory) -> object:
+    """All of it, as data."""
+    nodes = {
+        name: (
+            node.state,
+            node.begun_s,
+            node.ended_s,
+            node.why,
+            node.gone,
+            [(pod.pod, pod.state, pod.since_s, pod.why, pod.refused) for pod in node.pods.values()],
+        )
+        for name, node in chronicle.nodes.items()
+    }
+    return nodes, chronicle.moments, chronicle.held, chronicle.stopped, chronicle.refusals
+
+
+def goes_to_and_fro(recording: RunReplay, moves: list[tuple]) -> None:
+    replay, chronicle = Replay(recording), RunHistory(AIMS)
+    for name, *given_ in moves:
+        getattr(replay, name)(*given_)
+        assert 0 <= replay.at_s <= recording.length_s and replay.speed in SPEEDS
+        news = replay.take()
+        chronicle = RunHistory(AIMS) if news.anew else chronicle
+        chronicle.take(news.moments)
+        straight = RunHistory(AIMS)
+        straight.take(moment for moment in recording.moments if moment.at_s <= replay.at_s)
+        assert seen(chronicle) == seen(straight)
+
+
+@settings(max_examples=examples(300))
+@given(RECORDINGS, MOVES)
+def test_what_is_known_at_a_place_does_not_depend_on_the_way_there(recording: RunReplay, moves: list[tuple]) -> None:
+    goes_to_and_fro(recording, moves)
+
+
+@given(RECORDINGS, st.floats(0, 1100), st.sampled_from((-1, 1)))
+def test_jumps_to_what_went_wrong_leave_none_of_it_out(recording: RunReplay, at_s: float, way: int) -> None:
+    replay = Replay(recording)
+    replay.go_to(at_s)
+    began_s = replay.at_s
+    wrong = {moment.at_s for moment in recording.moments if moment.what in WENT_WRONG}
+    found = []
+    while replay.to_wrong(way):
+        found.append(replay.at_s)
+        assert replay.paused
+    assert found == sorted((each for each in wrong if (each - began_s) * way > 0), reverse=way < 0)
+
+
+def a_recording(length_s: float) -> RunReplay:
+    return RunReplay("r1", ReplaySource.JOURNAL, NOW, length_s, AIMS, (RunMoment(length_s, Happened.DONE, "old-0"),))
+
+
+def test_it_begins_at_a_speed_at_which_it_is_soon_over() -> None:
+    assert [Replay(a_recording(length_s)).speed for length_s in (0, 119, 121, 3600, 10**9)] == [1, 1, 2, 100, 500]
+
+
+def test_it_stands_still_at_its_end_and_is_played_again_from_its_begin() -> None:
+    replay = Replay(a_recording(10))
+    replay.pass_by(11)
+    assert replay.at_end and not replay.moves and replay.at_s == 10
+    replay.play_or_pause()
+    assert replay.at_s == 0 and replay.moves
+    replay.play_or_pause()
+    replay.pass_by(5)
+    assert replay.at_s == 0 and not replay.moves
