@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.model.findings import Code
+from kubectl_eksdoc.model.workloads import Workload
+from tests.builders import a_cluster, a_node, a_roomy_node
 from tests.drains import virtual
 from tests.drains.bound import announced, lower_bound_s, planned
 from tests.drains.drainers import LAGS, ours, served, told
 from tests.drains.shapes import ROOM, Shape, large, small
 from tests.drains.watched import Watched
+from tests.drains.worlds import held, too_fast
 from tests.examples import one_in
+from tests.recorded_drains import DRAINS, before_the_drain, evicted, writes
 
 CLOSE = 1.10
 """So much longer than its bound a run may take."""
@@ -49,6 +56,32 @@ def test_in_virtual_time_it_takes_as_long_as_the_bound(make: Callable[[], Shape]
     assert ran.watched.lag_s == pytest.approx(LAGS.disruptions_s)
     assert ran.watched.took_s <= 1.01 * bound_s
     assert ran.ended.record.ended_s <= 1.01 * bound_s + SETTLE_S
+
+
+@pytest.mark.parametrize("seed", [0, 3, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(100, 160))])
+def test_no_run_is_faster_than_its_plans_bound(seed: int) -> None:
+    """Pods stop after nothing to their grace period, and the plan knows nothing of it. In one world a node waits for a
+    new one that nobody adds."""
+    found = held(seed)
+    assert (found is None) == (seed == 141)
+    assert found is None or not list(too_fast([found])), found
+
+
+@pytest.mark.parametrize("watch", DRAINS)
+def test_no_recorded_drain_was_faster(watch: str) -> None:
+    """What kubectl did on a real control plane; it does not list empty nodes twice, so that this is not counted."""
+    pods, seen = before_the_drain(watch), evicted(watch)
+    budgets = [before[0].budget for before in writes(watch).values()]
+    targets = [a_node(name) for name in sorted({each.pod.node for each in seen})]
+    known = {pod.owner.uid: pod.owner for pod in pods.values() if pod.owner}
+    sizes = Counter(pod.owner.uid for pod in pods.values() if pod.owner)
+    owners = [Workload(known[uid].kind, "default", known[uid].name, uid, count) for uid, count in sizes.items()]
+    nodes = (*targets, a_roomy_node())
+    cluster = a_cluster(nodes=nodes, pods=list(pods.values()), budgets=budgets, workloads=owners)
+    plan = make_plan(cluster, targets, DrainPolicy(ignore_daemonsets=True))
+    assert plan.estimate is not None and len(plan.evictions) == len(seen)
+    took_s = max(each.gone_s for each in seen) - min(each.evicted_s for each in seen)
+    assert plan.estimate.least[0].seconds <= took_s + SETTLE_S
 
 
 def test_the_bound_is_of_a_budget_and_of_the_slowest_stop() -> None:

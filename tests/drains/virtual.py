@@ -54,8 +54,13 @@ def planned(shape: Shape, policy: DrainPolicy = DrainPolicy(), stops: tuple[tupl
 
 
 def run(shape: Shape, policy: DrainPolicy = DrainPolicy()) -> Run:
+    """To its end."""
+    return carried_out(shape, planned(shape, policy))
+
+
+def carried_out(shape: Shape, staged: Staged) -> Run:
     """To its end; nobody adds a node meanwhile, so that a plan which needs one has none."""
-    stage, watched, cluster, plan = planned(shape, policy)
+    stage, watched, cluster, plan = staged
     stage.start(shape)
     ended = a_drain(Engine(plan, ObservedState(cluster)), StageField(stage, KeptJournal())).to_the_end()
     watched.settled()
