@@ -21,7 +21,8 @@ that waits for the code.
 def page() -> str:
     gates: dict[Code, list[str]] = defaultdict(list)
     for check in ALL:
-        gates[check.codes[0]] += [check.gate.value] if check.gate else []
+        for code in set(check.codes).intersection(Code.of_area("check")):
+            gates[code] += [check.gate.value] if check.gate else []
     places = {code: f" ({', '.join(dict.fromkeys(found))})" for code, found in gates.items() if found}
     parts = [_HEAD]
     for code in sorted(Code.every(), key=lambda c: c.name):
