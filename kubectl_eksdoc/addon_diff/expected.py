@@ -48,7 +48,7 @@ from kubectl_eksdoc.kubernetes.ownership.entries import (
     without_entries,
 )
 from kubectl_eksdoc.kubernetes.ownership.steps import keys_of
-from kubectl_eksdoc.model.addons import Path as ConfigPath
+from kubectl_eksdoc.model.addons import ConfigPath
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.api_objects import at as found_at
 from kubectl_eksdoc.model.knowledge import file

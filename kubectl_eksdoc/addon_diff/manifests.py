@@ -18,7 +18,7 @@ from kubectl_eksdoc.kubernetes.api.types import SchemaPlace, schema_of
 from kubectl_eksdoc.kubernetes.ownership.comparing import Path, fields_of, names_item
 from kubectl_eksdoc.kubernetes.ownership.steps import keys_of, value_of
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.addons import Path as ConfigPath
+from kubectl_eksdoc.model.addons import ConfigPath
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records, sections
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.addons import Path
+from kubectl_eksdoc.model.addons import ConfigPath
 from kubectl_eksdoc.model.api_objects import Doc, same_json
 
 
@@ -26,7 +26,7 @@ MISSING = MissingValue()
 class Leaf:
     """A value that is no object, or an empty one; a list is one as a whole."""
 
-    path: Path
+    path: ConfigPath
     value: Any
 
 
@@ -36,7 +36,7 @@ class Merged:
     a whole object, its leaves."""
 
     values: Doc
-    changed: tuple[Path, ...]
+    changed: tuple[ConfigPath, ...]
 
 
 def merged(below: Doc, above: Doc) -> Merged:
@@ -53,13 +53,13 @@ def _over(below: Doc, above: Doc) -> Doc:
     return made
 
 
-def differences(before: Doc, after: Doc) -> tuple[Path, ...]:
+def differences(before: Doc, after: Doc) -> tuple[ConfigPath, ...]:
     """The leaves that one of them has and the other has not, or not so."""
     old, new = ({leaf.path: leaf.value for leaf in leaves(each)} for each in (before, after))
     return tuple(sorted(path for path in old.keys() | new.keys() if not same_json(*_at(path, old, new))))
 
 
-def _at(path: Path, old: dict[Path, Any], new: dict[Path, Any]) -> tuple[Any, Any]:
+def _at(path: ConfigPath, old: dict[ConfigPath, Any], new: dict[ConfigPath, Any]) -> tuple[Any, Any]:
     return old.get(path, MISSING), new.get(path, MISSING)
 
 
@@ -68,7 +68,7 @@ def leaves(values: Doc) -> tuple[Leaf, ...]:
     return tuple(sorted(_leaves((), values), key=lambda leaf: leaf.path))
 
 
-def _leaves(path: Path, values: Doc) -> Iterator[Leaf]:
+def _leaves(path: ConfigPath, values: Doc) -> Iterator[Leaf]:
     for key, value in values.items():
         if isinstance(value, dict) and value:
             yield from _leaves((*path, key), value)

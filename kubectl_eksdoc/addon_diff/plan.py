@@ -20,8 +20,7 @@ from kubectl_eksdoc.baseline.side import since as comparing_since
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.keeping import has_digest
 from kubectl_eksdoc.kubernetes.ownership.entries import MalformedEntries
-from kubectl_eksdoc.model.addons import Path as ConfigPath
-from kubectl_eksdoc.model.addons import SchemaViolation
+from kubectl_eksdoc.model.addons import ConfigPath, SchemaViolation
 from kubectl_eksdoc.model.api_objects import Doc, at, named, with_value
 from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult
 from kubectl_eksdoc.model.cluster import Cluster

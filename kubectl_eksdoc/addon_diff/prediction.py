@@ -21,13 +21,12 @@ from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.defaults import with_defaults
 from kubectl_eksdoc.kubernetes.api.types import Schema, SchemaPlace, schema_of
-from kubectl_eksdoc.kubernetes.api.workload_validation import template_problems as problems
+from kubectl_eksdoc.kubernetes.api.workload_validation import template_problems
 from kubectl_eksdoc.kubernetes.ownership.applying import AppliedDocument, ApplyRefused, Conflicts, apply, removed
 from kubectl_eksdoc.kubernetes.ownership.comparing import NONE, FieldSet, Path, compare, names_item, steps_of, tree_of
 from kubectl_eksdoc.kubernetes.ownership.entries import FieldManager, MalformedEntries, without_entries
 from kubectl_eksdoc.kubernetes.ownership.steps import field_step
-from kubectl_eksdoc.model.addons import Addon
-from kubectl_eksdoc.model.addons import Path as ConfigPath
+from kubectl_eksdoc.model.addons import Addon, ConfigPath
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
 from kubectl_eksdoc.model.eks import EksCluster
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
@@ -175,7 +174,7 @@ def predict(live: Doc, update: ExpectedApply, schema: Schema | None = None) -> P
 
 def _invalid(of: ObjectName, before: Doc, after: Doc) -> str:
     """As the API server words it; "" for a valid object."""
-    found = [f"{each.field}: {each.text}" for each in problems(before, after)]
+    found = [f"{each.field}: {each.text}" for each in template_problems(before, after)]
     group = of.api_version.partition("/")[0] if "/" in of.api_version else ""
     kind = f"{of.kind}.{group}" if group else of.kind
     listed = found[0] if len(found) == 1 else f"[{', '.join(found)}]"

@@ -22,7 +22,7 @@ from typing import Any
 
 import fastjsonschema
 
-from kubectl_eksdoc.model.addons import Path, SchemaViolation, item, referred, shown
+from kubectl_eksdoc.model.addons import ConfigPath, SchemaViolation, item, referred, shown
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.kinds import Unknown
 
@@ -186,7 +186,7 @@ class _Walk:
         self.root = root
         self.left = MOST
 
-    def errors(self, path: Path, schema: Any, value: Any, depth: int) -> Iterator[SchemaViolation]:
+    def errors(self, path: ConfigPath, schema: Any, value: Any, depth: int) -> Iterator[SchemaViolation]:
         self.left -= 1
         if self.left < 0 or depth > DEEPEST:
             raise _TooMuch("the schema leads on and on")
@@ -212,7 +212,7 @@ class _Walk:
                 yield from self.errors((*path, item(index)), schema.get("items", True), each, depth + 1)
 
     def _alternatives(
-        self, path: Path, keyword: str, branches: list[Any], value: Any, depth: int
+        self, path: ConfigPath, keyword: str, branches: list[Any], value: Any, depth: int
     ) -> Iterator[SchemaViolation]:
         tried = [list(self.errors(path, branch, value, depth + 1)) for branch in branches]
         surely = sum(not found for found in tried)
@@ -224,7 +224,7 @@ class _Walk:
         why = "fits several of the alternatives" if several else _reasons(tried)
         yield SchemaViolation(path, why, keyword, found=_kind(value), doubtful=doubtful)
 
-    def _in_object(self, path: Path, schema: Doc, value: Doc, depth: int) -> Iterator[SchemaViolation]:
+    def _in_object(self, path: ConfigPath, schema: Doc, value: Doc, depth: int) -> Iterator[SchemaViolation]:
         for name in schema.get("required", ()):
             if not _fits("required", [name], value):
                 yield SchemaViolation((*path, name), "has to be given", "required")
@@ -293,7 +293,7 @@ def _kind(value: Any) -> str:
     return _KINDS.get(type(value), "null")
 
 
-def _worded(path: Path, keyword: str, wanted: Any, value: Any) -> SchemaViolation:
+def _worded(path: ConfigPath, keyword: str, wanted: Any, value: Any) -> SchemaViolation:
     kind = _kind(value)
     each = wanted if isinstance(wanted, list) else [wanted]
     texts = tuple(one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in each)

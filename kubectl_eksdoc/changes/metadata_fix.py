@@ -10,8 +10,7 @@ from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.changes.engine import Kind, Sent, Step, World
 from kubectl_eksdoc.drain.run.waves import Stage, stage_of
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused, ClusterError
-from kubectl_eksdoc.flows.metadata_probe import ImdsProbeClock as ProbeClock
-from kubectl_eksdoc.flows.metadata_probe import prepared, probed
+from kubectl_eksdoc.flows.metadata_probe import ImdsProbeClock, prepared, probed
 from kubectl_eksdoc.flows.ports import ProbeNamespace
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.probing.result import ProbedNode, ProbeSettings
@@ -405,7 +404,7 @@ def proofs(
     probe: str,
     manner: ProbeSettings,
     every: bool,
-    clock: ProbeClock,
+    clock: ImdsProbeClock,
     world: World,
 ) -> tuple[Part, ...]:
     """Of one node of each kind, or of `every` one. What cannot be asked is not known, and takes nothing back."""

@@ -36,8 +36,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.host.manifest_files import read_manifests
 from kubectl_eksdoc.imds_probe import read as imds_reads
 from kubectl_eksdoc.interruption import read as interruption_reads
-from kubectl_eksdoc.interruption.plan import InterruptionOptions as InterruptionWish
-from kubectl_eksdoc.interruption.plan import InterruptionPlan
+from kubectl_eksdoc.interruption.plan import InterruptionOptions, InterruptionPlan
 from kubectl_eksdoc.kubernetes import guards
 from kubectl_eksdoc.model import coredns, kinds
 from kubectl_eksdoc.model.addons import Addon, AddonVersions
@@ -248,7 +247,7 @@ def summed(
 
     @cache
     def notices() -> InterruptionPlan:
-        plan = interruption_reads.look_at_interruption(session, InterruptionWish(again=again), given.proxied)
+        plan = interruption_reads.look_at_interruption(session, InterruptionOptions(again=again), given.proxied)
         noted.extend(plan.facts.cluster.notes)
         return plan
 

@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import exits, opening, values
-from kubectl_eksdoc.cli import options as since_options
+from kubectl_eksdoc.cli import exits, opening, options, values
 from kubectl_eksdoc.cli.declared import add_options, given_of
 from kubectl_eksdoc.cli.options import add_command, add_source
 from kubectl_eksdoc.cli.parser import Commands, RefusedFlag, add_flag
@@ -294,7 +293,7 @@ def run_plan(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
         cluster, plan = answered(request, around, said.append)
     # Whose cluster it is comes first, and then all that is to be said about the answer.
     opening.identify(cluster, around)
-    since_options.told(baseline, around)
+    options.told(baseline, around)
     tell(
         (
             *said,
@@ -358,7 +357,7 @@ def _baseline(request: PlanRequest, around: CommandContext) -> Baseline | None:
     if not request.baseline:
         return None
     if is_snapshot(request.baseline):
-        return since_options.made_of(request.baseline, "drain plan", made, around)
+        return options.made_of(request.baseline, "drain plan", made, around)
     return around.read_baseline(request.baseline)
 
 

@@ -10,8 +10,7 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, opening, values
-from kubectl_eksdoc.cli import options as shared_options
+from kubectl_eksdoc.cli import exits, opening, options, values
 from kubectl_eksdoc.cli.options import add_command, add_source, non_empty, without_from
 from kubectl_eksdoc.cli.parser import Commands, add_flag
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
@@ -144,8 +143,8 @@ def add_to(commands: Commands) -> None:
         "interruption queue; default: the queue that Karpenter is configured with, else the cluster's name",
         queue_name,
     )
-    shared_options.add_accepted(group, values.codes_of("interruption"), "interruptions")
-    shared_options.add_without(group, permissions.PROXY.name)
+    options.add_accepted(group, values.codes_of("interruption"), "interruptions")
+    options.add_without(group, permissions.PROXY.name)
     group = parser.add_argument_group("Print what is missing (changes nothing)")
     add_flag(
         group,

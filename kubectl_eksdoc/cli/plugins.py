@@ -9,9 +9,7 @@ from kubectl_eksdoc.cli.completion import add_under, answer, done, is_dry, locat
 from kubectl_eksdoc.cli.flags import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.parser import Commands
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
-from kubectl_eksdoc.host.completers import EntryPoint, EntryPointState, entry_points
-from kubectl_eksdoc.host.completers import link_plugins as link
-from kubectl_eksdoc.host.completers import unlink_plugins as unlink
+from kubectl_eksdoc.host.completers import EntryPoint, EntryPointState, entry_points, link_plugins, unlink_plugins
 
 NAME = "plugins"
 
@@ -60,7 +58,7 @@ def remove(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """Raises: as `make`."""
     (folder, _), dry = located(args.words, around), is_dry(args)
     there = (each for each in entry_points(folder) if each.state in (EntryPointState.LINK, EntryPointState.DANGLING))
-    return unlinked({each.path: partial(unlink, each) for each in there}, folder, dry)
+    return unlinked({each.path: partial(unlink_plugins, each) for each in there}, folder, dry)
 
 
 def status(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
@@ -77,7 +75,7 @@ def status(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
 def _made(each: EntryPoint, dry: bool) -> str:
     if each.state is EntryPointState.MISSING:
         if not dry:
-            done(lambda: link(each), f"make {each.path}")
+            done(lambda: link_plugins(each), f"make {each.path}")
         return f"{would(dry, 'make', 'made')} {each.path}"
     if each.state in (EntryPointState.OTHER, EntryPointState.DANGLING):
         return f"left alone: {each.path} {_stands(each)}"

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.changes.placement import PlacingGround
     from kubectl_eksdoc.flows.dns_measure import Dns
     from kubectl_eksdoc.flows.ports import Field, ProbeNamespace, RunStore
-    from kubectl_eksdoc.flows.run.draining import DrainClock as RunClock
+    from kubectl_eksdoc.flows.run.draining import DrainClock
     from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.model.cluster import Identity
     from kubectl_eksdoc.model.connection import Connection
@@ -75,7 +75,7 @@ class DrainRunEdges:
     pod_report: Callable[[Connection, str], PodReport] = pod_report
     new_run_id: Callable[[datetime], str] = new_run_id
     earlier_journals: Callable[[Mapping[str, str], str], dict[str, Entries]] = earlier_journals
-    clock: RunClock = WallClock()
+    clock: DrainClock = WallClock()
     told_to_stop: Callable[[], AbstractContextManager[Callable[[], int]]] = late("host.endings.told_to_stop")
     open_ground: OpenGround = open_ground
     open_dns: Callable[[Connection], Dns] = open_dns

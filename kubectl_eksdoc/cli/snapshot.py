@@ -10,8 +10,7 @@ import argparse
 import os
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import exits, opening
-from kubectl_eksdoc.cli import options as opt_in_options
+from kubectl_eksdoc.cli import exits, opening, options
 from kubectl_eksdoc.cli.options import add_command
 from kubectl_eksdoc.cli.parser import Commands, add_switch
 from kubectl_eksdoc.cli.streams import ProgressLine
@@ -59,7 +58,7 @@ def add_to(commands: Commands) -> None:
     add_switch(group, "--demo", "the built-in cluster", default=argparse.SUPPRESS)
     group = parser.add_argument_group("Output file")
     add_switch(group, "--overwrite", "overwrite FILE if it exists")
-    opt_in_options.add_without(parser.add_argument_group("What is in it"), *permissions.SKIPPABLE)
+    options.add_without(parser.add_argument_group("What is in it"), *permissions.SKIPPABLE)
 
 
 def _path_from(args: argparse.Namespace, source: SourceChoice) -> str:
@@ -89,7 +88,7 @@ def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.render.snapshot import SnapshotReport
 
-    path, without = _path_from(args, around.source), opt_in_options.without_from(args)
+    path, without = _path_from(args, around.source), options.without_from(args)
     SnapshotReport.check(around.options.output)
     with opening.explaining(NAME), ProgressLine(around.stderr) as progress:
         taken = around.take_snapshot(path, around.source, around.connection, around.aws, progress, __version__, without)

@@ -7,8 +7,6 @@ from dataclasses import replace
 
 from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts, InterruptionNotices
 from kubectl_eksdoc.coredns_lameduck.judging import configured, failing, placed
-from kubectl_eksdoc.coredns_lameduck.judging import failing as lasting
-from kubectl_eksdoc.coredns_lameduck.judging import failing as leaving
 from kubectl_eksdoc.coredns_lameduck.judging.configured import (
     ADDON,
     DEPLOYMENT,
@@ -18,7 +16,7 @@ from kubectl_eksdoc.coredns_lameduck.judging.configured import (
     place_elsewhere,
     set_to,
 )
-from kubectl_eksdoc.coredns_lameduck.judging.failing import ShutdownEnding, ending
+from kubectl_eksdoc.coredns_lameduck.judging.failing import ShutdownEnding, ending, judged, judged_lasting
 from kubectl_eksdoc.coredns_lameduck.judging.placed import on_spot
 from kubectl_eksdoc.coredns_lameduck.shutdown import CLIENT_S
 from kubectl_eksdoc.frozen import frozen
@@ -240,8 +238,8 @@ def _findings(facts: DnsFacts) -> Iterator[Finding]:
     elif not isinstance(facts.addon, Absent) and isinstance(facts.addon.values, Unknown):
         yield not_read("dns-unread/configuration", facts.addon.values, ADDON)
     yield from configured.judged(facts)
-    yield from leaving.judged(facts)
-    yield from lasting.judged_lasting(facts)
+    yield from judged(facts)
+    yield from judged_lasting(facts)
     yield from failing.judged_failing(facts)
     yield from placed.judged(facts)
     yield from configured.judged_clients(facts)

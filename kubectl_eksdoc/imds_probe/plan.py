@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import datetime
 
 from kubectl_eksdoc.amazon.metadata_service import HOST, ImdsVerdict, Reach, of_group_by_eks, verdict
-from kubectl_eksdoc.amazon.metadata_service import Reach as Reached
 from kubectl_eksdoc.baseline.changes import ResultComparison, outline_of
 from kubectl_eksdoc.baseline.side import Scope, Side, SnapshotOrigin, made_earlier, needs_of, read_of, since
 from kubectl_eksdoc.frozen import frozen
@@ -132,7 +131,7 @@ def worth_a_look(facts: MetadataFacts, hops: int) -> tuple[Pod, ...]:
     alike, now = nodes_alike(facts, hops), facts.cluster.observed_at
     found = []
     for at, pods in _by_group(alike, facts.cluster.pods).items():
-        group, unknown = alike[at], alike[at].here.reach is Reached.UNKNOWN
+        group, unknown = alike[at], alike[at].here.reach is Reach.UNKNOWN
         if cut_off(group.here, group.later):
             found += pods
         elif unknown or on_successor(group, facts, hops) is not None:
@@ -180,7 +179,7 @@ def _affected(
 
 def _at_host(service: MetadataService, other: ImdsVerdict) -> ImdsVerdict:
     """For pods with the network of their host; where there is no service, they are on no instance of EC2."""
-    return ImdsVerdict(Reached.UNKNOWN, other.why) if service.options is None else verdict(service.options, HOST)
+    return ImdsVerdict(Reach.UNKNOWN, other.why) if service.options is None else verdict(service.options, HOST)
 
 
 _NOT_LOOKED = PodEvidence()

@@ -10,13 +10,11 @@ from itertools import pairwise
 from kubectl_eksdoc.amazon.interruption import spot
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.interruption import delivery, outage, rights
-from kubectl_eksdoc.interruption import spot as signs
 from kubectl_eksdoc.interruption.installs import InterruptionFacts, Link, handled, setting_link
 from kubectl_eksdoc.interruption.outage import InterruptionOutage
-from kubectl_eksdoc.interruption.repair import FILE, MissingLinks, creates
-from kubectl_eksdoc.interruption.repair import missing as missing_missing
+from kubectl_eksdoc.interruption.repair import FILE, MissingLinks, creates, missing_links
 from kubectl_eksdoc.interruption.rights import Handler, handler_findings, handlers
-from kubectl_eksdoc.interruption.spot import spot_nodes
+from kubectl_eksdoc.interruption.spot import life_link, log_link, spot_nodes
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import in_turn, shell
@@ -97,7 +95,7 @@ def plan_interruption(facts: InterruptionFacts, wish: InterruptionOptions = Inte
         *handler_findings(facts.cluster, there, by_karpenter),
         *outage.others_spot(facts, {name for each in there for name in each.ready}),
     ]
-    needed = missing_missing(facts, facts.install, links) if isinstance(facts.install, KarpenterInstall) else None
+    needed = missing_links(facts, facts.install, links) if isinstance(facts.install, KarpenterInstall) else None
     stack = stack_name(facts, wish)
     told = as_read(_told_once(_worst_first(found)), facts.cluster.source)
     return InterruptionPlan(facts, links, foreseen, there, told, needed, stack)
@@ -204,11 +202,11 @@ def _links(facts: InterruptionFacts, install: KarpenterInstall, wish: Interrupti
     made += [key] if key is not None else []
     made += delivery.rule_links(facts, version, (first,))
     made.append(rights.rights_link(facts, install, (first,)))
-    made.append(signs.log_link(facts, install))
+    made.append(log_link(facts, install))
     failing = delivery.failing_link(facts, version)
     made += [failing] if failing is not None else []
     broken, named = any(each.vital and each.failed for each in made), made[0].status is Status.PASS
-    made.append(signs.life_link(facts, install, broken, named))
+    made.append(life_link(facts, install, broken, named))
     yield from made
 
 

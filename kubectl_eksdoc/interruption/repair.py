@@ -87,7 +87,7 @@ class MissingLinks:
         return self.in_stack or self.setting or self.key_policy is not None or bool(self.rights)
 
 
-def missing(facts: InterruptionFacts, install: KarpenterInstall, links: Sequence[Link]) -> MissingLinks:
+def missing_links(facts: InterruptionFacts, install: KarpenterInstall, links: Sequence[Link]) -> MissingLinks:
     failed = {each.code.name for each in links if each.failed}
     queue, key = facts.told.queue, facts.told.key
     role = role_of(install, facts.told.identity)

@@ -9,8 +9,7 @@ from itertools import islice
 from urllib.parse import quote
 
 from kubectl_eksdoc.errors import EksdocError, Forbidden
-from kubectl_eksdoc.kube.answers import ContinueTokenExpired, NotServed, RequestRefused
-from kubectl_eksdoc.kube.answers import ObjectNotFound as NoSuchObject
+from kubectl_eksdoc.kube.answers import ContinueTokenExpired, NotServed, ObjectNotFound, RequestRefused
 from kubectl_eksdoc.kube.applied_objects import AppliedSearch
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
@@ -235,7 +234,7 @@ class LiveNodeClasses:
         for resource in NODE_CLASSES.versions:
             try:
                 answer = self._transport.get(f"{resource.path}/{name}", right=right)
-            except NoSuchObject as error:
+            except ObjectNotFound as error:
                 return Absent(error.message)
             except NotServed as error:
                 said = error.message

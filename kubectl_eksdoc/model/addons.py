@@ -154,7 +154,7 @@ class AddonPast:
 # Where something stands in an add-on's configuration, and what is wrong there.
 
 
-Path = tuple[str, ...]
+ConfigPath = tuple[str, ...]
 """The keys down to a value: ``("init", "env", "DISABLE_TCP_EARLY_DEMUX")``. In a schema the items of a list are the
 step ``[]`` and keys that are not named ``*``; in values the items are ``[0]``, ``[1]`` and so on."""
 
@@ -171,7 +171,7 @@ def item(index: int) -> str:
     return f"[{index}]"
 
 
-def shown(path: Path) -> str:
+def shown(path: ConfigPath) -> str:
     """As people write it: ``init.env.X``, ``tolerations[0].key``, ``nodeSelector["kubernetes.io/os"]``."""
     text = ""
     for step in path:
@@ -206,7 +206,7 @@ class SchemaViolation:
     and ``integer`` are none of the standard's.
     """
 
-    path: Path
+    path: ConfigPath
     what: str
     rule: str
     wanted: tuple[str, ...] = ()

@@ -24,7 +24,6 @@ from kubectl_eksdoc.model.placing import (
     Requests,
     Spread,
 )
-from kubectl_eksdoc.model.placing import NodeTerm as Term
 from kubectl_eksdoc.model.quantities import InvalidQuantity, millis, nanos, wholes
 from kubectl_eksdoc.model.selectors import Requirement
 from kubectl_eksdoc.objects.pod_details import Calling
@@ -222,7 +221,7 @@ def _raise_to(total: dict[str, int], least: Amounts) -> None:
             total[name] = amount
 
 
-Affinity = tuple[tuple[Term, ...] | None, tuple[PodTerm, ...], tuple[PodTerm, ...]]
+Affinity = tuple[tuple[NodeTerm, ...] | None, tuple[PodTerm, ...], tuple[PodTerm, ...]]
 NO_DEMAND: Affinity = (None, (), ())
 
 T = TypeVar("T")

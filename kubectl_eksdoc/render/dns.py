@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Annotated, Literal
 
 from kubectl_eksdoc.coredns_lameduck import deployed as dns
-from kubectl_eksdoc.coredns_lameduck.judging import failing as leaving
-from kubectl_eksdoc.coredns_lameduck.judging.failing import endpoints
+from kubectl_eksdoc.coredns_lameduck.judging.failing import ShutdownEnding, endpoints
 from kubectl_eksdoc.coredns_lameduck.plan import CorednsStep, CorednsZone, DnsPlan
 from kubectl_eksdoc.coredns_lameduck.shutdown import CLIENT_S, CLOSING_S, MARGIN_S, ShutdownBudget
 from kubectl_eksdoc.frozen import frozen
@@ -351,7 +350,7 @@ class _Shutdown(Printed):
     """The largest safe lameduck; null: no value is safe."""
 
     @classmethod
-    def of(cls, facts: leaving.ShutdownEnding) -> _Shutdown:
+    def of(cls, facts: ShutdownEnding) -> _Shutdown:
         found = facts.budget
         if isinstance(found, Unknown):
             return cls.filled(LEFT_OUT, lameduck_seconds=facts.lameduck_s, why=found.why)

@@ -16,8 +16,7 @@ from kubectl_eksdoc.model.permissions import Permission, Review
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.flows.ports import DrainLock, DryRunField, Field, RunStore
-    from kubectl_eksdoc.flows.run.draining import DrainClock as DrainingClock
-    from kubectl_eksdoc.flows.run.draining import DrainClock as RunClock
+    from kubectl_eksdoc.flows.run.draining import DrainClock
     from kubectl_eksdoc.flows.run.journal import RunJournal
     from kubectl_eksdoc.kube.lock import Lock
     from kubectl_eksdoc.kube.sent import ApiWriter, Clock
@@ -110,7 +109,7 @@ class RunEdges:
     field: Field
     journal: RunJournal
     lock: DrainLock
-    clock: RunClock
+    clock: DrainClock
     wanted: Callable[[], tuple[str, str]]
 
 
@@ -291,7 +290,7 @@ OpenRun = Callable[["Connection", JournalLocation, float, Hooks], AbstractContex
 class HastenedClock:
     """From when it is made on, which is `begin` by it, `speed` seconds pass in one of `clock`."""
 
-    def __init__(self, clock: DrainingClock, speed: float, begin: datetime) -> None:
+    def __init__(self, clock: DrainClock, speed: float, begin: datetime) -> None:
         self._clock = clock
         self._speed = speed
         self._since = clock.now()

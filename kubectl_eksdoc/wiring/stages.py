@@ -94,7 +94,7 @@ def served(
     import os
     import time
 
-    from kubectl_eksdoc.embedded import stage as kubeconfigs
+    from kubectl_eksdoc.embedded import stage
     from kubectl_eksdoc.embedded.demo.reader import demo_services
     from kubectl_eksdoc.embedded.loading import load_observed
     from kubectl_eksdoc.embedded.serving.faults import Faulty
@@ -112,7 +112,7 @@ def served(
     loaded = load_observed(observed, raw)
     for note in observed.leaving_out(loaded.invalid).notes + loaded.notes:
         how.note(note)
-    users = kubeconfigs.tokens()
+    users = stage.tokens()
     chosen = _chosen(how.faults, observed)
     troubled = FaultyControlPlane(
         loaded.plane, chosen.cluster, lambda each: how.note(f"fault: {each.said}"), how.faults.seed
@@ -123,9 +123,9 @@ def served(
     api = api_of(named, loaded, pace_of(observed), users, how.speed, time.monotonic, troubled, services, how.note)
     over = Event()  # who sleeps for a fault does not hold up the end
     with serving(Faulty(api, chosen.requests, over.wait, how.faults.seed)) as server:
-        text = kubeconfigs.kubeconfig({user.name: server.url(token) for token, user in users.items()})
+        text = stage.kubeconfig({user.name: server.url(token) for token, user in users.items()})
         try:
-            path = kubeconfigs.write(text, how.kubeconfig_out)
+            path = stage.write(text, how.kubeconfig_out)
         except OSError as error:
             where = how.kubeconfig_out or "a temporary file"
             raise UsageError(f"cannot write the kubeconfig to {where}: {error.strerror or error}") from error

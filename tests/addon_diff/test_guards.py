@@ -20,8 +20,7 @@ from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, FieldChange, Mode, predict
 from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths
 from kubectl_eksdoc.addon_diff.usage import Usage
-from kubectl_eksdoc.model.addons import Addon
-from kubectl_eksdoc.model.addons import Path as ConfigPath
+from kubectl_eksdoc.model.addons import Addon, ConfigPath
 from kubectl_eksdoc.model.api_objects import Doc, same_json, with_value
 from kubectl_eksdoc.model.eks import EksCluster
 from kubectl_eksdoc.model.findings import Status

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.addon_diff.exposure import remedy
 from kubectl_eksdoc.aws.validating import broken
-from kubectl_eksdoc.model.addons import Path, SchemaViolation, item
+from kubectl_eksdoc.model.addons import ConfigPath, SchemaViolation, item
 from kubectl_eksdoc.model.kinds import Unknown
 from tests.addon_diff.schema.any_schemas import PUBLISHED, nonsense, schemas
 from tests.aws.near_documents import near
@@ -25,7 +25,7 @@ _AT_THE_OBJECT = {"required", "additionalProperties"}
 """What the reference reports once for an object, and we for each key."""
 
 
-def ours(schema: dict[str, Any], values: dict[str, Any]) -> set[tuple[Path, str]]:
+def ours(schema: dict[str, Any], values: dict[str, Any]) -> set[tuple[ConfigPath, str]]:
     found = broken(schema, values)
     assert isinstance(found, tuple), found
     return {
@@ -33,7 +33,7 @@ def ours(schema: dict[str, Any], values: dict[str, Any]) -> set[tuple[Path, str]
     }
 
 
-def theirs(schema: dict[str, Any], values: dict[str, Any]) -> set[tuple[Path, str]]:
+def theirs(schema: dict[str, Any], values: dict[str, Any]) -> set[tuple[ConfigPath, str]]:
     """Of jsonschema, which checks no format."""
     return {
         (

@@ -20,7 +20,7 @@ from kubectl_eksdoc.addon_diff.merging import MISSING, leaves, merged, same_valu
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.types import Schema
 from kubectl_eksdoc.kubernetes.ownership.comparing import Path, fields_of
-from kubectl_eksdoc.model.addons import Path as ConfigPath
+from kubectl_eksdoc.model.addons import ConfigPath
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 

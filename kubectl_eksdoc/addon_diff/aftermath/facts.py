@@ -20,8 +20,7 @@ from kubectl_eksdoc.kubernetes.api.types import Schema, schema_of
 from kubectl_eksdoc.kubernetes.ownership.comparing import NONE, Path
 from kubectl_eksdoc.kubernetes.ownership.entries import MalformedEntries
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
-from kubectl_eksdoc.model.addons import Path as ConfigPath
+from kubectl_eksdoc.model.addons import ConfigPath, EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, named
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.kinds import Absent, Confidence, Unknown

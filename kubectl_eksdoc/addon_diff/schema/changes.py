@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from kubectl_eksdoc.addon_diff.schema.paths import GOES_ON, Allowed, SchemaPaths, spelled
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.addons import ANY_KEY, ITEMS, Path, shown
+from kubectl_eksdoc.model.addons import ANY_KEY, ITEMS, ConfigPath, shown
 
 # Whether what may stand at a path became less, more, or something else.
 
@@ -103,7 +103,7 @@ class OneSided:
     refused: bool
 
     @property
-    def path(self) -> Path:
+    def path(self) -> ConfigPath:
         return self.allowed.path
 
     def __str__(self) -> str:
@@ -114,8 +114,8 @@ class OneSided:
 class Renamed:
     """What only the old schema has at `old` and only the new one at `new`, evidently the same; with all below it."""
 
-    old: Path
-    new: Path
+    old: ConfigPath
+    new: ConfigPath
     why: str
 
     def __str__(self) -> str:
@@ -126,7 +126,7 @@ class Renamed:
 class _Changed:
     """Something else is allowed at a path of both."""
 
-    path: Path
+    path: ConfigPath
     what: str
 
     def __str__(self) -> str:
@@ -206,7 +206,7 @@ def _changes_list(names: tuple[str, ...]) -> str:
     return ", ".join(names)
 
 
-def _below(each: Allowed, tops: Sequence[Path]) -> bool:
+def _below(each: Allowed, tops: Sequence[ConfigPath]) -> bool:
     return any(each.path[: len(top)] == top for top in tops)
 
 
@@ -252,12 +252,12 @@ def _respelled(before: Allowed, after: Allowed, gone: Sequence[Allowed], come: S
     return "the same name, spelled in another way" if _plain(after.path) == plain and plain[-1] and alone else ""
 
 
-def _plain(path: Path) -> Path:
+def _plain(path: ConfigPath) -> ConfigPath:
     name = "".join(each for each in path[-1].lower() if each.isalnum())
     return (*path[:-1], name.removesuffix("s"))
 
 
-def _shape(top: Path, of: SchemaPaths) -> list[Allowed]:
+def _shape(top: ConfigPath, of: SchemaPaths) -> list[Allowed]:
     """What may stand at a path and below, without its name; whether it has to is its parent's affair."""
     found = [each for each in of if each.path[: len(top)] == top]
     same = [

@@ -11,7 +11,7 @@ from dataclasses import field, replace
 from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.addons import ANY_KEY, ITEMS, Path, referred, shown
+from kubectl_eksdoc.model.addons import ANY_KEY, ITEMS, ConfigPath, referred, shown
 from kubectl_eksdoc.model.api_objects import Doc
 
 # What a configuration schema allows at one path.
@@ -35,7 +35,7 @@ class Allowed:
     of the schema is not understood here, so that more or less may be allowed.
     """
 
-    path: Path
+    path: ConfigPath
     types: tuple[str, ...] = ()
     enum: tuple[str, ...] | None = None
     patterns: tuple[str, ...] = ()
@@ -73,31 +73,31 @@ class Allowed:
 class SchemaPaths:
     """All paths of a schema by their keys, sorted; the whole document is ``()``."""
 
-    at: Mapping[Path, Allowed] = field(default_factory=dict)
+    at: Mapping[ConfigPath, Allowed] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Allowed]:
         return iter(self.at.values())
 
-    def __contains__(self, path: Path) -> bool:
+    def __contains__(self, path: ConfigPath) -> bool:
         return path in self.at
 
-    def get(self, path: Path) -> Allowed | None:
+    def get(self, path: ConfigPath) -> Allowed | None:
         return self.at.get(path)
 
-    def of(self, path: Path) -> Allowed | None:
+    def of(self, path: ConfigPath) -> Allowed | None:
         """What may stand at a path of values, where lists have numbers and maps any key; None where nothing is said."""
         found = self._down(path)
         return self.at.get(found) if len(found) == len(path) else None
 
-    def refuses(self, path: Path) -> bool:
+    def refuses(self, path: ConfigPath) -> bool:
         """Whether a value at a path of values is surely refused, as an object on the way takes no key of that name."""
         found = self._down(path)
         last = self.at.get(found)
         return len(found) < len(path) and last is not None and last.closed and not last.unclear and not last.either
 
-    def _down(self, path: Path) -> Path:
+    def _down(self, path: ConfigPath) -> ConfigPath:
         """The path of the schema as far as it says something."""
-        here: Path = ()
+        here: ConfigPath = ()
         for step in path:
             tried = ((*here, step), (*here, ITEMS if step.startswith("[") else ANY_KEY))
             below = next((each for each in tried if each in self.at), None)
@@ -107,7 +107,7 @@ class SchemaPaths:
         return here
 
     @property
-    def unclear(self) -> tuple[tuple[Path, str], ...]:
+    def unclear(self) -> tuple[tuple[ConfigPath, str], ...]:
         """What is not understood, by where it stands."""
         return tuple((each.path, text) for each in self for text in each.unclear)
 
@@ -161,9 +161,11 @@ class _Walk:
     def __init__(self, root: Doc, left: list[int]) -> None:
         self.root = root
         self.left = left
-        self.found: dict[Path, Allowed] = {}
+        self.found: dict[ConfigPath, Allowed] = {}
 
-    def visit(self, path: Path, schema: Any, refs: tuple[str, ...], required: bool = False, some: bool = False) -> None:
+    def visit(
+        self, path: ConfigPath, schema: Any, refs: tuple[str, ...], required: bool = False, some: bool = False
+    ) -> None:
         """Add what `schema` says of `path` and below. `refs`: the references that led here; `some`: it is an
         alternative."""
         self.left[0] -= 1
@@ -184,7 +186,7 @@ class _Walk:
         self._alternatives(path, schema, refs)
         self._children(path, schema, refs, some)
 
-    def _follow(self, path: Path, schema: Doc, refs: tuple[str, ...], required: bool, some: bool) -> None:
+    def _follow(self, path: ConfigPath, schema: Doc, refs: tuple[str, ...], required: bool, some: bool) -> None:
         ref = schema["$ref"]
         target = referred(self.root, ref)
         if target is None:
@@ -196,7 +198,7 @@ class _Walk:
             self.visit(path, target, (*refs, ref), required, some)
             self._add(path, _annotated(Allowed(path), schema))
 
-    def _alternatives(self, path: Path, schema: Doc, refs: tuple[str, ...]) -> None:
+    def _alternatives(self, path: ConfigPath, schema: Doc, refs: tuple[str, ...]) -> None:
         branches = [*_schemas(schema.get("anyOf")), *_schemas(schema.get("oneOf"))]
         if not branches:
             return
@@ -210,7 +212,7 @@ class _Walk:
             else:
                 self._add(below, replace(every[0][0], required=False, alternative=True))
 
-    def _children(self, path: Path, schema: Doc, refs: tuple[str, ...], some: bool) -> None:
+    def _children(self, path: ConfigPath, schema: Doc, refs: tuple[str, ...], some: bool) -> None:
         named = schema.get("required")
         must = {name for name in named if isinstance(name, str)} if isinstance(named, list) else set()
         properties = schema.get("properties")
@@ -226,12 +228,12 @@ class _Walk:
         if isinstance(items, dict):
             self.visit((*path, ITEMS), items, refs, some=some)
 
-    def _add(self, path: Path, new: Allowed) -> None:
+    def _add(self, path: ConfigPath, new: Allowed) -> None:
         old = self.found.get(path)
         self.found[path] = new if old is None else _both(old, new)
 
 
-def _here(path: Path, schema: Doc) -> Allowed:
+def _here(path: ConfigPath, schema: Doc) -> Allowed:
     """What a schema without a reference says of the value itself."""
     types, unclear = _types(schema.get("type", []))
     enum = schema.get("enum")
@@ -327,12 +329,12 @@ def _merged(old: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted({*old, *new}))
 
 
-def _must(walk: _Walk, path: Path) -> list[str]:
+def _must(walk: _Walk, path: ConfigPath) -> list[str]:
     """The keys that an alternative wants of an object."""
     return sorted(each.path[-1] for each in walk.found.values() if each.required and each.path[:-1] == path)
 
 
-def _any_of(path: Path, branches: list[tuple[Allowed, list[str]]]) -> Allowed:
+def _any_of(path: ConfigPath, branches: list[tuple[Allowed, list[str]]]) -> Allowed:
     """What alternatives allow together; each stays to be read in words."""
     every = [each for each, _ in branches]
     return Allowed(

@@ -16,7 +16,7 @@ from kubectl_eksdoc.check.checks.running import running
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import ago, aws, day, listed, name_of, number, sourced
 from kubectl_eksdoc.model import eks, kinds
-from kubectl_eksdoc.model.cluster import Source as ReadFrom
+from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.eks import Client, Deprecation, Insight, InsightDetail, UnfitAddon
 from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Remedy, Severity, Status, Subject
@@ -232,7 +232,7 @@ def _stale(facts: CheckFacts) -> Iterator[Finding]:
             "insight-stale",
             cluster_of(facts),
             ("later fixes and new problems are not in them",),
-            live=facts.cluster.source is ReadFrom.LIVE,
+            live=facts.cluster.source is Source.LIVE,
             command=aws(facts, "eks", "start-insights-refresh", "--cluster-name", name_of(facts)),
             old_count=len(old),
             number=number(len(seen), "insight"),

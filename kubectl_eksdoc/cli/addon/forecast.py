@@ -29,8 +29,7 @@ from kubectl_eksdoc.addon_diff.read import (
     versions_of,
 )
 from kubectl_eksdoc.baseline.side import SnapshotOrigin
-from kubectl_eksdoc.cli import exits, opening
-from kubectl_eksdoc.cli import options as since_options
+from kubectl_eksdoc.cli import exits, opening, options
 from kubectl_eksdoc.cli.addon.request import NAME, AddonDiffRequest, OtherRequest
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext, read_manifest, read_values
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
@@ -71,7 +70,7 @@ def forecast(request: AddonDiffRequest, around: CommandContext) -> CommandAnswer
         then = answered(request, asked, around, lambda _: None)
         return as_earlier(SnapshotOrigin(request.earlier, __version__, request.given), then.session.cluster, then.plans)
 
-    before = since_options.earlier(request.earlier, ADDON_DIFF, NAME, made, around)
+    before = options.earlier(request.earlier, ADDON_DIFF, NAME, made, around)
     with opening.explaining(NAME):
         found = answered(request, asked, around, around.note)
         session, plans = found.session, found.plans
@@ -83,7 +82,7 @@ def forecast(request: AddonDiffRequest, around: CommandContext) -> CommandAnswer
             if request.since_when
         }
     opening.told(session, around)
-    since_options.told(before, around)
+    options.told(before, around)
     whole = not request.addon and not found.left_out
     beside = against(before, session.cluster, plans, request.given, whole) if before is not None else None
     known = session.recognised

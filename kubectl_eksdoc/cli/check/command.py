@@ -6,9 +6,8 @@ import argparse
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, opening, values
+from kubectl_eksdoc.cli import exits, opening, options, values
 from kubectl_eksdoc.cli import fleet as fleet_options
-from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.check import inside
 from kubectl_eksdoc.cli.check.request import (
     GATES,
@@ -99,7 +98,7 @@ def add_to(commands: Commands) -> None:
     add_source(parser)
     _add_judged(parser)
     _add_when_it_hurts(parser)
-    shared_options.add_since_to(parser)
+    options.add_since_to(parser)
     fleet_options.add_to(parser)
     inside.add_to(parser)
 
@@ -141,7 +140,7 @@ def _add_judged(parser: Parser) -> None:
         default=[],
     )
     _add_rest(group)
-    shared_options.add_without(group, *permissions.SKIPPABLE)
+    options.add_without(group, *permissions.SKIPPABLE)
 
 
 def _add_rest(group: argparse._ArgumentGroup) -> None:
@@ -166,7 +165,7 @@ def _add_rest(group: argparse._ArgumentGroup) -> None:
         nargs="?",
         const="",
     )
-    shared_options.add_accepted(group, _codes, "check")
+    options.add_accepted(group, _codes, "check")
     add_text(
         group,
         "--suppressions",
@@ -233,7 +232,7 @@ def _of_clusters(args: argparse.Namespace, around: CommandContext) -> CommandAns
     if request.no_aws and not plan.judged:
         raise UsageError("--no-aws leaves out all that was asked for: only AWS knows it", "Choose others, or ask AWS.")
     opening.told(session, around)
-    shared_options.told(before, around)
+    options.told(before, around)
     beside = against(before, plan, request.given) if before is not None else None
     report = CheckReport(plan, options=request.given, recognised=session.recognised, since=beside)
     explained = plan.diagnosis is not None and bool(plan.diagnosis.suspects)

@@ -245,9 +245,9 @@ ADDON = coredns.NAME
 
 def measured_on(around: CommandContext) -> MeasuredBefore:
     """What was measured from this machine."""
-    from kubectl_eksdoc.host import cache as dns_measurements
+    from kubectl_eksdoc.host import cache
 
-    return lambda uid, context: dns_measurements.measured(uid, context, around.environ)
+    return lambda uid, context: cache.measured(uid, context, around.environ)
 
 
 # The flags of ``coredns-lameduck --measure``: what happens while DNS is asked, for how long, from which pods.

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import opening, values
-from kubectl_eksdoc.cli import options as shared_options
+from kubectl_eksdoc.cli import opening, options, values
 from kubectl_eksdoc.cli.confirming import CHANGES
 from kubectl_eksdoc.cli.dns import change_options, file
 from kubectl_eksdoc.cli.dns.change_options import LameduckRequest
@@ -62,8 +61,8 @@ def add_to(commands: Commands) -> None:
     )
     add_source(parser)
     group = parser.add_argument_group("Scope")
-    shared_options.add_accepted(group, values.codes_of("dns", "dns_change", "dns_measure", "addon"), "CoreDNS")
-    shared_options.add_without(group, permissions.PROXY.name)
+    options.add_accepted(group, values.codes_of("dns", "dns_change", "dns_measure", "addon"), "CoreDNS")
+    options.add_without(group, permissions.PROXY.name)
     file.add_to(parser)
     change_options.add_to(parser)
     change_options.add_measuring(parser)
@@ -76,7 +75,7 @@ def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
     request = LameduckRequest.from_args(args)
-    given, dry = shared_options.given_from(args, CHANGES), shared_options.dry_from(args)
+    given, dry = options.given_from(args, CHANGES), options.dry_from(args)
     measure = change_options.measure_from(args, given, dry, request.accepted)
     wishes, apply = change_options.wishes_from(args), change_options.apply_from(args, given, dry, bool(measure))
     if file.asked(args):

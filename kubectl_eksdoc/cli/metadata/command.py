@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.amazon.metadata_service import HOST, POD
 from kubectl_eksdoc.cli import fleet as fleet_options
-from kubectl_eksdoc.cli import opening, values
-from kubectl_eksdoc.cli import options as shared_options
+from kubectl_eksdoc.cli import opening, options, values
 from kubectl_eksdoc.cli.fleet import MemberFlags, over_fleet
 from kubectl_eksdoc.cli.metadata import fix_options
 from kubectl_eksdoc.cli.metadata import request as reading
@@ -51,11 +50,11 @@ def judging(request: ImdsProbeRequest, around: CommandContext) -> CommandAnswer:
         session, plan = answered(request, scope, around)
         return as_earlier(SnapshotOrigin(request.earlier, __version__, request.given), session.cluster, plan)
 
-    before = shared_options.earlier(request.earlier, IMDS_PROBE, reading.NAME, made, around)
+    before = options.earlier(request.earlier, IMDS_PROBE, reading.NAME, made, around)
     with opening.explaining(reading.NAME):
         session, plan = answered(request, scope, around)
     opening.told(session, around)
-    shared_options.told(before, around)
+    options.told(before, around)
     reading.tell_open(session, around)
     pod = of_pod(plan, plan.facts.cluster.pods[0]) if request.pod else None
     beside = against(before, session.cluster, plan, request.given) if before is not None else None
@@ -129,8 +128,8 @@ def add_to(commands: Commands) -> None:
     add_source(parser)
     group = parser.add_argument_group("Scope")
     _add_scope(group)
-    shared_options.add_accepted(group, values.codes_of("imds", "imds_probe"), "the metadata service")
-    shared_options.add_since_to(parser)
+    options.add_accepted(group, values.codes_of("imds", "imds_probe"), "the metadata service")
+    options.add_since_to(parser)
     fix_options.add_active_to(parser)
     fix_options.add_to(parser)
     fleet_options.add_to(parser)
@@ -249,7 +248,7 @@ def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     fix = fix_options.fix_from(args, request)
     active = fix_options.active_from(args, bool(args.words)) if fix is None or args.active else None
     if fix is not None or active is not None:
-        shared_options.refused_beside("--apply" if fix is not None else "--active", request.earlier)
+        options.refused_beside("--apply" if fix is not None else "--active", request.earlier)
     if fix is not None:
         from kubectl_eksdoc.cli.metadata.fixing import fixing
 

@@ -57,8 +57,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity
 from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, TOLD_TO_END, RunPhase, RunSummary, is_run_id, phase_by
 from kubectl_eksdoc.render.drain.plan import DrainView
-from kubectl_eksdoc.render.run.report import Outcome as Came
-from kubectl_eksdoc.render.run.report import RunReport, against_plan, verdict
+from kubectl_eksdoc.render.run.report import Outcome, RunReport, against_plan, verdict
 from kubectl_eksdoc.session.sources import Progress, SourceChoice
 from kubectl_eksdoc.tui.run.state import ActiveRun, PreparedRun, RunKind, RunSummaryView
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, JournalLocation, open_trial
@@ -466,4 +465,4 @@ class _Notes(io.StringIO):
 def _outcome(view: RunReport, events: str) -> RunSummaryView:
 
     doubt = bool(view.record.record.pending or view.record.record.coming)
-    return RunSummaryView(verdict(view), against_plan(view), view, view.outcome is not Came.DONE, doubt, events)
+    return RunSummaryView(verdict(view), against_plan(view), view, view.outcome is not Outcome.DONE, doubt, events)

@@ -18,9 +18,7 @@ from kubectl_eksdoc.drain.run.answers import Next, RunTrouble, read
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.model.acts import (
-    Change as ActsChange,
-)
-from kubectl_eksdoc.model.acts import (
+    Change,
     Cordon,
     Delete,
     Errand,
@@ -364,7 +362,7 @@ class JournalWriter:
         number, predicted = self._number(), (p50_s, p95_s, bound_s)
         return RunStarted(number, at, run, plan, tool, who, host, leader, aims, asked, skipped, *predicted, cluster)
 
-    def intent(self, act: ActsChange, at: datetime, before: str = "") -> JournalIntent:
+    def intent(self, act: Change, at: datetime, before: str = "") -> JournalIntent:
         """`before`: how a node is before its cordon."""
         number = self._number()
         match act:
@@ -405,7 +403,7 @@ class JournalWriter:
         return self.next_number - 1
 
 
-def changes_something(act: Errand) -> TypeGuard[ActsChange]:
+def changes_something(act: Errand) -> TypeGuard[Change]:
     """Whether an act has to be written down before it is done."""
     return not isinstance(act, (Look, ListPods, ListAttachments, Hook))
 

@@ -40,8 +40,7 @@ from kubectl_eksdoc.model.acts import (
     Restart,
     Restore,
 )
-from kubectl_eksdoc.model.journal import JOURNAL, LABELS, PRIOR, PROTECTED, RUN, SKIPPED
-from kubectl_eksdoc.model.journal import UNSCHEDULABLE as CORDONED
+from kubectl_eksdoc.model.journal import JOURNAL, LABELS, PRIOR, PROTECTED, RUN, SKIPPED, UNSCHEDULABLE
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS, Pod
 
@@ -94,10 +93,10 @@ def cordoned(node: Node, run: str, journal: str = "", skipped: bool = False) -> 
     """
     note = _begun(node, run, journal)
     patch: dict[str, Any] = {} if unschedulable(node) else {"spec": {"unschedulable": True}}
-    if CORDONED in note:
+    if UNSCHEDULABLE in note:
         return patch
     marked = {SKIPPED: True} if skipped else {}
-    return {**patch, **_noted(run, {**note, **marked, CORDONED: unschedulable(node)})}
+    return {**patch, **_noted(run, {**note, **marked, UNSCHEDULABLE: unschedulable(node)})}
 
 
 def excluded(node: Node, run: str, journal: str = "") -> dict[str, Any]:
@@ -131,10 +130,10 @@ def restored(node: Node, run: str) -> dict[str, Any]:
     if run_of(node) != run:
         return {}
     note = _note(node)
-    if CORDONED not in note and LABELS not in note:
+    if UNSCHEDULABLE not in note and LABELS not in note:
         return {}
-    patch = _without(node, run, note, (CORDONED, LABELS, SKIPPED))
-    if not note.get(CORDONED, True) and not _is_cordoned_by_another(node):
+    patch = _without(node, run, note, (UNSCHEDULABLE, LABELS, SKIPPED))
+    if not note.get(UNSCHEDULABLE, True) and not _is_cordoned_by_another(node):
         patch["spec"] = {"unschedulable": None}
     return _with(patch, "labels", _still(_labels(node), note.get(LABELS, ())))
 
@@ -174,7 +173,7 @@ def _noted(run: str, note: _Note) -> dict[str, Any]:
 def _without(node: Node, run: str, note: _Note, parts: tuple[str, ...]) -> dict[str, Any]:
     """The patch that notes no more of `parts`, and nothing at all where no other is left."""
     rest = {key: value for key, value in note.items() if key not in parts}
-    if rest.keys() & {CORDONED, LABELS, PROTECTED}:
+    if rest.keys() & {UNSCHEDULABLE, LABELS, PROTECTED}:
         return _noted(run, rest)
     before = note.get("annotations") or {}
     return {"metadata": {"annotations": {key: before.get(key) for key in (RUN, PRIOR)}}}
@@ -204,12 +203,12 @@ def _note(node: Node) -> _Note:
 
 
 def _says_what_was_before(note: object) -> bool:
-    if not isinstance(note, dict) or not note.keys() & {CORDONED, LABELS, PROTECTED}:
+    if not isinstance(note, dict) or not note.keys() & {UNSCHEDULABLE, LABELS, PROTECTED}:
         return False
     before = note.get("annotations", {})
     added = [note.get(LABELS, []), note.get(PROTECTED, [])]
     return (
-        isinstance(note.get(CORDONED, False), bool)
+        isinstance(note.get(UNSCHEDULABLE, False), bool)
         and isinstance(before, dict)
         and all(isinstance(each, str) for each in before.values())
         and all(isinstance(keys, list) and all(isinstance(key, str) for key in keys) for keys in added)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 
-from kubectl_eksdoc.addon_diff.plan import AddonPlan, WayOut
-from kubectl_eksdoc.addon_diff.plan import SchemaSince as InSchema
+from kubectl_eksdoc.addon_diff.plan import AddonPlan, SchemaSince, WayOut
 from kubectl_eksdoc.addon_diff.terraform.requests import DeclaredAddon, Kind
 from kubectl_eksdoc.addon_diff.terraform.result import JudgedAddonChange, PlannedAddonChange, TerraformJudgement, named
 from kubectl_eksdoc.baseline.changes import ResultComparison
@@ -47,7 +46,7 @@ class AddonReport(CommandReport):
     plans: tuple[AddonPlan, ...]
     cluster: Cluster
     steps: Mapping[str, tuple[AddonPlan, ...]] = field(default_factory=dict)
-    since: Mapping[str, tuple[InSchema, ...]] = field(default_factory=dict)
+    since: Mapping[str, tuple[SchemaSince, ...]] = field(default_factory=dict)
     beside: ResultComparison | None = None
 
     def sections(self, full: bool) -> Iterator[Section | None]:

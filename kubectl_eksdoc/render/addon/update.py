@@ -15,7 +15,7 @@ from kubectl_eksdoc.addon_diff.prediction import Fate, FieldChange, Mode
 from kubectl_eksdoc.addon_diff.schema.changes import changes
 from kubectl_eksdoc.addon_diff.terraform.requests import Generation
 from kubectl_eksdoc.kubernetes.keeping import printed
-from kubectl_eksdoc.model.addons import shown as config_shown
+from kubectl_eksdoc.model.addons import shown
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.findings import Code, Status
 from kubectl_eksdoc.model.kinds import Unknown
@@ -380,7 +380,7 @@ def first_in_schema(found: Iterable[SchemaSince]) -> Section:
 
 
 def _since(found: SchemaSince) -> str:
-    path = config_shown(found.config)
+    path = shown(found.config)
     if found.exact and not found.lacks:
         return f"{path}: already in {found.has}, which is installed"
     if found.exact:

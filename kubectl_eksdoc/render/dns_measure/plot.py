@@ -13,8 +13,7 @@ from kubectl_eksdoc.coredns_lameduck.measuring.findings import (
     offset_s,
 )
 from kubectl_eksdoc.coredns_lameduck.measuring.plan import MeasurePlan
-from kubectl_eksdoc.model.coredns import Counts, MeasuredSecond, MeasuredStream
-from kubectl_eksdoc.model.coredns import LoadReport as Answers
+from kubectl_eksdoc.model.coredns import Counts, LoadReport, MeasuredSecond, MeasuredStream
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.render.report import Line, Lines, ReportFigure, Section, as_it_is, flush
 from kubectl_eksdoc.render.text import MARGIN, Look, Title, cut, rfc3339, shown, wrap
@@ -25,7 +24,7 @@ MARKS: Mapping[What, str] = {What.TOLD: "T", What.OUT: "L", What.GONE: "G", What
 MARK_LEGEND = "T told to end  L left the endpoints  G gone  J joined the endpoints; of several the first"
 
 
-def signs(report: Answers, streams: Sequence[MeasuredStream], step: int) -> str:
+def signs(report: LoadReport, streams: Sequence[MeasuredStream], step: int) -> str:
     """A sign for each `step` seconds: the worst of them."""
     every = [report.seconds.get(stream, {}) for stream in streams]
     cells: list[list[MeasuredSecond]] = [[] for _ in range(math.ceil(report.length / step))]
@@ -46,7 +45,7 @@ def _sign(seconds: Sequence[MeasuredSecond]) -> str:
     return ANSWERED if total.sent else NOTHING
 
 
-def marks(report: Answers, moments: Sequence[MeasurementEvent], step: int) -> str:
+def marks(report: LoadReport, moments: Sequence[MeasurementEvent], step: int) -> str:
     """What happened in the seconds of the report, each under its own."""
     width = math.ceil(report.length / step)
     cells: dict[int, set[What]] = {}

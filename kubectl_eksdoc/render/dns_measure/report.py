@@ -17,8 +17,7 @@ from kubectl_eksdoc.coredns_lameduck.measuring.findings import (
 from kubectl_eksdoc.coredns_lameduck.measuring.plan import LATE_S, MOST_ENDPOINTS, Happening, MeasurePlan, manifests
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.coredns import Counts, MeasuredSecond, MeasuredStream, QueryTarget
-from kubectl_eksdoc.model.coredns import LoadReport as Answers
+from kubectl_eksdoc.model.coredns import Counts, LoadReport, MeasuredSecond, MeasuredStream, QueryTarget
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.placing import NotMade
@@ -45,7 +44,7 @@ def in_short(view: MeasureReport) -> str:
     plan, measured = view.plan, view.measured
     if measured is None:
         return would(plan)
-    reports = [zone.report for zone in measured.zones if isinstance(zone.report, Answers)]
+    reports = [zone.report for zone in measured.zones if isinstance(zone.report, LoadReport)]
     ended = " It was interrupted." if measured.interrupted else ""
     if not reports:
         return f"DNS was not measured.{ended}"
@@ -69,7 +68,7 @@ def _meanwhile(measured: DnsMeasurement) -> str:
     return "No CoreDNS pod ended meanwhile: this says nothing of a rollout or a drain."
 
 
-def through_service(plan: MeasurePlan, report: Answers) -> Counts:
+def through_service(plan: MeasurePlan, report: LoadReport) -> Counts:
     names = {target.name for target in plan.targets if not target.pod}
     return sum((report.total(stream) for stream in plan.streams if stream.target in names), Counts())
 
@@ -179,7 +178,7 @@ def _after(view: MeasureReport, measured: DnsMeasurement, full: bool) -> Iterato
     yield Points("Learned about the shutdown budget", tuple(said(view.plan, measured)))
     for zone in measured.zones:
         yield plot(view.plan, measured, zone)
-    if any(isinstance(zone.report, Answers) for zone in measured.zones):
+    if any(isinstance(zone.report, LoadReport) for zone in measured.zones):
         yield legend(measured)
     yield Findings(view.findings)
 
@@ -209,7 +208,7 @@ def _counts(view: MeasureReport) -> tuple[list[Column], list[Row]]:
     return columns, rows
 
 
-def _row(plan: MeasurePlan, zone: str, stream: MeasuredStream, report: Answers, ended: frozenset[str]) -> Row:
+def _row(plan: MeasurePlan, zone: str, stream: MeasuredStream, report: LoadReport, ended: frozenset[str]) -> Row:
     """Of `ended` pods the lost answers at their own address are as they should be."""
     total = report.total(stream)
     median, slowest = times(report, stream)
@@ -233,7 +232,7 @@ def _pod(plan: MeasurePlan, stream: MeasuredStream) -> str:
     return next((target.pod for target in plan.targets if target.name == stream.target), "")
 
 
-def times(report: Answers, stream: MeasuredStream) -> tuple[float | None, float | None]:
+def times(report: LoadReport, stream: MeasuredStream) -> tuple[float | None, float | None]:
     """Milliseconds: the median of the seconds' medians, and the slowest of all."""
     found = sorted(each.ms for each in report.seconds.get(stream, {}).values() if each.ms is not None)
     return (found[len(found) // 2][0], max(each[2] for each in found)) if found else (None, None)
@@ -379,7 +378,7 @@ class _Stream(Printed):
     """Those in which something was due, counted from began."""
 
 
-def _stream(report: Answers, stream: MeasuredStream) -> _Stream:
+def _stream(report: LoadReport, stream: MeasuredStream) -> _Stream:
     median, slowest = times(report, stream)
     seconds = (_second(*each) for each in sorted(report.seconds.get(stream, {}).items()))
     return _Stream.filled(stream, total=report.total(stream), median_ms=median, slowest_ms=slowest, seconds=seconds)

@@ -22,8 +22,18 @@ from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.drain.plan import BUDGET_SIGN, TARGET_SIGN, DrainView
 from kubectl_eksdoc.render.drain.rows import NONE
-from kubectl_eksdoc.render.report import SIGNS, Lines, Markdown, Points, Screen, Section, Table, Written, flush
-from kubectl_eksdoc.render.report import ReportFigure as Drawing
+from kubectl_eksdoc.render.report import (
+    SIGNS,
+    Lines,
+    Markdown,
+    Points,
+    ReportFigure,
+    Screen,
+    Section,
+    Table,
+    Written,
+    flush,
+)
 from kubectl_eksdoc.render.since.screen import counts
 from kubectl_eksdoc.render.text import (
     MARGIN,
@@ -315,7 +325,7 @@ _MOST_ROWS = 10
 _NO_TITLE = Title("")
 
 
-def section(view: DrainView, full: bool) -> Drawing | None:
+def section(view: DrainView, full: bool) -> ReportFigure | None:
     comparison = view.comparison
     if comparison is None:
         return None
@@ -327,7 +337,7 @@ def section(view: DrainView, full: bool) -> Drawing | None:
         lines = [line for part in found if part for line in ["", *part]]
         return [*(look.paint(line, Tone.TITLE) for line in head), *lines[1:]]
 
-    return Drawing(_NO_TITLE, draw)
+    return ReportFigure(_NO_TITLE, draw)
 
 
 def _parts(comparison: Comparison, view: DrainView, full: bool) -> Iterator[Section]:

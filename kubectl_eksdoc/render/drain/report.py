@@ -25,8 +25,7 @@ from kubectl_eksdoc.render.drain.findings import (
     unread,
 )
 from kubectl_eksdoc.render.drain.plan import DrainView
-from kubectl_eksdoc.render.drain.timeline import TITLE as TIMELINE
-from kubectl_eksdoc.render.drain.timeline import timeline
+from kubectl_eksdoc.render.drain.timeline import TITLE, timeline
 from kubectl_eksdoc.render.drain.verdict import (
     NO_TIMES,
     blocker_count,
@@ -103,7 +102,7 @@ class DrainReport(DrainView, Report):
         yield _blocks(Title("Blockers", f" ({blocker_count(blockers)})"), blockers, self, [""])
         yield Table(_targets(self), rows.drained(self, full))
         yield Lines(ESTIMATE, estimate_lines(self))
-        yield ReportFigure(TIMELINE, lambda look, full: timeline(self, look, len(MARGIN), slow_s=self.slow_s))
+        yield ReportFigure(TITLE, lambda look, full: timeline(self, look, len(MARGIN), slow_s=self.slow_s))
         below = [steps.BALANCERS] if self.plan.cordoned_only else ()
         yield Table(_undrained(self), rows.undrained(self, full), below=below)
         yield Table("Budgets", rows.budgets(self, full, len(self.budgets)))
@@ -134,7 +133,7 @@ class DrainReport(DrainView, Report):
         if (first := steps.fence(self)) is not None:
             command = as_it_is(first.command)
             yield Lines("Before the first eviction", [f"{first.text}:", command], "sh")
-        yield ReportFigure(TIMELINE, lambda look, full: timeline(self, look, slow_s=self.slow_s))
+        yield ReportFigure(TITLE, lambda look, full: timeline(self, look, slow_s=self.slow_s))
         yield Table(_undrained(self), rows.undrained(self, full=True), "targets", names=_NAMES)
         yield Table(Title("Budgets", " that matter"), rows.budgets(self), "budgets", names=_NAMES)
         unknown, accepted = unknown_of(self)

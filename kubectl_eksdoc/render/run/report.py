@@ -41,8 +41,7 @@ from kubectl_eksdoc.render.record import (
     skipped_targets,
 )
 from kubectl_eksdoc.render.report import PLAIN, Head, Lines, OwnFormat, Points, Report, Section, flush
-from kubectl_eksdoc.render.result import Count, Difference, FindingResult, Printed, Seconds, Text, Texts
-from kubectl_eksdoc.render.result import Moment as At
+from kubectl_eksdoc.render.result import Count, Difference, FindingResult, Moment, Printed, Seconds, Text, Texts
 from kubectl_eksdoc.render.run.events import json_line
 from kubectl_eksdoc.render.text import Look, Title, counted, listing, rfc3339, sentences
 
@@ -293,8 +292,8 @@ class RunResult(CommandResult):
     """Whether it was begun before: then it was planned again for what was not drained."""
     who: Text
     host: Text
-    begun_at: At
-    ended_at: At
+    begun_at: Moment
+    ended_at: Moment
     plan: RecordPlan
     ended_seconds: Seconds
     """When it was over: readySeconds after the last node was done."""

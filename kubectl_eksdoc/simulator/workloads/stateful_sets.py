@@ -14,7 +14,7 @@ from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.simulator.registry import Registry
 from kubectl_eksdoc.simulator.store import CLAIMS, PODS, Key, StoreChange, StoredItem
-from kubectl_eksdoc.simulator.workloads.garbage import CLAIM_PROTECTION_FINALIZER as FINALIZER
+from kubectl_eksdoc.simulator.workloads.garbage import CLAIM_PROTECTION_FINALIZER
 from kubectl_eksdoc.simulator.workloads.owning import (
     Index,
     ObjectController,
@@ -213,7 +213,7 @@ class SetClaims:
 def _claim(template: Doc, name: str, owner: StoredItem) -> Doc:
     given = template["metadata"]
     labels = {**(given.get("labels") or {}), **(at(owner.spec, "selector", "matchLabels") or {})}
-    meta: Doc = {"name": name, "labels": labels, "finalizers": [FINALIZER]}
+    meta: Doc = {"name": name, "labels": labels, "finalizers": [CLAIM_PROTECTION_FINALIZER]}
     if given.get("annotations"):
         meta["annotations"] = given["annotations"]
     if _policy(owner, "whenDeleted") == "Delete":
