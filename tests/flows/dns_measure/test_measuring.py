@@ -263,3 +263,9 @@ def test_whoever_insists_leaves_nothing_either() -> None:
     with pytest.raises(KeyboardInterrupt):
         run(world, ROLLOUT, told=insist)
     nothing_left(world)
+
+
+def test_a_right_that_is_missing_is_named() -> None:
+    world = World(says=[NotMade("the cluster refuses create pods/eviction", "create pods/eviction")])
+    (unknown,) = found(world, EVICTION)["dns-not-measured", Status.UNKNOWN]
+    assert unknown.missing == "create pods/eviction"
