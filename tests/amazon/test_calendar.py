@@ -166,3 +166,14 @@ def test_time_only_makes_it_older(minor: int, today: date) -> None:
     ]
     order = [SupportPhase.STANDARD, SupportPhase.EXTENDED, SupportPhase.ENDED]
     assert [order.index(each) for each in phases] == sorted(order.index(each) for each in phases)
+
+
+def test_it_agrees_with_what_the_aws_of_the_tests_says() -> None:
+    path = Path(__file__).parents[1] / "data/aws/eks/cluster-versions.json"
+    said = {each["version"]: each for each in json.loads(path.read_text(encoding="utf-8"))}
+    ours = {in_words(row.version): row for row in ROWS}
+    assert len(said) > 10
+    for version, each in said.items():
+        row = ours[version]
+        assert row.standard_ends.isoformat() == each["endOfStandard"], version
+        assert row.extended_ends is not None and row.extended_ends.isoformat() == each["endOfExtended"], version

@@ -171,3 +171,8 @@ def test_a_glob_is_what_a_regular_expression_says(pattern: str, value: str) -> N
 
 def test_many_stars_take_no_time() -> None:
     assert _glob("*a" * 200 + "b", "a" * 5_000) is False
+
+
+@given(JSON)
+def test_whatever_stands_in_place_of_a_document_there_is_an_answer(held: Any) -> None:
+    assert judged([held], ASKED).says in PolicyDecision

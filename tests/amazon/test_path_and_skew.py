@@ -158,3 +158,11 @@ def test_it_says_why() -> None:
     assert beside_kubelet(v(24), v(21)).why == "kube-proxy is 3 minors newer than the kubelet, 2 are allowed"
     assert beside_kubelet(None, v(27)).why == "the version of kube-proxy is unknown"
     assert beside_kubelet(v(27), None).why == "the version of the kubelet is unknown"
+
+
+@given(VERSIONS, st.integers(0, 5), st.integers(0, 5))
+def test_two_paths_in_a_row_are_one(now: Version, first: int, second: int) -> None:
+    between, end = v(now.minor + first), v(now.minor + first + second)
+    one, two, whole = path(now, between), path(between, end), path(now, end)
+    assert not isinstance(one, NoPath) and not isinstance(two, NoPath)
+    assert (*one, *two) == whole

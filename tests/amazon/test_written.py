@@ -17,6 +17,7 @@ from kubectl_eksdoc.amazon.removed_apis import (
 from kubectl_eksdoc.amazon.written_kinds import going, gone_before, innocent, resource_of, row_of, written
 from kubectl_eksdoc.model.api_objects import Written, WrittenBy
 from kubectl_eksdoc.model.quantities import Version
+from tests.embedded.deprecated_uses import DeprecatedUse, text
 
 
 def names(now: int, target: int) -> list[str]:
@@ -282,3 +283,21 @@ def test_a_long_line_is_read_in_one_go() -> None:
     many = ",".join(f'l{number}="{"x" * 20}"' for number in range(5000))
     assert len(deprecated_requests(line(f'{many},version="v1",resource="a"')).requests) == 1
     assert len(deprecated_requests(f"{METRIC}{{{many}" + " " * 100_000).unread) == 1
+
+
+def test_what_the_embedded_server_writes() -> None:
+    uses = [
+        DeprecatedUse("policy", "v1beta1", "poddisruptionbudgets", "1.25"),
+        DeprecatedUse("", "v1", "endpoints", ""),
+        DeprecatedUse("policy", "v1beta1", "pods", 'of "now"\\', "eviction"),
+    ]
+    read = deprecated_requests(text(uses).decode())
+    assert read.unread == ()
+    assert set(read.requests) == {
+        DeprecatedRequest(each.group, each.version, each.resource, each.subresource, each.removed) for each in uses
+    }
+
+
+def test_escapes() -> None:
+    read = deprecated_requests(line(r'version="a\"b",resource="c\\n\nd",group="\x"')).requests
+    assert read == (DeprecatedRequest("\\x", 'a"b', "c\\n\nd"),)

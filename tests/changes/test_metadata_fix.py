@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
 
 from kubectl_eksdoc.changes.engine import carry_out
 from kubectl_eksdoc.drain.run.waves import Stage
@@ -15,6 +17,7 @@ from kubectl_eksdoc.errors import (
     AwsRefused,
     ClusterError,
     Drifted,
+    JournalError,
     Stopped,
 )
 from kubectl_eksdoc.imds_probe.run import from_doc, group_reverting, to_doc
@@ -22,9 +25,10 @@ from kubectl_eksdoc.model.addons import Issue
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.change_journal import Became, SavedChange, State
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.machines import Instance, MetadataOptions, NodeGroup, TemplateRef
-from kubectl_eksdoc.model.metadata import Act
+from kubectl_eksdoc.model.machines import Instance, MetadataOptions, NodeGroup, SaidOptions, TemplateRef
+from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
 from tests.changes.fixed import CLASS, GROUP, ONE, TEMPLATE, TWO, Case, FakeClasses, a_class, ident, instances
+from tests.examples import examples
 
 
 class Crash(BaseException):
@@ -333,3 +337,106 @@ def test_a_template_version_that_was_not_made_is_not_said_to_be() -> None:
     world = replace(case.world(), told=lambda: next(reads, 1))
     done = carry_out(case.kind(TEMPLATE, "token", world), {}, world)
     assert done.left == "it was stopped" and not [part for part in done.parts if part.became is Became.DONE]
+
+
+def test_who_goes_on_asks_only_for_what_is_as_it_was() -> None:
+    case = Case(instances(5))
+
+    def dies(number: int) -> None:
+        if number == 3:
+            raise Crash
+
+    case.aws.before = dies
+    with pytest.raises(Crash):
+        case.done()
+    case.aws.before = lambda number: None
+    done = case.resumed()
+    assert done.whole and case.aws.asked == [ident(at) for at in range(5)], "none is asked for twice"
+
+
+@settings(max_examples=examples(quick=15))
+@given(some.integers(0, 12))
+def test_a_crash_at_any_entry_loses_nothing(at: int) -> None:
+    for act in (instances(3), TEMPLATE, CLASS):
+        case = Case(act)
+        case.journal.full = at
+        try:
+            case.done()
+        except (JournalError, Drifted):
+            pass
+        case.journal.full = 1_000_000
+        if not case.journal.entries:
+            assert not case.aws.asked, "what is not written down is not asked for"
+            continue
+        assert case.resumed().whole
+        assert sorted(case.aws.asked) == sorted({*case.aws.asked}), "nothing is asked for twice"
+
+
+def test_a_group_that_was_set_back_since_is_told() -> None:
+    case = Case(TEMPLATE)
+    assert case.done().changed == ("own",)
+    case.time.s, case.aws.node_group, case.aws.updates = 0, GROUP, {}
+    done = case.resumed()
+    assert done.parts[1].became is Became.SET_BACK and done.differs and not done.changed
+
+
+def test_a_class_is_patched_as_it_was_read() -> None:
+    case = Case(CLASS)
+    done = case.done()
+    assert done.whole and done.parts[0].became is Became.DONE and case.classes.dry == 1
+    assert entries(case) == ["begun", "asking", "asked", "ended"]
+
+
+some_hops = some.integers(1, 64)
+
+
+some_names = some.text(max_size=8)
+
+
+some_said = some.builds(
+    SaidOptions,
+    some.sampled_from(["", "required"]),
+    some.none() | some_hops,
+    some.none() | some.booleans(),
+    some.none() | some.booleans(),
+    some.none() | some.booleans(),
+)
+
+
+some_sets = some.builds(
+    SetOptions,
+    some_names,
+    some_names,
+    some.builds(
+        MetadataOptions, some.sampled_from(["required", "optional"]), some_hops, some.booleans(), some.booleans()
+    ),
+    some_hops,
+)
+
+
+some_nodes = some.lists(some_names, max_size=3).map(tuple)
+
+
+some_acts: some.SearchStrategy[Act] = some.one_of(
+    some.builds(OnInstances, some.lists(some_sets, max_size=3).map(tuple)),
+    some.builds(
+        OnTemplate,
+        some_names,
+        some_names,
+        some_hops,
+        some_said,
+        some_hops,
+        some_names,
+        some_names,
+        some_nodes,
+        some.booleans(),
+        some.integers(0, 9),
+    ),
+    some.builds(OnClass, some_names, some.none() | some_hops, some_hops, some_nodes, some.booleans()),
+)
+
+
+@settings(max_examples=examples(quick=5))
+@given(some_acts)
+def test_what_is_kept_is_what_was_meant(act: Act) -> None:
+    assert from_doc(to_doc(act)) == act

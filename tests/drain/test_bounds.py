@@ -19,7 +19,7 @@ from kubectl_eksdoc.drain.duration.slow_nodes import relaxations
 from kubectl_eksdoc.drain.duration.timing import TimedEviction, chain_s
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.kubernetes.replacement import Replacement
-from tests.drain.simulated.test_drain import drains
+from tests.drain.simulated.test_drain import LIMITS, drains
 from tests.for_each import for_each
 
 CLOSE = 1e-9
@@ -275,3 +275,10 @@ def _greedy(supply: NodeSupply, seconds: dict[str, float], renewed: float, c: Ra
             free += supply.given[node]
             depth = max(depth, its)
     return end, max([depth + 1, *(its for _, _, its in under_way)])
+
+
+@given(drains(), st.sampled_from(LIMITS))
+def test_more_slots_never_raise_the_bound(made: tuple[Nodes, DrainTerms], limit: str) -> None:
+    nodes, terms = made
+    more = replace(terms, slots={**terms.slots, limit: terms.slots[limit] + 1})
+    assert binding(bounds(nodes, more)).seconds <= binding(bounds(nodes, terms)).seconds + CLOSE

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.landing import preempting
 from kubectl_eksdoc.drain.outcome import PodVerdict, TargetVerdict
@@ -382,3 +385,32 @@ def test_with_too_many_nodes_the_rest_is_unknown_or_said() -> None:
     plan = crowded(nodes=[a_node("old-0"), *many], pods=[HIGH, *stuck, *tiny, there[-1]])
     found = finding(plan, "placement-preempts")
     assert (found.status, found.evidence) == (Status.UNKNOWN, ("pod default/high-0 on old-0",))
+
+
+@st.composite
+def any_crowd(draw: st.DrawFn) -> tuple[list[Node], list[Pod]]:
+    old = [a_node(f"old-{i}") for i in range(draw(st.integers(1, 4)))]
+    new = [a_room(f"new-{i}", draw(st.integers(1, 6))) for i in range(draw(st.integers(0, 3)))]
+    pods = [
+        asking(f"web-{i}", draw(st.integers(0, 3)), draw(st.sampled_from(old)).name)
+        for i in range(draw(st.integers(0, 12)))
+    ]
+    return old + new, pods
+
+
+@given(any_crowd(), st.booleans())
+def test_what_is_evicted_fits_what_is_left(made: tuple[list[Node], list[Pod]], partial: bool) -> None:
+    nodes, pods = made
+    cluster = a_cluster(nodes=nodes, pods=pods, workloads=[a_workload(replicas=len(pods))])
+    plan = plan_of(cluster, policy=DrainPolicy(partial=partial), roomy=False)
+    asked = sorted((e.pod.placement.requests.cpu for e in plan.evictions), reverse=True)
+    free = [n.allocatable["cpu"] for n in nodes if n.name.startswith("new-")]
+    assert sum(asked) <= sum(free)
+    evicted = Counter(e.node for e in plan.evictions)
+    on: dict[str, int] = defaultdict(int)
+    for pod in pods:
+        on[pod.node] += 1
+    if not partial:
+        assert all(evicted[name] in (0, on[name]) for name in on), "a node is emptied, or not touched"
+    if len(plan.evictions) < len(pods):
+        assert plan.blockers

@@ -12,6 +12,7 @@ from random import Random
 import hypothesis
 import pytest
 from hypothesis import given
+from hypothesis import given as for_all
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.choice import OrderTrial, Trials, finished
@@ -25,6 +26,7 @@ from kubectl_eksdoc.drain.order.rounds import (
     arrange,
     at_once,
     domains_of,
+    generations,
     in_waves,
     task_of,
 )
@@ -364,3 +366,30 @@ def test_what_the_search_says_of_the_best_order_is_what_the_plan_says(seeds: Seq
             assert slower_s * plan.estimate.level > 0 or not (slower_s or plan.estimate.level), (seed, plan.tried[:3])
             told += 1
     assert told > len(seeds) / 2, "else nothing was tested"
+
+
+def test_a_node_goes_in_the_first_wave_that_has_room() -> None:
+    for seed in range(150):
+        c = Random(seed)
+        nodes = [a_small_node(f"n-{i}", c.choice("ab"), "x") for i in range(c.randint(2, 8))]
+        room = at_once(DrainPolicy(max_unavailable=((ZONE, Amount(1)), (ALL, Amount(2)))), nodes)
+        domains = {n.name: [d for d in domains_of(n) if d in room] for n in nodes}
+        wave = in_waves([n.name for n in nodes], domains, room, {})
+        for i, node in enumerate(nodes):
+            before = [other.name for other in nodes[:i]]
+            for number in range(1, wave[node.name]):
+                full = [d for d in domains[node.name] if _count(before, wave, number, domains, d) >= room[d]]
+                assert full, (seed, node.name, number)
+
+
+@for_all(st.lists(st.lists(st.integers(0, 20), max_size=3), min_size=1, max_size=20))
+def test_a_generation_comes_after_those_it_needs(wanted: list[list[int]]) -> None:
+    order = [f"n-{i}" for i in range(len(wanted))]
+    needs = {order[i]: [order[j % i] for j in before] for i, before in enumerate(wanted) if i}
+    found = generations(order, needs)
+    for node in order:
+        assert found[node] == 1 + max((found[other] for other in needs.get(node, ())), default=0)
+
+
+def _count(before: list[str], wave: dict[str, int], number: int, domains: dict[str, list[str]], domain: str) -> int:
+    return sum(wave[name] == number and domain in domains[name] for name in before)

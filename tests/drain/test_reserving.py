@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -18,7 +19,7 @@ from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.nodes import Pod
+from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.placing import Placement, PodTerm, Requests
 from kubectl_eksdoc.model.selectors import from_parts
 from tests.builders import a_cluster, a_pod, a_workload
@@ -29,6 +30,7 @@ from tests.drain.small_clusters import (
     a_small_node,
     by_node,
     chosen_of,
+    left,
     of_one_kind,
     small,
     targets_of,
@@ -255,3 +257,53 @@ def test_a_node_that_waits_for_room_takes_none_of_the_emptiest_node() -> None:
     assert not ground.admit("old-0", thorough=True)
     assert ground.admit("old-1", thorough=True)
     assert ground.landing(["old-1"]).places == {pods[2].uid: "new-empty"}
+
+
+@sampled
+def test_no_node_is_given_out_beyond_what_it_has(seeds: Sequence[int]) -> None:
+    """Summed up from the places and the pods that stay, without the tool's own counts."""
+    landed = 0
+    for seed in seeds:
+        world, made = chosen(seed)
+        on = final(world, made)
+        for node in _all_nodes(world, on):
+            room = left(node, on[node.name])
+            assert min(room["cpu"], room["memory"], room["pods"]) >= 0, (seed, node.name)
+        landed += len(made.landing.places)
+    assert landed > 2 * len(seeds), "else nothing was tested"
+
+
+@sampled
+def test_nothing_lands_where_its_own_demands_forbid(seeds: Sequence[int]) -> None:
+    for seed in seeds:
+        world, made = chosen(seed)
+        on = final(world, made)
+        zones = {v.name: v.zone_labels[0][1] for v in world.cluster.volumes}
+        for node in _all_nodes(world, on):
+            pods = on[node.name]
+            ports = Counter(port.port for pod in pods for port in pod.placement.ports)
+            apps = Counter(pod.labels["app"] for pod in pods if pod.placement.anti_affinity)
+            assert set(ports.values()) | set(apps.values()) <= {1}, (seed, node.name)
+            for pod in pods:
+                assert not node.taints or pod.tolerations, (seed, node.name, pod.name)
+                assert all(zones[f"pv-{v.detail}"] == node.zone for v in pod.volumes), (seed, node.name, pod.name)
+
+
+def final(world: DrainContext, chosen: OrderedPlan) -> dict[str, list[Pod]]:
+    """The pods on every node at the end: those that stay, and replacements where their places are."""
+    going = {booking.task.pod.uid for booking in chosen.order.bookings}
+    on: dict[str, list[Pod]] = defaultdict(list)
+    for pod in world.cluster.pods:
+        if pod.uid not in going:
+            on[pod.node].append(pod)
+        elif pod.uid in chosen.landing.places:
+            on[chosen.landing.places[pod.uid]].append(pod)
+    return on
+
+
+def _all_nodes(world: DrainContext, on: Iterable[str]) -> list[Node]:
+    """Those of the cluster, and the new ones among `on`, each as what it is a copy of."""
+    known = {node.name: node for node in world.cluster.nodes}
+    surged, _ = as_it_begins(world, {node.name: [] for node in world.targets if node.name not in world.refused})
+    new = {name: surged.get(name) or replace(known[name.partition(" ")[0]], name=name) for name in on}
+    return list((new | known).values())

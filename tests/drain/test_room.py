@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from random import Random
 
+from kubectl_eksdoc.drain.landing.new_nodes import LOOKED_AT, EmptiestNodes
 from kubectl_eksdoc.drain.landing.room import PlacementRoom, WhyNot
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import NodeOccupancy, Occupancy
+from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage
 from kubectl_eksdoc.model.nodes import Node, Pod
+from kubectl_eksdoc.model.placing import Requests
 from tests.drain.grounds import as_it_begins, prepared, successor
-from tests.drain.small_clusters import small
+from tests.drain.small_clusters import a_small_node, small
 
 
 class Beside:
@@ -126,3 +129,45 @@ def free(seat: NodeOccupancy) -> float:
     """The share that is left of what it has least of."""
     room = seat.room
     return min(room.cpu / room.allocatable["cpu"], room.memory / room.allocatable["memory"])
+
+
+def some_seats(c: Random, count: int, name: str = "n") -> list[NodeOccupancy]:
+    nodes = [a_small_node(f"{name}-{i:02}", "a", "green", c.choice((2, 4, 8)), most_pods=20) for i in range(count)]
+    seats = list(Occupancy(nodes, {}, Storage.of((), (), ())).seats.values())
+    for seat in seats:
+        fill(c, seat)
+    return seats
+
+
+def fill(c: Random, seat: NodeOccupancy) -> None:
+    if seat.room.cpu >= 500 and seat.room.memory >= 1 << 30:
+        seat.room.take(Requests(c.choice((0, 500)), c.choice((0, 1 << 30))))
+
+
+def test_the_emptiest_node_that_fits_is_found_while_nodes_fill_up_and_join() -> None:
+    """Of the few that are emptiest it is the emptiest; a thorough question finds one of the others if there is one."""
+    within = beyond = 0
+    for seed in range(150):
+        c = Random(seed)
+        seats = some_seats(c, c.randint(1, 3 * LOOKED_AT))
+        emptiest = EmptiestNodes(seats)
+        for step in range(20):
+            likes = {seat.node.name for seat in seats if c.random() < c.choice((0.05, 0.4))}
+            ranked = sorted(seats, key=lambda seat: (-free(seat), seat.node.name))
+            few = [seat for seat in ranked[:LOOKED_AT] if seat.node.name in likes]
+            quick = emptiest.first(lambda seat, likes=likes: seat.node.name in likes, False)  # type: ignore[misc]
+            found = emptiest.first(lambda seat, likes=likes: seat.node.name in likes)  # type: ignore[misc]
+            if few:
+                assert quick is found is few[0], (seed, step)
+                within += 1
+            else:
+                assert quick is None, (seed, step)
+                assert (found is not None) is bool(likes), (seed, step)
+                assert found is None or found.node.name in likes
+                beyond += found is not None
+            for seat in c.sample(seats, min(len(seats), 3)):
+                fill(c, seat)
+            if c.random() < 0.1:
+                seats.append(some_seats(c, 1, f"new-{step}")[0])
+                emptiest.add(seats[-1])
+    assert min(within, beyond) > 150, "else nothing was tested"

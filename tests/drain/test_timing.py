@@ -8,6 +8,8 @@ from statistics import fmean
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.duration.estimate import MOST_LINES, caveats
 from kubectl_eksdoc.drain.duration.generations import LAG_S
@@ -191,3 +193,11 @@ def test_no_line_where_the_controllers_numbers_are_not_known() -> None:
 
 def test_no_line_where_nothing_is_drained() -> None:
     assert not lines(make_plan(a_cluster(), [], DrainPolicy()))
+
+
+@given(st.lists(st.integers(1, 3600), min_size=1, max_size=40))
+def test_quantiles_are_samples_in_order(seconds: list[int]) -> None:
+    times = learn([started(f"w{i}", float(s)) for i, s in enumerate(seconds)], of)
+    found = times.of("web")
+    assert 0 <= found.p50_s <= found.p95_s
+    assert found.p50_s in seconds

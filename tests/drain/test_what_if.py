@@ -295,3 +295,8 @@ def test_a_budget_assumed_fixed_lets_one_go_at_a_time() -> None:
     assert [e.round for e in plan.evictions] == [1, 2, 3]
     assert finding(plan, "budget-never-allows").message.startswith("assumed fixed: ")
     assert plan.blockers == ()
+
+
+def test_what_is_not_assumed_still_blocks() -> None:
+    policy = DrainPolicy(assume_fixed=frozenset({"pod-emptydir"}))
+    assert verdict_of(plan_of(pods=[a_pod("bare", owner=None)], policy=policy), "bare") is PodVerdict.BLOCKED

@@ -138,3 +138,13 @@ def _odd_pod(c: Random, pod: Pod) -> Pod:
 def _of_pool(node: Node) -> Node:
     labels = {key: value for key, value in node.labels.items() if key != MANAGED_GROUP}
     return replace(node, labels={**labels, NODE_POOL: "general"})
+
+
+def test_critical_pods_go_when_the_others_of_their_node_are_gone(plans: Plans) -> None:
+    for seed, (_, plan) in plans.items():
+        for e in plan.evictions:
+            others = [o for o in plan.evictions if o.node == e.node and not o.pod.system_critical]
+            if e.pod.system_critical and plan.estimate is not None:
+                at = {m.uid: m for m in plan.estimate.moves}
+                left_before = [at[o.pod.uid].gone_s <= at[e.pod.uid].evicted_s for o in others if o.pod.owner]
+                assert all(left_before), (seed, e.pod.name)

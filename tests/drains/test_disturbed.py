@@ -244,3 +244,11 @@ def test_what_was_done_is_told_when_the_lock_is_gone(tmp_path: Path) -> None:
         told = {event["subject"] for event in run.events[:-1] if event.get("what") == "evicted"}
         assert 4 <= len(told) == done["evictions"] < world.shape.pods
         assert done["notEmptied"] and done["next"], "what can be done now"
+
+
+def test_a_right_without_which_something_is_unknown_is_not_asked_for(tmp_path: Path) -> None:
+    user = ServedUser("half", (AllBut(("list",), ("horizontalpodautoscalers",)),))
+    with served(small(), tmp_path / "home", 10.0, {TOKEN: user}) as world:
+        drained = ours(world)
+        assert "the cluster does not let you" not in drained.err
+        assert world.watched.empty() == world.shape.old_nodes

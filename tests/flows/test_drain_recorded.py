@@ -123,15 +123,33 @@ def blocked(*codes: str) -> tuple[str, tuple[str, ...]]:
         ("kube-system", "kube-static-old-2", {("stay", ()): 1}),
         ("default", "quorum", {EVICT: 4}),
         ("data", "kafka", {EVICT: 4}),
+        ("default", "zonal", {EVICT: 6}),
+        ("default", "blue-only", {EVICT: 2}),
+        ("default", "edge", {EVICT: 4}),
+        ("data", "ledger", {EVICT: 2}),
+        ("data", "postgres", {blocked("pod-several-budgets"): 3}),
+        ("shop", "redis", {EVICT: 2}),
         ("data", "local-db", {blocked("pod-local-volume"): 1}),
         ("default", "cache-mem", {blocked("pod-emptydir"): 2}),
         ("default", "spool", {blocked("pod-emptydir"): 2}),
+        ("default", "hostpath-app", {EVICT: 2}),
         ("default", "keep-karpenter", {blocked("pod-protected"): 2}),
         ("default", "keep-autoscaler", {blocked("pod-protected"): 2}),
+        ("default", "pod-level", {EVICT: 2}),
+        ("default", "best-effort", {EVICT: 2}),
+        ("shop", "gateway", {EVICT: 2}),
         ("shop", "crashing", {EVICT: 3}),
+        ("shop", "half-sick", {blocked("budget-unhealthy"): 2}),
+        ("default", "twice-guarded", {blocked("pod-several-budgets"): 2}),
         ("shop", "reindex", {blocked("budget-sync-failed"): 3}),
+        ("shop", "import-once", {EVICT: 1}),
+        ("shop", "report", {EVICT: 1}),
+        ("shop", "web", {EVICT: 3}),
         ("shop", "serverless", {FARGATE: 1}),
         ("kube-system", "coredns", {EVICT: 3}),
+        ("karpenter", "karpenter", {EVICT: 2}),
+        ("kube-system", "aws-load-balancer-controller", {EVICT: 2}),
+        ("shop", "lonely", {blocked("budget-never-allows"): 1}),
     ],
 )
 def test_rich_pods(namespace: str, app: str, expected: dict[tuple[str, tuple[str, ...]], int]) -> None:
@@ -257,3 +275,75 @@ def test_what_the_real_scheduler_left_pending_is_named_and_nothing_else_for_cert
     returns = {subject.name for f in plan.findings if f.code.name == "pod-returns" for subject in (f.subject,)}
     assert returns == {"pinned", "tolerates-all"}, "those are rescheduled onto their own nodes"
     assert ("default", "pinned") in owners_after(lambda row: row.get("onTarget", False))
+
+
+@pytest.mark.parametrize(
+    ("key", "verdict"),
+    [
+        ("default/trap-zero", BudgetVerdict.BLOCKED_FOREVER),
+        ("default/trap-min-all", BudgetVerdict.BLOCKED_FOREVER),
+        ("default/trap-two-pdbs", BudgetVerdict.SEVERAL_BUDGETS),
+        ("default/trap-two-pdbs-b", BudgetVerdict.SEVERAL_BUDGETS),
+        ("default/trap-unready", BudgetVerdict.UNHEALTHY),
+        ("default/app-9", BudgetVerdict.BLOCKED_FOREVER),
+    ],
+)
+def test_small_traps_budgets(key: str, verdict: BudgetVerdict) -> None:
+    assert budget(planned("small-traps.tar.gz")[1], key) is verdict
+
+
+def test_everything_else_of_small_traps_can_go() -> None:
+    _, plan = planned("small-traps.tar.gz")
+    assert {b.verdict for b in plan.budgets if "trap" not in b.budget.name and b.budget.name != "app-9"} <= {
+        BudgetVerdict.SERIAL,
+        BudgetVerdict.FITS,
+    }
+    assert len(plan.blockers) == 7
+
+
+def test_the_pod_pinned_by_its_template_is_told_from_the_bare_one() -> None:
+    _, plan = planned_everywhere()
+    (pinned,) = [x for x in plan.left if x.pod.name.startswith("pinned-") and x.pod.name != "pinned-bare"]
+    assert pinned.codes == ("pod-returns",)
+    assert "spec.nodeName old-5" in pinned.reason
+
+
+def test_a_pod_that_fits_nowhere_is_on_no_target_and_named_all_the_same() -> None:
+    _, plan = planned_everywhere()
+    assert verdicts(plan, "default", "too-big") == {}
+    (found,) = [f for f in plan.findings if f.code.name == "pod-pending"]
+    assert found.subject.name == "too-big"
+    assert "0/18 nodes are available" in found.message
+
+
+def test_two_backends_of_what_replacements_need_never_share_a_round() -> None:
+    _, plan = planned_everywhere()
+    for name in ("karpenter", "aws-load-balancer-controller", "ebs-csi-controller", "coredns"):
+        rounds = [e.round for e in plan.evictions if e.pod.name.startswith(f"{name}-")]
+        assert len(rounds) == len(set(rounds)) >= 2, name
+
+
+def test_no_budget_is_exceeded_and_the_longest_chain_sets_the_rounds() -> None:
+    for _, plan in (planned("medium.tar.gz"), planned_everywhere(), planned("landing.tar.gz")):
+        used = Counter((e.budget, e.round) for e in plan.evictions if e.budget)
+        allowed = {b.budget.key: b.budget.status.allowed for b in plan.budgets}
+        assert all(n <= allowed[key] for (key, _), n in used.items())
+
+
+def test_medium_blocks_exactly_where_a_percentage_rounds_up_to_everything() -> None:
+    _, plan = planned("medium.tar.gz")
+    forever = [b for b in plan.budgets if b.verdict is BudgetVerdict.BLOCKED_FOREVER]
+    assert len(forever) == 23
+    assert all(b.budget.status.allowed == 0 for b in forever)
+
+
+@pytest.mark.long
+def test_where_room_is_short_the_plan_says_what_is_missing() -> None:
+    """In rich about half of blue does not fit on green; Karpenter's pool can make room for most of it."""
+    cluster, _ = planned("rich.tar.gz")
+    blue = [n for n in cluster.nodes if n.name.startswith("old-")]
+    plan = make_plan(cluster, blue, EVERYWHERE)
+    (missing,) = [f for f in plan.findings if f.code.name == "needs-nodes" and f.status.value == "pass"]
+    assert "such as spot-" in missing.message
+    assert any(f.code.name == "no-place" and f.subject.name == "blue-only" for f in plan.blockers)
+    assert Counter(e.pod.name.split("-")[0] for e in plan.evictions)["thumbs"] == 34

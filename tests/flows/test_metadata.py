@@ -228,3 +228,9 @@ def test_each_pod_has_what_was_found_of_it() -> None:
     assert "shop/c" in str(plan.findings) and "shop/d" not in str([each.message for each in plan.findings])
     (group,) = plan.groups
     assert [each.pod.name for each in group.of(Effect.BROKEN)] == ["a"]
+
+
+def test_a_pod_of_that_name_elsewhere_is_named() -> None:
+    with pytest.raises(UsageError) as caught:
+        ProbeScope(pod="p1", namespace="shop").of(cluster())
+    assert "is in default" in caught.value.hint

@@ -15,7 +15,7 @@ from kubectl_eksdoc.embedded.serving.access import RbacRule, restricted
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.targets import ConnectionLost, Reply, ServedRequest
-from kubectl_eksdoc.errors import ClusterError, Forbidden
+from kubectl_eksdoc.errors import ClusterError, Forbidden, UsageError
 from kubectl_eksdoc.flows.metadata_probe import prepared, probed, tried
 from kubectl_eksdoc.flows.ports import ProbeNamespace
 from kubectl_eksdoc.imds_probe.probing.diagnosis import Cause
@@ -356,3 +356,78 @@ def test_an_owner_whose_answer_was_lost_is_removed(tmp_path: Path) -> None:
         with pytest.raises(ClusterError):
             among_faults(server, api, tmp_path)
         nothing_left(api)
+
+
+def test_an_image_that_cannot_be_pulled_is_unknown(tmp_path: Path) -> None:
+    def pulling(image: str) -> str:
+        return f"{image}: not found" if image.startswith("example.org/") else ""
+
+    with Lab(services=services(n0=TWO, n1=TWO), pulling=pulling).served() as (server, api):
+        done = run(server, api, tmp_path, ProbeSettings(image="example.org/no:1"))
+        for each in done.nodes:
+            assert each.v4.reach is Reach.UNKNOWN
+            assert "cannot be pulled (ImagePullBackOff" in each.v4.why and "example.org/no:1" in each.v4.why
+        nothing_left(api, done)
+
+
+def test_a_kubelet_that_does_not_begin_is_unknown(tmp_path: Path) -> None:
+    with Lab(pace=Kubelet(start=1e6)).served() as (server, api):
+        done = run(server, api, tmp_path, ProbeSettings(wait_s=3))
+        assert all("has not begun with it after" in each.v4.why for each in done.nodes)
+        nothing_left(api, done)
+
+
+def test_a_level_that_nobody_may_read_is_found_out(tmp_path: Path) -> None:
+    mine = (
+        RbacRule(("create", "list", "delete"), ("configmaps",), ("",), ("default",)),
+        RbacRule(("create", "list"), ("pods",), ("",), ("default",)),
+        RbacRule(("get",), ("pods/log",), ("",), ("default",)),
+    )
+    lab = Lab(services=services(n0=ONE, n1=TWO), level="baseline", users={probes.OTHER: restricted("me", mine)})
+    with lab.served() as (server, api):
+        done = run(server, api, tmp_path, token=probes.OTHER)
+        n0 = by_name(done)["n0"]
+        assert isinstance(n0.host, Unknown) and "violates PodSecurity" in n0.host.why
+        assert "hostNetwork=true" in n0.host.why and n0.v4.cause is Cause.HOP_LIMIT
+        nothing_left(api, done)
+
+
+def test_told_to_end_before_anything_was_made(tmp_path: Path) -> None:
+    with Lab().served() as (server, api):
+        done = run(server, api, tmp_path, told=lambda: 1)
+        assert done.interrupted
+        nothing_left(api, done)
+
+
+def test_a_node_that_is_not_there(tmp_path: Path) -> None:
+    with Lab().served() as (server, api), pytest.raises(UsageError, match="there is no node nx"):
+        run(server, api, tmp_path, named=("nx",))
+
+
+def test_pods_that_do_not_go_are_named() -> None:
+    ground = Ground(seen=lambda count: {"a": PodStand("a"), "b": PodStand("b")})
+    done = probed(_prepared(ground), ground, Steps(), probes.never_told, str)
+    assert done.left == ("a", "b") and done.not_removed == ""
+
+
+def test_logs_that_never_come_are_unknown(tmp_path: Path) -> None:
+    with (
+        Lab(services=SERVICES).served() as (_, api),
+        serving(Unlucky(api, of("GET", "/log"), 10**6, code=500)) as server,
+    ):
+        found = among_faults(server, api, tmp_path)
+        for each in found.nodes:
+            assert isinstance(each.own, Unknown) and "its log cannot be read" in each.own.why
+        nothing_left(api)
+
+
+def test_an_owner_that_cannot_be_removed_is_named(tmp_path: Path) -> None:
+    fault = of("DELETE", "/configmaps/")
+    tries = 10**6
+    with Lab(services=SERVICES).served() as (_, api), serving(Unlucky(api, fault, tries, code=503)) as server:
+        access = connect(connection(server, tmp_path), of_this_process())
+        ground = LiveProbeNamespace(access, RetryPolicy(), "default", real_clock(), MARKS, RetryLimits(0.1, 0.01, 0.02))
+        what = prepared(nodes_of(api), ground, "cafe", ProbeSettings(), every=True)
+        found = probed(what, ground, Quick(), probes.never_told, str)
+        assert found.nodes[0].v4.reach is Reach.REACHABLE
+        assert "answered 503" in found.not_removed and there(api, "configmaps") == [found.owner]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from kubectl_eksdoc.drain.policy import DrainPolicy, burst
@@ -11,7 +13,10 @@ from kubectl_eksdoc.embedded.faults import of_requests
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.rehearse import rehearse
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
+from kubectl_eksdoc.kubernetes.news import News, RequestAnswered
 from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.acts import Act, Evict
 from kubectl_eksdoc.model.api_objects import Doc, with_value, without
 from kubectl_eksdoc.objects.single import RawObjects
 from kubectl_eksdoc.simulator import mishaps
@@ -199,3 +204,26 @@ def test_they_are_off_the_node_when_it_is_done() -> None:
     assert not list(plane.store.list(kinds.VOLUME_ATTACHMENTS.full_name))
     done = {moment.subject: moment.at_s for moment in rehearsal.moments if moment.what is Happened.DONE}
     assert done["old-0"] - done["old-1"] < 60
+
+
+def test_moments_are_in_order_and_the_same_every_time() -> None:
+    runs = [rehearse(recorded("small-traps.tar.gz")[1], BLUE, DrainPolicy())[1] for _ in range(2)]
+    assert runs[0].moments == runs[1].moments
+    assert all(one.at_s <= other.at_s for one, other in pairwise(runs[0].moments))
+
+
+def test_what_is_refused_every_time_is_given_up() -> None:
+    """As by a webhook that never lets it pass."""
+    plane, stage = made(*web(1, 1), a_node_doc("new-0"))
+
+    class Refusing(EmbeddedStage):
+        def do(self, act: Act) -> News:
+            said = 'admission webhook "w" denied the request: not today'
+            return (
+                RequestAnswered(act, ApiStatus(403, "Forbidden", said)) if isinstance(act, Evict) else super().do(act)
+            )
+
+    refusing = Refusing(plane, stage.read(kinds.ALL))
+    rehearsal = tried(refusing, DrainPolicy())
+    assert rehearsal.undone == {"old-0": ("default/web-0",)}
+    assert all(said.endswith("not today") for said in rehearsal.refusals) and rehearsal.refusals.total() > 50

@@ -452,3 +452,14 @@ def test_texts_of_an_amount(text: str, said: str) -> None:
 )
 def test_what_a_text_amounts_to(text: str, amount: Amount | None) -> None:
     assert amount_of(text) == amount
+
+
+@given(st.integers(0, 10_000), st.integers(0, 10_000))
+def test_an_absolute_amount_does_not_depend_on_the_total(amount: int, total: int) -> None:
+    assert scaled(Amount(amount), total) == amount
+
+
+def test_an_object_of_the_same_name_with_another_uid_is_not_the_owner() -> None:
+    again = replace(WEB, uid="another", owner=None)
+    result = recompute(a_budget(max_unavailable=1), pods(2), Scales.of([again]), NOW)
+    assert result == SyncFailed('found no controllers for pod "web-0"')

@@ -403,3 +403,33 @@ def test_every_case_is_run() -> None:
     assert len({c["source"] for c in CASES}) == 101
     assert {c["source"] for c in CASES} - {c["source"] for c in RUN} == set(OUTSIDE)
     assert (len(CASES), len(RUN), len(OUTSIDE)) == (101, 101, 0)
+
+
+EXCHANGES: Mapping[str, dict[str, Any]] = {e["name"]: e for e in raw_facts.lines("recordings/exchanges.jsonl.gz")}
+
+
+def recorded(name: str) -> tuple[int, str, str, str | None]:
+    response = EXCHANGES[name]["response"]
+    body = response["body"]
+    return response["status"], body.get("reason", ""), body["message"], response["headers"].get("Retry-After")
+
+
+def told(answer: EvictionAnswer | None) -> tuple[int, str, str, str | None]:
+    assert answer is not None
+    return answer.code, answer.reason, answer.message, str(answer.retry_after) if answer.retry_after else None
+
+
+def test_the_refusals_a_real_server_gave() -> None:
+    name = "trap-emptydir-5f44f89dcf-gb9tn"
+    stored = Stored(replace(a_pod(name), uid="c03b69d2-5ada-4310-b91f-02e7efc6c7df"), "1")
+    wrong = conflict(stored, "00000000-0000-0000-0000-000000000000", None)
+    assert told(wrong) == recorded("eviction wrong uid precondition")
+    assert told(malformed(EvictionRequest("other", name))) == recorded("eviction name mismatch")
+    assert told(not_found("nope")) == recorded("eviction of a missing pod")
+
+
+def test_another_pod_of_the_same_name_is_left_alone() -> None:
+    store = OnePod(a_pod())
+    answer = serve(replace(ASKED, uid="of the pod before"), store, NOW)
+    assert answer.code == 409
+    assert "deleted and then recreated" in answer.message

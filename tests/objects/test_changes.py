@@ -102,3 +102,8 @@ def test_whatever_stands_there_nothing_falls_over(key: str, value: Any) -> None:
     for doc in ({**NEW_SET, key: value}, {**EVENT, key: value}):
         revision(doc)
         event(doc)
+
+
+@given(st.sampled_from(("ownerReferences", "creationTimestamp", "annotations", "namespace")), ANYTHING)
+def test_nor_inside_of_the_metadata(key: str, value: Any) -> None:
+    revision({**NEW_SET, "metadata": {**NEW_SET["metadata"], key: value}})

@@ -189,3 +189,19 @@ def test_powershell_writes_utf_16() -> None:
 def test_the_end_of_a_run() -> None:
     (end,) = read_events(json.dumps(END).encode(), "here").told
     assert (end.run, end.nodes, end.evictions, end.p50_s) == ("r1", (("old-0", 0),), 1, None)  # type: ignore[union-attr]
+
+
+@given(ENTRIES)
+def test_an_entry_is_one_line(entry: Entry) -> None:
+    text = line(entry)
+    assert text.endswith("\n") and len(text.splitlines()) == 1
+
+
+@settings(max_examples=examples(300))
+@given(st.lists(st.binary(max_size=40) | ENTRIES.map(lambda each: line(each).encode()), max_size=6))
+def test_garbage_between_takes_no_entry_with_it(parts: list[bytes]) -> None:
+    ours = [part for part in parts if part.startswith(b'{"v":1,') and part.endswith(b"}\n")]
+    read = read_lines(b"\n".join(parts), "here")
+    expected = [each for part in ours for each in read_lines(part, "there").entries]
+    assert [each for each in read.entries if each in expected] == expected
+    replay(read)

@@ -365,3 +365,8 @@ def test_what_narrows_a_webhook() -> None:
     hook = {"name": "a", "rules": [{"resources": ["nodes"], "scope": "Cluster"}], "matchConditions": [{"name": "x"}]}
     (found,) = observed(kinds.VALIDATING_WEBHOOKS, webhooks=[hook]).webhooks
     assert (found.rules, found.conditional) == ((WebhookRule((), (), ("nodes",), "Cluster"),), True)
+
+
+def test_other_failure_rules_do_not_ignore_disruption() -> None:
+    for rule in ({"action": "Count", "onPodConditions": [{"type": "DisruptionTarget"}]}, {"action": "Ignore"}):
+        assert not observed(kinds.JOBS, spec={"podFailurePolicy": {"rules": [rule]}}).jobs[0].ignores_disruption

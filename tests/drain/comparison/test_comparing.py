@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.drain.comparison.changes import Change, Comparison, Measure, PlanFigure
+from kubectl_eksdoc.drain.comparison.changes import Change, Comparison, Measure, PlanFigure, drift, promise_of
 from kubectl_eksdoc.drain.comparison.comparing import compare, outline
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
@@ -15,7 +15,8 @@ from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.baseline import Baseline, PlanOutline, TargetOutline
 from kubectl_eksdoc.model.cluster import Identity, Source
-from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_roomy_node, pods
+from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_roomy_node, a_workload, pods
+from tests.drain.planning import plan_of
 
 WHO = Identity("prod", "shop", "111122223333", "eu-west-1", "v1.33", "uid-1")
 ALL = frozenset(kind.full_name for kind in kinds.ALL)
@@ -167,3 +168,23 @@ def test_a_node_that_cannot_be_judged_fixes_nothing_on_it() -> None:
     open_one = replace(now, findings=(), targets=(TargetOutline("old-0", "drains"), TargetOutline("old-1", "unknown")))
     back = compare(saved(open_one), HERE, a_plan(bare=True), {})
     assert told(back) == [("new", "pod-unmanaged")] and back.since.changes[0].why == "what it rests on was not read"
+
+
+def test_a_kind_that_was_not_read_fixes_nothing() -> None:
+    """Without the budgets nobody knows which of them never allows an eviction."""
+    then, now = a_plan(allowed=0), a_plan()
+    seen = tuple(read for read in HERE.reads if read.resource.plural != "poddisruptionbudgets")
+    comparison = compare(saved(then), replace(HERE, reads=seen), now, {})
+    assert "fixed" not in {what for what, _ in told(comparison)}
+    assert {what for what, code in told(comparison) if code.startswith("budget-")} == {"not-judged-this-time"}
+
+
+NAMED = DrainPolicy(delete_past_budget=frozenset({"default/web-0"}))
+
+
+def test_who_was_to_be_evicted_and_would_be_deleted_is_told() -> None:
+    facts = {"pods": pods(1), "workloads": [a_workload(replicas=1)]}
+    read = promise_of(plan_of(policy=NAMED, **facts))
+    now = promise_of(plan_of(policy=NAMED, budgets=[a_budget(min_available=1, allowed=0, expected=1)], **facts))
+    assert "default/web-0 was to go by eviction and goes by deletion now" in drift(read, now)
+    assert not drift(read, read)

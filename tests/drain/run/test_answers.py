@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -111,3 +112,45 @@ def test_no_code_is_without_a_reading() -> None:
         if (reading.next is Next.LEAVES, reading.next is Next.LOOK) != (code < 300, code >= 500):
             wrong.append((code, reading))
     assert wrong == []
+
+
+def of_step(step: Raw) -> ApiStatus:
+    """An answer as the oracle has it."""
+    causes = tuple(StatusCause(each["reason"], each["message"]) for each in step["causes"] or ())
+    retry_s = int(step["retryAfter"] or 0)
+    return ApiStatus(
+        step["code"], step["reason"] or "", step["message"] or "", Details(causes=causes, retry_after_s=retry_s)
+    )
+
+
+def test_answers_of_a_real_server() -> None:
+    seen = Counter((answer.code, read(answer).next, read(answer).trouble) for answer in recorded())
+    assert seen == {
+        (201, Next.LEAVES, RunTrouble.NONE): 8,
+        (400, Next.NEVER, RunTrouble.REQUEST): 1,
+        (403, Next.AGAIN, RunTrouble.DENIED): 1,
+        (403, Next.AGAIN, RunTrouble.NAMESPACE): 4,
+        (403, Next.AGAIN, RunTrouble.RIGHT): 1,
+        (404, Next.GONE, RunTrouble.NONE): 1,
+        (409, Next.GONE, RunTrouble.NONE): 1,
+        (422, Next.AGAIN, RunTrouble.DENIED): 5,
+        (429, Next.BUDGET, RunTrouble.BUDGET): 5,
+        (429, Next.BUDGET, RunTrouble.BUDGET_BEHIND): 2,
+        (500, Next.NEVER, RunTrouble.SEVERAL_BUDGETS): 1,
+    }
+
+
+def test_answers_of_the_oracle() -> None:
+    """About a thousand, of every rule of the endpoint."""
+    seen = Counter(
+        (step["code"], read(of_step(step)).next, read(of_step(step)).trouble)
+        for world in lines("recordings/eviction-oracle.jsonl.gz")
+        for step in world["steps"]
+    )
+    assert seen == {
+        (201, Next.LEAVES, RunTrouble.NONE): 541,
+        (404, Next.GONE, RunTrouble.NONE): 6,
+        (429, Next.BUDGET, RunTrouble.BUDGET): 358,
+        (429, Next.BUDGET, RunTrouble.BUDGET_BEHIND): 6,
+        (500, Next.NEVER, RunTrouble.SEVERAL_BUDGETS): 68,
+    }

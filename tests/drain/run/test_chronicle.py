@@ -295,3 +295,17 @@ def test_what_was_listed_and_is_not_among_all_is_gone() -> None:
     seen.take(LISTED)
     seen.take(AllPods(((CLUSTER.pods[0], 3),), 9))
     assert uids(seen) == {CLUSTER.pods[0].uid}
+
+
+def test_a_cordon_that_is_asked_for_again_does_not_put_a_node_back() -> None:
+    chronicle = RunHistory(AIMS)
+    chronicle.take([RunMoment(1.0, Happened.BEGUN, "a"), RunMoment(2.0, Happened.CORDONED, "a")])
+    assert (chronicle.nodes["a"].state, chronicle.nodes["a"].begun_s) == (NodeState.EVICTING, 1.0)
+
+
+def test_a_pod_that_came_after_the_plan_was_made_is_to_go_too() -> None:
+    chronicle = RunHistory(AIMS)
+    chronicle.take(
+        [RunMoment(1.0, Happened.EVICTED, "shop/late", "c"), RunMoment(3.0, Happened.GONE, "shop/late", "c")]
+    )
+    assert (chronicle.pods, chronicle.gone, chronicle.nodes["c"].gone) == (4, 1, 1)

@@ -331,3 +331,44 @@ def test_a_list_of_budgets_is_movement_only_if_the_budget_has_changed(allowed: i
     run.hear(AllBudgets(((a_budget(allowed=allowed, **OF_TWO), 7),), 7))
     run.until(800)
     assert bool(run.told(Happened.KEPT)) is kept
+
+
+def test_one_look_that_failed_decides_nothing() -> None:
+    pod = a_pod("web-1", node="old-0")
+    cluster = a_cluster(nodes=[a_node("old-0"), a_roomy_node()], pods=[pod])
+    looks: list[Act] = []
+
+    def looked(act: Act) -> News:
+        looks.append(act)
+        return RequestAnswered(act, LostAnswer("reset")) if len(looks) % 3 else PodsFound(act, ())
+
+    driven = Driven(cluster, Evict=lambda act: RequestAnswered(act, LostAnswer("reset")), Look=looked)
+    driven.until(200.0)
+    assert len(looks) == 3 and not driven.told(Happened.KEPT)
+
+
+def test_errors_that_cease_before_stop_nothing() -> None:
+    ends: list[Driven] = []
+    run = a_run(4, 2, Evict=failing(FAILED, until=lambda: ends[0].now_s >= 200.0))
+    ends.append(run)
+    run.to_the_end()
+    assert not run.engine.stopped and run.engine.undone == {} and run.told(Happened.HELD)
+
+
+def test_a_stray_error_after_a_bad_time_does_not_stop_it() -> None:
+    """What was answered before it went well again counts no more."""
+    ends: list[Driven] = []
+    strays = iter([FAILED])
+
+    def evicted(act: Act) -> News | list[News]:
+        assert isinstance(act, Evict)
+        now_s = ends[0].now_s
+        if now_s < 200.0:
+            return RequestAnswered(act, FAILED)
+        answer = next(strays, None) if len(ends[0].told(Happened.GONE)) == 2 else None
+        return granted(act) if answer is None else RequestAnswered(act, answer)
+
+    run = a_run(4, 3, RunLimits(failing_s=250), Evict=evicted)
+    ends.append(run)
+    run.to_the_end()
+    assert not run.engine.stopped and run.engine.undone == {}

@@ -241,3 +241,10 @@ def test_an_empty_budget_is_no_complaint() -> None:
     pace.answered(REFUSED, 1.0)
     pace.answered(Reading(Next.AGAIN, RunTrouble.WEBHOOK_DOWN, 30.0), 1.0)
     assert pace.rate == 2 and pace.next_s <= 1
+
+
+def test_while_all_is_well_it_says_nothing() -> None:
+    guarded = Guarded()
+    guarded.hear(0, RequestAnswered(Cordon("old-0", "u"), ApiStatus(200)), PodIs(a_replacement(node="new-0"), 1))
+    assert guarded.says(1000) == ("", "")
+    assert list(guarded.guards.next_s(1000)) == []

@@ -343,3 +343,12 @@ def has_an_answer(entries: list[Entry]) -> None:
 @given(JOURNALS)
 def test_any_journal_has_an_answer(entries: list[Entry]) -> None:
     has_an_answer(entries)
+
+
+def test_nothing_stands_after_nothing() -> None:
+    stands = replay(Entries())
+    assert (stands.begun, stands.changes, stands.next_number, stands.phase) == (None, (), 0, RunPhase.RUNNING)
+
+
+def test_what_others_dropped_is_kept() -> None:
+    assert replay(Entries((), ("line 3: it was cut off",))).dropped == ("line 3: it was cut off",)

@@ -195,3 +195,15 @@ def test_whatever_is_answered_nothing_stays_that_was_not_told(
     warned = {subject for subject, _ in driven.told(Happened.WARNED)}
     names = {EMPTY_ONE.uid: "new-0", a_node("joined").uid: "joined"}
     assert {names[uid] for uid in marked} <= warned
+
+
+def test_who_stops_it_has_all_released_once_nothing_is_under_way() -> None:
+    driven = Driven(CLUSTER)
+    driven.until(1)
+    assert not driven.of(Release)
+    driven.engine.stop("the user stopped it", driven.now_s)
+    driven.step()
+    assert driven.of(Release) == [OUT_OF] and driven.engine.is_settled(driven.now_s)
+    driven.hear(NodeIs(a_node("late")))
+    driven.step()
+    assert len(driven.of(Protect)) == 1, "nothing is begun any more"

@@ -281,3 +281,31 @@ def test_it_stands_still_at_its_end_and_is_played_again_from_its_begin() -> None
     replay.play_or_pause()
     replay.pass_by(5)
     assert replay.at_s == 0 and not replay.moves
+
+
+def test_who_goes_on_takes_up_what_was_left_alone() -> None:
+    story = Story()
+    story.does(Evict(a_pod("a", node="old-0")), OK)
+    story.notes(JournalNote.LEFT_ALONE, "old-0", "a stays")
+    story.notes(JournalNote.ABORTED, "ben", "enough")
+    chronicle = known(recorded(story.journal))
+    assert chronicle.stopped == "enough" and chronicle.nodes["old-0"].state is NodeState.ALONE
+    story.notes(JournalNote.ADOPTED, "ben@other")
+    assert not known(recorded(story.journal)).stopped
+    story.does(Evict(a_pod("a", node="old-0")), OK)
+    story.notes(JournalNote.NODE_DONE, "old-0")
+    node = known(recorded(story.journal)).nodes["old-0"]
+    assert node.state is NodeState.DONE and node.gone == len(node.pods) == 1
+
+
+@given(RECORDINGS, st.lists(st.floats(0, 20), max_size=40))
+def test_going_on_every_moment_is_told_once(recording: RunReplay, passed: list[float]) -> None:
+    replay, told = Replay(recording), []
+    for seconds in passed:
+        replay.pass_by(seconds)
+        news = replay.take()
+        assert not news.anew
+        told += news.moments
+    replay.go_to(recording.length_s)
+    assert [*told, *replay.take().moments] == list(recording.moments)
+    assert not replay.take().moments

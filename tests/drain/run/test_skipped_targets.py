@@ -117,3 +117,21 @@ def test_where_replacements_were_scheduled_is_counted_once_each() -> None:
     record = Record(driven.engine.plan, (), 1.0, placed=driven.engine.placed)
     assert record.placements == (NodePlacements("old-1", 0, 1, True), NodePlacements("new-0", 2, 1, False))
     assert record.on_targets == 1
+
+
+def test_nothing_is_evicted_until_it_is_seen_cordoned() -> None:
+    seen = list[Act]()
+
+    def late(act: Act) -> News | None:
+        if isinstance(act, Cordon) and act.node == "old-1" and not seen:
+            seen.append(act)
+            return RequestAnswered(act, ApiStatus(200))
+        assert isinstance(act, Cordon)
+        driven.hear(RequestAnswered(act, ApiStatus(200)))
+        return NodeIs(replace(driven.engine.seen.nodes[act.node], unschedulable=True))
+
+    driven = Driven(a_world(), Cordon=late)
+    driven.until(3)
+    assert not driven.of(Evict)
+    driven.to_the_end()
+    assert driven.of(Evict) and driven.engine.cordoned_only == ("old-1",)

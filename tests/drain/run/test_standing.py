@@ -160,3 +160,23 @@ def test_nothing_is_cordoned_while_it_is_paused() -> None:
     run.engine.pause("")
     run.to_the_end()
     assert [name for name, _ in run.told(Happened.DONE)] == ["old-0"]
+
+
+@given(st.lists(st.floats(0, 10), max_size=20))
+def test_it_never_takes_less_than_nothing_and_never_goes_back_by_itself(steps: list[float]) -> None:
+    _, engine = begun_once()
+    remaining, now_s, before = Remaining(engine.plan), 0.0, float("inf")
+    for passed_s in steps:
+        now_s += passed_s
+        left = remaining.left(now_s)
+        assert left is not None and 0 <= left.seconds <= min(before, left.slow_s)
+        before = left.seconds
+
+
+_BEGUN: list[tuple[EmbeddedStage, Engine]] = []
+
+
+def begun_once() -> tuple[EmbeddedStage, Engine]:
+    if not _BEGUN:
+        _BEGUN.append(a_run())
+    return _BEGUN[0]

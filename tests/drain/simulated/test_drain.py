@@ -327,3 +327,100 @@ def most_away(timeline: Timeline, moves: Mapping[str, Move], limit: str, lag_s: 
     taken = [m for m in timeline.moves if limit in moves[m.uid].limits]
     ends = {m.uid: float("inf") if m.ready_s is None else m.ready_s + lag_s for m in taken}
     return max((sum(o.evicted_s <= m.evicted_s < ends[o.uid] for o in taken) for m in taken), default=0)
+
+
+@given(drains())
+def test_no_limit_is_ever_exceeded_and_everything_gets_done(
+    made: tuple[list[tuple[str, list[Move]]], DrainTerms],
+) -> None:
+    nodes, terms = made
+    timeline = simulate(nodes, terms)
+    moves = {move.uid: move for _, given in nodes for move in given}
+    assert sorted(m.uid for m in timeline.moves) == sorted(moves)
+    assert {s.node for s in timeline.nodes} == {node for node, _ in nodes}
+    for limit, slots in terms.slots.items():
+        under_way = [m for m in timeline.moves if limit in moves[m.uid].limits]
+        for m in under_way:
+            # Those whose slot is not given back yet at this eviction, itself included.
+            taken = [o for o in under_way if o.evicted_s <= m.evicted_s < _back(o, terms)]
+            assert len(taken) <= slots
+    for moment in [s.start_s for s in timeline.nodes]:
+        active = [s for s in timeline.nodes if s.start_s <= moment < s.done_s]
+        assert len(active) <= terms.at_once[""]
+        assert sum(bool(terms.domains.get(s.node)) for s in active) <= terms.at_once["zone"]
+    assert simulate(nodes, terms) == timeline
+
+
+def _back(moved: object, terms: DrainTerms) -> float:
+    ready = moved.ready_s  # type: ignore[attr-defined]
+    return float(ready) + terms.lag_s
+
+
+@given(drains(), st.sampled_from(LIMITS))
+def test_more_slots_never_evict_the_first_waiting_pod_later(
+    made: tuple[list[tuple[str, list[Move]]], DrainTerms], limit: str
+) -> None:
+    """Of a single node without other limits a larger budget is never slower (anomalies need several limits)."""
+    nodes, _ = made
+    pods = [
+        Move(m.uid, tuple(x for x in m.limits if x == limit), m.stop_s, 10.0, m.after)
+        for _, given in nodes
+        for m in given
+    ]
+    small = simulate([("n", pods)], DrainTerms({limit: 1}))
+    large = simulate([("n", pods)], DrainTerms({limit: 2}))
+    assert large.makespan_s <= small.makespan_s or any(m.after is Replacement.AFTER_GONE for m in pods)
+
+
+@given(grounded())
+def test_reserving_what_was_found_gives_the_same_nodes(
+    made: tuple[list[tuple[str, list[Move]]], DrainTerms, int, frozenset[str]],
+) -> None:
+    """Each node needs all that were renewed when it was admitted: the same run again, from what was noted."""
+    nodes, terms, places, hidden = made
+    ground = _Noting(a_shelf(nodes, places, sorted(hidden)))
+    first = simulate(nodes, terms, ground)
+    kept = [item for item in nodes if item[0] not in first.refused]
+    again = simulate(kept, terms, Reserved(ground.needs))
+    assert {span.node for span in again.nodes} == {span.node for span in first.nodes}
+    done = {span.node: span.done_s for span in again.nodes}
+    for node, start in starts(again).items():
+        for other in ground.needs[node]:
+            assert start >= done[other] + (terms.renewed_after_s or 0.0)
+
+
+class _Noting:
+    def __init__(self, ground: Shelf) -> None:
+        self._ground = ground
+        self._renewed: list[str] = []
+        self.needs: dict[str, tuple[str, ...]] = {}
+
+    def admit(self, node: str, thorough: bool, partly: bool = False) -> bool:
+        if not self._ground.admit(node, thorough, partly):
+            return False
+        self.needs[node] = tuple(self._renewed)
+        return True
+
+    def renew(self, node: str) -> None:
+        self._renewed.append(node)
+        self._ground.renew(node)
+
+
+@given(
+    start=st.integers(0, 500),
+    stop=st.integers(0, 500),
+    waits=st.integers(0, 500),
+    others=st.lists(st.tuples(st.integers(0, 500), st.integers(0, 500)), max_size=4),
+)
+def test_times_of_what_waits_and_of_what_starts_first(
+    start: int, stop: int, waits: int, others: list[tuple[int, int]]
+) -> None:
+    first = Move("first", stop_s=start + stop, start_s=start, after=Replacement.FIRST)
+    waited = Move("waited", ("web",), stop_s=stop, start_s=start, waits_s=waits)
+    rest = [Move(f"p{i}", ("web",), float(a), float(b)) for i, (a, b) in enumerate(others)]
+    timeline = simulate([("n", [first, waited, *rest])], DrainTerms(slots={"web": 1}))
+    moved = {each.uid: each for each in timeline.moves}
+    assert moved["first"].ready_s is not None and moved["first"].gone_s == moved["first"].ready_s + stop
+    assert moved["waited"].evicted_s >= waits
+    assert timeline.makespan_s == max(each.gone_s for each in timeline.moves)
+    assert not timeline.stuck

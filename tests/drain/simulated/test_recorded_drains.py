@@ -9,8 +9,11 @@ And the controller is up to a tenth of a second late, so that now and then it wr
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timezone
 from functools import cache
+from itertools import groupby, pairwise
 
 import pytest
 
@@ -24,10 +27,11 @@ from kubectl_eksdoc.drain.course import (
     status_writes,
 )
 from kubectl_eksdoc.drain.simulation import simulate
-from kubectl_eksdoc.kubernetes.budgets import Computed, recompute
+from kubectl_eksdoc.kubernetes.budgets import Computed, recompute, with_allowed
+from kubectl_eksdoc.kubernetes.evictions import EvictionAnswer, evict
 from kubectl_eksdoc.kubernetes.replacement import Replacement, replacement
-from kubectl_eksdoc.model.budgets import BudgetStatus
-from tests.recorded_drains import DRAINS, Evicted, Pods, asks, before_the_drain, evicted, scales_of, writes
+from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
+from tests.recorded_drains import DRAINS, Ask, Evicted, Pods, asks, before_the_drain, evicted, scales_of, writes
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)
 
@@ -136,3 +140,81 @@ def test_the_real_drain_is_never_ahead_of_the_simulated_one(watch: str) -> None:
     for seen in found:
         behind = seen.evicted_s - begin - at[seen.pod.uid]
         assert -EARLY_S < behind < refusals[seen.pod.name] * (POLL_S + CONFLICT_S) + CONFLICT_S + LATE_S
+
+
+@pytest.mark.parametrize(
+    ("watch", "simulated_s", "real_s"), [("drain-watch", 2.0, 2.5), ("drain-refused-watch", 12.1, 17.7)]
+)
+def test_how_long_the_drain_takes_without_kubectls_waiting(watch: str, simulated_s: float, real_s: float) -> None:
+    found = evicted(watch)
+    assert simulated(watch).makespan_s == pytest.approx(simulated_s, abs=0.1)
+    assert max(e.gone_s for e in found) - found[0].evicted_s == pytest.approx(real_s, abs=0.1)
+
+
+def test_two_at_once_under_one_budget_are_granted_half_a_second_apart() -> None:
+    pair = [e for e in evicted("drain-watch") if e.pod.name.startswith("app-0-")]
+    first, second = pair
+    assert second.evicted_s - first.evicted_s == pytest.approx(CONFLICT_S, abs=LATE_S)
+    assert simulated("drain-watch").moves[0].evicted_s == simulated("drain-watch").moves[-1].evicted_s == 0
+
+
+def test_kubectl_is_refused_where_the_simulator_waits_for_a_slot() -> None:
+    """Every round of asking grants one pod of each budget: the n-th of a budget is refused n times before."""
+    names = {pod.uid: name for name, pod in before_the_drain("drain-refused-watch").items()}
+    guard = budget_of("drain-refused-watch")
+    moves = simulated("drain-refused-watch").moves
+    refused = Counter(ask.pod for ask in asks("drain-refused-watch") if ask.code == 429)
+    assert set(refused) == {names[m.uid] for m in moves if m.evicted_s > 0}
+    line: Counter[str] = Counter()
+    for moved in moves:
+        name = names[moved.uid]
+        assert refused[name] == line[guard[name]]
+        line[guard[name]] += 1
+    assert refused.total() == 15
+    assert not [ask for ask in asks("drain-watch") if ask.code != 201]
+
+
+@cache
+def by_grant(watch: str) -> dict[str, list[list[StatusWrite]]]:
+    """By budget its simulated writes: those before the first eviction, from the first to the second, and so on."""
+    return {
+        key: [list(group) for group in _at_grants(written)]
+        for key, written in status_writes(watched(watch), simulated(watch).moves).items()
+    }
+
+
+def _at_grants(written: tuple[StatusWrite, ...]) -> Iterator[list[StatusWrite]]:
+    grants = 0
+    numbered = []
+    for before, after in pairwise((written[0], *written)):
+        grants += after.disrupted > before.disrupted
+        numbered.append((grants, after))
+    for _, group in groupby(numbered, key=lambda item: item[0]):
+        yield [write for _, write in group]
+
+
+def answer(watch: str, pod: str, budget: Budget, write: StatusWrite) -> EvictionAnswer:
+    at_that_time = with_allowed(replace(budget, status=write.status), write.status.allowed)
+    return evict(pods_before(watch)[pod], (at_that_time,), NOW)
+
+
+def test_every_real_answer_is_the_rules_answer_at_that_place_of_the_simulated_drain() -> None:
+    """A grant comes from the last status before it; a refusal from one between two grants, word for word."""
+    watch = "drain-refused-watch"
+    budgets, guard, windows = {w.budget.key: w.budget for w in watched(watch)}, budget_of(watch), by_grant(watch)
+    granted: Counter[str] = Counter()
+    told: Counter[int] = Counter()
+    for ask in asks(watch):
+        key = guard[ask.pod]
+        window = windows[key][granted[key]]
+        answers = [answer(watch, ask.pod, budgets[key], write) for write in window]
+        if ask.code == 201:
+            assert answers[-1].code == 201
+            granted[key] += 1
+        else:
+            said = [Ask(ask.pod, a.code, a.message, a.cause) for a in answers]
+            assert ask in said
+            # Refused until the replacement is Ready: that is the last status before the next grant.
+            assert [a.code for a in answers[:-1]] == [429] * (len(answers) - 1)
+        told[ask.code] += 1
+    assert told == {201: 11, 429: 15}

@@ -9,6 +9,7 @@ import pytest
 from kubectl_eksdoc.embedded.api import catalogue
 from kubectl_eksdoc.embedded.api.catalogue import PARTIAL_LIST, PLAIN, TABLE, AnswerForm, Build, Catalogue, preference
 from tests.fakes import recordings
+from tests.raw_facts import recorded
 
 Doc = dict[str, Any]
 
@@ -253,3 +254,12 @@ KUBECTL_GET = (
 )
 def test_objects(accept: str, form: AnswerForm | None) -> None:
     assert catalogue.choose(accept, (TABLE, PARTIAL_LIST)) == form
+
+
+def test_recorded_definitions() -> None:
+    added = catalogue.of(recorded("rich", "customresourcedefinitions"))
+    assert added.groups()[-3:] == ("karpenter.k8s.aws", "karpenter.sh", "vpcresources.k8s.aws")
+    policies = added.find("vpcresources.k8s.aws", "v1beta1", "securitygrouppolicies")
+    assert policies is not None
+    assert (policies.namespaced, policies.short_names) == (True, ("sgp",))
+    assert [s.name for s in policies.subresources] == ["status"]

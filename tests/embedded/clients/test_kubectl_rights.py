@@ -64,3 +64,9 @@ def test_asking_as_somebody_else(looking: Kubectl, draining: Kubectl) -> None:
     assert can(looking, "list", "pods", "--as", "nobody-known") == "no"
     # kubectl loses the message of a refusal of discovery; tests/embedded/serving/test_doors.py has it.
     assert "Error from server (Forbidden)" in draining.refused("get", "pods", "--as", "admin")
+
+
+@pytest.mark.long
+def test_an_unknown_token(program: str, shown: tuple[SimulatedApiServer, Api], tmp_path: Path) -> None:
+    nobody = Kubectl(program, tmp_path, shown[0].url("wrong"))
+    assert "You must be logged in to the server" in nobody.refused("get", "nodes")

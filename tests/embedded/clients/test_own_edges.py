@@ -32,10 +32,11 @@ from kubectl_eksdoc.kube.inside_pods import LINES, MOST_BYTES, LivePodReader
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.kube.single_objects import NamespaceLists, SingleObjects
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc, KindUsage, ObjectName, WrittenBy, named
-from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.api_objects import Doc, KindUsage, ManifestText, ObjectName, WrittenBy, named
+from kubectl_eksdoc.model.cluster import Cluster, NodeClass
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import Absent, ReadState, Unknown
+from kubectl_eksdoc.model.machines import SaidOptions
 from kubectl_eksdoc.model.nodes import Container, LogOf
 from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.objects.single import RawObjects
@@ -257,3 +258,80 @@ def test_the_same_facts(name: str, page: int, tmp_path: Path) -> None:
     if name == "small-traps":  # the dump has no namespaces; the server cannot be without
         live = replace(live, namespaces=dumped.namespaces)
     assert without_source(live, dumped) == dumped
+
+
+def test_releases_of_helm_are_read(url: tuple[str, str], tmp_path: Path) -> None:
+    found = signs(tmp_path, url[0]).releases()
+    assert not isinstance(found, Unknown)
+    (release,) = found
+    assert (release.namespace, release.name, release.revision) == ("policy", "policy-webhook", 4)
+    assert isinstance(release.manifest, ManifestText) and len(release.manifest.documents) == 3
+
+
+def test_each_right_that_is_missing_is_named(url: tuple[str, str], tmp_path: Path) -> None:
+    asked = signs(tmp_path, url[1])
+    answers = (asked.requested(), asked.releases(), *(told.objects for told in asked.written(going(*WAY))))
+    assert [each.missing for each in answers if isinstance(each, Unknown)] == [
+        "get /metrics",
+        "list secrets",
+        f"list validatingadmissionpolicies.{GROUP}",
+        f"list validatingadmissionpolicybindings.{GROUP}",
+    ]
+
+
+def test_what_may_not_be_read_is_unknown_and_names_the_right(tmp_path: Path) -> None:
+    with inside(tmp_path, worlds.DRAINER_TOKEN) as (pods, _):
+        log = pods.logs([LOG])[LOG]
+    assert isinstance(log, Unknown) and log.missing == "get pods/log"
+
+
+def test_what_may_not_be_listed_is_unknown_and_names_the_right(tmp_path: Path) -> None:
+    with worlds.served("small-traps", ManualTime(), pace=None) as (server, _):
+        config = kubeconfigs.one(tmp_path / "config", server.url(worlds.DRAINER_TOKEN))
+        found = NamespaceLists(Connection(kubeconfig=config)).listed(kinds.CONTROLLER_REVISIONS, "kube-system")
+    assert isinstance(found, Unknown) and found.missing == "list controllerrevisions.apps"
+
+
+COREFILE = ObjectName("v1", "ConfigMap", "kube-system", "coredns")
+
+
+def test_what_may_not_be_seen_is_unknown_and_names_the_right(tmp_path: Path) -> None:
+    with worlds.served("small-traps", ManualTime(), pace=None) as (server, _):
+        config = kubeconfigs.one(tmp_path / "config", server.url(worlds.DRAINER_TOKEN))
+        found = SingleObjects(Connection(kubeconfig=config)).one(COREFILE)
+    assert isinstance(found, Unknown) and found.missing == "get configmaps"
+
+
+def test_what_a_viewer_may_not_see_is_named(tmp_path: Path) -> None:
+    with worlds.served("small-traps", ManualTime(), pace=None) as (server, _):
+        config = kubeconfigs.one(tmp_path / "config", server.url(worlds.DRAINER_TOKEN))
+        live = LiveReader(Connection(kubeconfig=config)).read((kinds.NODES, kinds.PODS, kinds.BUDGETS))
+    assert live.read_of(kinds.BUDGETS).state == ReadState.FORBIDDEN
+    assert live.read_of(kinds.PODS).state == ReadState.READ and len(live.pods) == 131
+
+
+@pytest.mark.parametrize("served", ["v1", "v1beta1"])
+def test_classes_of_karpenter_are_read_in_the_version_that_is_served(served: str, tmp_path: Path) -> None:
+    names = {"plural": "ec2nodeclasses", "singular": "ec2nodeclass", "kind": "EC2NodeClass"}
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    version = {"name": served, "served": True, "storage": True, "schema": schema}
+    options = {"httpTokens": "required", "httpPutResponseHopLimit": 2}
+    definition: Doc = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": kinds.NODE_CLASSES.full_name},
+        "spec": {"group": "karpenter.k8s.aws", "scope": "Cluster", "names": names, "versions": [version]},
+        "status": {"conditions": [{"type": "Established", "status": "True"}]},
+    }
+    node_class: Doc = {
+        "apiVersion": f"karpenter.k8s.aws/{served}",
+        "kind": "EC2NodeClass",
+        "metadata": {"name": "default"},
+        "spec": {"metadataOptions": options},
+    }
+    api = Api(load([definition, node_class], worlds.START).plane, worlds.SETUP)
+    with serving(api) as server:
+        config = kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN))
+        live = LiveReader(Connection(kubeconfig=config)).read((kinds.NODES, kinds.PODS, kinds.NODE_CLASSES))
+    assert live.node_classes == (NodeClass("default", SaidOptions("required", 2)),)
+    assert live.read_of(kinds.NODE_CLASSES).state is ReadState.READ

@@ -46,3 +46,9 @@ def test_answers_as_the_real_server(index: int) -> None:
 
 def test_every_recorded_exchange_is_asked() -> None:
     assert len(exchanges()) == 157
+
+
+@pytest.mark.parametrize("index", NOT_SUPPORTED, ids=named)
+def test_what_is_not_supported_is_answered_otherwise(index: int) -> None:
+    ours, theirs = both(index)
+    assert ours != theirs, "it is supported now: take it from the list"

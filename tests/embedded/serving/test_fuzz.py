@@ -198,3 +198,12 @@ def test_very_deep_bodies() -> None:
     headers = {**ADMIN, "content-type": "application/vnd.kubernetes.protobuf"}
     kind = field(1, field(1, b"v1") + field(2, b"Namespace"))
     assert asked(ServedRequest("POST", "/api/v1/namespaces", {}, headers, MAGIC + kind + nested)).status == 415
+
+
+@settings(max_examples=examples(300))
+@given(body=st.binary(max_size=200), start=st.sampled_from([b"", MAGIC, MAGIC + b"\x0a"]))
+def test_protobuf_of_random_bytes(body: bytes, start: bytes) -> None:
+    try:
+        decode(start + body)
+    except NotUnderstood:
+        pass

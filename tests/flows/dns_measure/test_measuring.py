@@ -246,3 +246,26 @@ def test_each_cut_of_a_log_is_read_or_unknown() -> None:
     for end in range(len(whole)):
         found = report_in(whole[:end])
         assert isinstance(found, Unknown) == (end < len(HEAD)), end
+
+
+def test_a_grace_period_that_is_shorter_than_propagation_loses_answers() -> None:
+    assert ("dns-answers-lost", Status.FAIL) in found(World(lame_s=30, grace_s=1, away_s=4), ROLLOUT)
+
+
+def test_whoever_insists_leaves_nothing_either() -> None:
+    world = World()
+
+    def insist() -> int:
+        if world.now > 8:
+            raise KeyboardInterrupt
+        return 0
+
+    with pytest.raises(KeyboardInterrupt):
+        run(world, ROLLOUT, told=insist)
+    nothing_left(world)
+
+
+def test_a_right_that_is_missing_is_named() -> None:
+    world = World(says=[NotMade("the cluster refuses create pods/eviction", "create pods/eviction")])
+    (unknown,) = found(world, EVICTION)["dns-not-measured", Status.UNKNOWN]
+    assert unknown.missing == "create pods/eviction"

@@ -291,3 +291,26 @@ class Others:
 @pytest.mark.parametrize("wanted", [RunPhase.RUNNING, RunPhase.PAUSED, RunPhase.ABORTED])
 def test_nobody_leads_a_run_that_was_left(wanted: RunPhase) -> None:
     assert ask_leader(Others(), LEFT, wanted, "cid@desk", lambda seconds: None) is WishSource.NOBODY  # type: ignore[arg-type]
+
+
+def test_an_intent_is_here_before_it_is_there(tmp_path: Path, hands: Hands) -> None:
+    api = Api(worlds.plane_of("small-traps", None), worlds.SETUP, ManualTime())
+    with serving(
+        Faulty(api, [Fault(BrokenConnection(), "configmaps", "POST", skip=1)], lambda seconds: None)
+    ) as server:
+        machine = Machine(server, tmp_path, "one", hands)
+        machine.begin()
+        with pytest.raises((JournalError, LockLost)):
+            machine.intends("web-1")
+    assert [each.name for each in machine.here() if isinstance(each, JournalIntent)] == ["web-1"]
+
+
+def test_notes_are_told_to_all(server: SimulatedApiServer, tmp_path: Path, hands: Hands) -> None:
+    machine = Machine(server, tmp_path, "one", hands)
+    machine.begin()
+    machine.journal.write([machine.scribe.note(JournalNote.PAUSED, NOW, "ada")])
+    machine.journal.tell(RunPhase.PAUSED)
+    machine.lock.release()
+    other = Machine(server, tmp_path, "two", hands)
+    other.lock.take()
+    assert other.journal.adopt("r1", NOW).phase is RunPhase.PAUSED

@@ -11,18 +11,25 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.account import Record
+from kubectl_eksdoc.drain.run.engine import Engine
+from kubectl_eksdoc.drain.run.journal import JournalWriter
 from kubectl_eksdoc.drain.run.moments import Happened
+from kubectl_eksdoc.drain.run.others import Replanning
+from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
-from kubectl_eksdoc.flows.rehearse import rehearse
+from kubectl_eksdoc.flows.drain import plan_drain
+from kubectl_eksdoc.flows.rehearse import pace_of, rehearse
+from kubectl_eksdoc.flows.run.draining import Draining
 from kubectl_eksdoc.kubernetes.api.statuses import LostAnswer
 from kubectl_eksdoc.kubernetes.news import News, PodIs
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.acts import Delete, Evict
+from kubectl_eksdoc.model.acts import Cordon, Delete, Evict, Protect
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.journal import Verb
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind
 from tests.examples import examples
+from tests.flows.fields import KeptJournal, OwnLock, StageClock, StageField
 from tests.flows.singles import a_job, nodes, single
 from tests.flows.stages import BLUE, ONE_BY_ONE, Bad, Granting, made, web
 from tests.flows.test_rehearse_means import NAMED, WAITS, Run, never, subjects
@@ -304,3 +311,25 @@ def test_a_rehearsal_waits_as_long_as_the_user_does() -> None:
     _, stage = made(*nodes(), *a_job())
     _, rehearsal = rehearse(stage, BLUE, DrainPolicy(wait_jobs=10_800))
     assert not rehearsal.undone and subjects(rehearsal.moments, Happened.EVICTED) == ["default/etl-x"]
+
+
+def test_what_came_between_plan_and_cordon() -> None:
+    plane, stage = a_cluster()
+    cluster, plan = plan_drain(stage, BLUE, DrainPolicy())
+    stage.start(pace_of(cluster))
+    comes(plane, "api-new", 0.0)
+    stage.pass_time(stage.seconds)
+    engine, journal = Engine(plan, ObservedState(cluster)), KeptJournal()
+    field = StageField(stage, journal)
+    ended = Draining(
+        engine,
+        field,
+        journal,
+        OwnLock(),
+        StageClock(stage),
+        JournalWriter(),
+        lambda new: None,
+        replanning=Replanning(engine, cluster),
+    ).to_the_end()
+    assert ended.whole and not on_old(plane) and stage.granted.total() == 4
+    assert isinstance(next(act for act in field.done if not isinstance(act, Protect)), Cordon)

@@ -392,3 +392,23 @@ def test_whatever_happens_nothing_goes_without_a_yes(
     wish = paused(stage, *((since, since + lasts) for since, lasts in pauses))
     ended, field, _ = gated(stage, says, wish)
     assert bool(ended.stopped) == field.refused
+
+
+def test_nothing_goes_on_before_a_hook_has_answered() -> None:
+    _, stage = a_cluster()
+    ended, _, moments = ran(stage, takes_s=90)
+    begun, done, hooked = (at(moments, what) for what in (Happened.BEGUN, Happened.DONE, Happened.HOOKED))
+    assert ended.whole and len(hooked) == 6
+    assert begun[0] >= 90 and all(later >= over + 180 for over, later in zip(done, begun[1:], strict=False))
+
+
+def test_the_last_hook_counts_too() -> None:
+    _, stage = a_cluster()
+    ended, _, _ = ran(stage, lambda hook: HookEnded(hook, False, "3 alerts"), hooks=frozenset((AFTER_WAVE,)))
+    assert ended.stopped == "the hook after wave 1 failed: 3 alerts" and not ended.whole
+
+
+def test_while_it_is_paused_no_hook_is_asked_for() -> None:
+    _, stage = a_cluster()
+    ended, _, moments = ran(stage, wish=lambda: RunWishState(RunWish.PAUSE) if stage.seconds < 50 else RunWishState())
+    assert ended.whole and at(moments, Happened.HOOKED)[0] >= 50

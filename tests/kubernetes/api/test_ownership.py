@@ -359,3 +359,15 @@ def test_whatever_was_written_can_be_read(steps: list[tuple[str, str, Doc]]) -> 
         with_value(doc, ("metadata", "managedFields"), at(doc, "metadata", "managedFields")) == doc or read(doc) == {}
     )
     assert all(entry.fields for entry in read(doc).values())
+
+
+@given(st.lists(st.tuples(managers, filled_workloads()), min_size=1, max_size=5))
+def test_what_was_owned_stays_owned(steps: list[tuple[str, Doc]]) -> None:
+    """After any updates, whatever is there is somebody's, but for the fields nobody owns."""
+    live: Doc | None = None
+    for manager, doc in steps:
+        live = updated(live, doc, manager, EARLY, SCHEMA)
+    assert live is not None
+    # A tracked object that lost all its entries is not tracked any more.
+    if at(live, "metadata", "managedFields"):
+        assert not fields_of(without_entries(live), SCHEMA.root) - owned(live) - UNTRACKED

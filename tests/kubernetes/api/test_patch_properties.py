@@ -215,3 +215,10 @@ def test_what_is_nested_too_deeply_is_refused(wrap: Callable[[Any], Any]) -> Non
 def test_the_deepest_patch_that_is_read_can_be_applied() -> None:
     patch = nested(DEEPEST - 1, lambda inner: {"a": inner})
     assert apply_merge(patch, patch) == strategically(patch, patch) == patch
+
+
+@given(docs(SCALARS), docs(PLAIN), docs(PLAIN))
+def test_merging_twice_is_merging_once(doc: Doc, before: Doc, after: Doc) -> None:
+    patch = difference(before, after)
+    once = apply_merge(doc, patch)
+    assert apply_merge(once, patch) == once

@@ -18,11 +18,11 @@ import pytest
 from kubectl_eksdoc.kubernetes.api.types import SchemaPlace, schema_of
 from kubectl_eksdoc.kubernetes.ownership import comparing
 from kubectl_eksdoc.kubernetes.ownership.comparing import FieldSet, steps_of
-from kubectl_eksdoc.kubernetes.ownership.entries import printed, read
-from kubectl_eksdoc.kubernetes.ownership.steps import keys_of
+from kubectl_eksdoc.kubernetes.ownership.entries import printed, read, updated, without_entries
+from kubectl_eksdoc.kubernetes.ownership.steps import keys_of, shown
 from kubectl_eksdoc.model.api_objects import Doc, at
 from tests import raw_facts
-from tests.kubernetes.api.replays import exchanges, owners, steps_in_order
+from tests.kubernetes.api.replays import MAIN, exchanges, owners, steps_in_order
 
 MEDIUM = pytest.param("medium", marks=pytest.mark.long)
 """As many objects as all others together, all of one making."""
@@ -111,3 +111,63 @@ def _allowed(step: str, place: SchemaPlace) -> bool:
     if step.startswith("k:"):
         return place.list_type == "map" and set(keys_of(step)) == set(place.keys)
     return step.startswith("v:") and place.list_type == "set"
+
+
+SET_BY_THE_SERVER = {
+    "Deployment": (".metadata.annotations",),
+    "Job": (".metadata.labels.", ".spec.selector", ".spec.template.metadata.labels."),
+    "Namespace": (".spec.finalizers",),
+    "PersistentVolumeClaim": (".metadata.finalizers",),
+    "Pod": (
+        ".metadata.labels.topology.kubernetes.io/",
+        ".spec.nodeName",
+        ".spec.preemptionPolicy",
+        ".spec.priority",
+        ".spec.tolerations",
+        # The webhook for roles of service accounts.
+        ".spec.containers[].env",
+        ".spec.containers[].volumeMounts",
+        ".spec.volumes",
+    ),
+    "Service": (
+        ".spec.clusterIP",
+        ".spec.healthCheckNodePort",
+        ".spec.ipFamilies",
+        ".spec.ipFamilyPolicy",
+        ".spec.ports[].nodePort",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("source", "count"),
+    [
+        ("rich", 656),
+        ("small-traps", 213),
+        ("landing", 674),
+        pytest.param("medium", 2911, marks=pytest.mark.long),
+    ],
+)
+def test_creating_an_object_gives_its_author_what_the_server_gave_him(source: str, count: int) -> None:
+    """Of objects that one client wrote, and whose status alone others wrote."""
+    written_once = [doc for doc in objects(source) if _sole_update(doc)]
+    assert len(written_once) == count
+    for doc in written_once:
+        entry = _sole_update(doc)
+        schema = schema_of(doc["apiVersion"], doc["kind"])
+        (ours,) = owners(updated(None, without_entries(doc), entry["manager"], entry["time"], schema, reset=MAIN))
+        mine, theirs = FieldSet.read(ours["fieldsV1"]), FieldSet.read(entry["fieldsV1"])
+        assert not theirs - mine, doc["metadata"]["name"]
+        by_server = SET_BY_THE_SERVER.get(doc["kind"], ())
+        beyond = [path for path in map(_without_keys, mine - theirs) if not path.startswith(by_server)]
+        assert beyond == [], f"{doc['kind']} {doc['metadata']['name']}"
+
+
+def _sole_update(doc: Doc) -> Doc:
+    """The entry of an object's author, empty where there are several or it was applied."""
+    entries = [entry for entry in owners(doc) if "subresource" not in entry]
+    return entries[0] if len(entries) == 1 and entries[0]["operation"] == "Update" else {}
+
+
+def _without_keys(path: comparing.Path) -> str:
+    return "".join(shown(step) if step.startswith("f:") else "[]" for step in path)

@@ -328,3 +328,13 @@ def test_a_snippet_is_what_is_imported() -> None:
     direct = of(". {\n cache 30\n}\n")
     assert of("(x) {\n cache 30\n}\n. {\n import x\n}\n") == direct, "by the line it stands on there"
     assert of("(x) {\n\n cache 30\n}\n. {\n import x\n}\n") not in ((), direct)
+
+
+def test_the_default_of_eks() -> None:
+    assert edited(EKS) == EKS.replace("lameduck 5s", "lameduck 20s")
+    assert edited(EKS, 5) == EKS and (lameduck_s(read(EKS)), lameduck_s(read(edited(EKS)))) == (5, 20)
+
+
+@pytest.mark.parametrize("text", [". { }", ".:53 { # c\n}", ".:53 {\n health { }\n}"])
+def test_where_a_brace_does_not_end_its_line(text: str) -> None:
+    assert waits(read(edited(text))) == ["20s"]

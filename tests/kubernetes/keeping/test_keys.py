@@ -177,3 +177,21 @@ def test_json_stays_json_whatever_stands_around_a_secret(before: str, after: str
     for secret in SECRETS:
         body = json.dumps({"a": f"{before}{secret}{after}", "b": [after]})
         assert json.loads(known_forms(body, Digests(b"x").of))["b"] == [after]
+
+
+@given(st.lists(st.text(max_size=30), max_size=8))
+def test_words_stay_as_many(words: list[str]) -> None:
+    assert len(KEEP.words(words)) == len(words)
+
+
+def test_only_what_follows_the_program_that_sleeps_is_how_long() -> None:
+    assert is_digest(KEEP.words(["login", "oversleep", "123456"])[2])
+
+
+@given(st.text(max_size=40))
+def test_json_stays_json(text: str) -> None:
+    body = json.dumps({"a": text, "b": "AKIAIOSFODNN7EXAMPLE", "c": "-----BEGIN PRIVATE KEY-----\nabc"})
+    told = json.loads(known_forms(body, Digests(b"x").of))
+    assert set(told) == {"a", "b", "c"}
+    assert MARK in told["b"]
+    assert "abc" not in told["c"]

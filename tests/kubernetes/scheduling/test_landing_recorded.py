@@ -111,3 +111,72 @@ def test_exactly_the_recorded_seven_find_no_place(order: Any) -> None:
     left = greedily(occupancy, order(homeless))
     assert Counter(map(owner, left)) == NO_PLACE
     assert {of: sum(1 for _ in recorded_reasons(of)) for of in NO_PLACE} == NO_PLACE
+
+
+def test_only_those_seven_were_left_pending() -> None:
+    pending = Counter(_short(x["owner"]) for lines in after().values() for x in lines if x["phase"] == "Pending")
+    assert pending == NO_PLACE
+
+
+def place_of(line: dict[str, Any]) -> tuple[str, str]:
+    """Whose place a recorded node can be: a StatefulSet's pod comes back by its name, others by their owner."""
+    of = line["owner"] or ""
+    return line["namespace"], line["pod"] if of.startswith("StatefulSet") else of
+
+
+def new_places() -> dict[tuple[str, str], list[str]]:
+    """The nodes of pods on record that were made after the drain began."""
+    there = {p.key for p in before().pods}
+    found: dict[tuple[str, str], list[str]] = {}
+    for line in raw_facts.lines("clusters/landing-after.jsonl"):
+        again = (line["owner"] or "").startswith("StatefulSet")
+        if line["node"] and (again or f"{line['namespace']}/{line['pod']}" not in there):
+            found.setdefault(place_of(line), []).append(line["node"])
+    return found
+
+
+def replayed() -> tuple[Occupancy, list[Pod], int]:
+    """After every pod went where the scheduler sent it: what is left without a place, and how many were put.
+
+    A pod is put on the first node on record for its owner that the rules allow; one refused by all of them fails.
+    """
+    occupancy, homeless = emptied()
+    places, left, put = new_places(), [], 0
+    for pod in homeless:
+        assert pod.owner is not None
+        kind = occupancy.successor_of(pod)
+        line = {"namespace": pod.namespace, "pod": pod.name, "owner": f"{pod.owner.kind}/{pod.owner.name}"}
+        options = places.get(place_of(line), [])
+        allowed = [node for node in options if occupancy.refusal(kind, node) is None]
+        assert allowed or not options, (pod.key, [occupancy.refusal(kind, node) for node in options])
+        if allowed:
+            occupancy.put(kind, allowed[0])
+            options.remove(allowed[0])
+            put += 1
+        else:
+            left.append(pod)
+    return occupancy, left, put
+
+
+def test_the_scheduler_put_no_pod_where_the_rules_forbid_it() -> None:
+    _, left, put = replayed()
+    assert Counter(map(owner, left)) == NO_PLACE
+    assert put > 100
+
+
+def test_the_reasons_are_the_schedulers_node_by_node() -> None:
+    """Its message is of the last time it looked: for local-db, whose volume no pod can help, while nodes had room."""
+    empty, full = emptied()[0], replayed()[0]
+    for pod in replayed()[1]:
+        at = empty if owner(pod) == "StatefulSet/local-db" else full
+        told = at.reasons(at.successor_of(pod))
+        assert list(recorded_reasons(owner(pod))) == [told] * NO_PLACE[owner(pod)], pod.key
+
+
+def test_candidates_and_refusals_agree_everywhere() -> None:
+    occupancy, homeless = emptied()
+    for pod in homeless:
+        kind = occupancy.successor_of(pod)
+        quick = {n for n, seat in occupancy.candidates(kind).items() if occupancy.has_place(kind, seat)}
+        assert quick == {name for name in occupancy.seats if occupancy.refusal(kind, name) is None}, pod.key
+        assert occupancy.unknown(kind) == ()

@@ -251,3 +251,18 @@ def test_the_first_filter_that_refuses_is_named() -> None:
     assert [f.filter for f in found if f] == [
         SchedulerFilter.NODE_UNSCHEDULABLE, SchedulerFilter.TAINT_TOLERATION, SchedulerFilter.NODE_AFFINITY,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("storage", "reason"),
+    [
+        (Storage.of([], [], []), 'persistentvolumeclaim "data-db-0" not found'),
+        (Storage.of([Claim("default", "data-db-0", "pv")], [], []), 'persistentvolume "pv" not found'),
+        (Storage.of([Claim("default", "data-db-0")], [], []), "pod has unbound immediate PersistentVolumeClaims"),
+    ],
+)
+def test_a_volume_that_is_not_there_refuses_every_node(storage: Storage, reason: str) -> None:
+    occupancy = Occupancy([node("n0", "z1")], storage=storage)
+    kind = occupancy.successor_of(a_pod("db-0", volumes=tuple(_volumes())))
+    assert occupancy.reasons(kind) == {reason: 1}
+    assert not occupancy.candidates(kind)

@@ -246,3 +246,18 @@ def test_the_nodes_a_pod_names_are_upstreams() -> None:
         else:
             assert named is None, case["source"]
     assert compared == 5
+
+
+def test_a_malformed_label_is_refused_all_the_same() -> None:
+    unparsed = {name for name, why in DIFFER.items() if why is UNPARSED}
+    for case in raw_facts.cases("scheduler-interpodaffinity"):
+        if case["source"].rpartition("_test.go:")[2] in unparsed:
+            assert None not in by_pods(case["given"]).values()
+
+
+def test_room_decides_as_its_refusal() -> None:
+    for case in raw_facts.cases("scheduler-noderesources"):
+        occupancy, pod = occupied(case["given"])
+        for seat in occupancy.seats.values():
+            asked = pod.placement.requests
+            assert seat.room.fits(asked) is (refusals.resources_refusal(asked, seat.room) is None)
