@@ -18,7 +18,7 @@ import pytest
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.cluster import Cluster, Identity
+from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.objects.single import RawObjects
 from tests.host import dumps
@@ -235,3 +235,42 @@ def test_a_dash_is_standard_input() -> None:
     root = Path(__file__).parents[2]
     done = subprocess.run([sys.executable, "-c", code], cwd=root, input=data, capture_output=True, timeout=60)
     assert (done.stdout, done.stderr) == (b"2\n", b"")
+
+
+COUNTS = {
+    # nodes, pods, budgets, Deployments, StatefulSets, DaemonSets: data/clusters' own description
+    "small-traps": (12, 131, 25, 26, 4, 1),
+    "medium": (120, 1886, 302, 322, 78, 1),
+    "rich": (18, 348, 43, 57, 7, 5),
+}
+
+
+@pytest.mark.parametrize("name", ["small-traps", "rich", pytest.param("medium", marks=pytest.mark.long)])
+def test_counts_of_the_recorded_clusters(name: str) -> None:
+    cluster = recorded(name)
+    workloads = dict.fromkeys(("Deployment", "StatefulSet", "DaemonSet"), 0)
+    for each in cluster.workloads:
+        if each.kind in workloads:
+            workloads[each.kind] += 1
+    counts = (len(cluster.nodes), len(cluster.pods), len(cluster.budgets), *workloads.values())
+    assert counts == COUNTS[name]
+    assert cluster.source is Source.SNAPSHOT
+    assert cluster.notes == ()
+
+
+def test_without_definitions_a_custom_resource_is_not_held(tmp_path: Path) -> None:
+    cluster = read(dumps.folder(tmp_path, {"d.json": dumps.compact(dumps.a_small_dump())}))
+    assert cluster.read_of(kinds.NODE_POOLS).state is ReadState.NOT_HELD
+
+
+def test_definitions_still_tell_which_custom_kinds_there_are(tmp_path: Path) -> None:
+    """Of a dump that has the definition of a kind and no list of it nobody knows the objects."""
+    defined = dumps.an_object("CustomResourceDefinition", kinds.NODE_POOLS.full_name, spec={})
+    path = dumps.folder(tmp_path, {"d.json": dumps.compact(dumps.a_list(*dumps.a_small_dump()["items"], defined))})
+    cluster = SnapshotReader(str(path)).read((kinds.DEFINITIONS, kinds.NODE_POOLS, kinds.NODE_CLASSES))
+    states = {each.resource: each.state for each in cluster.reads}
+    assert states == {
+        kinds.DEFINITIONS: ReadState.READ,
+        kinds.NODE_POOLS: ReadState.NOT_HELD,
+        kinds.NODE_CLASSES: ReadState.NOT_SERVED,
+    }

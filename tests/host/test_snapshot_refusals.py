@@ -284,3 +284,8 @@ def test_a_sparse_entry_of_terabytes(tmp_path: Path) -> None:
     header[148:156] = b" " * 8
     header[148:156] = b"%06o\0 " % sum(header)
     assert refused(bytes(header) + b"\0" * 1024, tmp_path, "d.tar")
+
+
+def test_names_cannot_move_the_cursor(tmp_path: Path) -> None:
+    (tmp_path / "d.json").write_text('{"kind":"\\u001b[2JPod\\n\\u202e"}')
+    assert "\x1b" not in refusal(tmp_path / "d.json").message
