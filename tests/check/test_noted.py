@@ -12,7 +12,7 @@ from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
+from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.network import Service
 from kubectl_eksdoc.model.storage import PersistentVolume
@@ -173,4 +173,4 @@ def test_a_note_that_nobody_here_can_tell_is_slight_and_not_passed_over() -> Non
 
 def test_what_is_not_read_is_not_known() -> None:
     facts = replace(healthy(), cluster=a_healthy_cluster(unread=[kinds.PODS], pods=()))
-    assert found(facts, Code.of("release-note"))[0].missing == "list pods"
+    assert found(facts, "release-note")[0].missing == "list pods"

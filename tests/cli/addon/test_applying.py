@@ -197,7 +197,7 @@ def test_a_script_names_what_it_expects_and_what_may_be_unknown(ann: Desk) -> No
 @pytest.mark.long
 def test_a_conflict_that_is_foreseen_is_not_asked_for(ann: Desk) -> None:
     ran = ann.apply("--as-asked", "-o", "json")
-    told = document(ran.out)
+    told = document(ran.out, "AddonUpdate")
     assert ran.code == 1 and told["outcome"] is None and "PRESERVE" in told["refusals"][0]["hint"]
     assert "with NONE it would fail for a conflict with" in ran.err and ann.aws.count("eks:UpdateAddon") == 0
 
@@ -236,7 +236,7 @@ def test_an_update_whose_answer_was_lost_is_found_again(ann: Desk) -> None:
     ann.told, ann.types = lambda: 0, ""
     ident = journal.name.removesuffix(".jsonl")
     again = ann.run("--apply", "--resume", ident, "--watch-for", "1s", "-o", "json")
-    assert document(again.out)["outcome"]["update"] == ann.aws.eks().updates[0].id, again.err
+    assert document(again.out, "AddonUpdate")["outcome"]["update"] == ann.aws.eks().updates[0].id, again.err
     ann.aws.deny("eks:ListUpdates")
     again = ann.run("--apply", "--resume", ident)
     assert again.code == 6 and "whether EKS took it is not known" in again.err and "eks:ListUpdates" in again.err

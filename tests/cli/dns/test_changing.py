@@ -146,7 +146,7 @@ def test_a_corefile_that_coredns_would_refuse_is_never_sent(ann: Desk) -> None:
     ann.edits(lambda text: text.replace("    reload 1s\n", "    reload }\n"))
     ran = ann.apply("--set", "lameduck=20s", *SCRIPT)
     assert ran.code == 1 and "cannot be parsed" in ran.err
-    assert ann.updates == 0 and not ann.journals()
+    assert ann.updates == 0 and not ann.journals
 
 
 @pytest.mark.long
@@ -154,7 +154,7 @@ def test_a_pod_that_refuses_is_told_and_the_way_back_with_it(ann: Desk) -> None:
     pod = ann.pods[0]
     ann.resolvers.stubborn[pod] = "plugin/health: address already in use"
     ran = ann.apply("--set", "lameduck=20s", *SCRIPT, "-o", "json")
-    told = document(ran.out)
+    told = document(ran.out, "DnsChange")
     assert ran.code == 1, ran.err
     taken = {each["name"]: each for each in told["verified"]["pods"]}
     assert taken[pod]["taken"] == "refused" and "already in use" in taken[pod]["why"]

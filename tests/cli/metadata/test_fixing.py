@@ -260,7 +260,7 @@ def test_who_is_broken_off_goes_on_with_what_is_left(ann: Desk) -> None:
     assert f"--apply --resume {ident}" in ran.err
     ann.told = lambda: 0
     again = ann.run("--apply", "--resume", ident, "-o", "json")
-    told = document(again.out)
+    told = document(again.out, "ImdsFix")
     assert again.code == 0 and ann.limits == [2] * 5 and told["fix"] == "instance-options", again.err
     assert ann.aws.count("ec2:ModifyInstanceMetadataOptions") == 3, "what is done is not done again"
     assert len(told["wayBack"]) == 5
@@ -270,7 +270,7 @@ def test_who_is_broken_off_goes_on_with_what_is_left(ann: Desk) -> None:
 def test_what_another_client_set_meanwhile_is_in_no_rollback(ann: Desk) -> None:
     run = broken_off(ann)
     theirs = set_by_another(ann, 0, 3)
-    told = document(ann.run("--apply", "--resume", run, "-o", "json").out)
+    told = document(ann.run("--apply", "--resume", run, "-o", "json").out, "ImdsFix")
     assert ann.limits == [3, 2, 2, 2, 2]
     assert len(told["wayBack"]) == 4 and theirs not in " ".join(told["wayBack"])
 

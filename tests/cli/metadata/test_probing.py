@@ -210,7 +210,6 @@ def test_an_expectation_that_is_wrong(desk: Opened) -> None:
     at = desk()
     assert at.machine.run("imds-probe", "--active", "--yes", "--expect-nodes", "3").code == 7
     assert at.machine.run("imds-probe", "--active", "--yes").code == 2
-    at.nothing_left()
 
 
 def test_what_did_not_run_is_unknown(desk: Opened) -> None:
@@ -218,11 +217,9 @@ def test_what_did_not_run_is_unknown(desk: Opened) -> None:
     at = desk(Lab(full, MetadataServices({"blue-0": TWO, "green-0": TWO})))
     ran = at.machine.run("imds-probe", "--active")
     assert ran.code == 5 and "OutOfpods" in ran.out
-    at.nothing_left()
 
 
 def test_a_node_that_is_not_ready_gets_no_pod(desk: Opened) -> None:
     at = desk(Lab((a_node("blue-0", ready="Unknown"),)))
     ran = at.machine.run("imds-probe", "--active")
     assert ran.code == 5 and "its kubelet would start nothing" in " ".join(ran.out.split())
-    at.nothing_left()
