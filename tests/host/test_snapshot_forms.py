@@ -18,8 +18,9 @@ import pytest
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.model.cluster import Cluster, Identity, NodeClass, Source
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
+from kubectl_eksdoc.model.machines import SaidOptions
 from kubectl_eksdoc.objects.single import RawObjects
 from tests.host import dumps
 
@@ -274,3 +275,24 @@ def test_definitions_still_tell_which_custom_kinds_there_are(tmp_path: Path) -> 
         kinds.NODE_POOLS: ReadState.NOT_HELD,
         kinds.NODE_CLASSES: ReadState.NOT_SERVED,
     }
+
+
+def test_phases_and_reasons_of_landing() -> None:
+    pods = recorded("landing").pods
+    assert len(pods) == 336
+    assert [p.key for p in pods if p.phase == "Pending"] != []
+    assert sum(p.phase == "Succeeded" for p in pods) == 1
+    assert sum(p.not_ready_because == "CrashLoopBackOff" for p in pods) == 3
+
+
+def test_classes_of_an_older_karpenter_are_read_from_a_dump(tmp_path: Path) -> None:
+    made = {
+        "apiVersion": "karpenter.k8s.aws/v1beta1",
+        "kind": "EC2NodeClass",
+        "metadata": {"name": "default"},
+        "spec": {"metadataOptions": {"httpTokens": "required", "httpPutResponseHopLimit": 2}},
+    }
+    where = dumps.folder(tmp_path, {"d.json": dumps.compact(dumps.a_list(made))})
+    cluster = SnapshotReader(str(where)).read([kinds.NODE_CLASSES])
+    assert cluster.node_classes == (NodeClass("default", SaidOptions("required", 2)),)
+    assert cluster.read_of(kinds.NODE_CLASSES).state is ReadState.READ
