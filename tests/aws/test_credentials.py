@@ -91,3 +91,22 @@ def test_a_role_that_awscli_has_assumed_is_not_assumed_again(
     before = sorted(cache.iterdir())
     assert caller_of(LiveAws(whose, prod.endpoint, 1)).account == ACCOUNT
     assert sorted(cache.iterdir()) == before, "and nothing is written there"
+
+
+def test_a_program_that_should_give_credentials_and_is_not_there(
+    prod: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "config").write_text("[profile ops]\ncredential_process = /nowhere/at-all\n")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    with pytest.raises(AwsLogin, match="credentials of profile 'ops' cannot be had"):
+        caller_of(live(prod, profile="ops", settings=()))
+
+
+def test_without_any_credentials(prod: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    with pytest.raises(AwsLogin, match="no AWS credentials"):
+        caller_of(live(prod, settings=()))

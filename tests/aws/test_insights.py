@@ -146,3 +146,9 @@ def test_whatever_is_answered_is_a_fact_or_unknown(data: st.DataObject) -> None:
     assert set(machines.subnets(of, ["subnet-a"])) == {"subnet-a"}
     assert len(machines.quotas(of, NOW)) == 4
     assert isinstance(InsightRefresh(of).state(), (Refresh, Unknown))
+
+
+def test_one_that_may_not_be_described_is_there_all_the_same() -> None:
+    aws = account(DescribeInsight=AwsDenied("no", missing="eks:DescribeInsight"))
+    (told,) = upgrades.readiness(sees(aws), ["1.34"])  # type: ignore[misc]
+    assert isinstance(told, Insight) and told.detail == Unknown("no", "eks:DescribeInsight")

@@ -18,8 +18,11 @@ from kubectl_eksdoc.aws.asking import AT_ONCE, VerifiedCluster, at_once, believe
 from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.errors import (
     AwsDenied,
+    AwsError,
     AwsLogin,
+    AwsMissing,
     AwsOtherCluster,
+    AwsRefused,
     AwsThrottled,
     UsageError,
 )
@@ -351,3 +354,35 @@ def test_clients_know_nothing_that_is_not_asked(prod: World) -> None:
     with pytest.raises(AttributeError):
         aws.ask(AwsOperation("eks", "DeleteCluster"), {"name": NAME})
     assert prod.count("eks:DeleteCluster") == 0
+
+
+def test_a_cluster_that_is_not_there(prod: World) -> None:
+    aws = live(prod, cluster="other")
+    with pytest.raises(AwsMissing, match=f"no EKS cluster 'other' in account {ACCOUNT}, region {REGION}"):
+        believed(aws, aws.access)
+
+
+@pytest.mark.long
+def test_each_right_alone_is_named_and_takes_nothing_else_with_it(whole: World) -> None:
+    aws = live(whole)
+    seen = believed(aws, aws.access)
+    full = everything(seen)
+    each_alone = [[each] for each in DENIED if each is not questions.CLUSTER]
+    assert [found for part in each_alone if (found := without_rights_to(part, whole, seen, full))] == []
+
+
+def test_a_connection_that_is_lost(prod: World) -> None:
+    aws = live(prod)
+    prod.hang_up("eks:ListAddons")
+    with pytest.raises(AwsError, match=f"cannot ask eks in {REGION}"):
+        eks.addons(sees(aws, NAME))
+
+
+def test_a_question_that_aws_does_not_answer_takes_nothing_else_with_it(prod: World) -> None:
+    aws = live(prod)
+    prod.fail("eks:DescribeAddon", "ServerException", "something broke")
+    found = eks.addons(sees(aws, NAME))
+    assert isinstance(found, tuple) and len(found) == 2
+    assert all(isinstance(each, Unknown) and "ServerException: something broke" in each.why for each in found)
+    with pytest.raises(AwsRefused):
+        aws.ask(questions.ADDON, CNI)

@@ -190,3 +190,29 @@ def test_a_version_and_an_update_are_found_again(prod: World, of: VerifiedCluste
     prod.deny("ec2:DescribeLaunchTemplateVersions", "eks:ListUpdates")
     assert isinstance(aws.version_of(act, TOKEN), Unknown) and isinstance(aws.update_to(act, number), Unknown)
     assert isinstance(aws.group("gone"), Absent)
+
+
+def test_what_cannot_be_read_is_not_changed(prod: World, of: VerifiedCluster) -> None:
+    act = act_on(of, an_instance(prod))
+    prod.fail("ec2:DescribeInstances", "InternalError", "later", times=1)
+    done = carried_out(of, act)
+    assert not done.whole and prod.count("ec2:ModifyInstanceMetadataOptions") == 0
+    assert "InternalError" in done.parts[0].why
+
+
+def test_a_group_that_is_updated_takes_no_other(prod: World, of: VerifiedCluster) -> None:
+    act = a_group(prod)
+    prod.client("eks").update_nodegroup_version(
+        clusterName="prod", nodegroupName="own", launchTemplate={"id": act.id, "version": "1"}
+    )
+    with pytest.raises(AwsRefused, match="in progress"):
+        carried_out(of, act)
+
+
+def test_who_may_not_update_a_group_is_told_which_action(prod: World, of: VerifiedCluster) -> None:
+    act, aws = a_group(prod), MetadataChanges(of)
+    number = aws.new_version(act, TOKEN)
+    prod.deny("eks:UpdateNodegroupVersion")
+    with pytest.raises(AwsDenied) as error:
+        aws.update_group(act, number, TOKEN)
+    assert error.value.missing == "eks:UpdateNodegroupVersion" and aws.update_to(act, number) == ""

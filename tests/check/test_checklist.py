@@ -441,3 +441,12 @@ def phases_of_looks(*nodes: Any) -> list[Phase]:
     """Where the step stands that looks at what blocks the replacement of nodes."""
     looks = ("Check that nothing blocks the replacement", "Look again before nodes")
     return [each.phase for each in checklist(with_nodes(*nodes)) if each.title.startswith(looks)]
+
+
+def test_what_reports_of_incidents_advised_wrongly_is_not_repeated() -> None:
+    """An ASG lowered to 1 before draining, CRI-O, AL2023 by an update of a group."""
+    nodes = (a_node("n", group="", version=NEW), a_node("m", version="v1.32.0"))
+    text = " ".join(f"{each.why} {' '.join(each.commands)}" for each in checklist(with_nodes(*nodes)))
+    assert "set-desired-capacity" not in text
+    assert "CRI-O" not in text
+    assert "first" in the_step(with_nodes(*nodes), "Replace 1 self-managed").why

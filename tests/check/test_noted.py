@@ -163,3 +163,14 @@ def test_those_of_nodes_count_from_the_oldest_kubelet() -> None:
         name.startswith("1.28 ") and each.message.startswith("when the control plane")
         for name, each in notes(facts).items()
     )
+
+
+def test_a_note_that_nobody_here_can_tell_is_slight_and_not_passed_over() -> None:
+    told = notes(healthy(now="1.34", target="1.35"))["1.35 ipvs-deprecated"]
+    assert (told.status, told.severity) == (Status.UNKNOWN, Severity.INFO)
+    assert any("kube-proxy-config" in each for each in told.evidence)
+
+
+def test_what_is_not_read_is_not_known() -> None:
+    facts = replace(healthy(), cluster=a_healthy_cluster(unread=[kinds.PODS], pods=()))
+    assert found(facts, "release-note")[0].missing == "list pods"

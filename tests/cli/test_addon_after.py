@@ -53,3 +53,8 @@ def test_where_nothing_was_lost_it_is_clean_if_all_was_read(name: str, code: int
 def test_what_does_not_fit_together(words: tuple[str, ...], said: str) -> None:
     ran = run_cli("addon-diff", *words, "--demo")
     assert (ran.code, ran.out) == (2, "") and said in ran.err
+
+
+def test_an_update_that_is_none() -> None:
+    ran = run_cli(*AFTER, "--update", "nope")
+    assert ran.code == 4 and "nope is no update of add-on vpc-cni in cluster demo-shop" in ran.err

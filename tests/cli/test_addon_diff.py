@@ -12,6 +12,7 @@ import pytest
 from kubectl_eksdoc.cli.addon.forecast import code
 from tests.cli.edited_snapshots import edited
 from tests.cli.running import run_cli, told
+from tests.embedded.clients import worlds
 
 CNI = ("addon-diff", "vpc-cni", "--demo", "--to", "v1.20.4-eksbuild.2")
 
@@ -267,3 +268,23 @@ def test_what_may_be_unknown_is_named_as_for_every_other_command() -> None:
 
     unknown = "--accept-unknown=addon-field-unknown"
     assert (code(), code(unknown), code("--accept-unknown=addon-values-refused")) == (5, 0, 5)
+
+
+def test_values_that_are_none(tmp_path: Path) -> None:
+    file = tmp_path / "values"
+    file.write_text("- 1")
+    ran = run_cli(*CNI, "--configuration-values", str(file))
+    assert ran.code == 2 and "these configuration values cannot be read" in ran.err
+
+
+def test_a_snapshot_without_answers_of_aws_cannot_be_judged() -> None:
+    ran = run_cli("addon-diff", "vpc-cni", "--snapshot", str(worlds.archive("rich")))
+    assert ran.code == 2 and "holds no answers of AWS, and an add-on's update cannot be judged without them" in ran.err
+
+
+def test_what_is_no_version_is_refused_and_not_judged_as_one() -> None:
+    ran = run_cli("addon-diff", "coredns", "--to", "v9", "--demo")
+    text = " ".join(ran.out.split())
+    assert "EKS does not offer v9 for Kubernetes 1.33" in text and ran.code == 1
+    assert "no manifest of coredns v9 is known here: its update is predicted from v1.14.3-eksbuild.11" in text
+    assert "Corefile" not in text

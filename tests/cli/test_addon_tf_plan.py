@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from tests.addon.terraform_of_demo import DEMO, an_incident
-from tests.addon_diff.terraform.worlds import MODULE, SPELLINGS
+from tests.addon.terraform_of_demo import DEMO, OLD, an_incident
+from tests.addon_diff.terraform.worlds import MODULE, SPELLINGS, values
 from tests.cli.running import Ran, run_cli
 from tests.cli.test_addon_diff import without_cni
 from tests.contracts.source import ROOT
 from tests.examples import one_in
-from tests.host.terraform_plans import a_plan, written
+from tests.host.terraform_plans import a_change, a_plan, written
 
 KEPT = {"env": {"ENABLE_POD_ENI": "true"}, "init": {"env": {"DISABLE_TCP_EARLY_DEMUX": "true"}}}
 
@@ -99,3 +99,11 @@ def test_what_a_snapshot_does_not_hold_is_unknown(snapshot: str, tmp_path: Path)
     words = ("--tf-plan", written(tmp_path, an_incident()), "--snapshot", without_cni(snapshot, tmp_path))
     ran = run_cli("addon-diff", *words)
     assert ran.code == 5 and "1 is unknown" in unwrapped(ran)
+
+
+def test_what_is_not_known_is_told_apart_from_what_fails(tmp_path: Path) -> None:
+    before = values("5", cluster_name=DEMO, addon_version=OLD)
+    after = {key: value for key, value in before.items() if key != "addon_version"}
+    document = a_plan(a_change(before, after, "update", unknown={"addon_version": True}))
+    ran = judged(tmp_path, document)
+    assert ran.code == 5 and "addon_version is known after apply only" in unwrapped(ran)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from kubectl_eksdoc.cli import exits
 from kubectl_eksdoc.model.cluster import Identity
 from tests.builders import a_cluster, a_node, a_pod, a_roomy_node
-from tests.cli.running import FakeSource, Ran, run_cli
+from tests.cli.running import FakeSource, Ran, judge, run_cli
 
 WHO = Identity("prod", "shop", "111122223333", "eu-west-1", "v1.33", "uid-1")
 TWO_NODES = (a_node("old-0"), a_node("old-1"), a_roomy_node())
@@ -125,3 +126,37 @@ def test_hostile_words_of_a_baseline_stay_text(tmp_path: Path) -> None:
         assert ran.code == exits.CLEAN, ran.err
         assert not {"\x1b", "\u202e", "\ud800"} & set(ran.out + ran.err)
         assert fmt in ("json", "yaml", "table", "wide") or "<script>" not in ran.out
+
+
+def places(node: Any) -> list[tuple[Any, Any]]:
+    """Every (holder, key or position) in a document."""
+    keys: Any = node.keys() if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ()
+    return [place for key in keys for place in ((node, key), *places(node[key]))]
+
+
+def test_whatever_a_baseline_says_is_compared_or_refused(tmp_path: Path) -> None:
+    """Each place of a saved plan (one of so many) with another value: never a bug of ours."""
+    formats = itertools.cycle(("table", "json", "wide", "json", "yaml", "html", "json", "markdown"))
+    document = json.loads(Path(saved(tmp_path, cluster=BLOCKED)).read_text(encoding="utf-8"))
+    document = {
+        key: document[key]
+        for key in ("apiVersion", "kind", "metadata", "targets", "budgets", "findings", "evictions", "left", "waves",
+                    "rounds", "estimate", "lowerBound", "gap")
+    }  # fmt: skip
+    document["metadata"]["kindsRead"] = []
+    path = tmp_path / "odd.json"
+    seen = set()
+    for holder, key in places(document)[::31]:
+        kept = holder[key]
+        for value in ("\ud800\x1b[2J", 10**9, "fail", ["a", ""], None, "", {"": 1}):
+            holder[key] = value
+            path.write_text(json.dumps(document), encoding="utf-8")
+            fmt = next(formats)
+            ran = plan("old-0", "--baseline", str(path), "-o", fmt)
+            assert ran.code in (exits.CLEAN, exits.USAGE), ran.err
+            assert "\x1b" not in ran.out + ran.err
+            if fmt == "json" and ran.code == exits.CLEAN:
+                assert judge("DrainPlan").is_valid(json.loads(ran.out)), (key, value)
+            seen.add(ran.code)
+        holder[key] = kept
+    assert seen == {exits.CLEAN, exits.USAGE}

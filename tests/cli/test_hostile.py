@@ -160,3 +160,11 @@ def test_a_command_that_asks_aws_first(tmp_path: Path, prod: World, command: str
             _, err = process.communicate(timeout=180)
     assert process.returncode == 3 and err.count("error: ") == 1, err
     assert server.requests
+
+
+@pytest.mark.parametrize("behaviour", ["brackets", "one token"])
+@pytest.mark.parametrize("command", ["drain pause r1", "drain abort r1"])
+def test_runs_that_cannot_be_read_are_not_said_to_be_none(tmp_path: Path, command: str, behaviour: str) -> None:
+    with Hostile(BEHAVIOURS[behaviour]()) as server:
+        ran = took(command, server, tmp_path).ran
+    assert ran.code == 3 and "cannot be read" in ran.err and "no run" not in ran.err, ran

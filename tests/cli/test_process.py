@@ -13,6 +13,7 @@ import pytest
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.launch import completing, too_old
+from tests import needed
 from tests.contracts.source import PACKAGE, ROOT
 from tests.fakes.programs import program
 
@@ -112,3 +113,12 @@ def test_a_python_that_is_too_old_is_silent_while_somebody_types() -> None:
     assert completing(["/x/kubectl_complete-eksdoc", ""]) and completing(["/x/kubectl-eksdoc", "__complete", ""])
     assert completing(["C:\\x\\kubectl_complete-eksdoc_drain.exe"])
     assert not completing(["/x/kubectl-eksdoc", "drain"]) and not completing(["/x/kubectl-eksdoc"])
+
+
+@pytest.mark.long
+def test_kubectl_finds_the_plugin_without_a_warning(plugin: Path) -> None:
+    kubectl = needed.kubectl()
+    path = f"{plugin}:{Path(kubectl).parent}:/bin"
+    listed = process(kubectl, "plugin", "list", path=path)
+    assert str(plugin / "kubectl-eksdoc") in listed.stdout
+    assert [line for line in listed.stderr.splitlines() if "eksdoc" in line] == []

@@ -7,6 +7,8 @@ import os
 import re
 import signal
 import stat
+import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -25,6 +27,7 @@ from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.wiring.stages import Faults, Serving
 from tests.cli.processes import started, until
 from tests.cli.running import Ran, Terminal, called, run_cli
+from tests.contracts.source import ROOT
 
 BLUE = ("--demo", "--nodegroup", "blue")
 
@@ -182,3 +185,16 @@ def test_a_kubeconfig_that_was_taken_away_is_no_bug(tmp_path: Path) -> None:
         Path(process.stdout.readline().strip()).unlink()
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=10) == 0
+
+
+@pytest.mark.long
+def test_a_closed_terminal_that_says_so_twice_is_heard_once() -> None:
+    command = (sys.executable, "-m", "kubectl_eksdoc", "rehearse", "--serve", "--demo")
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as process:
+        assert process.stdout is not None and process.stderr is not None
+        path = Path(process.stdout.readline().strip())
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=10) == 0 and not path.exists()
+        assert "bug" not in process.stderr.read()

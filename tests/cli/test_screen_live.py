@@ -13,9 +13,12 @@ from kubectl_eksdoc.cli.run_edges import DrainRunEdges
 from kubectl_eksdoc.cli.screen import Pinned, at
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.embedded.serving.handler import ManualTime
-from kubectl_eksdoc.errors import ConfigError
+from kubectl_eksdoc.errors import ConfigError, Forbidden
+from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.journal import Entries, JournalNote, Note
 from kubectl_eksdoc.tui.opening import LiveClusterAccess, Opening
+from tests.builders import NOW
 from tests.cli.running import FakeRuns, FakeSource, Terminal
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
@@ -101,3 +104,34 @@ def test_another_context_is_not_reached_by_what_was_said_of_this_one() -> None:
     )
     wanted = Connection(kubeconfig="/k", context="green", impersonate_user="jane", request_timeout=7.0, page_size=100)
     assert at(given, "green") == wanted
+
+
+def test_stop_times_are_those_of_the_journals_and_why_not_is_a_note_of_the_cluster(tmp_path: Path) -> None:
+    config = kubeconfigs.one(tmp_path / "config", "https://a")
+    stopped = Entries((Note(1, NOW, JournalNote.STOPPED, "default/ReplicaSet/web", "3.0"),))
+    opening, _ = opened(config, tmp_path, FakeSource(), FakeRuns({"20261120-0800-4f2a": stopped}))
+    cluster = opening.read(unheard)
+    assert (cluster.stops, cluster.notes) == ((("default/ReplicaSet/web", 3.0),), ())
+    refused = FakeRuns(error=Forbidden("https://a refuses list configmaps", "", "list configmaps"))
+    cluster = opened(config, tmp_path, FakeSource(), refused)[0].read(unheard)
+    why = "stop times in journals of the cluster are not used: https://a refuses list configmaps"
+    assert (cluster.stops, cluster.notes) == ((), (why,))
+
+
+def test_a_right_without_which_nothing_can_be_said_is_explained(tmp_path: Path) -> None:
+    source = FakeSource(error=Forbidden("https://a refuses list nodes", "Ask for the right.", "list nodes"))
+    config = kubeconfigs.one(tmp_path / "config", "https://a")
+    opening, _ = opened(config, tmp_path, source=source)
+    with pytest.raises(Forbidden) as refused:
+        opening.read(unheard)
+    assert "kubectl create clusterrole eksdoc-drain-plan" in refused.value.hint
+
+
+def test_the_rights_of_a_plan_are_those_of_all_that_it_reads(tmp_path: Path) -> None:
+    config = kubeconfigs.one(tmp_path / "config", "https://nowhere")
+    opening, _ = opened(config, tmp_path)
+    assert opening.needs is not None
+    needs = opening.needs()
+    assert [need.permission.resource for need in needs.plan] == list(kinds.ALL)
+    assert not {need.permission for need in needs.plan} & {need.permission for need in needs.run}
+    assert ("create", "eviction") in {(n.permission.verb, n.permission.subresource) for n in needs.run}

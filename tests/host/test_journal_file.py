@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -162,3 +163,15 @@ def test_the_real_disk(tmp_path: Path) -> None:
     os.close(descriptor)
     with pytest.raises(OSError):
         to_the_disk(descriptor)
+
+
+def test_a_process_that_is_killed_has_written_what_it_was_told(tmp_path: Path) -> None:
+    script = (
+        "import os, signal, sys; from pathlib import Path\n"
+        "from kubectl_eksdoc.host.journals import JournalFile\n"
+        "from tests.host.test_journal_file import NOTES\n"
+        "JournalFile(Path(sys.argv[1]), 'r1').append(NOTES); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], cwd=ROOT, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert read_run(tmp_path, "r1").entries == tuple(NOTES)

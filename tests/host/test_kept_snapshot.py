@@ -213,3 +213,9 @@ def test_a_dump_is_none(tmp_path: Path) -> None:
     (tmp_path / "dump.tar").write_bytes(held.getvalue())
     assert [snapshot_at(str(path)) for path in (dump, tmp_path / "dump.tar", tmp_path)] == [None, None, None]
     assert snapshot_at("-") is None
+
+
+def test_only_its_owner_may_read_it_and_nothing_else_is_left(tmp_path: Path) -> None:
+    path = made(tmp_path / "lab.eksdoc")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert os.listdir(tmp_path) == ["lab.eksdoc"]

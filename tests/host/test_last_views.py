@@ -115,3 +115,9 @@ def test_where_they_are_kept() -> None:
     assert cache_folder({"XDG_CACHE_HOME": "relative"}, "/h") == Path("/h/.cache/eksdoc")
     assert cache_folder({}, "/h") == Path("/h/.cache/eksdoc")
     assert cache_folder({}, "~") is None
+
+
+@given(st.integers(0, len(_CONTENT) - 1), st.integers(0, len(_CONTENT)), st.binary(max_size=8))
+def test_a_damaged_view_is_a_view_or_nothing(begin: int, end: int, bytes_between: bytes) -> None:
+    view = view_in(_CONTENT[:begin] + bytes_between + _CONTENT[max(begin, end) :])
+    assert view is None or isinstance(view, LastView)

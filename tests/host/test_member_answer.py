@@ -168,3 +168,9 @@ def test_names_that_nothing_confirmed() -> None:
     cluster = DOCUMENT["metadata"]["cluster"] | {"unverified": ["cluster"]}  # type: ignore[index]
     found = of({**DOCUMENT, "metadata": {**DOCUMENT["metadata"], "cluster": cluster}})  # type: ignore[dict-item]
     assert found.who.unverified == ("cluster",)
+
+
+@given(st.integers(-70, 255), st.binary(max_size=40), st.text(max_size=40))
+def test_whatever_a_process_says_is_an_outcome(status: int, printed: bytes, complaint: str) -> None:
+    found = outcome(status, printed, complaint, UPGRADE_CHECK)
+    assert isinstance(found, UnjudgedMember) and found.reason and found.exit_code in (2, 3, 4, 70)

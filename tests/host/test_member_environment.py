@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import botocore.session
 import pytest
 
 from kubectl_eksdoc.aws.sessions import source_of
@@ -73,3 +74,19 @@ def test_where_a_profile_takes_its_credentials_from(config: Path) -> None:
     assert [source_of(name) for name in names] == ["", "Environment", "Environment", "", "", ""]
     config.write_text("[no")
     assert source_of("base") == ""
+
+
+def test_keys_here_would_win_over_the_profile_of_a_member(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As botocore and awscli decide: the reason why they are not passed on."""
+    ours = {"AWS_ACCESS_KEY_ID": "AKIAOURS", "AWS_SECRET_ACCESS_KEY": "secret"}
+
+    def key_with(environ: dict[str, str]) -> str:
+        for name in CREDENTIALS:
+            monkeypatch.delenv(name, raising=False)
+        for name, value in environ.items():
+            monkeypatch.setenv(name, value)
+        found = botocore.session.Session().get_credentials()
+        return str(found.access_key)
+
+    assert key_with(ours | {"AWS_PROFILE": "plain"}) == "AKIAOURS"
+    assert key_with(environment_of(Member("a", "a", profile="plain"), ours)) == "AKIAPLAIN"

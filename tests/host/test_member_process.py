@@ -182,3 +182,19 @@ def test_it_is_this_program_wherever_somebody_works(tmp_path: Path) -> None:
     found = answers(MemberProcesses(asked), "a")["a"]
     assert isinstance(found, JudgedMember), found
     assert found.who.cluster == "demo-shop"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("profile", ["", "prod"])
+def test_each_has_an_environment_of_its_own(profile: str) -> None:
+    program = (
+        "names = [os.environ.get(name, '-') for name in ('AWS_PROFILE', 'AWS_ACCESS_KEY_ID', 'AWS_REGION', 'OTHER')]\n"
+        "sys.exit('error: ' + ' '.join(names)) if print(' '.join(names), file=sys.stderr) else sys.exit(3)"
+    )
+    environ = {"AWS_PROFILE": "mine", "AWS_ACCESS_KEY_ID": "AKIA", "AWS_REGION": "us-east-1", "OTHER": "kept"}
+    asking = members(program, environ=environ)
+    with closing(asking):
+        asking.begin(Member("a", "a", profile=profile, region="eu-west-1" if profile else ""))
+        found: list[Outcome] = []
+        until(lambda: bool(found.extend(outcome for _, outcome in asking.ended(0.2)) or found))
+    assert found[0] == UnjudgedMember(3, "prod - eu-west-1 kept" if profile else "mine AKIA us-east-1 kept")

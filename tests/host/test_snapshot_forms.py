@@ -18,8 +18,9 @@ import pytest
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.cluster import Cluster, Identity
+from kubectl_eksdoc.model.cluster import Cluster, Identity, NodeClass, Source
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
+from kubectl_eksdoc.model.machines import SaidOptions
 from kubectl_eksdoc.objects.single import RawObjects
 from tests.host import dumps
 
@@ -235,3 +236,63 @@ def test_a_dash_is_standard_input() -> None:
     root = Path(__file__).parents[2]
     done = subprocess.run([sys.executable, "-c", code], cwd=root, input=data, capture_output=True, timeout=60)
     assert (done.stdout, done.stderr) == (b"2\n", b"")
+
+
+COUNTS = {
+    # nodes, pods, budgets, Deployments, StatefulSets, DaemonSets: data/clusters' own description
+    "small-traps": (12, 131, 25, 26, 4, 1),
+    "medium": (120, 1886, 302, 322, 78, 1),
+    "rich": (18, 348, 43, 57, 7, 5),
+}
+
+
+@pytest.mark.parametrize("name", ["small-traps", "rich", pytest.param("medium", marks=pytest.mark.long)])
+def test_counts_of_the_recorded_clusters(name: str) -> None:
+    cluster = recorded(name)
+    workloads = dict.fromkeys(("Deployment", "StatefulSet", "DaemonSet"), 0)
+    for each in cluster.workloads:
+        if each.kind in workloads:
+            workloads[each.kind] += 1
+    counts = (len(cluster.nodes), len(cluster.pods), len(cluster.budgets), *workloads.values())
+    assert counts == COUNTS[name]
+    assert cluster.source is Source.SNAPSHOT
+    assert cluster.notes == ()
+
+
+def test_without_definitions_a_custom_resource_is_not_held(tmp_path: Path) -> None:
+    cluster = read(dumps.folder(tmp_path, {"d.json": dumps.compact(dumps.a_small_dump())}))
+    assert cluster.read_of(kinds.NODE_POOLS).state is ReadState.NOT_HELD
+
+
+def test_definitions_still_tell_which_custom_kinds_there_are(tmp_path: Path) -> None:
+    """Of a dump that has the definition of a kind and no list of it nobody knows the objects."""
+    defined = dumps.an_object("CustomResourceDefinition", kinds.NODE_POOLS.full_name, spec={})
+    path = dumps.folder(tmp_path, {"d.json": dumps.compact(dumps.a_list(*dumps.a_small_dump()["items"], defined))})
+    cluster = SnapshotReader(str(path)).read((kinds.DEFINITIONS, kinds.NODE_POOLS, kinds.NODE_CLASSES))
+    states = {each.resource: each.state for each in cluster.reads}
+    assert states == {
+        kinds.DEFINITIONS: ReadState.READ,
+        kinds.NODE_POOLS: ReadState.NOT_HELD,
+        kinds.NODE_CLASSES: ReadState.NOT_SERVED,
+    }
+
+
+def test_phases_and_reasons_of_landing() -> None:
+    pods = recorded("landing").pods
+    assert len(pods) == 336
+    assert [p.key for p in pods if p.phase == "Pending"] != []
+    assert sum(p.phase == "Succeeded" for p in pods) == 1
+    assert sum(p.not_ready_because == "CrashLoopBackOff" for p in pods) == 3
+
+
+def test_classes_of_an_older_karpenter_are_read_from_a_dump(tmp_path: Path) -> None:
+    made = {
+        "apiVersion": "karpenter.k8s.aws/v1beta1",
+        "kind": "EC2NodeClass",
+        "metadata": {"name": "default"},
+        "spec": {"metadataOptions": {"httpTokens": "required", "httpPutResponseHopLimit": 2}},
+    }
+    where = dumps.folder(tmp_path, {"d.json": dumps.compact(dumps.a_list(made))})
+    cluster = SnapshotReader(str(where)).read([kinds.NODE_CLASSES])
+    assert cluster.node_classes == (NodeClass("default", SaidOptions("required", 2)),)
+    assert cluster.read_of(kinds.NODE_CLASSES).state is ReadState.READ

@@ -284,3 +284,18 @@ def test_a_sparse_entry_of_terabytes(tmp_path: Path) -> None:
     header[148:156] = b" " * 8
     header[148:156] = b"%06o\0 " % sum(header)
     assert refused(bytes(header) + b"\0" * 1024, tmp_path, "d.tar")
+
+
+def test_names_cannot_move_the_cursor(tmp_path: Path) -> None:
+    (tmp_path / "d.json").write_text('{"kind":"\\u001b[2JPod\\n\\u202e"}')
+    assert "\x1b" not in refusal(tmp_path / "d.json").message
+
+
+def test_a_single_pod_in_a_folder_is_not_passed_over(tmp_path: Path) -> None:
+    files = {"d.json": SMALL, "e.json": b'{"kind":"Pod","metadata":{"name":"a"}}'}
+    assert refusal(dumps.folder(tmp_path, files)).message.endswith("e.json: it is a single Pod, not a List")
+
+
+def test_the_same_object_at_two_times(tmp_path: Path) -> None:
+    files = {"a.json": SMALL, "b.json": changed(["items", 1, "metadata", "resourceVersion"], "2")}
+    assert "two different Pods" in refusal(dumps.folder(tmp_path, files)).message

@@ -13,7 +13,7 @@ from kubectl_eksdoc.kube.target import of_this_process
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, ObjectName
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.kinds import Absent
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from tests.fakes.apiserver import ApiServer, Reply, json_reply, refused
 
 LABELS = {"app.kubernetes.io/name": "aws-node", "team": "net"}
@@ -146,3 +146,9 @@ def test_a_search_ends_in_time(server: ApiServer, access: ApiAccess) -> None:
     assert isinstance(found, AppliedObjects)
     assert sorted(found.unlisted) == ["configmaps", "roles.rbac.authorization.k8s.io"]
     assert {each.why for each in found.unlisted.values()} == {"it was not listed within 60 s"}
+
+
+def test_nothing_is_known_without_discovery(server: ApiServer, config: str) -> None:
+    server.script("/api", refused("nobody may", "Forbidden", 403))
+    found = SingleObjects(Connection(kubeconfig=config)).applied_by("eks")
+    assert isinstance(found, Unknown) and found.missing == "get /api"

@@ -117,3 +117,9 @@ def test_an_authority_in_a_file(tmp_path: Path, skips: bool) -> None:
 def test_an_authority_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot read the certificate authority"):
         asked(tmp_path, GET_TOKEN, **{"certificate-authority-data": None, "certificate-authority": "nowhere.pem"})
+
+
+def test_keys_in_the_environment_of_the_plugin_do_not_show(tmp_path: Path) -> None:
+    keys = [{"name": "AWS_ACCESS_KEY_ID", "value": "AKIA"}, {"name": "AWS_SECRET_ACCESS_KEY", "value": "hush"}]
+    found = asked(tmp_path, {**GET_TOKEN, "env": keys})
+    assert found.setting("AWS_SECRET_ACCESS_KEY") == "hush" and "hush" not in repr(found)

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -105,3 +106,12 @@ def test_proxies(proxy: str, direct: str) -> None:
         assert proxy_for("https://x:1", "", {"HTTPS_PROXY": proxy, "NO_PROXY": direct}) is not None
     except ConfigError:
         pass
+
+
+@settings(suppress_health_check=list(HealthCheck))
+@given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
+def test_files_of_any_bytes(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "config"
+    path.write_bytes(content)
+    with pytest.raises(ConfigError):
+        connect(Connection(kubeconfig=str(path)), CredentialContext())

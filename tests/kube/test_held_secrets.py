@@ -160,3 +160,8 @@ def test_an_aws_that_repeats_them() -> None:
         with pytest.raises(AwsError) as caught:
             aws.ask(questions.CLUSTER, {"name": "prod"})
     assert "not … with …" in caught.value.message
+
+
+def test_short_words_are_no_secrets() -> None:
+    hold("a" * (SHORTEST - 1), "", "  ")
+    assert without_held("a" * SHORTEST + "  ") == "a" * SHORTEST + "  "

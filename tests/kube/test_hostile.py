@@ -28,6 +28,7 @@ from kubectl_eksdoc.kube.target import Credential, CredentialContext, Credential
 from kubectl_eksdoc.kube.transport import MOST_EMPTY, Transport
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.kinds import ReadState
 from tests.examples import one_in
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer, Reply, Request, json_reply, refused
@@ -313,3 +314,12 @@ def test_too_little_memory_is_no_bug(server: ApiServer, config: str, around: Cre
     with pytest.raises(Incomplete, match="this machine has too little memory for what .* sent") as caught:
         LiveReader(Connection(kubeconfig=config), full, around=around).read(kinds.ALL)
     assert caught.value.exit_code == 3
+
+
+def test_a_list_of_a_kind_that_others_do_without_is_unknown(
+    server: ApiServer, config: str, around: CredentialContext
+) -> None:
+    server.always[kinds.BUDGETS.path] = lambda request: page(request, "again")
+    cluster = read(config, around)
+    assert cluster.read_of(kinds.BUDGETS).state is ReadState.FAILED
+    assert "does not end" in cluster.read_of(kinds.BUDGETS).detail

@@ -215,3 +215,10 @@ def test_the_nodes_tell_what_the_kubeconfig_does_not(
     named = kubeconfigs.one(tmp_path / "named", server.url, authority.pem, {"token": "good"}, name=name)
     identity = reader(connection(named)).read([kinds.NODES, kinds.PODS]).identity
     assert (identity.cluster, identity.account, identity.region) == ("from-arn", "111122223333", "eu-west-1")
+
+
+def test_connections_that_break_fail_that_kind_only(server: ApiServer, config: str, reader: MakeReader) -> None:
+    server.script(kinds.BUDGETS.path, *[recorded("pdbs", sent=5000)] * 3)
+    cluster = reader(connection(config)).read([kinds.NODES, kinds.PODS, kinds.BUDGETS])
+    assert cluster.read_of(kinds.BUDGETS).state is ReadState.FAILED
+    assert "broke off its answer" in cluster.read_of(kinds.BUDGETS).detail

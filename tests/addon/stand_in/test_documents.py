@@ -186,3 +186,27 @@ def test_the_users_values_go_over_the_charts_and_where_they_belong() -> None:
     assert [container(doc, name)["resources"]["requests"] for name in (MAIN, INIT, AGENT)] == [{"cpu": "50m"}] * 3
     (config_map,) = (each for each in rendered("v1.15.1-eksbuild.1", user, NOWHERE) if each["kind"] == "ConfigMap")
     assert config_map["data"] == {"enable-windows-ipam": "false", "enable-network-policy-controller": "true"}
+
+
+def env_entry(tree: Doc, where: str, container: str, name: str) -> Doc:
+    spec = tree["f:spec"]["f:template"]["f:spec"]
+    entry: Doc = spec[where][f'k:{{"name":"{container}"}}']["f:env"][f'k:{{"name":"{name}"}}']
+    return entry
+
+
+def test_hands_leave_the_entries_that_a_live_aws_node_has() -> None:
+    """The add-on of the same version, then kubectl patch and kubectl set env: whose fields are whose."""
+    recorded = next(d for d in raw_facts.recorded("rich", "daemonsets") if d["metadata"]["name"] == "aws-node")
+    objects = Documents()
+    AddonService.install(objects, "v1.19.5-eksbuild.1")
+    hands.patches_init_env(objects, "DISABLE_TCP_EARLY_DEMUX", "true")
+    hands.sets_env(objects, "ENABLE_POD_ENI", "true")
+    ours, theirs = fields(held(objects)), fields(recorded)
+    for manager in ("kubectl-patch", "kubectl-set"):
+        assert ours[manager] == theirs[manager]
+    for where, container, name in (
+        ("f:containers", MAIN, "ENABLE_POD_ENI"),
+        ("f:initContainers", INIT, "DISABLE_TCP_EARLY_DEMUX"),
+        ("f:containers", MAIN, "WARM_ENI_TARGET"),
+    ):
+        assert env_entry(ours["eks"], where, container, name) == env_entry(theirs["eks"], where, container, name)

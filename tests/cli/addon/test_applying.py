@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -179,3 +179,98 @@ def test_what_does_not_fit_together(words: tuple[str, ...], said: str, tmp_path:
 def test_an_environment_that_refuses_changes(tmp_path: Path) -> None:
     ran = run_cli("addon-diff", "vpc-cni", "--apply", environ={"EKSDOC_READ_ONLY": "1"})
     assert ran.code == 2 and "EKSDOC_READ_ONLY" in ran.err
+
+
+@pytest.mark.long
+def test_a_script_names_what_it_expects_and_what_may_be_unknown(ann: Desk) -> None:
+    yes = ("--yes", "--accept-unknown", "addon-field-unknown,addon-values-refused")
+    assert ann.apply(*yes).code == 2
+    wrong = ann.apply(*yes, "--expect-changes", "999")
+    assert wrong.code == 7 and "--expect-changes 999 is wrong" in wrong.err
+    assert ann.aws.count("eks:UpdateAddon") == 0
+    ran = ann.apply(*yes, "--expect-changes", str(changes(ann)))
+    assert ran.code in (0, 5) and ann.env == ("true", "true"), ran.err
+    lost = ann.run("--to", NEW, "--apply", "--as-asked", "--resolve-conflicts", "NONE", *yes, "--expect-changes", "0")
+    assert lost.code != 1 or "nothing is sent" in lost.err
+
+
+@pytest.mark.long
+def test_a_conflict_that_is_foreseen_is_not_asked_for(ann: Desk) -> None:
+    ran = ann.apply("--as-asked", "-o", "json")
+    told = document(ran.out, "AddonUpdate")
+    assert ran.code == 1 and told["outcome"] is None and "PRESERVE" in told["refusals"][0]["hint"]
+    assert "with NONE it would fail for a conflict with" in ran.err and ann.aws.count("eks:UpdateAddon") == 0
+
+
+@pytest.mark.long
+def test_iam_denies_it(ann: Desk) -> None:
+    ann.types = f"vpc-cni {NEW}\nprod {changes(ann)}\n"
+    ann.aws.deny("eks:UpdateAddon")
+    ran = ann.apply()
+    assert ran.code == 4 and "eks:UpdateAddon" in ran.err and "Nothing was changed" in ran.err
+    assert ann.env == ("true", "true") and ann.service.version == OLD
+
+
+@pytest.mark.long
+def test_another_update_is_in_progress(ann: Desk) -> None:
+    count = changes(ann)
+    ann.aws.eks().carry_out = None
+    names = {"clusterName": "prod", "addonName": "vpc-cni"}
+    ann.aws.client("eks").update_addon(**names, addonVersion=NEW)
+    ran = ann.apply()
+    assert ran.code == 1 and "another update of vpc-cni is in progress" in ran.err
+    ann.aws.eks().settle_addon("prod", "vpc-cni", "ACTIVE")  # it began after the add-on was described
+    ann.types = f"vpc-cni {NEW}\nprod {count}\n"
+    ran = ann.apply()
+    assert ran.code == 4 and "another one is in progress" in ran.err and "Nothing was changed" in ran.err
+
+
+@pytest.mark.long
+def test_an_update_whose_answer_was_lost_is_found_again(ann: Desk) -> None:
+    """The machine stood still between the request and the line that says that EKS took it."""
+    ann.aws.eks().carry_out = None
+    ann.types, ann.told = f"vpc-cni {NEW}\nprod {changes(ann)}\n", lambda: ann.aws.count("eks:UpdateAddon")
+    assert ann.apply().code == 6
+    (journal,) = ann.journals
+    journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:2]))
+    ann.told, ann.types = lambda: 0, ""
+    ident = journal.name.removesuffix(".jsonl")
+    again = ann.run("--apply", "--resume", ident, "--watch-for", "1s", "-o", "json")
+    assert document(again.out, "AddonUpdate")["outcome"]["update"] == ann.aws.eks().updates[0].id, again.err
+    ann.aws.deny("eks:ListUpdates")
+    again = ann.run("--apply", "--resume", ident)
+    assert again.code == 6 and "whether EKS took it is not known" in again.err and "eks:ListUpdates" in again.err
+
+
+@pytest.mark.long
+def test_a_conflict_that_nobody_foresaw_fails_and_the_way_back_is_told(ann: Desk) -> None:
+    carry_out = ann.aws.eks().carry_out
+    assert carry_out is not None
+
+    def meanwhile(update: Any) -> None:
+        hands.sets_env(ann.service.objects, "WARM_ENI_TARGET", "9")
+        carry_out(update)
+
+    ann.types = f"vpc-cni {NEW}\nprod {changes(ann)}\n"
+    ann.aws.eks().carry_out = meanwhile
+    ran = ann.apply()
+    assert ran.code == 6 and "EKS could not do it" in ran.out and "ConfigurationConflict" in ran.out
+    assert "WARM_ENI_TARGET" in ran.out and "ROLLBACK" in ran.out and "look again with addon-diff" in ran.out
+    assert ann.env == ("true", "true") and ann.service.version == OLD
+
+
+@pytest.mark.long
+def test_who_is_told_to_stop_before_it_is_sent_sends_nothing(ann: Desk) -> None:
+    ann.types, ann.told = f"vpc-cni {NEW}\nprod {changes(ann)}\n", lambda: 1
+    ran = ann.apply()
+    assert ran.code == 6 and "before anything was requested" in ran.err and "Nothing was sent" in ran.err
+    assert ann.aws.count("eks:UpdateAddon") == 0 and ann.env == ("true", "true")
+
+
+@pytest.mark.long
+def test_nothing_is_sent_that_cannot_be_written_down(ann: Desk) -> None:
+    (ann.home / "file").write_text("")
+    ann.environ = {"XDG_STATE_HOME": str(ann.home / "file")}
+    ann.types = f"vpc-cni {NEW}\nprod {changes(ann)}\n"
+    ran = ann.apply()
+    assert ran.code == 6 and "cannot be written" in ran.err and ann.aws.count("eks:UpdateAddon") == 0

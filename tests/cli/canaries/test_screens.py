@@ -21,7 +21,7 @@ from kubectl_eksdoc.session.sources import SourceChoice, open_reader
 from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.cli.canaries import places
-from tests.cli.canaries.canaries import Canaries, canaries_in
+from tests.cli.canaries.canaries import Canaries, canaries_below, canaries_in
 from tests.tui.pilots import a_demo, drive
 
 KEYS = ("space", "enter", "c", "y", "C", "1", "2", "enter", "y", "3", "4", "y", "o", "escape", "exclamation_mark")
@@ -90,3 +90,15 @@ def test_one_that_is_packed_is_named() -> None:
 
 def test_other_text_has_none() -> None:
     assert canaries_in(b"canary, canary7, Canary 7q; " + base64.b64encode(b"canary7, canary8q" * 50)) == set()
+
+
+def test_a_file_is_named_with_it(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "1.jsonl").write_text(f"x {SECRET}")
+    assert canaries_below(tmp_path) == {f"{NAME} in runs/1.jsonl"}
+
+
+def test_what_has_no_mark_is_looked_for_as_it_is() -> None:
+    key = "AKIADOCS111122223333"
+    for text in (key.encode(), base64.b64encode(key.encode())):
+        assert canaries_in(b"a " + text, {key: "the access key"}) == {"the access key"}

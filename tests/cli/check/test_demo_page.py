@@ -65,3 +65,26 @@ def test_everything_that_is_planted_and_nothing_else() -> None:
     assert sorted(map(line, told["findings"])) == sorted(planted())
     assert len({each["code"] for each in told["findings"]}) >= 25
     assert check("--demo", "--target", "1.33", "-o", "json").code == 1
+
+
+def test_no_area_has_a_sign_and_no_reason() -> None:
+    said = " ".join(page(100)).partition("AREAS: ")[2].partition("UPGRADE STEPS")[0]
+    assert "✗ container runtime (cause elsewhere) ·" in " ".join(said.split())
+
+
+def test_a_ticket_leaves_out_no_finding() -> None:
+    told, text = document("--demo")["findings"], check("--demo", "-o", "markdown").out
+    head, _, others = text.partition("### Findings that block nothing\n")
+    pattern = r"^(?:<summary>|- )[✗?!] \w+ [a-z0-9-]+: "
+    passing = sum(each["status"] == "pass" or each["severity"] == "info" for each in told)
+    assert len(re.findall(pattern, others.partition("\n### ")[0], re.MULTILINE)) == passing > 0
+    assert len(re.findall(pattern, head, re.MULTILINE)) == len(told) - passing
+
+
+def test_the_areas_count_each_cause_once() -> None:
+    said = " ".join(page(100)).partition("AREAS: ")[2].partition("UPGRADE STEPS")[0]
+    fails, unknown = (sum(map(int, re.findall(pattern, said))) for pattern in (r"✗ \D+ (\d+)", r"(\d+) unknown"))
+    told = [each["status"] for each in causes()]
+    assert (fails, unknown) == (told.count("fail"), told.count("unknown"))
+    html = run_cli("check", "--demo", "-o", "html").out
+    assert sum(map(int, re.findall(r"<span>(\d+) causes?, worst", html))) == fails

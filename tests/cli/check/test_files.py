@@ -170,3 +170,34 @@ def test_what_makes_the_objects_is_proposed_with_the_same_versions(
     assert begin == command.format(tmp_path)
     words = end.split()[2:]
     assert words[words.index("--from") + 1] == "1.33" and words[words.index("--target") + 1] == "1.34"
+
+
+def test_what_has_long_been_refused_is_as_bad_as_what_will_be(tmp_path: Path) -> None:
+    (tmp_path / "it.yaml").write_text("apiVersion: policy/v1beta1\nkind: PodSecurityPolicy\nmetadata:\n  name: x\n")
+    ran = run_cli("check", "-f", str(tmp_path), *WAY, "--fail-on", "high", "-o", "json")
+    (found,) = json.loads(ran.out)["findings"]
+    assert (ran.code, found["severity"]) == (1, "high") and "not served since 1.25" in found["message"]
+
+
+def test_the_sentence_says_what_the_exit_code_says(tmp_path: Path) -> None:
+    (tmp_path / "it.yaml").write_text("apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata:\n  name: x\n")
+    ran = run_cli("check", "-f", str(tmp_path), *WAY)
+    assert ran.code == 1 and "Not yet: 1 cause before the control plane's step." in ran.out
+    assert "no step waits" not in ran.out and "blocks a step" not in ran.out
+
+
+def test_a_line_that_only_decides_what_a_template_makes_is_no_unknown_part(tmp_path: Path) -> None:
+    (tmp_path / "it.yaml").write_text(CHART)
+    findings = json.loads(run_cli("check", "-f", str(tmp_path), *WAY, "-o", "json").out)["findings"]
+    assert [each["status"] for each in findings] == ["fail"]
+
+
+def test_a_file_of_suppressions_of_the_cluster_fits_its_manifests_too(tmp_path: Path) -> None:
+    """What is not judged of manifests is neither refused nor called out of date."""
+    (tmp_path / "it.yaml").write_text(OLD)
+    accepted = tmp_path / "accepted.txt"
+    entry = "- {{code: {}, reason: it is known, until: 2099-12-31}}\n"
+    accepted.write_text(entry.format("support-extended") + entry.format("api-in-manifest"))
+    ran = run_cli("check", "-f", str(tmp_path), *WAY, "--suppressions", str(accepted))
+    assert ran.code == 0, ran.err
+    assert "1 finding suppressed" in ran.out and "OUT OF DATE" not in ran.out

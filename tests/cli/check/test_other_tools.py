@@ -104,3 +104,60 @@ def test_custom_resources_are_not_known_without_a_cluster(tmp_path: Path) -> Non
     for number, each in enumerate(CUSTOM):
         (tmp_path / f"{number}.yaml").write_text(written(*each.split()))
     assert sorted(judged(tmp_path, "1.34")["unknown"]) == ["0.yaml", "1.yaml"]
+
+
+DIFFERENCES = (
+    ("apps/v1beta1", "ReplicaSet", "1.16", None, "k8s.io/api apps/v1beta1/register.go never had the kind"),
+    (
+        "flowcontrol.apiserver.k8s.io/v1beta1",
+        "FlowSchema",
+        "1.29",
+        "1.26",
+        "its own lifecycle says 1.26, so does kubent",
+    ),
+    ("flowcontrol.apiserver.k8s.io/v1beta1", "PriorityLevelConfiguration", "1.29", "1.26", "as FlowSchema"),
+    ("flowcontrol.apiserver.k8s.io/v1beta1", "FlowControl", "1.26", None, "the group never had the kind"),
+    (
+        "admissionregistration.k8s.io/v1alpha1",
+        "ValidatingAdmissionPolicy",
+        "1.33",
+        "1.32",
+        "k8s.io/api admissionregistration/v1alpha1/zz_generated.prerelease-lifecycle.go",
+    ),
+    ("resource.k8s.io/v1beta1", "ResourceClaim", "1.36", "1.38", "k8s.io/api, lifecycle; kubernetes#132275 is open"),
+    ("storage.k8s.io/v1beta1", "VolumeAttributesClass", None, "1.37", "k8s.io/api, lifecycle"),
+    ("audit.k8s.io/v1beta1", "Policy", "1.24", None, "a file of the API server, which EKS keeps: it is never applied"),
+    ("rbac.authorization.k8s.io/v1alpha1", "Role", "1.22", None, "alpha: EKS never served it"),
+)
+
+
+FORMS = {
+    "list.yaml": "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: extensions/v1beta1, kind: Deployment}\n"
+    "- {apiVersion: apps/v1, kind: Deployment}\n",
+    "typed-list.yaml": "apiVersion: apps/v1beta1\nkind: DeploymentList\nitems:\n- metadata: {name: it}\n",
+    "one.json": '{"apiVersion": "extensions/v1beta1", "kind": "Deployment", "metadata": {"name": "it"}}',
+    "two.yaml": "apiVersion: v1\nkind: Service\n---\n" + written("apps/v1beta1", "Deployment"),
+    "chart/Chart.yaml": "apiVersion: v2\nname: it\nversion: 1.0.0\n",
+    "chart/values.yaml": "replicas: 1\n",
+    "chart/templates/NOTES.txt": "{{ .Release.Name }} is there\n",
+    "chart/templates/_helpers.tpl": '{{- define "it.name" -}}it{{- end }}\n',
+    "chart/templates/old.yaml": "apiVersion: extensions/v1beta1\nkind: Deployment\nmetadata:\n"
+    '  name: {{ include "it.name" . }}\nspec:\n  replicas: {{ .Values.replicas }}\n',
+    "chart/templates/new.yaml": 'apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {{ include "it.name" . }}\n',
+}
+
+
+def test_other_tables_differ_where_a_source_says_so() -> None:
+    assert all(theirs != ours and why for _, _, theirs, ours, why in DIFFERENCES)
+    assert {(api, kind): judged_by_table(api, kind) for api, kind, *_ in DIFFERENCES} == {
+        (api, kind): ours for api, kind, _, ours, _ in DIFFERENCES
+    }
+
+
+def test_the_forms_that_they_read_are_read(tmp_path: Path) -> None:
+    for name, text in FORMS.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    old = ["list.yaml", "old.yaml", "one.json", "two.yaml", "typed-list.yaml"]
+    found = judged(tmp_path, "1.16")
+    assert sorted(found["fail"]) == old and "unknown" not in found

@@ -6,6 +6,8 @@ import json
 import shlex
 from pathlib import Path
 
+import pytest
+
 from tests.cli.check.asked import RICH, check, document
 
 
@@ -87,3 +89,20 @@ def test_a_dump_without_times_is_not_of_1970(tmp_path: Path) -> None:
     ran = check("--snapshot", str(tmp_path), "--target", "1.34", "--cluster-name", "prod")
     assert "1970" not in ran.out + ran.err
     assert "unknown" not in ran.err.partition("\n")[0], "the cluster has a name"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--demo", "--target", "1.33"),
+        ("--demo", "--target", "1.34"),
+        pytest.param(("--demo", "--target", "1.35"), marks=pytest.mark.long),
+        ("--snapshot", RICH, "--target", "1.34"),
+    ],
+)
+def test_every_finding_that_fails_says_what_to_do(words: tuple[str, ...]) -> None:
+    found = document(*words)["findings"]
+    fails = [each for each in found if each["status"] == "fail"]
+    assert fails
+    assert [(each["code"], each["message"]) for each in fails if not each["remedy"]] == []
+    assert [each["code"] for each in fails for remedy in each["remedy"] if not remedy["text"].strip()] == []

@@ -124,3 +124,56 @@ def test_eks_may_not_be_asked(ann: Desk) -> None:
     ann.aws.deny("eks:DescribeAddon")
     ran = ann.apply("--set", "lameduck=20s", *SCRIPT)
     assert ran.code == 1 and "eks:DescribeAddon" in ran.err and "lameduck 5s" in ann.corefile, ran.err
+
+
+@pytest.mark.long
+def test_a_corefile_that_somebody_has_edited_keeps_the_edit(ann: Desk) -> None:
+    ann.edits(lambda text: text.replace("cache 30", "cache 60"))
+    ran = ann.apply("--set", "lameduck=20s", *SCRIPT)
+    assert ran.code == 0, ran.err + ran.out
+    assert "only OVERWRITE keeps it" in ran.err
+    assert "cache 60" in ann.corefile and "lameduck 20s" in ann.corefile
+    assert ann.service is not None
+    ann.service.update(resolve_conflicts="OVERWRITE")
+    assert "cache 60" in ann.corefile and "lameduck 20s" in ann.corefile
+
+
+@pytest.mark.long
+def test_a_corefile_that_coredns_would_refuse_is_never_sent(ann: Desk) -> None:
+    ann.edits(lambda text: text.replace("    reload\n", "    reload 1s\n"))
+    ran = ann.apply("--set", "lameduck=20s", *SCRIPT)
+    assert ran.code == 1 and "plugin/reload" in ran.err and "interval value" in " ".join(ran.err.split()), ran.err
+    ann.edits(lambda text: text.replace("    reload 1s\n", "    reload }\n"))
+    ran = ann.apply("--set", "lameduck=20s", *SCRIPT)
+    assert ran.code == 1 and "cannot be parsed" in ran.err
+    assert ann.updates == 0 and not ann.journals
+
+
+@pytest.mark.long
+def test_a_pod_that_refuses_is_told_and_the_way_back_with_it(ann: Desk) -> None:
+    pod = ann.pods[0]
+    ann.resolvers.stubborn[pod] = "plugin/health: address already in use"
+    ran = ann.apply("--set", "lameduck=20s", *SCRIPT, "-o", "json")
+    told = document(ran.out, "DnsChange")
+    assert ran.code == 1, ran.err
+    taken = {each["name"]: each for each in told["verified"]["pods"]}
+    assert taken[pod]["taken"] == "refused" and "already in use" in taken[pod]["why"]
+    assert sorted(each["taken"] for each in taken.values()) == ["refused", "verified"]
+    found = [each for each in told["findings"] if each["code"] == "dns-change-not-taken-up"]
+    assert [each["severity"] for each in found] == ["critical"] and told["wayBack"]
+
+
+@pytest.mark.long
+def test_without_the_plugin_reload_nothing_takes_it_up(ann: Desk) -> None:
+    ann.edits(lambda text: text.replace("    reload\n", ""))
+    ran = ann.apply("--set", "lameduck=20s", *SCRIPT)
+    assert ran.code == 1 and "kubectl rollout restart deployment/coredns -n kube-system" in ran.out, ran.err
+    assert "lameduck 20s" in ann.corefile
+
+
+def test_what_does_not_fit_is_refused_with_the_arithmetic(ann: Desk) -> None:
+    ran = ann.apply("--set", "lameduck=30s", *SCRIPT)
+    assert ran.code == 1 and "lameduck 30 s + closing 5 s + margin 5 s = 40 s" in " ".join(ran.err.split())
+    assert "The largest that is safe is 20s" in " ".join(ran.err.split())
+    assert ann.run("--set", "lameduck=20").code == 2
+    assert ann.updates == 0 and "lameduck 5s" in ann.corefile

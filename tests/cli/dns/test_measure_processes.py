@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 from contextlib import AbstractContextManager, ExitStack
 from datetime import datetime, timedelta, timezone
@@ -91,3 +92,21 @@ def _made(plane: ControlPlane, name: str, when: datetime) -> None:
     """By the wall's clock, as the server's Date is; the lab's own time is another."""
     item = plane.registry.get("configmaps", ("default", name))
     plane.store.replace(item, with_value(item.doc, ("metadata", "creationTimestamp"), f"{when:%Y-%m-%dT%H:%M:%SZ}"))
+
+
+def test_told_to_end_nothing_is_left(tmp_path: Path) -> None:
+    """By each signal: a cluster each."""
+    words = ("--measure", "--expect-changes", "2")
+    with ExitStack() as open_:
+        told = []
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            server, api = open_.enter_context(DnsLab().served())
+            told.append((number, api, open_.enter_context(measuring(server, tmp_path / number.name, *words))))
+        for number, api, it in told:
+            until(lambda api=api: len(left_of_measures(api)) == 3)
+            it.send_signal(number)
+        for _, api, it in told:
+            out, err = it.communicate(timeout=LONGEST_S)
+            assert it.returncode == 130, err
+            assert "It was interrupted." in " ".join(out.split())
+            assert left_of_measures(api) == []

@@ -11,7 +11,7 @@ from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.placing import NotMade
 from tests.cli.dns.desks import Desk, document
 from tests.cli.running import run_cli
-from tests.flows.dns_worlds import World
+from tests.flows.dns_worlds import World, in_zone
 from tests.reading import yaml_documents
 
 ROLLOUT, EVICTION = "--measure=rollout", "--measure=eviction"
@@ -117,3 +117,32 @@ def test_a_dry_run_of_the_server_asks_it() -> None:
 def test_flags_that_do_not_go_together(argv: tuple[str, ...], said: str) -> None:
     ran = run_cli("coredns-lameduck", *argv)
     assert ran.code == 2 and said in ran.err
+
+
+def test_an_expectation_that_is_wrong_or_missing() -> None:
+    desk = Desk()
+    assert desk.run(ROLLOUT, "--yes", "--expect-changes", "3").code == 7
+    assert desk.run(ROLLOUT, "--yes").code == 2
+    ran = desk.run(ROLLOUT)
+    assert ran.code == 2 and "--yes --expect-changes N" in ran.err
+    assert desk.world.done == []
+
+
+def test_no_node_to_ask_from_is_unknown_and_makes_nothing() -> None:
+    desk = Desk(nodes=[in_zone("n0", "a", unschedulable=True)])
+    ran = desk.run(ROLLOUT)
+    assert ran.code == 5 and "the node is cordoned" in words(ran.out)
+    assert desk.world.done == [] and desk.world.made == {}
+
+
+def test_what_could_not_be_measured_is_unknown_unless_it_may_be() -> None:
+    ran = Desk(World(stands={"-1": "no image"}), types="prod 4\n").run(ROLLOUT)
+    assert ran.code == 5 and "its image cannot be pulled" in words(ran.out)
+
+
+def test_told_to_end() -> None:
+    desk = Desk(types="prod 4\n")
+    desk.told = lambda: int(desk.world.now > 10)
+    ran = desk.run(ROLLOUT, "-o", "json")
+    assert ran.code == 130 and document(ran.out)["cleanup"]["interrupted"] is True
+    assert desk.world.made == {}

@@ -138,3 +138,34 @@ def test_who_may_not_patch_is_told_so(ann: Desk) -> None:
     assert ran.code == 3 and "patch configmaps" in ran.err and "lameduck 5s" in ann.corefile
     (journal,) = ann.journals
     assert [json.loads(line)["entry"] for line in journal.read_text().splitlines()] == ["begun", "asking", "refused"]
+
+
+@pytest.mark.long
+def test_what_a_killed_run_has_done_is_decided_by_the_live_corefile(ann: Desk) -> None:
+    """It was killed between its journal and the write, or behind the write."""
+    assert ann.apply("--set", "lameduck=20s", "--force-conflicts", *YES).code == 0
+    (journal,) = ann.journals
+    journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:2]))
+    behind = ann.apply("--resume", journal.stem, "-o", "json")
+    assert behind.code == 0 and document(behind.out, "DnsChange")["verified"]["all"], behind.err
+    ann.edits(lambda text: text.replace("lameduck 20s", "lameduck 5s"))
+    ahead = ann.apply("--resume", journal.stem)
+    assert ahead.code != 0 and "was not made: nothing was changed" in ahead.err
+
+
+@pytest.mark.long
+def test_who_changes_it_between_two_looks_is_not_overwritten(ann: Desk) -> None:
+    ann.types = "prod 1\n"
+    ann.happens = lambda: ann.edits(lambda text: text.replace("cache 30", "cache 31"))
+    ran = ann.apply("--set", "lameduck=20s", "--force-conflicts")
+    assert ran.code == 7 and "cache 31" in ann.corefile and "lameduck 5s" in ann.corefile
+
+
+@pytest.mark.long
+def test_its_deployment_is_left_to_who_declares_it(ann: Desk) -> None:
+    ran = ann.run("--place", "on-demand", "--autoscale", "3:10")
+    assert ran.code == 1 and "kubectl -n kube-system patch deployment coredns" in ran.out, ran.out
+    assert "kubectl -n kube-system autoscale deployment coredns --min 3 --max 10" in ran.out
+    before = ann.objects.get("Deployment", "coredns")
+    ran = ann.apply("--place", "on-demand", "--yes", "--expect-changes", "0")
+    assert ran.code == 1 and ann.objects.get("Deployment", "coredns") == before

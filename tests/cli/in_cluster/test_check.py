@@ -9,11 +9,13 @@ from pathlib import Path
 
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from kubectl_eksdoc.model.api_objects import Doc
 from tests.cli.in_cluster.models import problems
 from tests.cli.in_cluster.test_drain import ours
-from tests.cli.run.served import Machine
+from tests.cli.run.served import Machine, machine
 from tests.cli.running import run_cli
+from tests.embedded.clients import worlds
 from tests.reading import yaml_documents
 
 INSIDE = ("check", "--in-cluster", "--cluster-name", "lab", "--region", "eu-west-1", "--image", "reg.example/e:1")
@@ -206,3 +208,40 @@ def test_a_pod_cannot_tell_which_cluster_it_is(ann: Machine) -> None:
     ran = ann.run("check", "--in-cluster", "--schedule", "@daily", "--region", "eu-west-1")
     assert ran.code == 2 and "Give --cluster-name and --region." in ran.err
     assert ann.run(*DAILY, "--apply", EKSDOC_READ_ONLY="1").code == 2
+
+
+def test_what_comes_while_it_is_typed_is_not_written_over(api: Api, ann: Machine) -> None:
+    meta = {"name": "eksdoc-check", "namespace": "kube-system", "uid": "u", "creationTimestamp": "2026-11-20T08:00:00Z"}
+    theirs = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta}
+    ann.types, ann.before_typing = "lab 8\n", lambda: api.now(lambda plane: plane.load("serviceaccounts", [theirs]))
+    ran = ann.run(*DAILY, "--apply")
+    assert ran.code == 7 and "something of the same name came since it was shown" in ran.err, ran.err
+    assert ours(api) == {"serviceaccounts/eksdoc-check"}
+
+
+def test_what_is_of_somebody_else_is_left_alone(api: Api, ann: Machine) -> None:
+    meta = {"name": "eksdoc-check", "namespace": "kube-system", "uid": "u", "creationTimestamp": "2026-11-20T08:00:00Z"}
+    theirs = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta}
+    api.now(lambda plane: plane.load("serviceaccounts", [theirs]))
+    ran = ann.run(*DAILY, "--apply", "--yes", "--expect-changes", "8")
+    assert ran.code == 2 and "that is not of this tool: serviceaccount/eksdoc-check in kube-system" in ran.err
+    assert ours(api) == {"serviceaccounts/eksdoc-check"}
+
+
+def test_who_may_not_create_it_any_more_is_told_which_rights_it_takes(
+    api: Api, ann: Machine, server: SimulatedApiServer, tmp_path: Path
+) -> None:
+    """As who has no right at first is."""
+    assert ann.run(*DAILY, "--apply", "--yes", "--expect-changes", "8").code == 0
+    (change,) = json.loads(ann.run("changes", "-o", "json").out)["changes"]
+    (journal,) = (tmp_path / "ann").rglob(f"{change['id']}*")
+    begun, *_ = journal.read_text().splitlines()
+    ann.types = f"{change['id']} 8\n"
+    assert ann.run("changes", "undo", change["id"]).code == 0
+    viewer = machine(server, tmp_path / "eve", worlds.VIEWER_TOKEN)
+    theirs = tmp_path / "eve" / journal.relative_to(tmp_path / "ann")
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text(f"{begun}\n")
+    viewer.types = f"{change['id']} 8\n"
+    ran = viewer.run("changes", "resume", change["id"])
+    assert ran.code == 3 and "kubectl auth can-i tells which you have" in ran.err

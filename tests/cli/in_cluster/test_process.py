@@ -14,7 +14,7 @@ import pytest
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
 from kubectl_eksdoc.model.api_objects import Doc
 from tests.cli.in_cluster.pods import Cluster, Container, job_of, serving_tls
-from tests.cli.run.served import EVICTED, Machine, aged, machine
+from tests.cli.run.served import EVICTED, Machine, aged, cordoned, machine
 from tests.kube.field.test_whole_drain import Evictions
 
 pytestmark = pytest.mark.long
@@ -129,3 +129,12 @@ def test_what_was_asked_while_nobody_led_it_holds(stage: Stage) -> None:
     stage.ann.run("drain", "resume", stage.run)
     assert second.ended() == 0, second.out + second.err
     check_whole(stage)
+
+
+def test_drifted_from_its_plan_it_does_nothing(stage: Stage) -> None:
+    ran = stage.ann.run("drain", "run", "old-1", "--yes", "--expect-nodes", "1", "--ignore-daemonsets")
+    assert ran.code in (0, 1), ran.err
+    before = cordoned(stage.cluster.api)
+    pod = stage.start()
+    assert pod.ended() == 7, pod.out + pod.err
+    assert "Nothing was done" in pod.err and cordoned(stage.cluster.api) == before

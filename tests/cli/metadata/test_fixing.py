@@ -216,3 +216,76 @@ def test_a_class_is_patched(ben: tuple[Desk, Any]) -> None:
     back = desk.run("--apply", "--undo", journal.name.removesuffix(".jsonl"))
     assert back.code == 0 and hop_limit_of(plane) == 1 and "drifts" in back.err, back.err
     assert told["outcome"]["parts"][0]["became"] == "done" and "kubectl patch ec2nodeclass" in told["wayBack"][0]
+
+
+@pytest.mark.long
+def test_a_script_names_what_it_expects(ann: Desk) -> None:
+    blue = ("--nodegroup", "blue")
+    assert ann.fix("instance-options", *blue, "--yes").code == 2
+    wrong = ann.fix("instance-options", *blue, "--yes", "--expect-nodes", "9")
+    assert wrong.code == 7 and "--expect-nodes 9 is wrong" in wrong.err and ann.limits == [1] * 5
+    assert ann.fix("instance-options", *blue, "--yes", "--expect-nodes", "2").code == 0
+    assert ann.limits == [2, 2, 1, 1, 1]
+
+
+@pytest.mark.long
+def test_iam_denies_it(ann: Desk) -> None:
+    ann.types = "prod 2\n"
+    ann.aws.deny("ec2:ModifyInstanceMetadataOptions")
+    ran = ann.fix("instance-options", "--nodegroup", "blue")
+    assert ran.code == 4 and "ec2:ModifyInstanceMetadataOptions" in ran.err and "Nothing was changed" in ran.err
+
+
+@pytest.mark.long
+def test_iam_denies_the_update_when_the_version_is_made(ann: Desk) -> None:
+    ann.types = "prod 2\n"
+    ann.aws.deny("eks:UpdateNodegroupVersion")
+    ran = ann.fix("template-version")
+    said = " ".join(ran.err.split())
+    assert ran.code == 4 and "eks:UpdateNodegroupVersion" in said and "Nothing was changed" not in said
+    assert "Node group own is as it was; version 2 of its launch template is made, and unused." in said
+    (journal,) = ann.journals
+    assert f"--apply --resume {journal.name.removesuffix('.jsonl')}" in said
+    assert all("describe-nodegroup" not in line for line in ran.err.splitlines())
+
+
+@pytest.mark.long
+def test_who_is_broken_off_goes_on_with_what_is_left(ann: Desk) -> None:
+    ann.types = "prod 5\n"
+    ann.told = lambda: ann.aws.count("ec2:ModifyInstanceMetadataOptions") >= 2
+    ran = ann.fix("instance-options")
+    assert ran.code == 6 and sum(ann.limits) == 7, ran.err
+    (journal,) = ann.journals
+    ident = journal.name.removesuffix(".jsonl")
+    assert f"--apply --resume {ident}" in ran.err
+    ann.told = lambda: 0
+    again = ann.run("--apply", "--resume", ident, "-o", "json")
+    told = document(again.out, "ImdsFix")
+    assert again.code == 0 and ann.limits == [2] * 5 and told["fix"] == "instance-options", again.err
+    assert ann.aws.count("ec2:ModifyInstanceMetadataOptions") == 3, "what is done is not done again"
+    assert len(told["wayBack"]) == 5
+
+
+@pytest.mark.long
+def test_what_another_client_set_meanwhile_is_in_no_rollback(ann: Desk) -> None:
+    run = broken_off(ann)
+    theirs = set_by_another(ann, 0, 3)
+    told = document(ann.run("--apply", "--resume", run, "-o", "json").out, "ImdsFix")
+    assert ann.limits == [3, 2, 2, 2, 2]
+    assert len(told["wayBack"]) == 4 and theirs not in " ".join(told["wayBack"])
+
+
+def test_a_group_that_is_updated_already_is_left_alone(ann: Desk) -> None:
+    ann.aws.client("eks").update_nodegroup_version(
+        clusterName="prod", nodegroupName="own", launchTemplate={"id": ann.template, "version": "1"}
+    )
+    ran = ann.fix("template-version")
+    assert ran.code == 1 and "is UPDATING, and takes no update now" in ran.err and not ann.journals
+
+
+@pytest.mark.long
+def test_a_class_that_is_another_one_by_now(ben: tuple[Desk, Any]) -> None:
+    desk, plane = ben
+    desk.hop_limit, desk.types = 3, "prod 1\n"  # as it was read, once
+    ran = desk.fix("node-class", "--hops", "4")
+    assert ran.code == 7 and "something else" in ran.err and hop_limit_of(plane) == 1

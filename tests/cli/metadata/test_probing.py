@@ -204,3 +204,22 @@ def test_pods_of_a_process_that_was_killed_are_listed_and_removed(desk: Opened) 
     undone = at.machine.run("changes", "undo", journal.stem)
     assert undone.code == 0, undone.err
     assert json.loads(at.machine.run("changes", "-o", "json").out)["changes"][0]["state"] == "undone"
+
+
+def test_an_expectation_that_is_wrong(desk: Opened) -> None:
+    at = desk()
+    assert at.machine.run("imds-probe", "--active", "--yes", "--expect-nodes", "3").code == 7
+    assert at.machine.run("imds-probe", "--active", "--yes").code == 2
+
+
+def test_what_did_not_run_is_unknown(desk: Opened) -> None:
+    full = (a_node("blue-0", pods=0), a_node("green-0", **GREEN))
+    at = desk(Lab(full, MetadataServices({"blue-0": TWO, "green-0": TWO})))
+    ran = at.machine.run("imds-probe", "--active")
+    assert ran.code == 5 and "OutOfpods" in ran.out
+
+
+def test_a_node_that_is_not_ready_gets_no_pod(desk: Opened) -> None:
+    at = desk(Lab((a_node("blue-0", ready="Unknown"),)))
+    ran = at.machine.run("imds-probe", "--active")
+    assert ran.code == 5 and "its kubelet would start nothing" in " ".join(ran.out.split())

@@ -52,3 +52,17 @@ def test_releases_of_helm_are_unknown_or_out_of_the_scope(
 def test_what_is_left_out_stands_in_the_metadata(command: str) -> None:
     ran = run_cli(*command.split(), "--demo", "--without", "proxy", "-o", "json")
     assert options(ran)["without"] == ["proxy"]
+
+
+@pytest.mark.long
+def test_a_snapshot_names_what_it_lacks_for_want_of_an_opt_in(
+    aws: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with of_version("1.29")(aws).served() as site:
+        ann = desk(site, aws, tmp_path, monkeypatch)
+        lacks, _ = ann.run("snapshot FILE --overwrite -o json", printed("snapshot"))
+        left_out, _ = ann.run("snapshot FILE --overwrite --without helm-releases -o json", printed("snapshot"))
+    (why,) = (each["why"] for each in json.loads(lacks.out)["lacking"] if each["what"] == "list secrets")
+    assert lacks.code == 5 and "--with helm-releases" in why and "--without helm-releases" in why
+    assert options(left_out)["without"] == ["helm-releases"]
+    assert "list secrets" not in left_out.out

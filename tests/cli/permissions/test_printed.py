@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -18,8 +19,10 @@ from kubectl_eksdoc.model import permissions, questions
 from kubectl_eksdoc.permissions import READING_ACTIONS
 from kubectl_eksdoc.permissions import held as held_of
 from tests.cli.in_cluster.models import problems
-from tests.cli.permissions.granted import held
+from tests.cli.permissions.granted import Held, held, printed
+from tests.cli.run.served import machine
 from tests.cli.running import Ran, run_cli
+from tests.embedded.clients import worlds
 from tests.examples import one_in
 from tests.reading import yaml_documents
 from tests.render.golden import check_golden
@@ -258,3 +261,37 @@ def test_what_was_given_does_not_fit(words: str, why: str) -> None:
 def test_no_word_alone_is_an_error() -> None:
     with pytest.raises(UsageError):
         named(["drain"], GROWN)
+
+
+def _covers(ours: Sequence[Held], one: Held) -> bool:
+    """The right itself, there or everywhere."""
+    return any(
+        each._replace(namespace="") == one._replace(namespace="")
+        for each in ours
+        if each.namespace in ("", one.namespace)
+    )
+
+
+@pytest.mark.long
+def test_who_sends_a_job_has_the_rights_that_it_gets(tmp_path: Path) -> None:
+    """Kubernetes lets nobody create a role with rights that they have not."""
+    image = ("--image", "reg.example/e:1")
+    check = ("check", "--in-cluster", "--schedule", "@daily", "--cluster-name", "lab", "--region", "eu-west-1")
+    with worlds.served("small-traps") as (server, _):
+        ann = machine(server, tmp_path / "ann")
+        drain = ("drain", "run", "--nodegroup", "blue", "--in-cluster")
+        for command, words in (
+            ("check --in-cluster", check),
+            ("check --in-cluster --target 1.40", (*check, "--target", "1.40")),
+            ("check --in-cluster --only kubelet-skew,api-in-helm", (*check, "--only", "kubelet-skew,api-in-helm")),
+            ("check --in-cluster --with helm-releases", (*check, "--with", "helm-releases")),
+            ("check --in-cluster --changed-since 2h", (*check, "--changed-since", "2h")),
+            ("drain run --in-cluster", drain),
+            ("drain run --in-cluster --surge-singles", (*drain, "--surge-singles")),
+        ):
+            ran = ann.run(*words, *image, "-o", "json")
+            assert ran.code == 0, ran.err
+            roles = [doc for doc in json.loads(ran.out)["items"] if doc["kind"] in ("Role", "ClusterRole")]
+            ours = printed(command)
+            given = list(held(roles))
+            assert given and [each for each in given if not _covers(ours, each)] == []

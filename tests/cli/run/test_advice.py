@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty, FaultyAnswer, forbidding
+from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty, FaultyAnswer, WatchCut, forbidding
 from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.embedded.serving.targets import ServedRequest
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
+from kubectl_eksdoc.wiring import runs
 from tests.cli.run.served import Machine, cordoned, machine
 from tests.cli.run.test_runs import agreed, stopped_early
 
@@ -55,5 +56,49 @@ MAY = pytest.param(forbidding(), id="403", marks=pytest.mark.long)
 @pytest.mark.parametrize("effect", [pytest.param(WHO, id="401"), MAY])
 def test_one_refusal_of_a_journal_entry_does_not_end_a_run(effect: Refusing, api: Api, tmp_path: Path) -> None:
     with serving(Faulty(api, [Fault(effect, "/configmaps/", "PATCH", skip=4, times=1)], time.sleep)) as server:
+        ran = machine(server, tmp_path / "ann").run(*RUN)
+    assert ran.code == 1 and "emptied by 16 evictions" in ran.out, ran.err
+
+
+@pytest.mark.long
+def test_who_cannot_read_its_own_journal_is_told_how_to_go_on(one: Machine, tmp_path: Path) -> None:
+    stopped_early(one)
+    broken, whole = no_folder(tmp_path), str(tmp_path / "state")
+    words = ("drain", "resume", "--yes", "--expect-nodes", "1")
+    refused = one.run(*words, XDG_STATE_HOME=broken)
+    assert refused.code == 6 and "XDG_STATE_HOME set to another folder, go on: kubectl" in refused.err, refused.err
+    assert one.goes_on(*words[2:], XDG_STATE_HOME=whole).code in (0, 1), one.err.getvalue()
+
+
+@pytest.mark.long
+def test_who_may_not_go_on_is_told_how_to_once_it_is_mended(
+    api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stopped in the middle of a run."""
+    monkeypatch.setattr(runs, "REFUSED_S", 0.0)
+    gone = Fault(forbidding("configmaps"), method="PATCH", skip=4)
+    with serving(Faulty(api, [gone], time.sleep)) as server:
+        ran = machine(server, tmp_path / "ben").run(
+            "drain", "run", "--nodegroup", "blue", "--yes", "--expect-nodes", "1"
+        )
+    assert ran.code == 6
+    assert "cannot patch" in ran.err and "Go on: kubectl eksdoc drain resume 2" in ran.err, ran.err
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("effect", [pytest.param(WHO, id="401"), MAY])
+def test_a_watch_that_is_refused_for_a_while_does_not_end_a_run(effect: Refusing, api: Api, tmp_path: Path) -> None:
+    begun_s: list[float] = []
+
+    def for_a_while(request: ServedRequest) -> FaultyAnswer | None:
+        if not begun_s and cordoned(api):
+            begun_s.append(time.monotonic())
+        if not begun_s or time.monotonic() - begun_s[0] > 0.5:
+            return None
+        return effect(request) if callable(effect) else effect
+
+    cut = Fault(WatchCut(1), watches=True)
+    refused = Fault(for_a_while, r"/(pods|nodes|poddisruptionbudgets)$", "GET")
+    with serving(Faulty(api, [refused, cut], time.sleep)) as server:
         ran = machine(server, tmp_path / "ann").run(*RUN)
     assert ran.code == 1 and "emptied by 16 evictions" in ran.out, ran.err

@@ -21,7 +21,7 @@ from kubectl_eksdoc.embedded.demo.reader import NOW as DEMO_NOW
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from kubectl_eksdoc.embedded.serving.targets import ServedRequest
-from kubectl_eksdoc.errors import Drifted, Forbidden, Locked, UsageError
+from kubectl_eksdoc.errors import Drifted, EksdocError, Forbidden, Locked, UsageError
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.run.draining import RunWish
 from kubectl_eksdoc.host.journals import read_recorded
@@ -244,3 +244,37 @@ class _Known:
 
     def read(self, resources: object) -> object:
         return self._cluster
+
+
+@pytest.mark.parametrize("what", ["prepare_going_on", "prepare_giving_back"])
+def test_a_run_that_is_not_there_is_said_so(what: str, one: Machine) -> None:
+    with pytest.raises(EksdocError) as refused:
+        getattr(desk_of(one), what)("20261120-000000-none")
+    assert "20261120-000000-none" in refused.value.message
+
+
+def _once_still(seen: Evictions) -> dict[str, int]:
+    """What was evicted, once that has been the same ten times in a row."""
+    kept = [dict(seen.of)]
+
+    def same() -> bool:
+        kept.append(dict(seen.of))
+        return len(kept) > 10 and all(each == kept[-1] for each in kept[-10:])
+
+    until(same)
+    return kept[-1]
+
+
+@pytest.mark.long
+def test_paused_here_nothing_more_is_asked_for_and_others_see_it(seen: Evictions, one: Machine, other: Machine) -> None:
+    live = prepared(one, desk_of(one)).begin()
+    until(lambda: seen.of)
+    live.wish(RunWish.PAUSE)
+    until(lambda: (update := live.look()).standing is not None and update.standing.paused)
+    until(lambda: "paused" in other.run("drain", "status").out)
+    asked = _once_still(seen)  # what was on its way to the server when it was paused arrives
+    other.run("drain", "status")
+    assert seen.of == asked
+    assert other.run("drain", "resume").code == 0
+    until(lambda: (update := live.look()).standing is not None and not update.standing.paused)
+    assert not over(live).bad and max(seen.of.values()) == 1

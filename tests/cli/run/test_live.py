@@ -6,6 +6,10 @@ import threading
 from collections.abc import Callable
 from datetime import datetime, timezone
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from kubectl_eksdoc.cli.run.live import FaceOf, LiveRun, RunFace
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.errors import LockLost
@@ -197,3 +201,17 @@ def test_its_thread_outlives_whoever_looks() -> None:
     with Carried() as run:
         assert [thread.daemon for thread in threading.enumerate() if thread.name == "run r1"] == [False]
         assert not run.live.over
+
+
+@pytest.mark.long
+@given(st.lists(st.lists(st.integers(0, 99), max_size=4), max_size=12), st.lists(st.booleans(), max_size=12))
+def test_however_often_it_is_looked_at_nothing_is_told_twice(batches: list[list[int]], looks: list[bool]) -> None:
+    live = LiveRun("r1", RunKind.DRAIN, None, BEGAN, lambda face_of: RunSummaryView("done"))
+    told, seen = [], []
+    for at, batch in enumerate(batches):
+        moments = [RunMoment(float(number), Happened.GONE, "pod") for number in batch]
+        told += moments
+        live.listen(moments)
+        if at < len(looks) and looks[at]:
+            seen += live.look().moments
+    assert [*seen, *live.look().moments] == told

@@ -117,3 +117,10 @@ def test_a_run_that_was_stopped_is_gone_on_with_by_the_words_it_was_asked_by(
     assert again.code == 0, again.err
     assert "Drained: 1 of 1 node emptied by 1 restart and 1 deletion in" in again.out
     assert "old-0" not in pods(api).values() and restarted_by(api)
+
+
+def test_the_server_is_asked_about_all_of_them_and_nothing_is_done(api: Api, one: Machine) -> None:
+    before = pods(api)
+    ran = one.run("drain", "run", *BLUE, *CHOSEN, "--dry-run=server")
+    assert ran.code == 0 and "the server would do 3 of 3 cordons and first evictions" in ran.err, ran.err
+    assert pods(api) == before and restarted_by(api) == ""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer
 from tests.cli.run.served import EVICTED, Said, machine
 from tests.embedded.clients import worlds
+from tests.fakes import kubeconfigs
 from tests.kube.field.test_whole_drain import Evictions
 
 ROOT = Path(__file__).parents[3]
@@ -95,3 +98,21 @@ def test_files_and_texts_have_no_reader_to_leave(tmp_path: Path) -> None:
     with open(tmp_path / "log", "w") as file, open(os.devnull, "w") as nothing:
         assert not any(map(streams.is_left, (file, nothing, Said())))
     assert not streams.is_left(file), "it is closed"
+
+
+@pytest.mark.long
+def test_a_real_pipe(seen: Evictions, server: SimulatedApiServer, tmp_path: Path) -> None:
+    config = kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN), name="lab")
+    argv = [sys.executable, "-m", "kubectl_eksdoc", *RUN, "--kubeconfig", config]
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(tmp_path), "USER": "ann"}
+    with open(tmp_path / "err", "w") as err:
+        process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=err, cwd=ROOT, env=environ, text=True)
+    assert process.stdout is not None
+    for line in process.stdout:
+        if EVICTED in line:
+            break
+    process.stdout.close()
+    assert process.wait(60) == 6
+    said = (tmp_path / "err").read_text()
+    assert LEFT in said and "Traceback" not in said and "Exception ignored" not in said
+    assert 0 < len(seen.of) < 16

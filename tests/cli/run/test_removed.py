@@ -189,3 +189,31 @@ def test_who_may_not_read_nodes_is_told_what_status_lacks(server: SimulatedApiSe
     keeper = machine(server, tmp_path / "eve", KEEPER)
     shown = keeper.run("drain", "status")
     assert shown.code == 0 and "note: runs whose journal is gone are not found" in shown.out, shown.err
+
+
+@pytest.mark.long
+def test_the_machine_that_ran_it_brings_back_what_it_has(api: Api, one: Machine) -> None:
+    before = nodes(api)
+    stopped_early(one)
+    run = removed(api)
+    asked = one.run("drain", "rollback", run, "--yes", "--expect-nodes", "99").err
+    count = asked.rpartition("give back ")[2].split()[0]
+    assert one.run("drain", "rollback", run, "--yes", "--expect-nodes", count).code == 0
+    assert nodes(api) == before
+    told = one.run("drain", "status", run, "--events")
+    assert EVICTED in told.out and "begun by ann on" in one.run("drain", "status", run).out
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", ["head", pytest.param("entries", marks=pytest.mark.long)])
+def test_notes_are_enough_where_only_a_part_is_gone(api: Api, one: Machine, other: Machine, part: str) -> None:
+    before = nodes(api)
+    stopped_early(one)
+    run = removed(api, part)
+    asked = other.run("drain", "rollback", run, "--yes", "--expect-nodes", "99").err
+    count = asked.rpartition("give back ")[2].split()[0]
+    assert other.run("drain", "rollback", run, "--yes", "--expect-nodes", count).code == 0, asked
+    assert nodes(api) == before
+    status = other.run("drain", "status", run)
+    assert "rolled back" in status.out and "drain resume" not in status.out
+    assert ("does not say how the run began" in status.out) is (part == "head")

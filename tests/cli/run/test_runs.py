@@ -12,6 +12,7 @@ import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
+from kubectl_eksdoc.simulator import mishaps
 from tests.cli.run.served import EVICTED, Machine, cordoned, docs, machine
 from tests.cli.running import judge
 from tests.embedded.clients import worlds
@@ -262,3 +263,39 @@ def file_with(path: str, to: Path, old: str, new: str) -> str:
     assert old in text
     to.write_text(text.replace(old, new), encoding="utf-8")
     return str(to)
+
+
+def test_a_file_that_is_no_journal_is_said_to_be_none(one: Machine, tmp_path: Path) -> None:
+    path = tmp_path / "other.jsonl"
+    for text in ("", "{}\n", "hello\n"):
+        path.write_text(text, encoding="utf-8")
+        ran = one.run("drain", "status", "--replay", str(path))
+        assert ran.code == 2 and "is no journal of a run" in ran.err
+    assert one.run("drain", "status", "--replay", str(tmp_path / "nowhere")).code == 2
+
+
+@pytest.mark.long
+def test_whatever_somebody_did_to_a_run_since_it_was_shown_stops_who_goes_on(
+    seen: Evictions, one: Machine, other: Machine
+) -> None:
+    stopped_early(one)
+
+    def gone_on_elsewhere() -> None:
+        other.times_told = lambda: int("run " in other.err.getvalue())
+        assert other.run("drain", "resume", "--yes", "--expect-nodes", "1").code == 6
+
+    one.types, one.before_typing = "lab 1\n", gone_on_elsewhere
+    late = one.run("drain", "resume")
+    assert late.code == 7 and "since it was shown" in late.err, late.err
+
+
+@pytest.mark.long
+def test_what_somebody_uncordoned_and_cordoned_again_stays_theirs(api: Api, one: Machine, other: Machine) -> None:
+    with one.running("drain", "run", *agreed(one)):
+        one.out.until("begun")
+        api.now(lambda plane: mishaps.uncordon(plane, "old-1"))
+        one.out.until("it was uncordoned")
+        api.now(lambda plane: mishaps.cordon(plane, "old-1"))
+    assert one.code == 6
+    rolled_back(other)
+    assert "old-1" in cordoned(api)

@@ -7,6 +7,8 @@ import re
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.model.api_objects import with_value
+from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.cli.run.served import EVICTED, Machine, cordoned, docs
 from tests.cli.run.test_runs import agreed, rolled_back, stopped_early, valid
 from tests.kube.field.test_whole_drain import Evictions
@@ -74,3 +76,18 @@ def test_status_and_rollback_lead_to_the_other_namespace(one: Machine, other: Ma
     shown_run = said[0]["nodes"][0]["run"]
     assert (shown_run["run"], shown_run["journalNamespace"]) == (run, "default")
     assert shown_run["command"].startswith(f"kubectl eksdoc drain status {run} -w ")
+
+
+def test_who_begins_while_the_second_reads_its_plan_is_seen_under_the_lock(
+    api: Api, seen: Evictions, one: Machine, other: Machine
+) -> None:
+    def noted(plane: ControlPlane) -> None:
+        item = plane.registry.get("nodes", ("", "old-1"))
+        prior = '{"journal":"default","unschedulable":false}'
+        notes = {"eksdoc.io/run": "another", "eksdoc.io/prior": prior}
+        plane.registry.update(item, with_value(item.doc, ("metadata", "annotations"), notes))
+
+    other.types, other.before_typing = "lab 1\n", lambda: api.now(noted)
+    second = other.run("drain", "run", *agreed(one)[:2])
+    assert second.code == 3 and "node old-1 carries the notes of run another" in second.err, second.err
+    assert "its journal is not in namespace default any more" in second.err and not seen.of

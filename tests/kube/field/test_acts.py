@@ -19,8 +19,12 @@ from kubectl_eksdoc.kube.field.live import LiveRunField
 from kubectl_eksdoc.kube.field.writes import eviction
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import RequestAnswered
+from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import Evict, ListPods, Look
+from kubectl_eksdoc.model.api_objects import at, with_value
 from kubectl_eksdoc.model.nodes import Pod
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from tests.embedded.clients import worlds
 from tests.examples import one_in
 from tests.kube.field.fields import (
     Either,
@@ -169,3 +173,47 @@ def test_a_read_that_is_refused_for_good_ends_the_news(api: Api, tmp_path: Path)
         with pytest.raises(Forbidden):
             field.news(0.0)
     assert caught.value.missing == "get pods"
+
+
+def test_a_budget_that_is_used_up_says_so_in_its_cause(field: LiveRunField, api: Api, tmp_path: Path) -> None:
+    pods = pods_of(api, tmp_path)
+
+    def none_left(status: dict[str, object]) -> bool:
+        return not status.get("disruptionsAllowed") and bool(status.get("expectedPods"))
+
+    budgets = api.now(lambda plane: list(plane.store.list("poddisruptionbudgets.policy")))
+    used_up = [item for item in budgets if none_left(at(item.doc, "status") or {})]
+    labels = [(item.key[0], at(item.doc, "spec", "selector", "matchLabels") or {}) for item in used_up]
+    pod = next(
+        pod
+        for pod in pods.values()
+        for space, wanted in labels
+        if pod.ready and pod.namespace == space and wanted and wanted.items() <= dict(pod.labels).items()
+    )
+    answer = answer_to(field, Evict(pod))
+    assert isinstance(answer, ApiStatus) and answer.code == 429
+    assert read(answer)[:3] == (Next.BUDGET, RunTrouble.BUDGET, 0.0)
+    assert "disruption budget" in read(answer).said and not is_leaving(api, pod)
+
+
+def test_a_namespace_that_is_being_deleted(api: Api, field: LiveRunField, tmp_path: Path) -> None:
+    pod = without_budget(api, tmp_path)
+
+    def delete(plane: ControlPlane) -> None:
+        item = plane.store.get("namespaces", ("", pod.namespace))
+        assert item is not None
+        leaving = with_value(item.doc, ("metadata", "deletionTimestamp"), "2026-11-20T09:30:00Z")
+        plane.store.replace(item, with_value(leaving, ("status", "phase"), "Terminating"))
+
+    api.now(delete)
+    answer = answer_to(field, Evict(pod))
+    assert isinstance(answer, ApiStatus) and read(answer)[:2] == (Next.AGAIN, RunTrouble.NAMESPACE)
+
+
+def test_whoever_may_not_evict_is_told_so(api: Api, tmp_path: Path) -> None:
+    pod = without_budget(api, tmp_path)
+    with field_among(tmp_path, api, token=worlds.VIEWER_TOKEN) as field:
+        answer = answer_to(field, Evict(pod))
+    assert isinstance(answer, ApiStatus)
+    assert read(answer)[:2] == (Next.AGAIN, RunTrouble.RIGHT) and "pods/eviction" in answer.message
+    assert kinds.PODS.plural in answer.message

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ from tests.kube.field.fields import (
     nodes_alone,
 )
 
+AUTOSCALER, KARPENTER = sorted(PROTECTIONS)
 EVERY = [Cordon, Restore, Exclude, Protect, Release]
 
 
@@ -241,4 +243,77 @@ def test_an_answer_that_is_lost_can_be_asked_for_again(
             done = node_of(api, name)
             assert answer_to(field, each(name, uid)) == ApiStatus(200)
             assert node_of(api, name) == done
+    assert lasting(node_of(api, name)) == lasting(before)
+
+
+def test_what_another_run_has_noted_comes_back(api: Api, field: LiveRunField) -> None:
+    name, uid = some_node(api)
+    earlier = '{"unschedulable":false,"else":"ünï\\u0001"}'
+    for key, value in (("eksdoc.io/run", "run-0"), ("eksdoc.io/prior", earlier)):
+        note(api, name, key, value)
+    api.now(lambda plane: mishaps.cordon(plane, name))
+    before = node_of(api, name)
+    answer_to(field, Cordon(name, uid, "run-0"))
+    assert notes(api, name)["eksdoc.io/run"] == RUN
+    answer_to(field, Restore(name, uid))
+    assert lasting(node_of(api, name)) == lasting(before)
+
+
+def test_of_two_runs_at_once_one_has_the_node(api: Api, tmp_path: Path) -> None:
+    """Whichever is told of the other's note leaves it alone, and what the one did is taken back by that one."""
+    name, uid = some_node(api)
+    before = node_of(api, name)
+    answers: dict[str, int] = {}
+    with among(api) as server:
+        runs = ["run-a", "run-b"]
+        folders = {run: tmp_path / run for run in runs}
+
+        def cordon(run: str) -> None:
+            with field_on(connection(server, folders[run]), run) as field:
+                answer = answer_to(field, Cordon(name, uid))
+                assert isinstance(answer, ApiStatus)
+                answers[run] = answer.code
+
+        threads = [threading.Thread(target=cordon, args=(run,)) for run in runs]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        has_it = notes(api, name)["eksdoc.io/run"]
+        (other,) = set(runs) - {has_it}
+        assert answers == {has_it: 200, other: 409}
+        for run, cordoned in ((other, True), (has_it, False)):
+            with field_on(connection(server, folders[run]), run) as field:
+                answer_to(field, Restore(name, uid))
+            assert bool(node_of(api, name)["spec"].get("unschedulable")) is cordoned
+    assert lasting(node_of(api, name)) == lasting(before)
+
+
+@pytest.mark.parametrize("value", ["true", "false", ""])
+def test_what_the_user_said_of_it_stays(api: Api, field: LiveRunField, value: str) -> None:
+    name, uid = some_node(api)
+    note(api, name, KARPENTER, value)
+    before = node_of(api, name)
+    assert answer_to(field, Protect(name, uid)) == ApiStatus(200)
+    assert node_of(api, name)["metadata"]["annotations"][KARPENTER] == value
+    assert node_of(api, name)["metadata"]["annotations"][AUTOSCALER] == "true"
+    assert answer_to(field, Release(name, uid)) == ApiStatus(200)
+    assert lasting(node_of(api, name)) == lasting(before)
+
+
+def test_two_runs_one_inside_the_other(api: Api, tmp_path: Path) -> None:
+    """The later one finds the node protected, and leaves it to whoever did that."""
+    name, uid = some_node(api)
+    before = node_of(api, name)
+    with among(api) as server:
+        cordon = Cordon(name, uid, over="a")
+        release, restore = Release(name, uid), Restore(name, uid)
+        deeds = ("a", Protect(name, uid)), ("b", Protect(name, uid)), ("b", cordon), ("b", release), ("b", restore)
+        for run, act in deeds:
+            with field_on(connection(server, tmp_path), run) as field:
+                assert answer_to(field, act) == ApiStatus(200)
+        assert notes(api, name)["eksdoc.io/run"] == "a"
+        assert node_of(api, name)["metadata"]["annotations"][KARPENTER] == "true"
+        with field_on(connection(server, tmp_path), "a") as field:
+            answer_to(field, Release(name, uid))
     assert lasting(node_of(api, name)) == lasting(before)

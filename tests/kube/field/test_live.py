@@ -15,10 +15,11 @@ import pytest
 from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
-from kubectl_eksdoc.errors import Unauthorized
+from kubectl_eksdoc.errors import ClusterError, Unauthorized
 from kubectl_eksdoc.kube.field.live import LiveRunField
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
-from kubectl_eksdoc.model.acts import Cordon
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.news import PodsFound
+from kubectl_eksdoc.model.acts import Cordon, Look
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.simulator import mishaps
 from tests.embedded.clients import worlds
@@ -177,3 +178,40 @@ def test_a_connection_that_is_refused_for_a_moment_is_tried_again(api: Api, tmp_
         with serving_again(api, port):
             assert [each.answer for each in answers(field, 1)] == [ApiStatus(200)]  # type: ignore[union-attr]
     assert node_of(api, name)["spec"]["unschedulable"] is True
+
+
+def test_a_plugin_that_fails_later_is_no_answer_to_an_act(api: Api, authority: Authority, tmp_path: Path) -> None:
+    plugin = kubeconfigs.plugin(tmp_path, "sys.exit('the session has expired') if runs() > 1 else say(token='token-1')")
+    door = Doorkeeper(api)
+    name, uid = some_node(api)
+    with secured(door, authority) as url:
+        config = kubeconfigs.one(tmp_path / "config", url, authority.pem, kubeconfigs.exec_user(plugin))
+        with watching(config) as (field, _):
+            door.good = "another"
+            with pytest.raises(ClusterError, match="the session has expired"):
+                answer_to(field, Cordon(name, uid))
+                wait_until(lambda: bool(field.news(0.1)) and False)
+    assert door.turned_away
+
+
+def test_a_server_that_is_not_there_is_lost_and_nothing_was_sent(api: Api, tmp_path: Path) -> None:
+    with serving(api) as server:
+        to = connection(server, tmp_path)
+    with closing(LiveRunField(to, RUN, patience=HASTY, following=SHORT)) as field:
+        name, uid = some_node(api)
+        answer = answer_to(field, Cordon(name, uid))
+    assert isinstance(answer, LostAnswer) and "refused" in answer.said
+
+
+def test_a_look_goes_on_until_the_server_is_back(api: Api, tmp_path: Path) -> None:
+    with serving(api) as server:
+        to, port = connection(server, tmp_path), server.port
+        with field_on(to) as field:
+            seen = nothing_seen()
+            heard(field, seen, lambda: bool(list(seen.pods())))
+    pod = next(seen.pods())
+    with field_on(to) as field:
+        field.do(Look(pod))
+        assert not [each for each in field.news(0.3) if isinstance(each, PodsFound)]
+        with serving_again(api, port):
+            assert answers(field, 1) == [PodsFound(Look(pod), (pod,))]

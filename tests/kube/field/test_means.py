@@ -8,16 +8,18 @@ from pathlib import Path
 
 from kubectl_eksdoc.drain.run.answers import Next, meaning, read
 from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.faults import BrokenConnection as Breaks
+from kubectl_eksdoc.embedded.serving.faults import Fault, FaultMoment
 from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.kube.field.live import LiveRunField
 from kubectl_eksdoc.kube.field.writes import options
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import RESTARTED_AT, Delete, Restart
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.nodes import Pod
 from tests.builders import a_pod
-from tests.kube.field.fields import RUN, Kept, answer_to, connection, field_on
+from tests.kube.field.fields import RUN, Kept, among, answer_to, change, connection, field_on
 from tests.kube.field.fields import read as facts_of
 
 DEPLOYMENTS = kinds.DEPLOYMENTS.full_name
@@ -80,3 +82,28 @@ def test_a_pod_is_deleted_by_its_uid_with_its_own_time(api: Api, tmp_path: Path)
 def test_no_pod_is_deleted_without_time_to_stop() -> None:
     assert options(a_pod(grace_seconds=0))["gracePeriodSeconds"] == 1
     assert "gracePeriodSeconds" not in options(a_pod(grace_seconds=5))
+
+
+def test_whoever_writes_in_between_loses_nothing(api: Api, tmp_path: Path) -> None:
+    meta = deployment(api)["metadata"]
+    other = ("metadata", "annotations", "other")
+    sent = Kept(
+        api,
+        lambda request: request.method == "PATCH",
+        lambda count: count == 1 and change(api, kinds.DEPLOYMENTS, (meta["namespace"], meta["name"]), other, "x"),
+    )
+    with serving(sent) as server, field_on(connection(server, tmp_path)) as field:
+        assert answer_to(field, restart_of(deployment(api))) == ApiStatus(200)
+    assert len(sent.requests) == 2
+    assert noted(api) == RUN and deployment(api)["metadata"]["annotations"]["other"] == "x"
+
+
+def test_an_answer_that_is_lost_is_looked_at_and_changes_nothing_twice(api: Api, tmp_path: Path) -> None:
+    act = restart_of(deployment(api))
+    lost = Fault(Breaks(FaultMoment.AFTER), method="PATCH", times=1)
+    with among(api, lost) as server, field_on(connection(server, tmp_path)) as field:
+        answer = answer_to(field, act)
+        assert isinstance(answer, LostAnswer) and meaning(act, answer).next is Next.LOOK
+        generation = deployment(api)["metadata"]["generation"]
+        assert answer_to(field, act) == ApiStatus(200)
+    assert deployment(api)["metadata"]["generation"] == generation

@@ -13,7 +13,7 @@ from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
 from kubectl_eksdoc.kube.runs import WANTED, WANTED_BY, ConfigMaps, ask_run, head_name, list_runs, read_run, remove_run
 from kubectl_eksdoc.model.journal import Entry, JournaledNode, JournalNote, Note, RunPhase, RunStarted
 from tests.builders import NOW
-from tests.kube.spaces import World, served
+from tests.kube.spaces import World, no_fence, served
 
 
 def a_beginning(run: str = "r1", leader: str = "ada@desk") -> RunStarted:
@@ -289,3 +289,33 @@ def test_nothing_is_sent_when_the_fence_is_down(space: World) -> None:
     with pytest.raises(LockLost, match="too late"):
         journal.begin(a_beginning())
     assert space.senders[-1].sent == []
+
+
+@pytest.mark.parametrize("entries", [0, 1, 2, 9])
+def test_of_two_who_go_on_only_one_can(space: World, entries: int) -> None:
+    """Also where there is no chunk yet, and where the last one is full: a second one must not begin beside it."""
+    first, second = space.journal("aaa", 300), space.journal("bbb", 300)
+    first.begin(a_beginning())
+    first.append(notes(1, 1 + entries))
+    second.open("r1")
+    second.adopt("eve@lab", notes(20, 21))
+    with pytest.raises(LockLost):
+        first.append(notes(30, 40))
+    assert written(space) == [a_beginning(), *notes(1, 1 + entries), *notes(20, 21)]
+
+
+def test_a_namespace_that_is_not_there(space: World) -> None:
+    with pytest.raises(UsageError, match="there is no namespace nowhere to keep the journal") as error:
+        maps = ConfigMaps(space.direct, "nowhere", space.hands.clock())
+        ClusterJournal(maps, "aaa", no_fence).begin(a_beginning())
+    assert "kubectl create namespace nowhere" in error.value.hint
+
+
+def test_rights_to_read_and_remove_are_named(space: World) -> None:
+    space.journal().begin(a_beginning())
+    with pytest.raises(Forbidden) as error:
+        list_runs(space.maps("blind"))
+    assert error.value.missing == "list configmaps"
+    with pytest.raises(Forbidden) as error:
+        remove_run(space.maps("reader"), "r1")
+    assert error.value.missing == "delete configmaps"

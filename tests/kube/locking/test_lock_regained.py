@@ -12,6 +12,7 @@ from kubectl_eksdoc.embedded.serving.faults import BrokenConnection, Fault
 from kubectl_eksdoc.errors import Forbidden, LockInDoubt, LockLost
 from kubectl_eksdoc.kube.lock import Lock, LockKeeper
 from kubectl_eksdoc.kube.sent import real_clock
+from tests.kube.locking.test_lock import LEASE
 from tests.kube.spaces import SPACE, World, served
 
 
@@ -150,3 +151,12 @@ def test_who_keeps_it_alive_takes_it_again() -> None:
             lock.go_on()
             lock.must_be_held()
         assert among.lease().doc["spec"]["holderIdentity"] == ""
+
+
+def test_it_is_lost_where_it_was_removed(space: World) -> None:
+    lock = late(space)
+    assert space.direct.send("DELETE", LEASE, {}, None).ok
+    with pytest.raises(LockLost, match="was removed"):
+        lock.regain()
+    with pytest.raises(LockLost, match="was removed"):
+        lock.must_be_held()

@@ -201,3 +201,19 @@ def test_one_is_killed_and_another_rolls_it_back(api: Api, tmp_path: Path) -> No
 
 def nodes_of(plane: ControlPlane) -> list[StoredItem]:
     return list(plane.store.list(kinds.NODES.full_name))
+
+
+@pytest.mark.long
+def test_one_is_stopped_past_its_lock_and_does_nothing_when_it_wakes(api: Api, seen: Evictions, tmp_path: Path) -> None:
+    with serving(api) as server:
+        first = Machine("begin", server, tmp_path / "a")
+        first.until("evicted", 1)
+        first.process.send_signal(signal.SIGSTOP)
+        second = Machine("go-on", server, tmp_path / "b")
+        assert second.to_the_end() == ["over", "done"], second.told
+        before = dict(seen.of)
+        first.process.send_signal(signal.SIGCONT)
+        last = first.to_the_end()
+        assert last[:2] == ["error", "LockLost"] and first.process.returncode == 6, first.told
+        assert dict(seen.of) == before
+        check(api, seen, [first, second])
