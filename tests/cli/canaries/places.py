@@ -28,7 +28,7 @@ from tests.cli.canaries.canaries import Canaries, canaries_below, canaries_in
 from tests.cli.metadata.probed import nodes_are_instances
 from tests.cli.permissions.desk import NAME, REGION, Site, _soon_sure, _told_after
 from tests.cli.running import Ran, called
-from tests.cli.snapshot.test_no_secrets import helm_secret, plain_secret, planted
+from tests.cli.snapshot.planted_secrets import helm_secret, plain_secret, planted
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 

@@ -1,4 +1,4 @@
-"""A hundred secrets planted wherever a cluster and an account keep some: none is in the file."""
+"""Objects with secrets planted wherever a cluster keeps some."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ import copy
 import gzip
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from tests.aws.test_live import prod
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["prod"]
 
