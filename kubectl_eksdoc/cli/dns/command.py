@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import opening, options, values
 from kubectl_eksdoc.cli.confirming import CHANGES
@@ -14,10 +13,6 @@ from kubectl_eksdoc.cli.parser import Commands
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import permissions
-
-if TYPE_CHECKING:
-    pass
-
 
 NAME = change_options.NAME
 

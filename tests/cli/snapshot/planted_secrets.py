@@ -9,10 +9,6 @@ import json
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from tests.aws.test_live import prod
-
-__all__ = ["prod"]
-
 
 class Plants(Protocol):
     """Hands out secrets, as `Planted`."""
