@@ -233,6 +233,8 @@ def _change(
     now, target = update.values_of(of)
     defaulted = path in target and path not in now  # by the API server, and nobody's
     others = any(owner != EKS for owner in having) or not (having or defaulted)
+    # It goes with its entry, a container for example, and nobody has set it.
+    goes = not having and _is_default(before, path, live, schema)
     by_mode: dict[Mode, FieldPrediction] = {}
     for mode in Mode:
         if mode is Mode.NONE and path in conflicts:
@@ -244,7 +246,8 @@ def _change(
         elif unknown or mode not in outcomes:
             by_mode[mode] = FieldPrediction(Fate.UNKNOWN)
         else:
-            by_mode[mode] = _foretold(live, value_at(outcomes[mode], path, schema.root), others)
+            after = value_at(outcomes[mode], path, schema.root)
+            by_mode[mode] = _foretold(live, after, others and not (goes and isinstance(after, MissingValue)))
     mine = will.owners.get(EKS)
     entry = mine is not None and (path in mine or path[:-1] in mine)
     return FieldChange(
@@ -295,6 +298,12 @@ def _single(doc: Doc, path: Path, schema: Schema) -> tuple[Path, ...]:
 def _is_variable(doc: Doc, path: Path, schema: Schema) -> bool:
     """The entry of the environment variable is there, without a value."""
     return path[-3:-2] == (field_step("env"),) and not isinstance(value_at(doc, path[:-1], schema.root), MissingValue)
+
+
+def _is_default(doc: Doc, path: Path, live: Any, schema: Schema) -> bool:
+    """The API server fills this in where nobody sets the field."""
+    unset = with_defaults(removed(doc, FieldSet(tree_of(path)), schema.root))
+    return bool(value_at(unset, path, schema.root) == live)
 
 
 def _is_new(config: ConfigPath, update: ExpectedApply) -> bool:

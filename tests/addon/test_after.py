@@ -274,6 +274,15 @@ def test_what_was_so_from_the_beginning_with_an_image_of_ones_own_is_not_passed(
     check([patch, HelmInstalls(json.dumps(values)), patch], Updates("v1.11.0-eksbuild.1", "NONE"))
 
 
+def test_defaults_of_a_container_that_goes_with_the_version_are_nobodys_loss() -> None:
+    """They were foretold as removed in every mode."""
+    newer, older = Updates("v1.14.0-eksbuild.1", "NONE"), Updates("v1.12.0-eksbuild.1", "NONE")
+    check([newer], older)
+    lived = Lived()
+    lived.step(newer)
+    assert not reset(foretold(lived.service, older))
+
+
 @pytest.mark.long
 @settings(max_examples=30)
 @given(history=HISTORIES, update=UPDATES)
