@@ -233,8 +233,6 @@ def _change(
     now, target = update.values_of(of)
     defaulted = path in target and path not in now  # by the API server, and nobody's
     others = any(owner != EKS for owner in having) or not (having or defaulted)
-    # It goes with its entry, a container for example, and nobody has set it.
-    goes = not having and _is_default(before, path, live, schema)
     by_mode: dict[Mode, FieldPrediction] = {}
     for mode in Mode:
         if mode is Mode.NONE and path in conflicts:
@@ -247,7 +245,9 @@ def _change(
             by_mode[mode] = FieldPrediction(Fate.UNKNOWN)
         else:
             after = value_at(outcomes[mode], path, schema.root)
-            by_mode[mode] = _foretold(live, after, others and not (goes and isinstance(after, MissingValue)))
+            # It goes with its entry, a container for example, and nobody has set it.
+            goes = not having and isinstance(after, MissingValue) and _is_default(before, path, live, schema)
+            by_mode[mode] = _foretold(live, after, others and not goes)
     mine = will.owners.get(EKS)
     entry = mine is not None and (path in mine or path[:-1] in mine)
     return FieldChange(

@@ -115,7 +115,7 @@ def _of_addon(
     has what is set. What else people have set goes with it as far as a value keeps it."""
     asked = AddonUpdateRequest(Mode.NONE, change.values)
     found = prepared(session, side, asked, True)
-    # The values with what people have set live beside the add-on's values, so that no mode takes it
+    # The values with what people have set live beside the add-on's values, so that no mode takes it.
     plan = found.plan
     values, wished, schema = change.values or {}, {*change.set, *change.given}, plan.facts.target.schema
     for each in plan.changes:
@@ -123,12 +123,11 @@ def _of_addon(
             continue
         if isinstance(schema, Unknown) or not schema.refuses(each.config):
             values = with_value(values, each.config, each.live)
-    kept = values
-    if kept != change.values:
-        asked = AddonUpdateRequest(Mode.NONE, kept)
+    if values != change.values:
+        asked = AddonUpdateRequest(Mode.NONE, values)
         found = prepared(session, side, asked, True)
     if found.plan.conflict:
-        found = prepared(session, side, AddonUpdateRequest(Mode.OVERWRITE, kept), True)
+        found = prepared(session, side, AddonUpdateRequest(Mode.OVERWRITE, values), True)
     guards = (*found.guards, *not_accepted(found.plan, change, accepted), *_grace(facts, change, found.plan))
     return Ready(change, found, guards=guards)
 

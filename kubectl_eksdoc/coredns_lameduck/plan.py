@@ -16,7 +16,7 @@ from kubectl_eksdoc.coredns_lameduck.judging.configured import (
     place_elsewhere,
     set_to,
 )
-from kubectl_eksdoc.coredns_lameduck.judging.failing import ShutdownEnding, ending, judged, judged_lasting
+from kubectl_eksdoc.coredns_lameduck.judging.failing import ShutdownEnding, ending
 from kubectl_eksdoc.coredns_lameduck.judging.placed import on_spot
 from kubectl_eksdoc.coredns_lameduck.shutdown import CLIENT_S
 from kubectl_eksdoc.frozen import frozen
@@ -238,8 +238,8 @@ def _findings(facts: DnsFacts) -> Iterator[Finding]:
     elif not isinstance(facts.addon, Absent) and isinstance(facts.addon.values, Unknown):
         yield not_read("dns-unread/configuration", facts.addon.values, ADDON)
     yield from configured.judged(facts)
-    yield from judged(facts)
-    yield from judged_lasting(facts)
+    yield from failing.judged(facts)
+    yield from failing.judged_lasting(facts)
     yield from failing.judged_failing(facts)
     yield from placed.judged(facts)
     yield from configured.judged_clients(facts)

@@ -155,7 +155,7 @@ def happened(plan: MeasurePlan, dns: Dns, looking: _Looking, tell: Callable[[str
         return CorednsAct(None, refused.why, refused.missing)
     at = looking.last.at if looking.last is not None else None
     tell(f"{_said(plan)}: until its pods have gone, and {AFTER_S:g} s more")
-    # How many are to be ready in the end: as many as in the beginning, and as are wanted
+    # How many are to be ready in the end: as many as in the beginning, and as are wanted.
     first = looking.stands[0].pods if looking.stands else ()
     there = sum((pod.ready and pod.told_at is None and not pod.ended) for pod in first)
     wanted = there if plan.workload is None else min(there, plan.workload.replicas)

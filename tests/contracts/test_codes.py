@@ -362,3 +362,50 @@ def test_what_is_misspelled_is_seen(record: Any, text: Any, remedy: Any, fault: 
     whole = {"": {**_TEXT, "remedies": [{"text": "Wait.", **remedy}], **text}}
     found = list(misspelled({"code": "a", "title": "b", "about": "c", "texts": whole, **record}))
     assert (fault in found[0]) if fault else found == []
+
+
+_OF_FEATURES = re.compile(r"(addon|dns|imds|interruption|insight|tf)(-[a-z0-9]+)+")
+_NO_CODES = frozenset({"addon-diff", "dns-autoscaler"})
+"""A command, and a Deployment."""
+
+
+def compared(module: ast.Module) -> Iterator[str]:
+    """What names of codes are compared with, and whatever else is written as those of the features are."""
+    constants = {
+        target.id: each.value
+        for each in module.body
+        if isinstance(each, ast.Assign)
+        for target in each.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in ast.walk(module):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and _OF_FEATURES.fullmatch(node.value):
+            yield node.value
+        elif isinstance(node, ast.Compare) and ast.unparse(node.left).endswith(".code.name"):
+            for of in node.comparators:
+                of = constants.get(of.id, of) if isinstance(of, ast.Name) else of
+                parts = of.keys if isinstance(of, ast.Dict) else [of]
+                within = (each for part in parts if part is not None for each in ast.walk(part))
+                yield from (str(each.value) for each in within if isinstance(each, ast.Constant))
+
+
+def test_a_code_is_compared_with_names_that_have_a_record() -> None:
+    """Another name is a comparison that is never true, and what it decides is silently not so."""
+    known = records().keys() | written()["remedies"].keys() | _NO_CODES
+    wrong = [
+        f"{name(path)}: {each}"
+        for path in files(PACKAGE)
+        if "code.name" in text(path)
+        for each in compared(ast.parse(text(path)))
+        if each not in known
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["x.code.name == 'nods'", "x.code.name in ('nods',)", "A = {'nods'}\nx.code.name in A", "'dns-nods' in failing"],
+)
+def test_a_misspelled_name_is_seen(source: str) -> None:
+    (found,) = compared(ast.parse(source))
+    assert found in ("nods", "dns-nods")

@@ -43,8 +43,8 @@ class Looking:
         from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
         if what is NameKind.RUNS:
-            there = self.asked(what, cursor, cursor.last(where) or JOURNAL_NAMESPACE)
-            return (*runs_here(self.environ, self.home), *there)
+            kept = self.asked(what, cursor, cursor.last(where) or JOURNAL_NAMESPACE)
+            return (*runs_here(self.environ, self.home), *kept)
         return self.asked(what, cursor, cursor.last("--namespace") if what is NameKind.PODS else "")
 
     def kubeconfig(self) -> CredentialContext:

@@ -282,7 +282,7 @@ class EvictionRequests:
                 self._wait(pursuit, now_s)
                 continue
             if self.pace.next_s > now_s:
-                # Its limits have room: they stand in nobody's way meanwhile
+                # Its limits have room: they stand in nobody's way meanwhile.
                 self._paced.add(pursuit.eviction.node)
                 self.patience.waits_for_pace(pursuit, now_s)
                 continue

@@ -164,7 +164,7 @@ class RunHistory:
             elif what in _NODES and moment.subject in self.nodes:
                 self._node(moment, self.nodes[moment.subject], _NODES[what])
             elif what is Happened.ADOPTED and _NO_NODE.search(moment.subject):
-                # Somebody leads it from now on: what was left alone is taken up again
+                # Somebody leads it from now on: what was left alone is taken up again.
                 self.held = self.stopped = ""
                 for node in self.nodes.values():
                     if node.state is NodeState.ALONE:

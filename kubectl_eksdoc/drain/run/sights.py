@@ -208,7 +208,7 @@ class LatePods:
         owners = {(node.name, _owner(each.pod)): None for each in evictions}
         tired = {key for key in owners if self._returned[key] >= RETURNS}
         self._returned.update(key for key in owners if key not in tired)
-        # Namespace and name of the workloads that were
+        # Namespace and name of the workloads that this run has restarted.
         asked = (p for p in self._board.pursuits.values() if p.step is not PodStep.WAITING)
         ours = {(p.pod.namespace, p.eviction.manner.restarts.name) for p in asked if p.eviction.manner.restarts}
         found = []
@@ -296,7 +296,7 @@ class Replies:
             case PodsFound(Look(pod), pods):
                 self._found(board.pursuits[pod.uid], next(iter(pods), None), now_s)
             case RequestAnswered(Look(pod), answer):
-                # It is looked at again, and is nobody's to wait for when that fails for too long
+                # It is looked at again, and is nobody's to wait for when that fails for too long.
                 pursuit = board.pursuits[pod.uid]
                 said = said_of(answer)
                 before = pursuit.step

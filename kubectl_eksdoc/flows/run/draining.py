@@ -240,7 +240,7 @@ class Draining:
             try:
                 ended = self._go_on()
             except LockInDoubt as doubt:
-                # Raises: as `ApiOutage.sit_out`
+                # Nothing changes while it is in doubt whether the lock is still held.
                 self.engine.hold(self._outage.said(doubt), self._now_s, self._now_s - self.lock.doubted_s)
                 self._collect()
                 self._listen_now()  # it cannot be written down now
@@ -268,10 +268,9 @@ class Draining:
         self._heed()
         if self.replanning is not None:
             self.replanning.look(lambda: self._now_s)
-        # Written down, then checked, then begun, one after the other
+        # Written down, then checked, then begun, one after the other.
         acts = self.engine.acts(self._now_s)
-        changing = [act for act in acts if changes_something(act)]
-        for change in changing:
+        for change in filter(changes_something, acts):
             intent = self.scribe.intent(change, self.clock.now())
             self._intents[_key(change)] = intent
             self._entries.append(intent)

@@ -215,7 +215,8 @@ def ask_leader(
         held = runs.lock()
         there = next((each for each in runs.all() if each.run == run.run), None)
         led, stands = there is not None and leads(held, there), _stands(there)
-        if stands in _REACHED[wanted] and (stands.value != run.phase or (led and (held.renewed != before.renewed))):
+        # A run that stood so before it was asked says nothing by standing so: its leader may have gone.
+        if stands in _REACHED[wanted] and (stands.value != run.phase or (led and held.renewed != before.renewed)):
             return WishSource.SO
         if not led:
             return WishSource.NOBODY

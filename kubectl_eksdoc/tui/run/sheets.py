@@ -319,9 +319,8 @@ def pods(state: RunState, node: str | None) -> Sheet:
     waiting = {each.pod for each in state.waits_of(course.node)}
     ordered = sorted(
         course.pods.values(),
-        key=lambda pod: (
-            _FIRST.index(PodState.REFUSED if pod.pod in waiting and pod.state is PodState.WAITING else pod.state),
-            0,
+        key=lambda pod: _FIRST.index(
+            PodState.REFUSED if pod.pod in waiting and pod.state is PodState.WAITING else pod.state
         ),
     )
     rows = [(pod.pod, _pod(pod, waiting, state)) for pod in ordered]
