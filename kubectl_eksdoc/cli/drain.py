@@ -304,8 +304,8 @@ def run_plan(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     )
     reached_by = opening.words(around, cluster.identity.context)
     comparison = compare(baseline, cluster, plan, request.given) if baseline else None
-    if comparison and comparison.doubt:
-        tell((f"it is unknown whether the baseline is of this cluster: {comparison.doubt}",), around)
+    if comparison and (doubt := comparison.since.doubt):
+        tell((f"it is unknown whether the baseline is of this cluster: {doubt}",), around)
     aws = around.options.with_profile
     report = DrainReport(plan, cluster, request.given, reached_by=reached_by, aws=aws, comparison=comparison)
     return opening.answer(report, around, exit_code(plan))

@@ -12,7 +12,7 @@ from kubectl_eksdoc.drain.course import made
 from kubectl_eksdoc.drain.duration import slow_nodes
 from kubectl_eksdoc.drain.duration.estimate import Line, estimate, headrooms
 from kubectl_eksdoc.drain.handoff.handing import hand_offs
-from kubectl_eksdoc.drain.landing import places, preempting
+from kubectl_eksdoc.drain.landing import places
 from kubectl_eksdoc.drain.landing.reserving import ReplacementPlaces
 from kubectl_eksdoc.drain.nodes import DrainContext, natural, survey
 from kubectl_eksdoc.drain.order.rounds import EvictionOrder, NodeWaves, arrange, assign, coming_again, plain_limits
@@ -83,7 +83,6 @@ def put_together(world: DrainContext, chosen: OrderedPlan, by_eks: bool = False)
                     *judgement.findings(),
                     *outages(world, order),
                     *places.findings(world, landing),
-                    *preempting.findings(world, landing.preemption, (b.task.pod for b in order.bookings)),
                     *slow_nodes.findings(timed.slow_nodes if timed else (), by_eks),
                 )
             )
@@ -397,12 +396,10 @@ def _both(one: ReplacementPlaces, other: ReplacementPlaces) -> ReplacementPlaces
 
 def _blockers(changed: _Changed) -> tuple[Finding, ...]:
     world, landing = changed.world, changed.landing
-    evicted = (task.pod for given in changed.work.tasks.values() for task in given)
     said = (
         *world.refused.values(),
         *changed.judgement.findings(),
         *places.findings(world, landing),
-        *preempting.findings(world, landing.preemption, evicted),
     )
     return tuple(in_order(merged(finding for finding in said if finding.status is Status.FAIL)))
 

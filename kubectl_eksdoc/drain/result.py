@@ -37,7 +37,7 @@ class Headroom:
 
 NOT_JUDGED = (
     "whether the subnets of the nodes on which pods land have addresses left",
-    ("what happens to preempted pods: where they are scheduled, and which pods they preempt in turn"),
+    "which pods of lower priority kube-scheduler deletes for a replacement that fits nowhere",
 )
 """What no plan says anything about."""
 

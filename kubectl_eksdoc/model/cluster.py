@@ -120,7 +120,6 @@ class Namespace:
 class PriorityClass:
     name: str
     value: int = 0
-    preempts: bool = True
 
 
 @frozen

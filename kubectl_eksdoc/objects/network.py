@@ -222,7 +222,6 @@ class NamespaceObject(Object):
 
 class PriorityObject(Object):
     value: int | None = None
-    preemption_policy: str | None = None
 
 
 class LeaseSpec(Lean):
@@ -252,8 +251,7 @@ def namespace(given: NamespaceObject, share: SharedTexts) -> Namespace:
 def priority_class(given: PriorityObject, share: SharedTexts) -> PriorityClass:
     """The fact."""
     meta = given.metadata or Meta()
-    preempts = given.preemption_policy != "Never"
-    return PriorityClass(share.text(meta.name), given.value or 0, preempts)
+    return PriorityClass(share.text(meta.name), given.value or 0)
 
 
 def lease(given: LeaseObject, share: SharedTexts) -> Lease:

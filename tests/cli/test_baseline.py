@@ -32,17 +32,17 @@ def saved(folder: Path, *argv: str, cluster: Any = CLUSTER) -> str:
     return str(path)
 
 
-def comparison(ran: Ran) -> Any:
-    return json.loads(ran.out)["comparison"]
+def since(ran: Ran) -> Any:
+    return json.loads(ran.out)["since"]
 
 
 def test_what_changed_since_the_baseline(tmp_path: Path) -> None:
     path = saved(tmp_path)
     ran = plan("old-0", "old-1", "--baseline", path, cluster=BLOCKED)
     assert ran.code == exits.FAILS
-    assert f"COMPARED with {path} " in ran.out.replace("\n  ", " ")
+    assert "(the same time, base line.json)" in ran.out
     assert "old-1  ✓ drains  ✗ skipped  default/shell: " in ran.out
-    assert ran.out.index("COMPARED") < ran.out.index("BLOCKERS")
+    assert ran.out.index("\nSINCE") < ran.out.index("BLOCKERS")
     assert ran.err.count("\n") == 1
 
 
@@ -56,12 +56,12 @@ def test_the_options_are_compared_and_the_baseline_is_one_of_them(tmp_path: Path
     path = saved(tmp_path, "old-0")
     ran = plan("old-1", "--force", "--max-unavailable", "1", "--baseline", path, "-o", "json")
     assert json.loads(ran.out)["metadata"]["options"]["since"] == path
-    assert comparison(ran)["asked"] == [
-        {"option": "force", "baseline": False, "now": True},
-        {"option": "max-unavailable", "baseline": None, "now": "1"},
-        {"option": "nodes", "baseline": ["old-0"], "now": ["old-1"]},
+    assert since(ran)["asked"] == [
+        {"option": "force", "earlier": False, "now": True},
+        {"option": "max-unavailable", "earlier": None, "now": "1"},
+        {"option": "nodes", "earlier": ["old-0"], "now": ["old-1"]},
     ]
-    assert comparison(ran)["baseline"]["cluster"]["uid"] == "uid-1"
+    assert since(ran)["cluster"]["uid"] == "uid-1"
 
 
 def test_the_commands_that_are_proposed_keep_the_baseline(tmp_path: Path) -> None:
@@ -83,8 +83,8 @@ def test_a_cluster_that_may_be_another_is_said_on_stderr_and_in_the_answer(tmp_p
     path = saved(tmp_path, "new-0", cluster=replace(elsewhere, identity=Identity(context="dev")))
     ran = plan("old-0", "--baseline", path)
     assert "note: it is unknown whether the baseline is of this cluster: " in ran.err
-    assert "It is unknown whether both plans are of one cluster: " in ran.out
-    assert comparison(plan("old-0", "--baseline", path, "-o", "json"))["sameCluster"] is None
+    assert "It is unknown whether both are about one cluster: " in ran.out
+    assert since(plan("old-0", "--baseline", path, "-o", "json"))["sameCluster"] is None
 
 
 def test_the_file_is_looked_at_before_the_cluster(tmp_path: Path) -> None:

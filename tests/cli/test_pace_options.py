@@ -185,8 +185,8 @@ def test_another_order_in_the_same_file_is_told_beside_a_baseline(tmp_path: Path
     path, saved = order_file(tmp_path, "old-1\nold-0\n"), tmp_path / "before.json"
     saved.write_text(plan(*NODES, "--order-file", path, "-o", "json").out, encoding="utf-8")
     asked = (*NODES, "--order-file", path, "--baseline", str(saved), "-o", "json")
-    assert json.loads(plan(*asked).out)["comparison"]["asked"] == []
+    assert json.loads(plan(*asked).out)["since"]["asked"] == []
     order_file(tmp_path, "old-2\n")
-    assert json.loads(plan(*asked).out)["comparison"]["asked"] == [
-        {"option": "order-file", "baseline": ["old-1", "old-0"], "now": ["old-2"]}
+    assert json.loads(plan(*asked).out)["since"]["asked"] == [
+        {"option": "order-file", "earlier": ["old-1", "old-0"], "now": ["old-2"]}
     ]

@@ -7,12 +7,12 @@ from dataclasses import replace
 from enum import Enum
 from typing import TypeAlias
 
-from kubectl_eksdoc.baseline.changes import ChangedOption, ResultComparison
+from kubectl_eksdoc.baseline.changes import ResultComparison
 from kubectl_eksdoc.drain.outcome import TargetVerdict
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.errors import Drifted
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.baseline import Baseline, BudgetOutline, FindingOutline, ReadPlan, TargetOutline
+from kubectl_eksdoc.model.baseline import BudgetOutline, ReadPlan, TargetOutline
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status
 
@@ -85,68 +85,29 @@ class BudgetChange:
     now: BudgetOutline | None
 
 
-class Change(str, Enum):
-    """What became of a finding. What one of the plans could not judge has neither come nor gone."""
-
-    NEW = "new"
-    NOT_JUDGED_BEFORE = "not-judged-before"  # found now, and the baseline could not answer its question
-    CHANGED = "changed"  # of another status or severity
-    NOT_JUDGED_NOW = "not-judged-now"  # found then, and this plan cannot answer its question
-    GONE = "gone"
-
-
-@frozen
-class FindingChange:
-    """One code on one subject; `before` or `now` is None where that plan does not say it."""
-
-    change: Change
-    before: FindingOutline | None
-    now: FindingOutline | None
-
-    @property
-    def either(self) -> FindingOutline:
-        """What is said of it now, else what was said."""
-        said = self.now or self.before
-        assert said is not None, "a change is of something"
-        return said
-
-
 @frozen
 class Comparison:
-    """This plan against `baseline`. `doubt` says why it may be of another cluster, "" when it is of this one.
+    """This plan against a saved one. `figures` holds every measure, also those that are equal; `targets` and `budgets`
+    list only what differs. `since` says of which plan, what was asked differently, and what became of findings."""
 
-    `figures` holds every measure, also those that are equal; the other lists only what differs.
-    """
-
-    baseline: Baseline
-    doubt: str
     figures: tuple[PlanFigure, ...]
-    asked: tuple[ChangedOption, ...]
     targets: tuple[TargetChange, ...]
     budgets: tuple[BudgetChange, ...]
-    findings: tuple[FindingChange, ...]
-    unchanged: int  # findings that both plans have, of one status and severity
     read_before: tuple[str, ...]  # kinds that were known only when the baseline was made
     read_now: tuple[str, ...]  # kinds that are known only now
-    since: ResultComparison  # the findings as every command tells them
-
-    @property
-    def same_nodes(self) -> bool:
-        """True when both plans are of the same targets."""
-        return all(change.before and change.now for change in self.targets)
+    since: ResultComparison
 
     @property
     def like_with_like(self) -> bool:
         """True when both plans are of the same targets and could judge the same: else no change is good or bad."""
-        opened = any(
-            TargetVerdict.UNKNOWN.value in {side.verdict for side in (change.before, change.now) if side}
-            for change in self.targets
-        )
-        return self.same_nodes and not opened and not self.read_before and not self.read_now
+        sides = [(change.before, change.now) for change in self.targets]
+        opened = any(each is None or each.verdict == TargetVerdict.UNKNOWN.value for side in sides for each in side)
+        return not (opened or self.read_before or self.read_now)
 
     @property
     def nothing_differs(self) -> bool:
-        differing = (self.read_before, self.read_now, self.asked, self.targets, self.budgets, self.findings)
+        since = self.since
+        differing = (self.read_before, self.read_now, since.asked, self.targets, self.budgets, since.changes)
         return not any(differing) and not any(figure.differs for figure in self.figures)
 
 

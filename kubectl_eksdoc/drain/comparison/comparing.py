@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
-from typing import TypeAlias
 
 from kubectl_eksdoc.baseline.changes import (
     ChangedOption,
     ResultComparison,
     asked_differently,
     other_question,
-    rank,
 )
 from kubectl_eksdoc.baseline.side import (
     SameClusterAnswer,
@@ -27,9 +25,7 @@ from kubectl_eksdoc.baseline.side import (
 )
 from kubectl_eksdoc.drain.comparison.changes import (
     BudgetChange,
-    Change,
     Comparison,
-    FindingChange,
     Measure,
     PlanFigure,
     TargetChange,
@@ -51,7 +47,7 @@ from kubectl_eksdoc.model.baseline import (
     TimesOutline,
 )
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.findings import Code, Status, Subject
+from kubectl_eksdoc.model.findings import Code, Status
 
 # A plan just made, reduced to the same outline that a saved one is read as.
 
@@ -139,52 +135,6 @@ def sight(plan: PlanOutline, read: frozenset[str]) -> ComparedFinding:
     )
 
 
-# Findings that came, went or changed, by code and subject: their messages hold numbers that change by the hour.
-
-
-_Key: TypeAlias = tuple[str, Subject]
-
-_CHANGES = {change: place for place, change in enumerate(Change)}
-
-
-def finding_changes(
-    before: Iterable[FindingOutline],
-    now: Iterable[FindingOutline],
-    sight_then: ComparedFinding,
-    sight_now: ComparedFinding,
-) -> tuple[tuple[FindingChange, ...], int]:
-    """What differs, and how many findings do not. New ones first, worst first among those of one kind."""
-    then, here = _worst(before), _worst(now)
-    changes = []
-    for key in then.keys() | here.keys():
-        old, new = then.get(key), here.get(key)
-        if old is not None and new is not None:
-            if rank(old) != rank(new):
-                changes.append(FindingChange(Change.CHANGED, old, new))
-        elif new is not None:
-            unseen = sight_then.lacks(new, sight_now)
-            changes.append(FindingChange(Change.NOT_JUDGED_BEFORE if unseen else Change.NEW, None, new))
-        elif old is not None:
-            unseen = sight_now.lacks(old, sight_then)
-            changes.append(FindingChange(Change.NOT_JUDGED_NOW if unseen else Change.GONE, old, None))
-    return tuple(sorted(changes, key=_order)), len(then.keys() | here.keys()) - len(changes)
-
-
-def _worst(findings: Iterable[FindingOutline]) -> dict[_Key, FindingOutline]:
-    """One finding for each code and subject: of several the worst."""
-    found: dict[_Key, FindingOutline] = {}
-    for finding in findings:
-        key = (finding.code, finding.subject)
-        if key not in found or rank(finding) < rank(found[key]):
-            found[key] = finding
-    return found
-
-
-def _order(change: FindingChange) -> tuple[object, ...]:
-    said = change.either
-    return (_CHANGES[change.change], *rank(said), said.code, said.subject.kind, str(said.subject))
-
-
 # The findings of two plans as every command tells them: what is new, what is fixed.
 
 
@@ -198,6 +148,7 @@ def findings_since_then(
     sights: tuple[ComparedFinding, ComparedFinding],
     asked: Sequence[ChangedOption],
     doubt: str,
+    notes: tuple[str, ...],
 ) -> ResultComparison:
     """`sights` are what the baseline and this plan could judge. Of the same choice of nodes, what went with a node is
     gone; another choice has not judged what only the other one has."""
@@ -225,7 +176,7 @@ def findings_since_then(
         before.findings,
         uids=baseline.uids,
     )
-    return ResultComparison(earlier, doubt, tuple(asked), changes, unchanged)
+    return ResultComparison(earlier, doubt, tuple(asked), changes, unchanged, notes)
 
 
 def _scope(plan: PlanOutline) -> Scope:
@@ -271,22 +222,32 @@ def compare(baseline: Baseline, cluster: Cluster, plan: DrainPlan, options: Mapp
     before, now = baseline.outline, outline(plan)
     read = frozenset(read.resource.full_name for read in cluster.reads if read.known)
     then, here = sight(before, baseline.read), sight(now, read)
-    changes, unchanged = finding_changes(before.findings, now.findings, then, here)
     values_then, values_now = _values(before), _values(now)
     asked = tuple(asked_differently(baseline.options, {**options, **named(plan)}))
+    targets = tuple(_targets(before, now))
+    read_before, read_now = tuple(sorted(then.read - here.read)), tuple(sorted(here.read - then.read))
+    notes = tuple(_notes(targets, read_before, read_now))
     return Comparison(
-        baseline=baseline,
-        doubt=akin.why,
         figures=tuple(PlanFigure(what, values_then[what], values_now[what]) for what in Measure),
-        asked=asked,
-        targets=tuple(_targets(before, now)),
+        targets=targets,
         budgets=tuple(_budgets(before, now)),
-        findings=changes,
-        unchanged=unchanged,
-        read_before=tuple(sorted(then.read - here.read)),
-        read_now=tuple(sorted(here.read - then.read)),
-        since=findings_since_then(baseline, now, (then, here), asked, akin.why),
+        read_before=read_before,
+        read_now=read_now,
+        since=findings_since_then(baseline, now, (then, here), asked, akin.why, notes),
     )
+
+
+def _notes(targets: Sequence[TargetChange], read_before: Sequence[str], read_now: Sequence[str]) -> Iterator[str]:
+    only_now, only_then = (sum(getattr(each, side) is None for each in targets) for side in ("before", "now"))
+    parts = [f"{count} only {when}" for count, when in ((only_then, "in the baseline"), (only_now, "now")) if count]
+    if parts:
+        yield f"The plans are of different nodes ({' and '.join(parts)}): what came or went may be theirs."
+    for kinds, when, instead in (
+        (read_before, "for the baseline", "now"),
+        (read_now, "now", "for the baseline"),
+    ):
+        if kinds:
+            yield f"Read only {when}: {', '.join(kinds)}. What hangs on them could not be judged {instead}."
 
 
 def _known(baseline: Baseline, words: type[Enum], verdicts: Iterable[str]) -> None:

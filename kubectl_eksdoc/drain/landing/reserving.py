@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.drain.course import made
 from kubectl_eksdoc.drain.landing.new_nodes import copy, fitting, one_of_each, surged
-from kubectl_eksdoc.drain.landing.preempting import NOTHING, Placed, Preemption, preemption
 from kubectl_eksdoc.drain.landing.room import PlacementRoom, Reasons, WhyNot
 from kubectl_eksdoc.drain.nodes import DrainContext
 from kubectl_eksdoc.drain.verdicts.filters import restarted
@@ -146,7 +145,7 @@ class ReplacementPlaces:
     drained. `unsure` are pods about which something that decides is not modelled or not read, with what it is;
     `tight` are pods beside which no node has room for one more like them once all have their places: they may find
     none where the scheduler fills nodes in another order; `blind` are nodes outside the targets that do not say what
-    room they have. `preemption`: whom the homeless would push out."""
+    room they have."""
 
     homeless: Mapping[str, PodWithoutPlace] = field(default_factory=dict)
     coming: Mapping[str, int] = field(default_factory=dict)
@@ -155,7 +154,6 @@ class ReplacementPlaces:
     needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unsure: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     blind: tuple[str, ...] = ()
-    preemption: Preemption = NOTHING
     tight: frozenset[str] = frozenset()
 
     @property
@@ -342,16 +340,12 @@ class PlacementReservations:
     def landing(self, order: Iterable[str]) -> ReplacementPlaces:
         """What became of it: `order` are the nodes in the order in which they would be drained."""
         mark = self._room.mark()
-        landed: list[Placed] = []
         order = tuple(order)
         lost = []
         if not all(map(self._housed, order)):
-            lost = [(pod, node, new) for node in order for pod, new in self._lost(node, landed)]
-        if lost:
-            self._room.count_all()
+            lost = [(pod, node, new) for node in order for pod, new in self._lost(node)]
         needed = dict.fromkeys([new for load in self._loads.values() for _, _, new in load.pods])
         tight = {kind for kind in needed if self._room.is_tight(kind)}
-        pushed_out = preemption(self._world, self._room, [(pod, new) for pod, _, new in lost], landed)
         why_not = self._room.why_not()
         kinds = dict.fromkeys([new for _, _, new in lost])
         reasons = {new: (*why_not.reasons(new), *self._too_late(new, why_not)) for new in kinds}
@@ -371,7 +365,6 @@ class PlacementReservations:
             dict(self._needs),
             {pod.uid: unsure[new] for pod, new in self._coming(unsure)},
             blind,
-            pushed_out,
             frozenset([pod.uid for pod, _ in self._coming(tight)]),
         )
 
@@ -387,11 +380,11 @@ class PlacementReservations:
     def _has_places(self, node: str) -> bool:
         return all(pod.uid in self._places for pod, _, _ in self._loads[node].pods)
 
-    def _lost(self, node: str, landed: list[Placed]) -> list[tuple[Pod, PodClass]]:
+    def _lost(self, node: str) -> list[tuple[Pod, PodClass]]:
         """What of `node` finds no place: of one that was not admitted always something, else it is as good as admitted.
 
         For it, all of its pods go, so that what is missing is counted for the whole drain. That makes room for nodes
-        after it, which they have not as long as it stays. `landed` grows by what has a place.
+        after it, which they have not as long as it stays.
         """
         lost = []
         for pod, old, new in self._loads[node].pods:
@@ -400,9 +393,7 @@ class PlacementReservations:
                 place = self._move(pod, old, new)
                 if not place:
                     self._room.remember(new)
-            if place:
-                landed.append((pod, new, place))
-            else:
+            if not place:
                 lost.append((pod, new))
         pods = self._loads[node].pods
         if lost or not pods or node in self._admitted:

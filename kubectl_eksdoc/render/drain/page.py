@@ -34,6 +34,7 @@ from kubectl_eksdoc.render.pages import (
     table,
 )
 from kubectl_eksdoc.render.report import SIGNS
+from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.text import Column, Drawn, Look, counted, few, listing
 
 
@@ -53,7 +54,7 @@ def page(view: DrainView, look: Look) -> str:
 def _sections(view: DrainView) -> Iterator[Section]:
     blockers = grouped(view.blockers, view)
     if view.comparison is not None:
-        title = f"Compared{comparison.title(view.comparison, view)}"
+        title = screen.title(view.comparison.since, view.cluster.observed_at)
         yield Section("compared", "Compared", title, _compared(view.comparison, view))
     yield Section("timeline", "Timeline", "Timeline: bars p50, tails p95", over_the_drain(view))
     yield Section("blockers", "Blockers", f"Blockers ({blocker_count(blockers)})", cards(blockers, view))
@@ -244,21 +245,18 @@ _COMPARED = frozenset({"NODE", "BUDGET"})
 
 def _compared(found: Comparison, view: DrainView) -> Html:
     """Every figure; findings that came or went are folded where there are many."""
-    changes = table(*comparison.findings(found, found.findings, full=True), _COMPARED)
-    title = f"{counted(len(found.findings), 'finding')} came, changed or went"
-    tables = (
-        comparison.asked(found.asked),
-        comparison.figures(found, found.figures),
-        comparison.targets(found.targets),
-        comparison.budgets(found.budgets),
-    )
-    drawn = (table(*each, _COMPARED) for each in tables)
+    since, changes = found.since, found.since.changes
+    counts = comparison.NOTHING if found.nothing_differs else f"{screen.counts(since)}."
+    figures = comparison.figures(found, found.figures)
+    drawn = (figures, comparison.targets(found.targets), comparison.budgets(found.budgets))
+    told = el("ul", *(el("li", screen.told(each)) for each in changes[:MOST_CARDS]))
+    title = f"{counted(len(changes), 'finding')} came, changed or went"
+    folds = folded(title, put(told, more(len(changes) - MOST_CARDS, "findings")), open_=len(changes) <= 12)
     return lines(
         [
-            *(el("p", text) for text in comparison.remarks(found, view)),
-            *(el("div", each, class_="apart") for each in drawn if each),
-            folded(title, changes, open_=len(found.findings) <= 12) if changes else "",
-            el("p", comparison.unchanged(found), class_="soft") if found.unchanged else "",
+            *(el("p", text) for text in (counts, *screen.remarks(since, view.tool_version))),
+            *(el("div", each, class_="apart") for each in (table(*rows, _COMPARED) for rows in drawn) if each),
+            folds if changes else "",
         ]
     )
 

@@ -98,7 +98,7 @@ class DrainReport(DrainView, Report):
         """Of a wide page."""
         blockers = grouped(self.blockers, self)
         yield Head(verdict(self), [course(self)])
-        yield comparison.section(self, full)
+        yield from comparison.sections(self, full)
         yield _blocks(Title("Blockers", f" ({blocker_count(blockers)})"), blockers, self, [""])
         yield Table(_targets(self), rows.drained(self, full))
         yield Lines(ESTIMATE, estimate_lines(self))
@@ -253,9 +253,8 @@ def screen(view: DrainReport, look: Look) -> str:
     most = max(len(causes), _FEWEST)
     while most > _FEWEST and _height([blockers(most)]) > room - _height(nodes):
         most -= 1
-    compared = comparison.section(view, False)
-    against = [] if compared is None else _PAGE.lines(compared, look)
-    sections = [said, against, *nodes, blockers(most), *after]
+    against = (_PAGE.lines(each, look) for each in comparison.sections(view, False) if each is not None)
+    sections = [said, *against, *nodes, blockers(most), *after]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 

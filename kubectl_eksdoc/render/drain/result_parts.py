@@ -13,22 +13,17 @@ from kubectl_eksdoc.drain.handoff import offers
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, TargetVerdict
 from kubectl_eksdoc.drain.policy import AT_ONCE, DrainPolicy
 from kubectl_eksdoc.model import options
-from kubectl_eksdoc.model.cluster import Source
-from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.options import OptionKind, options_of
-from kubectl_eksdoc.render.command_result import ClusterResult
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.result import (
     Count,
     Difference,
     Lines,
     Meta,
-    Moment,
     Positive,
     Printed,
     Seconds,
-    SubjectResult,
     Text,
     Texts,
     made_of,
@@ -276,20 +271,6 @@ class HandoffResult(Printed):
 
 
 _Value = Annotated[str, Meta(min_length=1)] | float | None
-_Given = str | float | bool | tuple[str, ...] | None
-
-
-class _Baseline(Printed):
-    """The saved plan: its file, what made it, whose cluster it is of and how old its facts are."""
-
-    called = {"cluster": "identity"}
-
-    file: Text
-    tool_version: Text
-    cluster: ClusterResult
-    source: Source
-    observed_at: Moment
-    """When the facts were read, UTC."""
 
 
 class _Figure(Printed):
@@ -301,16 +282,6 @@ class _Figure(Printed):
     baseline: _Value
     now: _Value
     change: float | None
-
-
-class _AskedOption(Printed):
-    """An option by its flag's name; null where it was not given."""
-
-    called = {"baseline": "before"}
-
-    option: Text
-    baseline: _Given
-    now: _Given
 
 
 class _TargetChange(Printed):
@@ -343,52 +314,18 @@ class _BudgetChange(Printed):
     now: _BudgetOutline | None
 
 
-class _FindingOutline(Printed):
-    """What was reported: how bad, and in which words."""
-
-    severity: Severity
-    status: Status
-    message: Text
-
-
-class _FindingChange(Printed):
-    """One code on one subject; null where that plan does not have it. A baseline may have codes of another version."""
-
-    called = {"code": "either.code", "subject": "either.subject", "baseline": "before"}
-
-    change: changes.Change
-    """not-judged-before and not-judged-now: the other plan could not judge it, so that it neither came nor went."""
-    code: Text
-    subject: SubjectResult
-    baseline: _FindingOutline | None
-    now: _FindingOutline | None
-
-
 class ComparisonResult(Printed):
-    """What differs from a plan saved earlier. baseline and now are the two plans; null is what a plan does not have."""
+    """What differs from the plan that since names; null is what a plan does not have."""
 
-    called = {"read_only_for_baseline": "read_before", "read_only_now": "read_now", "findings_unchanged": "unchanged"}
+    called = {"read_only_for_baseline": "read_before", "read_only_now": "read_now"}
 
-    baseline: _Baseline
-    same_cluster: Annotated[bool, Meta(extra_json_schema={"const": True})] | None
-    """null: what is known of both does not tell; plans of two clusters are never compared."""
     read_only_for_baseline: Texts
     """Kinds that were known only when the baseline was made."""
     read_only_now: Texts
     """Kinds that are known only now."""
     figures: tuple[_Figure, ...]
     """Every measure, also those that are equal, always in this order."""
-    asked: tuple[_AskedOption, ...]
-    """The options that were given differently."""
     targets: tuple[_TargetChange, ...]
     """Nodes with another verdict."""
     budgets: tuple[_BudgetChange, ...]
     """Budgets with another verdict or allowance."""
-    findings: tuple[_FindingChange, ...]
-    """What came, changed or went, by code and subject."""
-    findings_unchanged: Count
-    """Codes on subjects that both plans have, of one status and severity."""
-
-    @classmethod
-    def of(cls, facts: changes.Comparison) -> ComparisonResult:
-        return cls.filled(facts, same_cluster=None if facts.doubt else True)

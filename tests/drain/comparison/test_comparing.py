@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.drain.comparison.changes import Change, Comparison, Measure, PlanFigure, drift, promise_of
-from kubectl_eksdoc.drain.comparison.comparing import compare, outline
+from kubectl_eksdoc.drain.comparison.changes import Comparison, Measure, PlanFigure, drift, promise_of
+from kubectl_eksdoc.drain.comparison.comparing import compare, findings_since_then, outline, sight
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.baseline import Baseline, PlanOutline, TargetOutline
+from kubectl_eksdoc.model.baseline import Baseline, FindingOutline, PlanOutline, TargetOutline
 from kubectl_eksdoc.model.cluster import Identity, Source
+from kubectl_eksdoc.model.findings import Severity, Status, Subject
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_roomy_node, a_workload, pods
 from tests.drain.planning import plan_of
 
@@ -53,7 +55,7 @@ def test_a_plan_does_not_differ_from_itself() -> None:
     comparison = compared(a_plan(bare=True), a_plan(bare=True))
     assert comparison.nothing_differs
     assert [figure.what for figure in comparison.figures] == list(Measure)
-    assert comparison.unchanged == len(a_plan(bare=True).findings) > 0
+    assert comparison.since.unchanged == len(a_plan(bare=True).blockers) > 0
 
 
 def test_a_node_that_is_skipped_now_says_why() -> None:
@@ -68,8 +70,7 @@ def test_a_node_that_is_skipped_now_says_why() -> None:
     assert figures[Measure.EVICTIONS] == (4, 2)
     assert figures[Measure.BLOCKERS] == (0, 1)
     assert Measure.NODES not in figures
-    assert comparison.same_nodes
-    assert [(f.change, f.either.code) for f in comparison.findings] == [(Change.NEW, "pod-unmanaged")]
+    assert comparison.like_with_like
 
 
 def test_a_what_if_shows_what_it_gains() -> None:
@@ -110,10 +111,9 @@ def test_another_cluster_is_refused() -> None:
 
 
 def test_a_cluster_that_may_be_another_is_doubted() -> None:
-    assert compare(saved(a_plan()), replace(HERE, identity=Identity()), a_plan(), {}).doubt.startswith(
-        "the baseline has cluster shop"
-    )
-    assert compare(saved(a_plan()), HERE, a_plan(), {}).doubt == ""
+    doubt = compare(saved(a_plan()), replace(HERE, identity=Identity()), a_plan(), {}).since.doubt
+    assert doubt.startswith("the baseline has cluster shop")
+    assert compare(saved(a_plan()), HERE, a_plan(), {}).since.doubt == ""
 
 
 @pytest.mark.parametrize("what", ["targets", "budgets"])
@@ -136,7 +136,7 @@ def test_nodes_that_are_judged_only_once_are_not_like_the_others() -> None:
     made = outline(a_plan())
     opened = replace(made, targets=(replace(made.targets[0], verdict="unknown"), *made.targets[1:]))
     comparison = compare(saved(opened), HERE, a_plan(), {})
-    assert comparison.same_nodes and not comparison.like_with_like
+    assert not comparison.like_with_like and comparison.since.notes == ()
 
 
 def told(comparison: Comparison) -> list[tuple[str, str]]:
@@ -188,3 +188,53 @@ def test_who_was_to_be_evicted_and_would_be_deleted_is_told() -> None:
     now = promise_of(plan_of(policy=NAMED, budgets=[a_budget(min_available=1, allowed=0, expected=1)], **facts))
     assert "default/web-0 was to go by eviction and goes by deletion now" in drift(read, now)
     assert not drift(read, read)
+
+
+LESS = ALL - {kinds.BUDGETS.full_name}
+NOTHING = PlanOutline((), (), (), 0, 0, 0, 0, None)
+UNSEEN = "what it rests on was not read"
+
+
+def finding(code: str, name: str = "web", kind: str = "Deployment", status: Status = Status.FAIL) -> FindingOutline:
+    subject = Subject(kind, name, "shop" if kind == "Deployment" else "")
+    return FindingOutline(code, subject, Severity.HIGH, status, "because")
+
+
+def outlined(*findings: FindingOutline, on: str = "", **verdicts: str) -> PlanOutline:
+    """`on`: the node on which they are about some pod; `verdicts` of targets."""
+    targets = tuple(TargetOutline(name, verdict) for name, verdict in verdicts.items())
+    return replace(NOTHING, findings=findings, targets=targets, stops=frozenset((f.code, on) for f in findings if on))
+
+
+def since_then(before: PlanOutline, now: PlanOutline, then: frozenset[str], here: frozenset[str]) -> list[str]:
+    sights = sight(before, then), sight(now, here)
+    found = findings_since_then(replace(saved(before), read=then), now, sights, (), "", ())
+    return [f"{each.became.value}: {each.why}".removesuffix(": ") for each in found.changes]
+
+
+BUDGET, EMPTY_DIR = outlined(finding("budget-never-allows")), outlined(finding("pod-emptydir"))
+OPEN = outlined(finding("pod-emptydir", "cluster", "Cluster", Status.UNKNOWN))
+ON_IT, ON_NODE = outlined(finding("no-place"), on="old0", old0="skipped"), finding("node-ends-soon", "old0", "Node")
+UNJUDGED = outlined(old0="unknown", old1="unknown")
+GONE, WHY = "not-known-any-more", "not known: because"
+LATER, BEFORE = f"not-judged-this-time: {UNSEEN}", f"new: {UNSEEN}"
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "read_then", "read_now", "became", "back"),
+    [
+        (EMPTY_DIR, OPEN, ALL, ALL, [f"{GONE}: {WHY}", GONE], [f"new: {WHY}", "known-now"]),
+        (BUDGET, NOTHING, ALL, LESS, [LATER], [BEFORE]),
+        (BUDGET, NOTHING, LESS, LESS, ["fixed"], ["new"]),
+        (EMPTY_DIR, NOTHING, ALL, LESS, ["fixed"], ["new"]),
+        (ON_IT, UNJUDGED, ALL, ALL, [LATER], [BEFORE]),
+        (ON_IT, outlined(old0="drains", old1="unknown"), ALL, ALL, ["fixed"], ["new"]),
+        (outlined(ON_NODE, old0="drains"), UNJUDGED, ALL, ALL, [LATER], [BEFORE]),
+    ],
+)
+def test_what_could_not_be_judged_is_not_fixed(
+    before: PlanOutline, now: PlanOutline, read_then: frozenset[str], read_now: frozenset[str], became: Any, back: Any
+) -> None:
+    """Unknown is never a pass: a blocker is not gone because nobody could look any more."""
+    assert since_then(before, now, read_then, read_now) == became
+    assert since_then(now, before, read_now, read_then) == back
