@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.duration.estimate import Estimate
-from kubectl_eksdoc.drain.outcome import NotEvictedPod, PodVerdict, TargetVerdict
+from kubectl_eksdoc.drain.outcome import Eviction, NotEvictedPod, PodVerdict, TargetVerdict
+from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Code, Remedy, Severity, Status, Subject
@@ -18,9 +19,11 @@ from kubectl_eksdoc.render.drain.findings import evidence, grouped
 from kubectl_eksdoc.render.drain.handoffs import briefly
 from kubectl_eksdoc.render.drain.plan import again, dump_folder
 from kubectl_eksdoc.render.drain.report import DrainReport
-from kubectl_eksdoc.render.drain.steps import answer, steps
+from kubectl_eksdoc.render.drain.result import PlanResult
+from kubectl_eksdoc.render.drain.steps import BALANCERS, answer, steps
 from kubectl_eksdoc.render.text import Look
 from tests.examples import one_in
+from tests.reading import printed
 from tests.render.plans import CLUSTER, SALE, SHELL, WEB, a_finding, a_target, a_view, an_empty_plan
 from tests.render.test_recorded import READERS, view_of
 
@@ -203,3 +206,22 @@ def test_evidence_names_each_pod_once() -> None:
     assert more == 0 and len(group.first.evidence) == 4
     for other in grouped(view.findings, view):
         assert not any(line.startswith(("guards", "pod ")) for line in evidence(other)[0])
+
+
+@pytest.mark.parametrize(
+    ("policy", "cordon_only", "said"),
+    [
+        (DrainPolicy(), True, "; drain run cordons them too"),
+        (DrainPolicy(cordon_skipped=False), False, ", not cordoned: evicted pods can go there"),
+    ],
+)
+def test_skipped_targets_are_named_with_what_becomes_of_them(policy: DrainPolicy, cordon_only: bool, said: str) -> None:
+    skipped = replace(a_target("old-1", TargetVerdict.SKIPPED), cordon_only=cordon_only, why=("x",))
+    evictions = (Eviction(1, 1, WEB[0], "a", "", ""),)
+    plan = an_empty_plan(targets=(a_target("old-0", order=1), skipped), evictions=evictions, policy=policy)
+    view = a_view(plan, LIVE, options={}, reached_by=())
+    assert f"TARGETS that are not drained (1){said}\n  old-1  ✗ skipped: x\n" in render(view, "table", Look(width=80))
+    assert (BALANCERS in " ".join(render(view, "wide", Look()).split())) is cordon_only
+    document = printed(PlanResult.of(view))
+    assert document["options"]["cordonSkipped"] is cordon_only and document["reEvictions"]["count"] == 0
+    assert ("--no-cordon-skipped" in document["reEvictions"]["because"]) is not cordon_only

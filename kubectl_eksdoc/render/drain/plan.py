@@ -244,9 +244,6 @@ DRAIN = ("kubectl", "eksdoc", "drain")
 DUMP = "DUMP"
 """Stands for the dump's path where it is not known."""
 
-CONTEXT = "CONTEXT"
-"""Stands for the context of the cluster where that is not known."""
-
 _DEFAULTS: Mapping[str, object] = usual(DrainPolicy)
 _ACCEPTED = "accept-unknown"
 
@@ -272,16 +269,6 @@ def run(view: DrainView) -> str:
     """The command line that carries this plan out, after it has shown it once more."""
     asked = {key: value for key, value in view.options.items() if key not in ("since", "baseline")}
     return shlex.join([*DRAIN, "run", *option_words(asked), *_source(view)])
-
-
-def kubectl(view: DrainView, *words: str) -> str:
-    """A command of kubectl's own on the same cluster, quoted for a POSIX shell.
-
-    For a plan of a dump or the demo it names their context, or `CONTEXT` where that is not known: so it cannot change
-    whatever cluster is the current one.
-    """
-    named = ("--context", view.cluster.identity.context or CONTEXT)
-    return shlex.join(["kubectl", *words, *(named if view.kubectl is None else view.kubectl)])
 
 
 def dump_folder(view: DrainView) -> str:

@@ -54,7 +54,6 @@ from kubectl_eksdoc.render.report import (
     Section,
     Table,
     Written,
-    as_it_is,
     flush,
 )
 from kubectl_eksdoc.render.text import (
@@ -130,9 +129,6 @@ class DrainReport(DrainView, Report):
         yield Written(Title("Blockers", f" ({blocker_count(blockers)})"), _items(blockers, most, self))
         yield Table(_targets(self), rows.drained(self), "targets", names=_NAMES)
         yield Written(ESTIMATE, [escape(line).replace("\\- ", "- ", 1) for line in estimate_lines(self)])
-        if (first := steps.fence(self)) is not None:
-            command = as_it_is(first.command)
-            yield Lines("Before the first eviction", [f"{first.text}:", command], "sh")
         yield ReportFigure(TITLE, lambda look, full: timeline(self, look, slow_s=self.slow_s))
         yield Table(_undrained(self), rows.undrained(self, full=True), "targets", names=_NAMES)
         yield Table(Title("Budgets", " that matter"), rows.budgets(self), "budgets", names=_NAMES)

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, PodVerdict, TargetVerdict
-from kubectl_eksdoc.model import selectors
 from kubectl_eksdoc.model.cluster import Source
-from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, MANAGED_GROUP, NODE_POOL, PROVISIONER
 from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render.drain.findings import FLAGS, grouped
-from kubectl_eksdoc.render.drain.plan import CONTEXT, DUMP, DrainView, NextStep, again, kubectl, run
+from kubectl_eksdoc.render.drain.plan import DUMP, DrainView, NextStep, again, run
 from kubectl_eksdoc.render.drain.verdict import NO_TIMES, ONE_TARGET, soaked, unmeasured
 from kubectl_eksdoc.render.text import Look, Tone, counted, cut, joined, listing, shown, wrapped
 
 _MOST_NODES = 5
 
 DO_IT = "Do it"
-
-_STAND_INS = ((DUMP, "the path of the dump"), (CONTEXT, "the cluster's context"))
 
 _NOT_DRAINED = (
     (TargetVerdict.SKIPPED, "skipped"),
@@ -54,8 +49,6 @@ def steps(view: DrainView) -> tuple[NextStep, ...]:
     supposes = view.plan.policy.assume_budgets or view.plan.policy.assume_fixed
     if view.cluster.source is Source.LIVE and not supposes and view.drained:
         found.append(NextStep(f"{DO_IT}: shows this once more, and asks for a typed confirmation", run(view)))
-    if (fenced := fence(view)) is not None:
-        found.append(fenced)
     if view.blockers:
         found.append(NextStep("Fix what blocks, then plan again", again(view)))
     found += _allowing(view)
@@ -63,9 +56,8 @@ def steps(view: DrainView) -> tuple[NextStep, ...]:
     still = sorted({f.code.name for f in view.unknowns} - view.plan.policy.accept_unknown)
     if still:
         found.append(NextStep("Answer what is unknown, or accept that it is", again(view, accept=still)))
-    stand_ins = [f"{word} for {what}" for word, what in _STAND_INS if any(f" {word}" in s.command for s in found)]
-    if stand_ins:
-        found.append(NextStep(joined(stand_ins).replace(" for ", " stands for ", 1)))
+    if any(f" {DUMP}" in each.command for each in found):
+        found.append(NextStep(f"{DUMP} stands for the path of the dump"))
     return tuple(found)
 
 
@@ -110,7 +102,7 @@ def _partly(view: DrainView) -> Iterable[NextStep]:
         yield NextStep(text, again(view, "--partial"))
 
 
-# The fence: all targets are cordoned before the first eviction, so that no replacement is scheduled onto one.
+# What becomes of the targets that are not drained: they are cordoned too, so that no replacement is scheduled there.
 
 
 NO_RE_EVICTIONS = "all targets are cordoned before the first eviction"
@@ -120,32 +112,6 @@ BALANCERS = "a cordon alone takes no node out of load balancers' targets: pods t
 """Kubernetes 1.19 and later, and the AWS Load Balancer Controller v2: see docs/drain-run.md."""
 
 _MOST_SKIPPED = 6
-
-_MOST_NAMES = 100
-"""A longer list of names is no line to copy any more."""
-
-
-def fence(view: DrainView) -> NextStep | None:
-    """What to do before the first eviction; None where a single node is drained, or none."""
-    is_open = bool(view.plan.open_targets)
-    fenced = [t for t in view.targets if (t.order if is_open else t.verdict is not TargetVerdict.REFUSED)]
-    if not view.evictions or (len(fenced) < 2 and not is_open):
-        return None
-    skipped = any(not target.order for target in fenced)
-    names = [target.node.name for target in fenced]
-    all_of_them = "both" if len(names) == 2 else f"all {len(names)}"
-    which = f"{all_of_them} targets{', skipped ones too,' if skipped else ''}"
-    if is_open:
-        which = f"what it drains, not {counted(len(view.plan.open_targets), 'skipped target')} (--no-cordon-skipped),"
-    text = f"drain run cordons {which} before the first eviction; to do it by hand"
-    by_label = _label(view, frozenset(names))
-    if by_label:
-        return NextStep(text, kubectl(view, "cordon", "-l", by_label))
-    if len(names) <= _MOST_NAMES:
-        return NextStep(text, kubectl(view, "cordon", *names))
-    left_out = sum(not target.order for target in fenced)
-    some = f"; this cordons those that are drained, the {left_out} skipped ones remain to be named" if skipped else ""
-    return NextStep(text + some, f"{again(view, '-o', 'name')} | xargs {kubectl(view, 'cordon')}")
 
 
 def skipped_briefly(view: DrainView) -> str:
@@ -173,31 +139,6 @@ def not_drained(view: DrainView) -> str:
     if view.plan.cordoned_only:
         return "; drain run cordons them too"
     return ""
-
-
-def _label(view: DrainView, names: frozenset[str]) -> str:
-    """The selector by which the targets were chosen, "" where none selects exactly them.
-
-    With new nodes their names are safer: those that have joined already have the labels of the old ones.
-    """
-    if view.plan.policy.surge is not None or view.options.get("older-than"):
-        return ""
-    for text in filter(None, _selectors(view)):
-        with suppress(selectors.InvalidSelector):
-            selector = selectors.parse(text)
-            if names == {node.name for node in view.cluster.nodes if selector.matches(node.labels)}:
-                return text
-    return ""
-
-
-def _selectors(view: DrainView) -> Iterable[str]:
-    selector, groups = str(view.options.get("selector") or ""), view.options.get("nodegroup") or ()
-    if not isinstance(groups, (list, tuple)) or not groups:
-        yield selector
-        return
-    for label in (MANAGED_GROUP, NODE_POOL, PROVISIONER, EKSCTL_GROUP):
-        named = f"{label}={groups[0]}" if len(groups) == 1 else f"{label} in ({','.join(map(str, groups))})"
-        yield f"{selector},{named}" if selector else named
 
 
 # What stands directly above the prompt: all of the plan that whoever types has to know, on less than half a screen.
