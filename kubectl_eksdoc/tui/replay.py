@@ -119,14 +119,6 @@ class ReplayState(RunState):
         super().__init__(live)
         self.replay = live.replay
 
-    def take(self, update: RunUpdate) -> bool:
-        """With the waves in which nodes came at that time."""
-        new = super().take(update)
-        for node, wave in self.recording.waves_after(len(self.chronicle.moments)).items():
-            if node in self.chronicle.nodes:
-                self.chronicle.nodes[node].wave = wave
-        return new
-
     @property
     def recording(self) -> RunReplay:
         return self.replay.recording

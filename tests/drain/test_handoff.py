@@ -13,7 +13,7 @@ from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity, NodePool
-from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, EKSCTL_GROUP, NODE_POOL, PROVISIONER, Node, NodeOwner
+from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, EKSCTL_GROUP, NODE_POOL, Node, NodeOwner
 from kubectl_eksdoc.model.selectors import parse
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_workload, an_emptydir, pods
 from tests.drain.planning import WEB, plan_of
@@ -226,12 +226,6 @@ def test_karpenter_nodes_leave_by_their_claims_and_come_by_pending_pods() -> Non
 def test_a_spot_node_may_go_by_itself() -> None:
     handoff = one_of({NODE_POOL: "general", "karpenter.sh/capacity-type": "spot"})
     assert any("Spot interruption takes a node within two minutes" in text for text in handoff.beware)
-
-
-def test_before_node_claims_karpenters_nodes_are_deleted() -> None:
-    handoff = one_of({PROVISIONER: "default"})
-    assert leaving(handoff) == ["kubectl delete node old-0"]
-    assert "(confidence: medium)" in handoff.leave[0].text
 
 
 def test_eksctl_makes_and_deletes_its_own_groups() -> None:

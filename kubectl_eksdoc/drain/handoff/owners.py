@@ -230,8 +230,7 @@ def _karpenter(leaving: NodeGroupRemoval) -> ReplacementAdvice:
     pool = leaving.group
     limits = next((p.limits for p in leaving.cluster.node_pools if p.name == pool), ())
     bounded = f" Its limits: {', '.join(f'{name} {value}' for name, value in limits)}." if limits else ""
-    claims = any(NODE_POOL in node.labels for node in leaving.members)
-    see = f"kubectl get nodeclaims -l {NODE_POOL}={leaving.group_word}" if claims else "kubectl get machines"
+    see = f"kubectl get nodeclaims -l {NODE_POOL}={leaving.group_word}"
     spot = ("A Spot interruption takes a node within two minutes, whatever the plan says",)
     return ReplacementAdvice(
         arrive=(
@@ -240,7 +239,7 @@ def _karpenter(leaving: NodeGroupRemoval) -> ReplacementAdvice:
                 (see,),
             ),
         ),
-        leave=(_delete_claims(leaving, claims),),
+        leave=(_delete_claims(leaving),),
         beware=(
             "Nodes made in advance are consolidated away while they are empty, before the drain uses them",
             "Changing the EC2NodeClass drifts every node of it, and Karpenter begins to replace them at once, by its "
@@ -253,13 +252,8 @@ def _karpenter(leaving: NodeGroupRemoval) -> ReplacementAdvice:
     )
 
 
-def _delete_claims(leaving: NodeGroupRemoval, claims: bool) -> ReplacementStep:
+def _delete_claims(leaving: NodeGroupRemoval) -> ReplacementStep:
     names = [word(node.name, "NODE") for node in leaving.emptied]
-    if not claims:
-        return ReplacementStep(
-            unsure("Delete each emptied node: Karpenter before v0.32 ends its instance by the node's finalizer") + ".",
-            tuple(f"kubectl delete node {name}" for name in names),
-        )
     return ReplacementStep(
         "Delete the NodeClaim of each emptied node: Karpenter ends the instance and removes the node.",
         tuple(

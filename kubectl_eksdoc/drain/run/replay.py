@@ -5,7 +5,7 @@ Both know less than the run did, and different things: what is not in them is sa
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import Enum
@@ -26,8 +26,6 @@ from kubectl_eksdoc.model.journal import (
     Entry,
     IntentOutcome,
     JournalIntent,
-    JournalNote,
-    Note,
     Result,
     RunEnd,
     RunEvent,
@@ -58,19 +56,11 @@ class PlannedFigures:
     p95_s: float | None = None
 
 
-class ChangedWave(NamedTuple):
-    """Once the first `after` moments have happened, `node` comes in this `wave`: somebody went on with the run."""
-
-    after: int
-    node: str
-    wave: int
-
-
 @frozen
 class RunReplay:
     """`moments` in the order of their times, from 0 to `length_s`, in seconds since `began_at` (UTC); `written`: of
     each of them the entries of a journal that tell it, () for events. `aims` know no pods: those are known as they
-    appear; their waves are those of the begin, and `rewaved` says which were others later.
+    appear; their waves are those of the begin.
 
     `by` whom it was begun, "" where that is not known. `ended`: how, in a word or a sentence, "" where that was not
     written down; `whole`: every node was emptied, or given back as somebody wanted it. `said` is more about that, line
@@ -90,7 +80,6 @@ class RunReplay:
     said: tuple[str, ...] = ()
     planned: PlannedFigures | None = None
     dropped: tuple[str, ...] = ()
-    rewaved: tuple[ChangedWave, ...] = ()
     standings: tuple[RunProgress, ...] = ()
 
     def standing_at(self, at_s: float) -> RunProgress | None:
@@ -98,10 +87,6 @@ class RunReplay:
         until = bisect_right(self.standings, at_s, key=lambda each: each.at_s)
         found = self.standings[until - 1] if until else None
         return found if found is not None and at_s - found.at_s <= STALE_S else None
-
-    def waves_after(self, moments: int) -> dict[str, int]:
-        """Of the nodes whose wave is not that of the begin any more, once so many moments have happened."""
-        return {each.node: each.wave for each in self.rewaved if each.after <= moments}
 
     def details(self, at: int) -> tuple[tuple[str, str], ...]:
         """What else is written down of the moment at this place, by name."""
@@ -134,15 +119,7 @@ def of_journal(journal: Entries) -> RunReplay | None:
         whole=stands.ended in (DONE, ROLLED_BACK),
         said=tuple(_more(stands)),
         dropped=stands.dropped,
-        rewaved=tuple(_rewaved(entries, [written[-1].number for _, written in told])),
     )
-
-
-def _rewaved(entries: Iterable[Entry], told: Sequence[int]) -> Iterator[ChangedWave]:
-    """`told`: the number of the entry by which each moment was told."""
-    for entry in entries:
-        if isinstance(entry, Note) and entry.what is JournalNote.WAVE and entry.why.isascii() and entry.why.isdecimal():
-            yield ChangedWave(bisect_left(told, entry.number), entry.subject, int(entry.why))
 
 
 def in_order(moments: Iterable[RunMoment], latest_s: float) -> Iterator[RunMoment]:
@@ -237,7 +214,6 @@ def of_events(events: RunEvents) -> RunReplay | None:
         began_at=began,
         length_s=max(length_s, end.ended_s) if end is not None and len(ends) == 1 else length_s,
         aims=_aims(ends, found),
-        rewaved=tuple(_retelling_rewaved(parts, found)),
         moments=found,
         by=ends[0].by if ends and not ends[0].resumed else "",
         ended=_how(end) if end is not None else "",
@@ -331,14 +307,6 @@ def _moments(parts: Sequence[Part], began: datetime) -> Iterator[RunMoment]:
             what = _WORDS.get(each.what)
             if what is not None:
                 yield RunMoment(offset_s + each.at_s, what, each.subject, each.node, each.why)
-
-
-def _retelling_rewaved(parts: Sequence[Part], moments: Sequence[RunMoment]) -> Iterator[ChangedWave]:
-    """By the end of each part but the first, from its begin on."""
-    begins = [at for at, moment in enumerate(moments, 1) if moment.why == GONE_ON_WITH]
-    for after, (_, end) in zip(begins, parts[1:], strict=True):
-        for node, wave in end.nodes if end is not None else ():
-            yield ChangedWave(after, node, wave)
 
 
 def _aims(ends: Sequence[RunEnd], moments: Sequence[RunMoment]) -> tuple[PlannedNode, ...]:

@@ -165,20 +165,6 @@ def test_a_run_that_was_gone_on_with_is_one_run() -> None:
         assert recording.aims == (
             (PlannedNode("old-0", 1), PlannedNode("old-1", 2)) if stopped in told else (PlannedNode("old-0", 3),)
         )
-        assert recording.waves_after(2) == {} and recording.waves_after(3) == {"old-0": 3}
-
-
-def test_a_wave_is_another_one_once_somebody_has_gone_on_with_the_run() -> None:
-    story = Story()
-    story.does(Cordon("old-0", "uid-0"), OK)
-    story.notes(JournalNote.ABORTED, "ada@desk")
-    story.notes(JournalNote.ADOPTED, "ben@desk/1/r1")
-    story.notes(JournalNote.WAVE, "old-0", "2")
-    story.notes(JournalNote.WAVE, "old-1", "3")
-    story.does(Evict(a_pod("a", node="old-0")), OK)
-    recording = recorded(story.journal)
-    assert recording.aims == (PlannedNode("old-0", 1), PlannedNode("old-1", 2))
-    assert [recording.waves_after(told) for told in range(5)] == [{}] * 3 + [{"old-0": 2, "old-1": 3}] * 2
 
 
 AIMS = (PlannedNode("old-0", 1), PlannedNode("old-1", 2))
