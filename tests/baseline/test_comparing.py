@@ -136,10 +136,6 @@ def test_a_kind_that_is_not_read_any_more() -> None:
     assert became(replace(then, read=frozenset({"pods"})), now) == [("fixed", "a"), ("fixed", "b")]
 
 
-def test_what_this_answer_could_not_see() -> None:
-    assert one([said()], [], hides={said(): "a node was not judged"}).why == "a node was not judged"
-
-
 @pytest.mark.parametrize(
     ("then", "now", "expected"),
     [
@@ -165,13 +161,6 @@ def test_a_question_that_is_open_for_the_whole_cluster_fixes_nothing() -> None:
         (FindingChangeKind.FIXED, "b", "Deployment"),
     ]
     assert changes[0].why == "not known: may not list pods"
-
-
-def test_what_was_open_then_as_well_hides_nothing() -> None:
-    then = Side((said("a"), the_cluster(code="a", message="2 of 3 is not known")))
-    now = Side((the_cluster(code="a", message="1 of 3 is not known"),))
-    assert became(then, now) == [("fixed", "a")]
-    assert became(then, Side((the_cluster(code="a", message="nothing may be read"),)))[0] == ("not-known-any-more", "a")
 
 
 @pytest.mark.parametrize(
@@ -247,12 +236,6 @@ def test_what_was_unknown_and_is_hidden_now_is_not_known_now() -> None:
 def test_what_is_unknown_and_suppressed_hides_as_well() -> None:
     now = Side(suppressed=(the_cluster(code="a", message="may not list pods"),))
     assert became(Side((said("a"),)), now) == [("not-known-any-more", "a"), ("suppressed", "a")]
-
-
-def test_many_findings_are_compared_in_no_time() -> None:
-    """Each against each would be 10^8."""
-    many = tuple(said("a", status, f"{status.value}-{n}") for n in range(5000) for status in (FAIL, UNKNOWN))
-    assert len(findings_since(Side(many[::2]), Side(many[1::2], kin={"a": frozenset({"b"})}))[0]) == 10_000
 
 
 def test_many_findings_on_one_subject_are_compared_in_no_time() -> None:

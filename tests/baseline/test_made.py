@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kubectl_eksdoc.baseline.changes import gist, outline_of
-from kubectl_eksdoc.baseline.side import SameClusterAnswer, SnapshotOrigin, kinship, made_earlier, uids_of
-from kubectl_eksdoc.model.cluster import Source
+from kubectl_eksdoc.baseline.side import SnapshotOrigin, made_earlier
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import NODES, PODS, KindRead, ReadState
 from tests.builders import a_budget, a_cluster, a_node
@@ -24,19 +23,6 @@ def test_it_says_what_was_read_and_found_then() -> None:
     assert made.read == {"nodes"}
     assert made.findings == (outline_of(FOUND),) and [each.message for each in made.suppressed] == ["it is not meant"]
     assert made.uids == {cluster.nodes[0].uid, cluster.budgets[0].uid}
-
-
-def test_a_snapshot_of_the_demo_is_of_the_demo() -> None:
-    """It is one by its objects, where namespaces are not read; without any, nobody can tell."""
-    snapshot = replace(a_cluster(nodes=[a_node("old-0")]), source=Source.SNAPSHOT)
-    snapshot = replace(snapshot, identity=replace(snapshot.identity, uid=""))
-    demo = replace(snapshot, source=Source.DEMO)
-    assert kinship(made_earlier(OF, snapshot, ()), demo).sameness is SameClusterAnswer.SAME
-    assert kinship(made_earlier(OF, replace(snapshot, nodes=()), ()), demo).sameness is SameClusterAnswer.OTHER
-
-
-def test_what_was_written_by_hand_has_no_uid() -> None:
-    assert uids_of(a_cluster(nodes=[replace(a_node("old-0"), uid="")])) == frozenset()
 
 
 def test_what_neither_of_two_sources_holds_is_the_same() -> None:

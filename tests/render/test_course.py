@@ -25,7 +25,6 @@ from kubectl_eksdoc.render.text import Look
 from tests.reading import printed
 from tests.render.golden import complaints
 from tests.render.plans import CLUSTER, HEADROOM, SPOT, WEB, a_target, a_view, an_empty_plan
-from tests.render.test_same_rows import check_same_rows, check_wide_has_all
 
 render = DrainReport.render
 
@@ -92,12 +91,6 @@ POLICIES = (
 def demo(policy: DrainPolicy) -> DrainReport:
     cluster, plan = plan_drain(DemoReader(), Targeting(nodegroups=("blue", "green")), policy)
     return DrainReport(plan, cluster, {"nodegroup": ["blue", "green"]})
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-def test_every_text_of_the_demo_has_the_same_rows(policy: DrainPolicy) -> None:
-    check_same_rows(demo(policy))
-    check_wide_has_all(demo(policy))
 
 
 def document(view: DrainReport) -> Any:
@@ -175,9 +168,3 @@ def test_every_order_has_words_and_fits_the_schema() -> None:
             )
     assert complaints(document(surging(tried=(TriedOrder("guess", 1.0, 0),)))) != []
     assert course(surging(policy=DrainPolicy(order=AUTO), tried=())) == ""
-
-
-def test_waves_and_generations_are_called_so() -> None:
-    waves = surging(policy=DrainPolicy(surge=1, max_unavailable=((ALL, Amount(2)),)))
-    assert "  WAVE  " in render(waves, "wide", Look()) and "Wave 2" in render(waves, "html", Look())
-    assert "  GENERATION  " in render(surging(), "wide", Look()) and "Generation 2" in render(surging(), "html", Look())

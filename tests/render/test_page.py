@@ -16,15 +16,13 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.course import Span
 from kubectl_eksdoc.drain.duration.estimate import Estimate
-from kubectl_eksdoc.drain.outcome import Eviction, TargetVerdict
+from kubectl_eksdoc.drain.outcome import TargetVerdict
 from kubectl_eksdoc.render.drain.findings import grouped
-from kubectl_eksdoc.render.drain.page import MOST_PODS, cards
 from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.drain.timeline import MOST_BARS, gantt, over_time
-from kubectl_eksdoc.render.drain.verdict import NO_TIMES
 from kubectl_eksdoc.render.pages import Html, el, text
 from kubectl_eksdoc.render.text import Look
-from tests.builders import a_node, a_pod
+from tests.builders import a_node
 from tests.examples import examples
 from tests.render.plans import a_target, a_view, an_empty_plan
 from tests.render.test_recorded import LARGE, view_of
@@ -131,12 +129,6 @@ def test_every_row_of_the_plan_is_in_the_page(name: str) -> None:
         assert all(re.sub(r"\s+", " ", c) in said for s in (*handoff.arrive, *handoff.leave) for c in s.commands)
 
 
-def test_of_many_nodes_that_a_finding_holds_up_the_head_names_a_few() -> None:
-    group = replace(grouped(a_view().blockers, a_view())[0], nodes=tuple(f"n-{number}" for number in range(12)))
-    summary = cards([group], a_view()).partition("</summary>")[0]
-    assert summary.count("tag name") == 9 and "and 4 more" in summary and "n-8" not in summary
-
-
 def a_view_of_many(nodes: int, waves: int) -> DrainReport:
     """Of two groups in turn; a wave takes ten seconds."""
     names = [f"n-{n}" for n in range(nodes)]
@@ -170,26 +162,12 @@ def test_the_marks_of_the_axis_are_few_and_round(end: float, marks: list[str]) -
     assert re.findall(r"<text [^>]*>([^<]*)</text>", gantt(a_view(plan))) == marks
 
 
-def test_a_plan_without_times_has_no_timeline() -> None:
-    assert gantt(a_view()) == ""
-    budgets = tuple(replace(h, over_time=()) for h in a_view().plan.budgets)
-    assert NO_TIMES in read(a_view(replace(a_view().plan, budgets=budgets))).text
-    assert "Timeline" not in read(a_view(replace(a_view().plan, budgets=budgets, evictions=()))).text
-
-
 def test_headroom_that_never_ends_is_told_so() -> None:
     some = replace(a_view().budgets[0], over_time=((0.0, 3), (10.0, 1), (20.0, 2)))
     assert "1 or more, at most 3" in over_time(a_view(an_empty_plan(budgets=(some,))))
     assert 'points="0.0,15 500.0,15 500.0,61.7 1000.0,61.7 1000.0,38.3 1000,38.3"' in over_time(
         a_view(an_empty_plan(budgets=(some,)))
     )
-
-
-def test_headroom_is_drawn_on_the_axis_of_the_run_and_only_where_it_is_known() -> None:
-    cache = next(h for h in a_view().budgets if h.over_time)
-    estimate = Estimate(1200, 1200, (Span("old-0", 0, 1190, 1200),), 1, ())
-    assert ' 500.0,15 1000,15"' in over_time(a_view(an_empty_plan(budgets=(cache,), estimate=estimate)))
-    assert over_time(a_view(an_empty_plan(budgets=(replace(cache, over_time=()),)))) == ""
 
 
 def shape(view: DrainReport) -> list[tuple[str, tuple[str, ...]]]:
@@ -238,20 +216,6 @@ def test_any_text_shows_as_itself(told: str) -> None:
 def test_only_markup_passes_as_it_is() -> None:
     assert text(Html("<b>")) == "<b>" and text("<b>") == "&lt;b&gt;"
     assert el("p", "<b>", Html("<i></i>")) == "<p>&lt;b&gt;<i></i></p>"
-
-
-def test_ascii_keeps_every_sign_as_a_reference() -> None:
-    plain = render(a_view(), "html", Look(ascii=True))
-    assert plain.isascii()
-    assert read(a_view(), Look(ascii=True)).text == read(a_view()).text
-
-
-def test_of_very_many_evictions_the_rest_is_counted() -> None:
-    target = a_target("old-0", TargetVerdict.DRAINS, 1)
-    going = tuple(
-        Eviction(n + 1, 1, a_pod(f"web-{n}", "shop"), "old-0", "shop/web", "1 of 3 goes") for n in range(MOST_PODS + 7)
-    )
-    assert "and 7 more evictions" in render(a_view(an_empty_plan(targets=(target,), evictions=going)), "html", Look())
 
 
 def test_of_very_many_waves_the_rest_is_counted() -> None:

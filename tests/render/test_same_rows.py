@@ -13,7 +13,7 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.drain.verdict import verdict
 from kubectl_eksdoc.render.text import Look
-from tests.render.plans import a_finding, a_target, a_view, an_empty_plan
+from tests.render.plans import a_target, a_view, an_empty_plan
 
 render = DrainReport.render
 
@@ -60,18 +60,6 @@ def check_wide_has_all(view: DrainReport) -> None:
             assert remedy.get("command", "") in wide.replace("> DUMP/", "> ")
 
 
-def test_nodes_budgets_and_blockers_are_in_every_text() -> None:
-    check_wide_has_all(a_view())
-    doc = json.loads(render(a_view(), "json", Look()))
-    pods = [b["subject"]["name"] for b in doc["blockers"] if b["code"] == "pod-emptydir"]
-    assert len(pods) == 9
-    for fmt in ("wide", "markdown", "html"):
-        check = squeezed(render(a_view(), fmt, Look()))
-        assert all(name in check for name in pods)
-    check = render(a_view(), "table", Look())
-    assert re.search(r"✗ pod-emptydir on \d+ nodes?, frees .*: shop/cache", check)
-
-
 @pytest.mark.parametrize("fmt", DrainReport.formats)
 def test_an_empty_plan_can_be_shown(fmt: str) -> None:
     text = render(a_view(an_empty_plan()), fmt, Look())
@@ -89,25 +77,3 @@ def test_one_node_that_can_be_drained() -> None:
 def test_a_format_that_is_none_is_refused() -> None:
     with pytest.raises(UsageError, match="no output format 'xml'"):
         render(a_view(), "xml", Look())
-
-
-def test_long_lists_are_cut_in_the_table_and_whole_in_wide() -> None:
-    from dataclasses import replace
-
-    from kubectl_eksdoc.model.findings import Code, Status, Subject
-    from tests.builders import a_node
-
-    targets = tuple(
-        replace(a_target("old-0", TargetVerdict.DRAINS, n), node=a_node(f"node-{n:03}")) for n in range(1, 101)
-    )
-    blockers = tuple(
-        a_finding(Code.of("pod-unmanaged"), Status.FAIL, Subject("Deployment", f"app-{n:03}", "shop"))
-        for n in range(60)
-    )
-    view = a_view(an_empty_plan(targets=targets, findings=blockers))
-    table, wide = render(view, "table", Look()), render(view, "wide", Look())
-    assert "node-008" in table and "node-009" not in table
-    assert "  … 92 more targets (-o wide)" in table
-    assert "✗ pod-unmanaged, frees no node by itself: shop/app-000, shop/app-001 and 58 more\n" in table
-    assert table.count("✗ pod-unmanaged") == 1 and len(table.splitlines()) <= 45
-    assert "node-100" in wide and "app-059" in wide and "(-o wide)" not in wide

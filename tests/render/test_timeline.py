@@ -19,8 +19,6 @@ from kubectl_eksdoc.render.text import Look
 from tests.builders import a_node
 from tests.render.plans import a_target, a_view, an_empty_plan
 
-render = DrainReport.render
-
 EC2 = "eu-central-1.compute.internal"
 NARROW = Look(width=80)
 
@@ -44,11 +42,6 @@ def test_bars_are_to_scale_under_an_axis() -> None:
     assert first.count("█") == first.count("░") and second.count("█") == pytest.approx(5 * second.count("░"), abs=3)
     assert first.endswith("  0s–1m00s") and second.endswith("  1m00s–2m00s")
     assert len(second) <= 80
-
-
-def test_nodes_stand_in_the_order_in_which_they_begin() -> None:
-    lines = timeline(timed(("last", 50, 60, 70), ("b", 0, 5, 15), ("a", 0, 60, 70)), NARROW)
-    assert [line.split()[0] for line in lines[1:4]] == ["b", "a", "last"]
 
 
 def test_waves_and_generations_have_their_number_and_take_turns_in_the_sign() -> None:
@@ -103,11 +96,3 @@ def test_any_run_fits_and_every_bar_is_under_the_axis(
     assert all(line.isascii() for line in lines) == ascii_only
     assert len({len(row) - len(re.split("  +", row)[-1]) for row in rows}) == 1, "the times stand below each other"
     assert all(re.search("[#=.█▓░]", re.split("  +", row)[-2]) for row in rows)
-
-
-def test_a_ticket_has_it_as_a_block_of_80_columns() -> None:
-    view = timed(*((f"ip-10-0-{n}-244.{EC2}", 0.0, 30.0, 40.0) for n in range(50)))
-    for ascii_only in (False, True):
-        text = render(view, "markdown", Look(width=200, ascii=ascii_only))
-        block = text[text.index("```text\n") :].split("```")[1].splitlines()[1:]
-        assert len(block) == MOST_NODES + 3 and max(map(len, block)) <= 80

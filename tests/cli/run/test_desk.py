@@ -12,12 +12,9 @@ import pytest
 
 from kubectl_eksdoc.cli.flags import GlobalOptions
 from kubectl_eksdoc.cli.run.desk import RunController
-from kubectl_eksdoc.cli.run.live import SPEED as DEMO_SPEED
-from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.run.chronicle import NodeState, RunHistory
 from kubectl_eksdoc.drain.run.replay import of_events
-from kubectl_eksdoc.embedded.demo.reader import NOW as DEMO_NOW
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from kubectl_eksdoc.embedded.serving.targets import ServedRequest
@@ -25,7 +22,6 @@ from kubectl_eksdoc.errors import Drifted, EksdocError, Forbidden, Locked, Usage
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.run.draining import RunWish
 from kubectl_eksdoc.host.journals import read_recorded
-from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.journal import HeldLock, RunEvents, RunSummary, phase_by
@@ -212,69 +208,8 @@ def test_one_at_a_time_here_and_elsewhere(seen: Evictions, one: Machine, other: 
     assert over(live).bad and max(seen.of.values(), default=1) == 1
 
 
-@pytest.mark.long
-def test_the_demo_is_drained_and_given_back(one: Machine) -> None:
-    """As `kubectl eksdoc --demo` does it, without screens."""
-    around = replace(one._around({}), source=SourceChoice(demo=True))
-    with ScreenRuns(around) as runs:
-        desk = runs.desk_at(lambda: GlobalOptions())
-        assert desk is not None and runs.source.source.demo
-        cluster = around.open_reader(SourceChoice(demo=True), Connection(), None).read(kinds.ALL)
-        # Not blue-2: the zone of its database may be full by then, and a run would wait for that.
-        others = Targeting(names=("blue-1", "blue-3", "blue-4", "blue-5", "blue-6"))
-        _, plan = plan_drain(_Known(cluster), others, DrainPolicy())
-        ready = desk.prepare(others, DrainPolicy(), DrainView(plan, cluster))
-        assert ready.typed == ("demo-shop 4",) and not runs.source.source.demo, "it is served from now on"
-        live = ready.begin()
-        assert live.speed == DEMO_SPEED and DEMO_NOW <= live.began_at <= runs.now()
-        assert live.run.startswith(f"{DEMO_NOW:%Y%m%d}-")
-        outcome = over(live)
-        assert not outcome.bad and outcome.said.startswith("Drained: 4 of 4 nodes"), outcome
-        until(lambda: getattr(desk.live, "over", False))
-        given = over(desk.prepare_giving_back(live.run).begin())
-        assert given.said == "5 of 5 nodes are as they were before" and not given.bad
-    assert not runs.left_in_the_middle
-
-
-class _Known:
-    """A cluster that was read already."""
-
-    def __init__(self, cluster: object) -> None:
-        self._cluster = cluster
-
-    def read(self, resources: object) -> object:
-        return self._cluster
-
-
 @pytest.mark.parametrize("what", ["prepare_going_on", "prepare_giving_back"])
 def test_a_run_that_is_not_there_is_said_so(what: str, one: Machine) -> None:
     with pytest.raises(EksdocError) as refused:
         getattr(desk_of(one), what)("20261120-000000-none")
     assert "20261120-000000-none" in refused.value.message
-
-
-def _once_still(seen: Evictions) -> dict[str, int]:
-    """What was evicted, once that has been the same ten times in a row."""
-    kept = [dict(seen.of)]
-
-    def same() -> bool:
-        kept.append(dict(seen.of))
-        return len(kept) > 10 and all(each == kept[-1] for each in kept[-10:])
-
-    until(same)
-    return kept[-1]
-
-
-@pytest.mark.long
-def test_paused_here_nothing_more_is_asked_for_and_others_see_it(seen: Evictions, one: Machine, other: Machine) -> None:
-    live = prepared(one, desk_of(one)).begin()
-    until(lambda: seen.of)
-    live.wish(RunWish.PAUSE)
-    until(lambda: (update := live.look()).standing is not None and update.standing.paused)
-    until(lambda: "paused" in other.run("drain", "status").out)
-    asked = _once_still(seen)  # what was on its way to the server when it was paused arrives
-    other.run("drain", "status")
-    assert seen.of == asked
-    assert other.run("drain", "resume").code == 0
-    until(lambda: (update := live.look()).standing is not None and not update.standing.paused)
-    assert not over(live).bad and max(seen.of.values()) == 1

@@ -6,10 +6,6 @@ import threading
 from collections.abc import Callable
 from datetime import datetime, timezone
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from kubectl_eksdoc.cli.run.live import FaceOf, LiveRun, RunFace
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.errors import LockLost
@@ -98,25 +94,6 @@ def test_all_that_happens_arrives_once_and_in_its_order() -> None:
     assert live.over
 
 
-def test_it_goes_on_until_somebody_wishes_otherwise() -> None:
-    with Carried() as run:
-        assert run.wishes.wished().what is RunWish.GO_ON
-        for wish in (RunWish.PAUSE, RunWish.GO_ON, RunWish.FINISH_WAVE, RunWish.STOP, RunWish.LEAVE):
-            run.live.wish(wish)
-            assert run.wishes.wished().what is wish and run.wishes.wished().who == ""
-        assert run.others.overruled == []
-
-
-def test_what_others_wish_counts_and_says_who() -> None:
-    with Carried() as run:
-        run.others.ask(RunPhase.PAUSED)
-        assert (run.wishes.wished().what, run.wishes.wished().who) == (RunWish.PAUSE, OTHERS)
-        run.others.ask(RunPhase.RUNNING)
-        assert run.wishes.wished().what is RunWish.GO_ON
-        run.others.ask(RunPhase.ABORTED)
-        assert (run.wishes.wished().what, run.wishes.wished().who) == (RunWish.STOP, OTHERS)
-
-
 def test_paused_elsewhere_and_gone_on_with_here_others_are_told() -> None:
     with Carried() as run:
         run.others.ask(RunPhase.PAUSED)
@@ -201,17 +178,3 @@ def test_its_thread_outlives_whoever_looks() -> None:
     with Carried() as run:
         assert [thread.daemon for thread in threading.enumerate() if thread.name == "run r1"] == [False]
         assert not run.live.over
-
-
-@pytest.mark.long
-@given(st.lists(st.lists(st.integers(0, 99), max_size=4), max_size=12), st.lists(st.booleans(), max_size=12))
-def test_however_often_it_is_looked_at_nothing_is_told_twice(batches: list[list[int]], looks: list[bool]) -> None:
-    live = LiveRun("r1", RunKind.DRAIN, None, BEGAN, lambda face_of: RunSummaryView("done"))
-    told, seen = [], []
-    for at, batch in enumerate(batches):
-        moments = [RunMoment(float(number), Happened.GONE, "pod") for number in batch]
-        told += moments
-        live.listen(moments)
-        if at < len(looks) and looks[at]:
-            seen += live.look().moments
-    assert [*seen, *live.look().moments] == told

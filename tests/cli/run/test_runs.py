@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import time
-from itertools import product
 from pathlib import Path
 
 import pytest
@@ -119,26 +118,6 @@ def test_somebody_elses_drain_is_watched(api: Api, one: Machine, other: Machine)
     assert run["journalNamespace"] == "kube-system" and f"drain status {run['run']} -w" in run["command"]
     unknown = other.run("drain", "status", "--attach", "nowhere")
     assert unknown.code == 2 and "there is no node nowhere" in unknown.err
-
-
-SOURCES = (("--demo",), ("--snapshot", "dump"))
-COMMANDS = [("run", "old-1"), ("status",), ("status", "--attach"), ("pause",), ("abort",), ("resume",), ("rollback",)]
-
-
-@pytest.mark.long
-def test_another_source_before_the_command_does_not_lead_to_the_live_cluster(one: Machine, seen: Evictions) -> None:
-    wrong = []
-    for (source, other), command in product((SOURCES, SOURCES[::-1]), COMMANDS):
-        words = (*source, "drain", *command) if command in COMMANDS[::2] else ("drain", *other, *command)
-        ran = one.run(*words)
-        if ran.code != 2 or "runs are of the live cluster" not in ran.err or seen.of:
-            wrong.append((words, ran))
-    assert wrong == []
-
-
-def test_a_format_that_a_run_has_not_is_refused_before_anything(one: Machine, seen: Evictions) -> None:
-    ran = one.run("drain", "run", *agreed(one), "-o", "html")
-    assert ran.code == 2 and "no output format" in ran.err and not seen.of
 
 
 @pytest.mark.long
@@ -263,15 +242,6 @@ def file_with(path: str, to: Path, old: str, new: str) -> str:
     assert old in text
     to.write_text(text.replace(old, new), encoding="utf-8")
     return str(to)
-
-
-def test_a_file_that_is_no_journal_is_said_to_be_none(one: Machine, tmp_path: Path) -> None:
-    path = tmp_path / "other.jsonl"
-    for text in ("", "{}\n", "hello\n"):
-        path.write_text(text, encoding="utf-8")
-        ran = one.run("drain", "status", "--replay", str(path))
-        assert ran.code == 2 and "is no journal of a run" in ran.err
-    assert one.run("drain", "status", "--replay", str(tmp_path / "nowhere")).code == 2
 
 
 @pytest.mark.long

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.run.desk import RemainingPlan
 from kubectl_eksdoc.cli.run.new_run import PlannedRead, _check_typed, asked_again, digest
 from kubectl_eksdoc.cli.run.options import add_between_waves, add_limits, limits_given, words_of
 from kubectl_eksdoc.drain.policy import DrainPolicy
@@ -36,12 +37,9 @@ def read(uid: str = "", allowed: int = 0, policy: DrainPolicy = NAMED) -> Planne
     return PlannedRead(cluster, plan_of(cluster, policy=policy))
 
 
-def test_the_same_pod_is_the_one_that_was_typed() -> None:
+def test_another_pod_of_its_name_was_not_typed() -> None:
     _check_typed(read(), read())
     assert len(read().plan.past_budgets) == 1
-
-
-def test_another_pod_of_its_name_was_not_typed() -> None:
     with pytest.raises(Drifted, match="default/web-0 would be deleted past its budget, and is not the pod"):
         _check_typed(read(), read(uid="another"))
 
@@ -122,3 +120,25 @@ def test_what_is_said_now_goes_before_what_was_also_a_default() -> None:
 def test_words_of_another_version_are_said_to_be_so() -> None:
     with pytest.raises(UsageError, match="what run r1 was asked for is not understood"):
         asked_again(("--from-the-future",), "run r1")
+
+
+AFTER = "after-wave"
+
+
+@pytest.mark.parametrize(
+    ("given", "without", "lacks"),
+    [((), False, AFTER), (("before-wave",), False, AFTER), ((), True, ""), ((AFTER,), False, "")],
+)
+def test_hooks_are_given_again_or_waived_and_never_taken_from_the_journal(
+    given: tuple[str, ...], without: bool, lacks: str
+) -> None:
+    begun = Hooks({"after-wave": "exit 0"})
+    asked = asked_again(("old-1", *words_of(RunLimits(), begun)), "run r1")
+    rest = RemainingPlan(read().cluster, read().plan, asked, 1, False)
+    now = Hooks(dict.fromkeys(given, "true"))
+    if not lacks:
+        assert rest.hooks(now, without) == now
+        return
+    with pytest.raises(UsageError, match=f"--hook-{lacks} 'exit 0'") as refused:
+        rest.hooks(now, without)
+    assert "--without-hooks" in refused.value.hint

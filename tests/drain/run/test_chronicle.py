@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -19,18 +18,14 @@ from kubectl_eksdoc.drain.run.chronicle import (
     RunHistory,
     aimed_by,
 )
-from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.moments import ASKED, Happened, RunMoment
 from kubectl_eksdoc.drain.run.pursuits import ObservedState
-from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.kubernetes.news import AllPods, PodGone, PodIs, PodsFound
 from kubectl_eksdoc.model.acts import ListPods
-from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.builders import a_cluster, a_node, pods
 from tests.drain.planning import plan_of
-from tests.flows.stages import made, recorded, web
-from tests.rehearsed import BLUE, Rehearsed, rehearsed, rehearsed_demo
-from tests.simulator.planes import a_budget_doc, a_node_doc
+from tests.flows.stages import recorded
+from tests.rehearsed import Rehearsed, rehearsed, rehearsed_demo
 
 AIMS = (PlannedNode("a", 1, ("shop/web-1", "shop/web-2")), PlannedNode("b", 2, ("shop/web-3",)), PlannedNode("c", 2))
 NODES = ("a", "b", "c", "elsewhere")
@@ -59,24 +54,6 @@ MOMENTS = st.one_of(
 STORIES = st.lists(MOMENTS, max_size=40).map(
     lambda story: [moment._replace(at_s=float(at)) for at, moment in enumerate(story)]
 )
-
-
-def told(chronicle: RunHistory) -> object:
-    """All that it knows."""
-    nodes = [
-        (
-            node.node,
-            node.wave,
-            node.state,
-            node.begun_s,
-            node.ended_s,
-            node.why,
-            node.gone,
-            [(pod.pod, pod.state, pod.since_s, pod.why, pod.refused) for pod in node.pods.values()],
-        )
-        for node in chronicle.nodes.values()
-    ]
-    return nodes, chronicle.moments, chronicle.held, chronicle.stopped, chronicle.refusals
 
 
 def test_stops_are_measured_from_the_first_eviction_to_the_first_time_it_is_gone() -> None:
@@ -112,17 +89,6 @@ def test_what_has_come_to_its_end_stays_there(story: list[RunMoment]) -> None:
             assert (node.ended_s is not None) is (node.state in ENDS)
             if node.state in ENDS:
                 ends.setdefault(node.node, (node.state, node.ended_s, node.why))
-
-
-@given(STORIES, st.integers(0, 40))
-def test_one_by_one_or_all_at_once_is_the_same(story: list[RunMoment], cut: int) -> None:
-    at_once, one_by_one, in_two = RunHistory(AIMS), RunHistory(AIMS), RunHistory(AIMS)
-    at_once.take(story)
-    for moment in story:
-        one_by_one.take([moment])
-    in_two.take(story[:cut])
-    in_two.take(story[cut:])
-    assert told(at_once) == told(one_by_one) == told(in_two)
 
 
 @given(STORIES)
@@ -186,24 +152,6 @@ def test_of_recorded_clusters_too(archive: str) -> None:
     assert chronicle.gone == drain.steps[-1].standing.gone
 
 
-def after(seconds: float, happens: Callable[[Engine, EmbeddedStage], object]) -> Callable[..., object]:
-    """Once."""
-    left = [happens]
-
-    def meddle(engine: Engine, stage: EmbeddedStage, now_s: float) -> None:
-        if now_s >= seconds and left:
-            left.pop()(engine, stage)
-
-    return meddle
-
-
-def on_web(happens: Callable[[Engine, ControlPlane], object], at_s: float = 10.0) -> RunHistory:
-    """Three nodes with a pod each, of which one may be away at a time."""
-    docs = [*web(3, 3), *(a_node_doc(f"new-{i}") for i in range(3)), a_budget_doc(allowed=1, healthy=3)]
-    plane, stage = made(*docs)
-    return same_at_every_step(rehearsed(stage, BLUE, meddle=after(at_s, lambda engine, stage: happens(engine, plane))))
-
-
 def test_pods_of_a_node_that_goes_away_are_waited_for() -> None:
     chronicle = RunHistory(AIMS)
     chronicle.take([RunMoment(1.0, Happened.EVICTED, "shop/web-1", "a"), RunMoment(2.0, Happened.LOST, "a")])
@@ -228,13 +176,6 @@ def test_what_stays_on_a_node_that_is_done_is_not_gone() -> None:
     assert [pod.state for pod in pods.values()] == [PodState.KEPT, PodState.GONE] and chronicle.gone == 1
 
 
-def test_what_was_stopped_in_the_middle_is_half_done() -> None:
-    chronicle = on_web(lambda engine, plane: engine.stop("enough", 10.0))
-    assert chronicle.stopped == "enough"
-    states = {node.state for node in chronicle.nodes.values()}
-    assert states == {NodeState.EMPTY, NodeState.EVICTING} and chronicle.gone < chronicle.pods
-
-
 def test_who_goes_on_with_a_run_takes_up_what_was_left_alone() -> None:
     """As a journal tells it; a node that is left to others is told by the same word."""
     over = [
@@ -257,46 +198,6 @@ def test_what_only_names_who_wanted_it_says_so() -> None:
         assert chronicle.held == said
 
 
-CLUSTER = a_cluster(nodes=[a_node("old-0")], pods=pods(1))
-NEW = replace(CLUSTER.pods[0], name="late", uid="late")
-LISTED = PodsFound(ListPods("old-0"), (*CLUSTER.pods, NEW))
-
-
-def uids(seen: ObservedState) -> set[str]:
-    return {pod.uid for pod in seen.pods()}
-
-
-def test_what_a_list_has_and_the_watch_not_yet_is_known() -> None:
-    seen = ObservedState(CLUSTER)
-    seen.take(LISTED)
-    assert uids(seen) == {CLUSTER.pods[0].uid, "late"}
-    seen.take(PodIs(replace(NEW, ready=False), 7))
-    assert seen.pod("late") == replace(NEW, ready=False)
-    seen.take(PodGone("late", 8))
-    assert uids(seen) == {CLUSTER.pods[0].uid}
-
-
-def test_a_list_that_comes_late_brings_nothing_back() -> None:
-    seen = ObservedState(CLUSTER)
-    seen.take(PodGone("late", 5))
-    seen.take(LISTED)
-    assert "late" not in uids(seen)
-
-
-def test_a_list_changes_nothing_that_was_told() -> None:
-    seen = ObservedState(CLUSTER)
-    seen.take(PodIs(replace(NEW, phase="Succeeded"), 5))
-    seen.take(LISTED)
-    assert seen.pod("late") == replace(NEW, phase="Succeeded")
-
-
-def test_what_was_listed_and_is_not_among_all_is_gone() -> None:
-    seen = ObservedState(CLUSTER)
-    seen.take(LISTED)
-    seen.take(AllPods(((CLUSTER.pods[0], 3),), 9))
-    assert uids(seen) == {CLUSTER.pods[0].uid}
-
-
 def test_a_cordon_that_is_asked_for_again_does_not_put_a_node_back() -> None:
     chronicle = RunHistory(AIMS)
     chronicle.take([RunMoment(1.0, Happened.BEGUN, "a"), RunMoment(2.0, Happened.CORDONED, "a")])
@@ -309,3 +210,28 @@ def test_a_pod_that_came_after_the_plan_was_made_is_to_go_too() -> None:
         [RunMoment(1.0, Happened.EVICTED, "shop/late", "c"), RunMoment(3.0, Happened.GONE, "shop/late", "c")]
     )
     assert (chronicle.pods, chronicle.gone, chronicle.nodes["c"].gone) == (4, 1, 1)
+
+
+CLUSTER = a_cluster(nodes=[a_node("old-0")], pods=pods(1))
+NEW = replace(CLUSTER.pods[0], name="late", uid="late")
+LISTED = PodsFound(ListPods("old-0"), (*CLUSTER.pods, NEW))
+
+
+def uids(seen: ObservedState) -> set[str]:
+    return {pod.uid for pod in seen.pods()}
+
+
+def test_a_list_brings_what_the_watch_has_not_told_yet_and_nothing_else() -> None:
+    seen = ObservedState(CLUSTER)
+    seen.take(LISTED)
+    assert uids(seen) == {CLUSTER.pods[0].uid, "late"}
+    seen.take(PodIs(replace(NEW, phase="Succeeded"), 7))
+    seen.take(LISTED)
+    assert seen.pod("late") == replace(NEW, phase="Succeeded"), "what was told counts more"
+    for gone in (PodGone("late", 8), AllPods(((CLUSTER.pods[0], 3),), 9)):
+        seen = ObservedState(CLUSTER)
+        seen.take(LISTED)
+        seen.take(gone)
+        assert uids(seen) == {CLUSTER.pods[0].uid}
+        seen.take(LISTED)
+        assert uids(seen) == {CLUSTER.pods[0].uid}, "a list that comes late brings nothing back"
