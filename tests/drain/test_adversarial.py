@@ -10,14 +10,13 @@ import pytest
 
 from kubectl_eksdoc.drain.outcome import TargetVerdict
 from kubectl_eksdoc.drain.plan import make_plan
-from kubectl_eksdoc.drain.policy import ALL, DrainPolicy
+from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.placing import NodeDemand, Placement, PodTerm, Requests
 from kubectl_eksdoc.model.selectors import from_parts
 from kubectl_eksdoc.model.storage import Claim, PersistentVolume
-from tests.builders import a_budget, a_cluster, a_pod
+from tests.builders import a_cluster, a_pod
 from tests.drain.planning import left
 from tests.drain.small_clusters import (
     ZONE_KEY,
@@ -27,7 +26,6 @@ from tests.drain.small_clusters import (
     targets_of,
     workloads_of,
 )
-from tests.examples import one_in
 
 LONGEST_S = 8.0
 """Of processor time, for one plan of this file: a second or two on a core of its own, more on a shared one. What must
@@ -106,30 +104,3 @@ def test_nodes_that_can_go_only_after_each_other_all_go(surge: int | None) -> No
     order = ("old-0", "old-1", "old-2")
     plan = planned(App("x", 1, Requests()), nodes, pods, DrainPolicy(surge=surge, order_nodes=order))
     assert drains(plan) == set(order)
-
-
-@pytest.mark.parametrize(
-    "policy", one_in(3, [DrainPolicy(), DrainPolicy(surge=1), DrainPolicy(max_unavailable=((ALL, Amount(2)),))])
-)
-def test_five_hundred_replicas_of_a_budget_of_one_go_one_after_the_other(policy: DrainPolicy) -> None:
-    """30 s is assumed for a start of which nothing is known, and 1 s for the budget to show it."""
-    crowd = App("crowd", 500, Requests(cpu=1))
-    nodes = [*olds(25, most_pods=30), *[a_small_node(f"new-{i}", "a", "green", most_pods=60) for i in range(9)]]
-    pods = placed(crowd, *[f"old-{i % 25}" for i in range(500)])
-    budget = a_budget("crowd", max_unavailable=1, allowed=1, expected=500, current=500, desired=499)
-    plan = planned(crowd, nodes, pods, policy, budgets=[budget])
-    assert len(drains(plan)) == 25
-    assert plan.rounds == 500
-    assert plan.estimate is not None
-    assert plan.estimate.p50_s >= 499 * 31
-    assert all(bound.seconds <= plan.estimate.p50_s + 1e-6 for bound in plan.estimate.bounds)
-
-
-def test_a_pin_can_put_a_node_before_those_that_make_room_for_it() -> None:
-    """Pinned to the first wave it waits there for nothing that comes, is left out, and holds up no other."""
-    nodes = [*olds(2), a_small_node("old-2", "a", "blue", cpu=2), a_small_node("new-0", "a", "green", cpu=2)]
-    pods = [*placed(WEB, "old-0", "old-0"), pod_of(WEB, "web-9", "old-2")]
-    early = planned(WEB, nodes, pods, DrainPolicy(surge=0, pins=(("old-0", 1), ("old-1", 2), ("old-2", 2))))
-    assert drains(early) == {"old-1", "old-2"}
-    late = planned(WEB, nodes, pods, DrainPolicy(surge=0, pins=(("old-0", 3), ("old-1", 2), ("old-2", 2))))
-    assert drains(late) == {"old-0", "old-1", "old-2"}

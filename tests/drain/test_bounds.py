@@ -19,7 +19,7 @@ from kubectl_eksdoc.drain.duration.slow_nodes import relaxations
 from kubectl_eksdoc.drain.duration.timing import TimedEviction, chain_s
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.kubernetes.replacement import Replacement
-from tests.drain.simulated.test_drain import LIMITS, drains
+from tests.drain.simulated.test_drain import drains
 from tests.for_each import for_each
 
 CLOSE = 1e-9
@@ -77,16 +77,6 @@ def test_no_bound_exceeds_the_soonest_run_and_most_reach_it(seeds: range, draine
     can = [(each, soonest) for each, soonest in found if soonest < inf]
     assert len(can) == drained
     assert sum(binding(each).seconds >= soonest - CLOSE for each, soonest in can) >= tight
-
-
-@given(drains(), st.lists(st.integers(1, 3), min_size=5, max_size=5), st.booleans())
-def test_no_bound_exceeds_a_simulated_run(made: tuple[Nodes, DrainTerms], waves: list[int], in_waves: bool) -> None:
-    nodes, terms = made
-    if in_waves:
-        terms = replace(terms, waves={name: wave for (name, _), wave in zip(nodes, sorted(waves), strict=False)})
-    makespan = simulate(nodes, terms).makespan_s
-    for bound in bounds(nodes, terms):
-        assert bound.seconds <= makespan + CLOSE
 
 
 @given(drains(), st.lists(st.tuples(st.integers(0, 9), st.sampled_from((0, 0, 5)), st.booleans()), min_size=40))
@@ -275,10 +265,3 @@ def _greedy(supply: NodeSupply, seconds: dict[str, float], renewed: float, c: Ra
             free += supply.given[node]
             depth = max(depth, its)
     return end, max([depth + 1, *(its for _, _, its in under_way)])
-
-
-@given(drains(), st.sampled_from(LIMITS))
-def test_more_slots_never_raise_the_bound(made: tuple[Nodes, DrainTerms], limit: str) -> None:
-    nodes, terms = made
-    more = replace(terms, slots={**terms.slots, limit: terms.slots[limit] + 1})
-    assert binding(bounds(nodes, more)).seconds <= binding(bounds(nodes, terms)).seconds + CLOSE

@@ -8,13 +8,11 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.drain.handoff.offers import HandOff, Option, Way, instance_id
-from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity, NodePool
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, EKSCTL_GROUP, NODE_POOL, Node, NodeOwner
-from kubectl_eksdoc.model.selectors import parse
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_workload, an_emptydir, pods
 from tests.drain.planning import WEB, plan_of
 
@@ -42,10 +40,6 @@ def one_of(labels: dict[str, str], **more: Any) -> HandOff:
     """The hand-off of a drain of one empty node with `labels`, of no managed group."""
     node = a_node("old-0", group="", labels=labels, **more)
     return only(plan_of(nodes=[node, a_node("new-0", group="green")], pods=[]))
-
-
-def test_nothing_planned_nothing_handed_off() -> None:
-    assert make_plan(a_cluster(), [], DrainPolicy()).handoffs == ()
 
 
 def test_a_whole_managed_group_is_deleted_and_its_update_is_named_with_the_clusters_version() -> None:
@@ -123,12 +117,6 @@ def test_from_1_33_on_no_update_in_place_is_proposed_for_amazon_linux_2() -> Non
     assert any("imds-probe --nodegroup blue --assume ami=AL2023" in text for text in handoff.beware)
 
 
-def test_a_launch_template_that_may_name_an_ami_of_its_own_is_an_exception_that_is_said() -> None:
-    labels = {"eks.amazonaws.com/sourceLaunchTemplateId": "lt-1"}
-    handoff = only(of_version("v1.33.1", os_image="Amazon Linux 2", labels=labels))
-    assert any("only if that names an AMI of its own" in text for text in handoff.beware)
-
-
 # The ways compared ---------------------------------------------------------------------------
 
 
@@ -145,12 +133,6 @@ def test_the_update_adds_two_nodes_for_each_zone(count: int, surge: int) -> None
     assert (update.nodes, update.surge, update.least_seconds) == (count, surge, count * 60)
     assert (way(plan, Way.OWN_DRAIN).surge, way(plan, Way.BLUE_GREEN).surge) == (0, count)
     assert "no pod is named" in update.waits and "random" in update.order
-
-
-def test_nodes_of_the_group_that_are_not_targets_count_for_its_update() -> None:
-    others = [replace(node, name=f"blue-{node.name}") for node in three_zones(3)]
-    update = way(plan_of(nodes=[a_node("old-0"), *others], pods=[]), Way.GROUP_UPDATE)
-    assert (update.nodes, update.surge) == (4, 6)
 
 
 def test_without_zones_the_surge_is_not_known() -> None:
@@ -185,23 +167,11 @@ def test_what_the_groups_update_does_to_a_pod(pod: Any, budgets: list[Any], fiel
     assert found == dict.fromkeys(found, ()) | ({field: ("default/web-0",)} if field else {})
 
 
-def test_the_flags_of_this_drain_decide_what_goes_unasked() -> None:
-    pod = a_pod("web-0", volumes=(an_emptydir(),))
-    plan = plan_of(pods=[pod], policy=DrainPolicy(delete_emptydir_data=True))
-    assert way(plan, Way.GROUP_UPDATE).unasked == ()
-
-
 def test_what_was_not_judged_is_neither_stopped_nor_taken() -> None:
     unread = way(plan_of(a_cluster(nodes=[a_node("old-0")], pods=pods(1), unread=[kinds.BUDGETS])), Way.GROUP_UPDATE)
     assert (unread.stopped_by, unread.unasked, unread.not_judged) == ((), (), ("default/web-0",))
     refused = way(plan_of(nodes=[a_node("old-0", ready="Unknown")], pods=pods(1)), Way.GROUP_UPDATE)
     assert refused.not_judged == ("default/web-0",)
-
-
-def test_pods_that_the_selector_leaves_out_are_named_as_the_updates() -> None:
-    selector = parse("app=other")
-    handoff = only(plan_of(policy=DrainPolicy(pod_selector=selector)))
-    assert any("--pod-selector leaves out (app=other)" in text for text in handoff.beware)
 
 
 # Other owners --------------------------------------------------------------------------------
@@ -223,11 +193,6 @@ def test_karpenter_nodes_leave_by_their_claims_and_come_by_pending_pods() -> Non
     assert not any("Spot" in text for text in handoff.beware)
 
 
-def test_a_spot_node_may_go_by_itself() -> None:
-    handoff = one_of({NODE_POOL: "general", "karpenter.sh/capacity-type": "spot"})
-    assert any("Spot interruption takes a node within two minutes" in text for text in handoff.beware)
-
-
 def test_eksctl_makes_and_deletes_its_own_groups() -> None:
     handoff = one_of({EKSCTL_GROUP: "ng-1"})
     assert commands(handoff) == [
@@ -236,12 +201,6 @@ def test_eksctl_makes_and_deletes_its_own_groups() -> None:
         "eksctl delete nodegroup --cluster prod --region eu-west-1 --name ng-1",
     ]
     assert "--delete-emptydir-data" in handoff.beware[0]
-
-
-def test_a_part_of_an_eksctl_group_ends_by_instance_id() -> None:
-    nodes = [a_node(name, group="", labels={EKSCTL_GROUP: "ng-1"}) for name in ("old-0", "ng-1-x")]
-    handoff = only(plan_of(nodes=nodes, pods=[]))
-    assert [c.split()[4] for c in leaving(handoff)] == ["i-old-0"]
 
 
 def test_other_auto_scaling_groups_are_found_by_an_instance() -> None:

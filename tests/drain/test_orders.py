@@ -6,7 +6,6 @@ import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import ceil
 from random import Random
 
 import hypothesis
@@ -15,12 +14,11 @@ from hypothesis import given
 from hypothesis import given as for_all
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.choice import OrderTrial, Trials, finished
+from kubectl_eksdoc.drain.choice import Trials, finished
 from kubectl_eksdoc.drain.duration.generations import EvictionTimes
 from kubectl_eksdoc.drain.nodes import natural, survey
 from kubectl_eksdoc.drain.order.rounds import (
     EvictionOrder,
-    EvictionTier,
     NodeWaves,
     Task,
     arrange,
@@ -142,35 +140,6 @@ def test_no_round_exceeds_a_limit_and_every_task_has_one_round(
     for node in tasks:
         assert order.finish[node] == max((b.round for b in order.bookings if b.node == node), default=0)
     assert [b.round for b in order.bookings] == sorted(b.round for b in order.bookings)
-
-
-@given(clusters())
-def test_system_critical_pods_are_never_before_the_others_of_their_node(
-    made: tuple[dict[str, list[Task]], dict[str, int]],
-) -> None:
-    order = arranged(*made)
-    for node in order.nodes:
-        tiers = [[b.round for b in order.bookings if b.node == node and b.task.tier is tier] for tier in EvictionTier]
-        seen = [rounds for rounds in tiers if rounds]
-        assert all(max(before) <= min(after) for before, after in itertools.pairwise(seen))
-
-
-@given(st.lists(st.lists(st.sampled_from(LIMITS), max_size=6), min_size=1, max_size=6), st.integers(1, 4))
-def test_one_budget_a_pod_needs_no_more_rounds_than_the_hardest_budget(nodes: list[list[str]], size: int) -> None:
-    """With budgets alone the optimum is max(ceil(pods / size))."""
-    tasks = {f"n-{n}": [a_task(f"p-{n}-{i}", x) for i, x in enumerate(limits)] for n, limits in enumerate(nodes)}
-    order = arranged(tasks, dict.fromkeys(LIMITS, size))
-    counts = Counter(x for limits in nodes for x in limits)
-    assert max(order.finish.values()) == max((ceil(n / size) for n in counts.values()), default=0)
-
-
-@given(clusters())
-def test_the_same_input_gives_the_same_order_whatever_the_order_of_the_mapping(
-    made: tuple[dict[str, list[Task]], dict[str, int]],
-) -> None:
-    tasks, per_round = made
-    backwards = dict(reversed(list(tasks.items())))
-    assert arranged(tasks, per_round) == arranged(backwards, per_round)
 
 
 sampled = for_seeds(range(150), every=10)
@@ -302,33 +271,6 @@ def test_the_order_that_is_asked_for_is_the_one_in_which_nodes_are_begun(name: s
 
 
 @sampled
-def test_a_given_order_is_kept_and_no_other_tried(seeds: Sequence[int]) -> None:
-    for seed in seeds:
-        cluster = small(seed)
-        names = [node.name for node in targets_of(cluster)]
-        order = tuple(Random(seed).sample(names, len(names)))
-        _, chosen = chosen_of(cluster, DrainPolicy(order_nodes=order))
-        assert [t.name for t in chosen.tried] == ["given"]
-        assert list(chosen.order.nodes) == [name for name in order if name in chosen.activation], seed
-
-
-@sampled
-def test_an_order_tried_again_gives_the_same_trial(seeds: Sequence[int]) -> None:
-    for seed in seeds:
-        cluster, policy = small(seed), a_policy(seed)
-        world = survey(cluster, targets_of(cluster), policy)
-        work = work_of(world, judge_pods(world, world.targets))
-        trials = Trials(world, work, EvictionTimes(world))
-        names = list(work.tasks)
-        first = trials.run("first", names)
-        landed = trials.landing()
-        trials.run("other", names[::-1])
-        assert trials.run("first", names) == first, seed
-        assert trials.landing() == landed, seed
-        assert_covers(first, names)
-
-
-@sampled
 def test_a_score_that_is_clear_from_the_trial_is_that_of_its_plan(seeds: Sequence[int]) -> None:
     clear = 0
     for seed in seeds:
@@ -341,13 +283,6 @@ def test_a_score_that_is_clear_from_the_trial_is_that_of_its_plan(seeds: Sequenc
             clear += 1
             assert score == finished(world, judgement, trials, clock, trial).score(len(trials.work.tasks)), seed
     assert clear > len(seeds) / 20, "else nothing was tested"
-
-
-def assert_covers(trial: OrderTrial, names: list[str]) -> None:
-    assert trial.order == tuple(names)
-    assert sorted((*trial.nodes, *trial.refused)) == sorted(names)
-    assert [n for n in names if n in trial.nodes] == list(trial.nodes)
-    assert {span.node for span in trial.timeline.nodes} == set(trial.nodes)
 
 
 sampled_of_relaxed_budgets = for_seeds(range(120), every=8)

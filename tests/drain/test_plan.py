@@ -327,20 +327,3 @@ def test_every_pod_has_one_verdict_and_no_round_exceeds_a_budget(cluster: Cluste
     if any(x.verdict is PodVerdict.BLOCKED for x in plan.left):
         assert plan.blockers
     assert all(f.remedy for f in plan.findings), "every finding says what to do"
-
-
-def test_every_unread_kind_makes_exactly_its_verdicts_unknown() -> None:
-    expected = {
-        kinds.SERVICES: {"only-backend", "no-readiness-gate"},
-        kinds.VALIDATING_WEBHOOKS: {"only-backend"},
-        kinds.MUTATING_WEBHOOKS: {"only-backend"},
-        kinds.TARGET_GROUP_BINDINGS: {"no-readiness-gate"},
-        kinds.NAMESPACES: {"namespace-terminating"},
-        kinds.STORAGE_CLASSES: set(),
-        kinds.ENDPOINT_SLICES: {"only-backend"},
-        kinds.JOBS: set(),
-    }
-    for resource, unknown in expected.items():
-        plan = plan_of(a_cluster(nodes=[a_node("old-0")], pods=pods(1), workloads=[a_workload()], unread=[resource]))
-        assert codes(plan) == unknown, resource
-        assert all(f.status is Status.UNKNOWN and f.missing for f in plan.findings)

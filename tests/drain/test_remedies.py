@@ -12,12 +12,11 @@ import pytest
 
 from kubectl_eksdoc.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.drain.verdicts.said import MAX_REMEDIES
 from kubectl_eksdoc.kubernetes.budgets import full_health_allowed
 from kubectl_eksdoc.kubernetes.replacement import Scales
 from kubectl_eksdoc.model import connection, kinds
 from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.model.cluster import Cluster, Namespace
+from kubectl_eksdoc.model.cluster import Namespace
 from kubectl_eksdoc.model.findings import Remedy
 from kubectl_eksdoc.model.network import Service
 from kubectl_eksdoc.model.nodes import ControllerOwner, Pod
@@ -233,26 +232,6 @@ def test_a_stale_count_says_nothing_of_a_new_spec_whose_owners_are_unknown() -> 
 
 
 # Merging -----------------------------------------------------------------------------------------
-
-
-def test_remedies_of_many_pods_are_counted() -> None:
-    def planned(count: int) -> tuple[Remedy, ...]:
-        return finding(plan_of(one_on_each_node(count)), "no-readiness-gate").remedy
-
-    assert len(planned(MAX_REMEDIES)) == MAX_REMEDIES
-    many = planned(MAX_REMEDIES + 3)
-    assert len(many) == MAX_REMEDIES + 1
-    assert "3 more are not shown" in many[-1].text
-
-
-def one_on_each_node(count: int) -> Cluster:
-    """Pods behind one load balancer: one remedy for each node."""
-    return a_cluster(
-        nodes=[a_node(f"old-{i}") for i in range(count)],
-        pods=[a_pod(f"web-{i}", owner="StatefulSet/web", node=f"old-{i}") for i in range(count)],
-        workloads=[a_workload("StatefulSet/web", replicas=count)],
-        services=[Service("default", "web", "LoadBalancer", {"app": "web"})],
-    )
 
 
 EVIL = "x;rm -rf / #$(reboot)`id`'\"\n&& ls > y"

@@ -123,19 +123,6 @@ def test_only_managed_groups_have_such_an_update() -> None:
     assert slow_of(taking_turns(300, nodes=[a_node("old-0", group="")])) == ()
 
 
-def test_turns_on_several_nodes_are_counted_on_each_alone() -> None:
-    split = [pod for i, pod in enumerate(starting_in(300)) if i < 2]
-    rest = [a_pod(f"web-{i}", node="old-1", scheduled_at=ago(9000), ready_at=ago(8701)) for i in range(2, 5)]
-    plan = plan_of(
-        nodes=[a_node("old-0"), a_node("old-1")],
-        pods=[*split, *rest],
-        budgets=[a_budget("web", expected=5)],
-        workloads=[a_workload(replicas=5)],
-    )
-    assert plan.estimate is not None and plan.estimate.p50_s > 900
-    assert slow_of(plan) == ()
-
-
 @pytest.mark.parametrize(
     "policy",
     [

@@ -20,7 +20,7 @@ from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.network import Service, TargetGroupBinding
+from kubectl_eksdoc.model.network import Service
 from kubectl_eksdoc.model.nodes import Pod
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_roomy_node, a_workload, ago, pods
 from tests.drain.planning import plan_of
@@ -136,12 +136,6 @@ def test_targets_by_ip_without_a_gate_are_counted() -> None:
 )
 def test_others_are_not(facts: dict[str, Any]) -> None:
     assert list(caveats(a_survey(**facts), pods(3), 1e9)) == []
-
-
-def test_a_bound_target_group_counts_as_well() -> None:
-    inner = replace(WEB, type="ClusterIP", ip_targets=False)
-    bound = TargetGroupBinding("default", "web", "web", "ip")
-    assert len(list(caveats(a_survey(services=[inner], target_group_bindings=[bound]), pods(1), 1e9))) == 1
 
 
 def test_the_plan_says_it_with_its_assumptions() -> None:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pytest
 
-from kubectl_eksdoc.drain.policy import DrainPolicy, burst
+from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.account import Record
 from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.embedded.faults import of_requests
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.rehearse import rehearse
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
-from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
-from kubectl_eksdoc.kubernetes.news import News, RequestAnswered
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.acts import Act, Evict
 from kubectl_eksdoc.model.api_objects import Doc, with_value, without
 from kubectl_eksdoc.objects.single import RawObjects
 from kubectl_eksdoc.simulator import mishaps
@@ -100,16 +95,6 @@ def test_with_a_surge_each_new_node_makes_room_for_the_next() -> None:
     joined = [moment.at_s for moment in rehearsal.moments if moment.what is Happened.JOINED]
     assert sorted(begun.values())[1] >= joined[1] > 0, "the second node waits for the first one's successor"
     assert not rehearsal.pending
-
-
-@pytest.mark.parametrize("rate", [0.1, 2.0])
-def test_it_goes_no_faster_than_the_user_allows(rate: float) -> None:
-    _, rehearsal = rehearse(recorded("small-traps.tar.gz")[1], BLUE, DrainPolicy(evictions_per_second=rate))
-    at = [moment.at_s for moment in rehearsal.moments if moment.what is Happened.EVICTED]
-    assert len(at) == 16 and not rehearsal.undone
-    for i, first in enumerate(at):
-        assert all(n <= rate * (last - first) + burst(rate) + 1e-6 for n, last in enumerate(at[i:], 1))
-    assert rehearsal.late_s is not None and rehearsal.late_s <= 0
 
 
 def test_what_somebody_else_takes_from_a_budget_is_waited_for() -> None:
@@ -204,26 +189,3 @@ def test_they_are_off_the_node_when_it_is_done() -> None:
     assert not list(plane.store.list(kinds.VOLUME_ATTACHMENTS.full_name))
     done = {moment.subject: moment.at_s for moment in rehearsal.moments if moment.what is Happened.DONE}
     assert done["old-0"] - done["old-1"] < 60
-
-
-def test_moments_are_in_order_and_the_same_every_time() -> None:
-    runs = [rehearse(recorded("small-traps.tar.gz")[1], BLUE, DrainPolicy())[1] for _ in range(2)]
-    assert runs[0].moments == runs[1].moments
-    assert all(one.at_s <= other.at_s for one, other in pairwise(runs[0].moments))
-
-
-def test_what_is_refused_every_time_is_given_up() -> None:
-    """As by a webhook that never lets it pass."""
-    plane, stage = made(*web(1, 1), a_node_doc("new-0"))
-
-    class Refusing(EmbeddedStage):
-        def do(self, act: Act) -> News:
-            said = 'admission webhook "w" denied the request: not today'
-            return (
-                RequestAnswered(act, ApiStatus(403, "Forbidden", said)) if isinstance(act, Evict) else super().do(act)
-            )
-
-    refusing = Refusing(plane, stage.read(kinds.ALL))
-    rehearsal = tried(refusing, DrainPolicy())
-    assert rehearsal.undone == {"old-0": ("default/web-0",)}
-    assert all(said.endswith("not today") for said in rehearsal.refusals) and rehearsal.refusals.total() > 50

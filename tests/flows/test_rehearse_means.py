@@ -202,18 +202,3 @@ def test_a_run_that_dies_around_a_deletion_is_gone_on_with(dies_at: int) -> None
         run.to_the_end()
     assert run.go_on().whole
     assert {intent.uid for intent in run.intents(Verb.DELETE)} == {"uid-web-0"}
-
-
-def test_a_restart_is_written_down_first() -> None:
-    _, stage = made(*nodes(), *single())
-    run = Run(stage, SURGES, Steady())
-    assert run.to_the_end().whole
-    (intent,) = run.intents(Verb.RESTART)
-    assert (intent.kind, intent.name, intent.uid, intent.namespace, intent.node) == (
-        "Deployment",
-        "web",
-        "uid-deployment",
-        "default",
-        "old-0",
-    )
-    assert set(run.results()) == {IntentOutcome.DONE}

@@ -19,7 +19,6 @@ from kubectl_eksdoc.kubernetes.news import News, RequestAnswered
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import Act, Evict
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind
 from tests.examples import one_in
@@ -172,27 +171,3 @@ def test_a_node_that_somebody_uncordons_is_left_to_them() -> None:
     assert left.subject == "old-1" and "it was uncordoned" in left.why
     assert not plane.store.get("nodes", ("", "old-1")).doc["spec"].get("unschedulable"), "nobody fights for it"
     assert rehearsal.undone == {"old-1": ("default/web-1",)}
-
-
-def test_replacements_without_a_node_hold_it_and_stop_it() -> None:
-    """A node that somebody cordons takes the room that was reserved on it."""
-    plane, stage = made(*web(2, 2), a_node_doc("new-0"), a_node_doc("new-1"), a_budget_doc())
-    counting = Granting(plane, stage.read(kinds.ALL), ["other-cordons=new-0@0s", "other-cordons=new-1@0s"], 0)
-    rehearsal = rehearse(counting, BLUE, DrainPolicy())[1]
-    whats = [moment.what for moment in rehearsal.moments]
-    assert Happened.HELD in whats and Happened.STOPPED in whats
-    (stopped,) = (moment for moment in rehearsal.moments if moment.what is Happened.STOPPED)
-    assert "has no node for 10m00s: Unschedulable: 0/4 nodes are available" in stopped.why
-    assert counting.granted.total() == 1 and rehearsal.undone
-
-
-def test_a_budget_that_never_moves_is_given_up_after_a_while() -> None:
-    """As one whose pods crash: its node is left alone, the others are emptied."""
-    docs = [*web(2, 2), a_node_doc("new-0"), a_node_doc("new-1"), a_budget_doc(minAvailable=2, allowed=0)]
-    _, stage = made(*docs)
-    policy = DrainPolicy(assume_fixed=frozenset(code.name for code in Code.of_area("drain")))
-    rehearsal = rehearse(stage, BLUE, policy)[1]
-    left = {moment.subject: moment for moment in rehearsal.moments if moment.what is Happened.LEFT_ALONE}
-    assert set(left) == set(rehearsal.undone) == {"old-0", "old-1"}
-    assert all("budget default/web did not move for 30m00s" in moment.why for moment in left.values())
-    assert not rehearsal.refusals, "nobody is asked who is known to refuse"

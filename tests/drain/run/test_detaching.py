@@ -113,14 +113,6 @@ def test_a_node_that_is_uncordoned_or_taken_over_meanwhile_is_not_done() -> None
         assert not detached.driven.told(Happened.DONE)
 
 
-def test_who_stops_it_does_not_wait() -> None:
-    detached = Detached(pv_0=1000)
-    detached.driven.until(20)
-    detached.driven.engine.stop("enough", 20)
-    detached.driven.step()
-    assert detached.driven.engine.is_settled(20) and list(detached.driven.engine.undone) == ["old-0"]
-
-
 def test_a_pod_that_comes_to_it_meanwhile() -> None:
     """The second list found one: it is begun anew, and nothing is asked for."""
     strange = a_pod("late", owner="ReplicaSet/late")

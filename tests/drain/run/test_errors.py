@@ -21,6 +21,7 @@ from tests.drain.run.driving import Answering, Driven, drained
 
 FAILED = ApiStatus(500, "InternalError", "etcdserver: leader changed")
 LOST = LostAnswer("the connection was reset")
+UNAUTHORIZED = ApiStatus(401, "Unauthorized", "Unauthorized")
 WEBHOOK = ApiStatus(500, "InternalError", 'Internal error occurred: failed calling webhook "w": no endpoints')
 
 
@@ -97,7 +98,7 @@ def _said(budget: Budget, version: int) -> list[News]:
     return [BudgetIs(replace(budget, status=status), version + 1)]
 
 
-@pytest.mark.parametrize("answer", [FAILED, LOST, WEBHOOK], ids=["500", "lost", "webhook"])
+@pytest.mark.parametrize("answer", [FAILED, LOST, WEBHOOK, UNAUTHORIZED], ids=["500", "lost", "webhook", "401"])
 def test_errors_to_all_hold_it_and_stop_it_in_the_end(answer: ApiStatus | LostAnswer) -> None:
     run = a_run(4, 2, Evict=failing(answer))
     run.to_the_end()
@@ -143,7 +144,6 @@ def test_cordons_that_all_fail_stop_it() -> None:
     assert "the connection was reset" in stopped[1] and not run.told(Happened.LEFT_ALONE)
 
 
-UNAUTHORIZED = ApiStatus(401, "Unauthorized", "Unauthorized")
 NO_RIGHT = ApiStatus(
     403,
     "Forbidden",
@@ -216,16 +216,6 @@ def test_a_right_that_comes_and_goes_is_not_missing_for_good() -> None:
     run.answers["Evict"] = evicted
     run.to_the_end()
     assert not said and run.engine.undone == {}
-
-
-def test_credentials_that_nobody_accepts_are_no_single_pods_matter() -> None:
-    """It is held, and stops in the end: no node is left alone for it."""
-    run = driven(UNAUTHORIZED, 10_000, RunLimits(failing_s=200), bad=8)
-    run.to_the_end()
-    assert not run.told(Happened.LEFT_ALONE)
-    (held, *_), (stopped,) = run.told(Happened.HELD), run.told(Happened.STOPPED)
-    assert "answers are errors" in held[1] and "the server answers with errors for" in stopped[1]
-    assert "Unauthorized" in stopped[1]
 
 
 def test_a_budgets_controller_that_stays_behind_is_an_alarm() -> None:
@@ -331,44 +321,3 @@ def test_a_list_of_budgets_is_movement_only_if_the_budget_has_changed(allowed: i
     run.hear(AllBudgets(((a_budget(allowed=allowed, **OF_TWO), 7),), 7))
     run.until(800)
     assert bool(run.told(Happened.KEPT)) is kept
-
-
-def test_one_look_that_failed_decides_nothing() -> None:
-    pod = a_pod("web-1", node="old-0")
-    cluster = a_cluster(nodes=[a_node("old-0"), a_roomy_node()], pods=[pod])
-    looks: list[Act] = []
-
-    def looked(act: Act) -> News:
-        looks.append(act)
-        return RequestAnswered(act, LostAnswer("reset")) if len(looks) % 3 else PodsFound(act, ())
-
-    driven = Driven(cluster, Evict=lambda act: RequestAnswered(act, LostAnswer("reset")), Look=looked)
-    driven.until(200.0)
-    assert len(looks) == 3 and not driven.told(Happened.KEPT)
-
-
-def test_errors_that_cease_before_stop_nothing() -> None:
-    ends: list[Driven] = []
-    run = a_run(4, 2, Evict=failing(FAILED, until=lambda: ends[0].now_s >= 200.0))
-    ends.append(run)
-    run.to_the_end()
-    assert not run.engine.stopped and run.engine.undone == {} and run.told(Happened.HELD)
-
-
-def test_a_stray_error_after_a_bad_time_does_not_stop_it() -> None:
-    """What was answered before it went well again counts no more."""
-    ends: list[Driven] = []
-    strays = iter([FAILED])
-
-    def evicted(act: Act) -> News | list[News]:
-        assert isinstance(act, Evict)
-        now_s = ends[0].now_s
-        if now_s < 200.0:
-            return RequestAnswered(act, FAILED)
-        answer = next(strays, None) if len(ends[0].told(Happened.GONE)) == 2 else None
-        return granted(act) if answer is None else RequestAnswered(act, answer)
-
-    run = a_run(4, 3, RunLimits(failing_s=250), Evict=evicted)
-    ends.append(run)
-    run.to_the_end()
-    assert not run.engine.stopped and run.engine.undone == {}

@@ -265,19 +265,6 @@ def test_whoever_waits_for_its_node_keeps_its_place_in_the_budget_however_long_i
     assert order(driven) == ["x old-0", "x old-0", "- web-0"], "nothing of the other node before its pod was replaced"
 
 
-def test_who_pauses_it_meanwhile_evicts_when_it_goes_on() -> None:
-    acts: list[Act] = []
-    driven = Driven(a_world(old=1), Exclude=lambda act: acts.append(act))  # type: ignore[func-returns-value]
-    driven.until(1)
-    driven.engine.pause("wait")
-    driven.hear(RequestAnswered(acts[0], ApiStatus(200)))
-    driven.until(50)
-    assert not driven.of(Evict)
-    driven.engine.pause("")
-    driven.to_the_end()
-    assert driven.at(Evict) == [50]
-
-
 def test_a_node_that_somebody_uncordons_meanwhile_is_left_alone() -> None:
     acts: list[Act] = []
     driven = Driven(a_world(old=1), Exclude=lambda act: acts.append(act))  # type: ignore[func-returns-value]

@@ -160,16 +160,6 @@ REFUSED = Reading(Next.BUDGET, RunTrouble.BUDGET)
 ANSWERS_PACING = st.sampled_from([FINE, FINE, FINE, THROTTLED, FAILED, REFUSED, THROTTLED._replace(after_s=7.0)])
 
 
-def asked(pace: EvictionRate, until_s: float, start_s: float = 0.0, answer: Reading = FINE) -> list[float]:
-    """When somebody asks who always wants to, and is answered at once."""
-    now_s, found = start_s, []
-    while (now_s := max(now_s, pace.next_s)) < until_s:
-        pace.asked(now_s)
-        found.append(now_s)
-        pace.answered(answer, now_s)
-    return found
-
-
 @given(
     st.sampled_from([0.05, 0.5, 1.0, 3.0, 12.5]),
     st.lists(st.tuples(st.floats(0, 5), st.integers(0, 20), ANSWERS_PACING), max_size=40),
@@ -241,10 +231,3 @@ def test_an_empty_budget_is_no_complaint() -> None:
     pace.answered(REFUSED, 1.0)
     pace.answered(Reading(Next.AGAIN, RunTrouble.WEBHOOK_DOWN, 30.0), 1.0)
     assert pace.rate == 2 and pace.next_s <= 1
-
-
-def test_while_all_is_well_it_says_nothing() -> None:
-    guarded = Guarded()
-    guarded.hear(0, RequestAnswered(Cordon("old-0", "u"), ApiStatus(200)), PodIs(a_replacement(node="new-0"), 1))
-    assert guarded.says(1000) == ("", "")
-    assert list(guarded.guards.next_s(1000)) == []

@@ -106,14 +106,6 @@ def test_what_nobody_knows_is_tried_a_few_times_and_released(answer: ApiStatus |
     assert driven.of(Release) == [OUT_OF], "it may have been done"
 
 
-@pytest.mark.parametrize("answer", [ApiStatus(409, message="modified"), ApiStatus(429, message="slow down")])
-def test_what_was_surely_not_done_is_not_released(answer: ApiStatus) -> None:
-    driven = Driven(CLUSTER, Protect=lambda act: RequestAnswered(act, answer))
-    driven.until(100)
-    driven.to_the_end()
-    assert not driven.of(Release) and driven.engine.over
-
-
 @pytest.mark.parametrize(
     "answer",
     [ApiStatus(404), ApiStatus(409, message="Precondition failed: UID in the precondition: a, UID in object meta: b")],

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.run.chronicle import NodeState, PlannedNode, RunHistory
 from kubectl_eksdoc.drain.run.moments import WENT_WRONG, Happened, RunMoment
 from kubectl_eksdoc.drain.run.replay import (
     GONE_ON_WITH,
-    SPEEDS,
     PlannedFigures,
     Replay,
     ReplaySource,
@@ -25,8 +24,6 @@ from kubectl_eksdoc.model.acts import Cordon, Evict, Restore
 from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, Entries, Entry, JournalNote, RunEnd, RunEvent, RunEvents
 from tests.builders import NOW, a_pod
 from tests.drain.run.test_journal import Story
-from tests.examples import examples
-from tests.journals import JOURNALS
 
 OK, REFUSED = ApiStatus(201), ApiStatus(403, message="no")
 
@@ -85,26 +82,6 @@ def test_what_is_not_in_it_is_said() -> None:
     entries = Entries(story.journal.entries[:1] + story.journal.entries[2:], ("line 2: it was cut off",))
     assert recorded(entries).dropped[:2] == ("line 2: it was cut off", "entry 1 is missing")
     assert of_journal(Entries()) is None
-
-
-def shown_again(entries: list[Entry], dropped: list[str]) -> None:
-    recording = of_journal(Entries(tuple(entries), tuple(dropped)))
-    assert (recording is None) == (not entries)
-    if recording is None:
-        return
-    times = [moment.at_s for moment in recording.moments]
-    assert times == sorted(times) and all(0 <= at_s <= recording.length_s for at_s in times)
-    assert len(recording.written) == len(times) and set(dropped) <= set(recording.dropped)
-    recording.began_at + timedelta(seconds=recording.length_s)
-    for at in range(len(times)):
-        assert recording.details(at)
-    known(recording)
-
-
-@settings(max_examples=examples(200))
-@given(JOURNALS, st.lists(st.text(max_size=5), max_size=2))
-def test_any_journal_can_be_shown_again(entries: list[Entry], dropped: list[str]) -> None:
-    shown_again(entries, dropped)
 
 
 def event(at_s: float, what: str, subject: str, node: str = "", since_s: float = 0.0, run: str = "r1") -> RunEvent:
@@ -189,18 +166,6 @@ RECORDINGS = st.builds(
     st.floats(0, 100),
 )
 
-MOVES = st.lists(
-    st.one_of(
-        st.tuples(st.just("pass_by"), st.floats(0, 50)),
-        st.tuples(st.just("go_to"), st.floats(-2000, 2000)),
-        st.tuples(st.just("play_or_pause")),
-        st.tuples(st.just("faster"), st.sampled_from((-1, 1))),
-        st.tuples(st.just("step"), st.sampled_from((-1, 1))),
-        st.tuples(st.just("to_wrong"), st.sampled_from((-1, 1))),
-    ),
-    max_size=30,
-)
-
 
 def seen(chronicle: RunHistory) -> object:
     """All of it, as data."""
@@ -216,25 +181,6 @@ def seen(chronicle: RunHistory) -> object:
         for name, node in chronicle.nodes.items()
     }
     return nodes, chronicle.moments, chronicle.held, chronicle.stopped, chronicle.refusals
-
-
-def goes_to_and_fro(recording: RunReplay, moves: list[tuple]) -> None:
-    replay, chronicle = Replay(recording), RunHistory(AIMS)
-    for name, *given_ in moves:
-        getattr(replay, name)(*given_)
-        assert 0 <= replay.at_s <= recording.length_s and replay.speed in SPEEDS
-        news = replay.take()
-        chronicle = RunHistory(AIMS) if news.anew else chronicle
-        chronicle.take(news.moments)
-        straight = RunHistory(AIMS)
-        straight.take(moment for moment in recording.moments if moment.at_s <= replay.at_s)
-        assert seen(chronicle) == seen(straight)
-
-
-@settings(max_examples=examples(300))
-@given(RECORDINGS, MOVES)
-def test_what_is_known_at_a_place_does_not_depend_on_the_way_there(recording: RunReplay, moves: list[tuple]) -> None:
-    goes_to_and_fro(recording, moves)
 
 
 @given(RECORDINGS, st.floats(0, 1100), st.sampled_from((-1, 1)))

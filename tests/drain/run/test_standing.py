@@ -146,12 +146,6 @@ def test_a_node_that_is_left_alone_holds_nothing_up(node: str, at_s: float, wave
     assert len(ended(engine, Happened.DONE)) + len(ended(engine, Happened.LEFT_ALONE)) == 3
 
 
-def test_a_node_that_is_none_of_the_run_is_no_matter() -> None:
-    _, engine = a_run(ONE_BY_ONE)
-    engine.leave_alone("elsewhere", "not tonight", 0.0)
-    assert not engine.moments
-
-
 def test_nothing_is_cordoned_while_it_is_paused() -> None:
     run = Driven(a_cluster(nodes=[a_node("old-0"), a_roomy_node()], pods=[a_pod("a", node="old-0")]))
     run.engine.pause("ann paused it")

@@ -20,7 +20,7 @@ from kubectl_eksdoc.drain.course import (
 )
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.kubernetes.budgets import Computed, full_health_allowed, recompute
-from kubectl_eksdoc.kubernetes.replacement import Replacement, Scales, replacement
+from kubectl_eksdoc.kubernetes.replacement import Scales, replacement
 from kubectl_eksdoc.model.budgets import ALWAYS_ALLOW
 from kubectl_eksdoc.model.nodes import Pod
 from tests.builders import NOW, a_budget, a_pod, a_workload, ago, pods
@@ -154,32 +154,3 @@ def test_no_simulated_drain_takes_more_than_a_budget_allows(
         assert written[-1][1:] == written[0][1:]
         assert all(a[1:] != b[1:] for a, b in pairwise(written))
         assert [w.at_s for w in written] == sorted(w.at_s for w in written)
-
-
-@given(drains())
-def test_every_status_over_time_is_that_of_the_pods_counted_one_by_one(
-    made: tuple[list[BudgetCourse], list[tuple[str, list[Move]]], DrainTerms],
-) -> None:
-    """At the end of each moment: the same as the controller's arithmetic over the pods that are there."""
-    budgets, nodes, terms = made
-    moves = simulate(nodes, terms).moves
-    by_uid = {m.uid: m for m in moves}
-    for of in budgets:
-        written = status_writes([of], moves, terms.lag_s)[of.budget.key]
-        scales = Scales.of([a_workload(f"{of.pods[0].owner.kind}/{of.budget.name}", replicas=len(of.pods))])  # type: ignore[union-attr]
-        for at_s, write in {write.at_s: write for write in written}.items():
-            there = [pod for p in of.pods for pod in _at(at_s, p, by_uid.get(p.uid), terms.lag_s)]
-            result = recompute(of.budget, there, scales, NOW)
-            assert isinstance(result, Computed)
-            assert result.status == write.status
-
-
-def _at(second: float, pod: Pod, move: ReplacedPod | None, lag_s: float) -> list[Pod]:
-    """The old pod and its replacement, as far as they are there at the end of that second."""
-    if move is None or second < move.evicted_s:
-        return [pod]
-    assert move.ready_s is not None
-    old = [a_pod(pod.name, owner=pod.owner, deletion_deadline=ago(0))] if second < move.gone_s else []
-    created = move.gone_s if replacement(pod) is Replacement.AFTER_GONE else move.evicted_s
-    ready = second >= move.ready_s + lag_s
-    return old + ([a_pod(pod.name + "-new", owner=pod.owner, ready=ready)] if second >= created else [])

@@ -282,31 +282,6 @@ def test_on_any_ground_limits_hold_and_only_what_is_admitted_is_touched(
     assert all(m.evicted_s >= begun[m.node] for m in timeline.moves)
 
 
-@given(grounded())
-def test_what_is_refused_in_the_end_has_no_room_in_the_end(
-    made: tuple[list[tuple[str, list[Move]]], DrainTerms, int, frozenset[str]],
-) -> None:
-    """All that is drained has been renewed by then, if anything is."""
-    nodes, terms, places, hidden = made
-    ground = a_shelf(nodes, places, sorted(hidden))
-    timeline = simulate(nodes, terms, ground)
-    sizes = {name: len(given) for name, given in nodes}
-    assert all(sizes[name] > ground.places for name in timeline.refused)
-    if terms.renewed_after_s is not None:
-        assert ground.places == places
-    else:
-        assert ground.places == places - sum(sizes[name] for name in ground.admitted)
-
-
-def test_a_strict_limit_waits_for_a_node_that_has_no_room_yet() -> None:
-    """The turn of n0's pod is before that of n1's: it is waited for, although its node begins later."""
-    nodes = [("n0", [Move("a", ("k",), turn=0), Move("a2")]), ("n1", [Move("b", ("k",), turn=1)]), ("n2", [Move("c")])]
-    terms = replace(RENEWING, slots={"k": 1}, strict=frozenset({"k"}))
-    timeline = simulate(nodes, terms, Reserved({"n0": ("n2",)}))
-    at = {m.uid: m.evicted_s for m in timeline.moves}
-    assert at == {"c": 0, "a": 105, "a2": 105, "b": 105}
-
-
 @given(drains(), st.sampled_from(LIMITS))
 def test_a_strict_limit_serves_by_turn_alone(made: tuple[list[tuple[str, list[Move]]], DrainTerms], limit: str) -> None:
     """Where all else is free: with other limits in the way turns can wait for each other."""
@@ -354,56 +329,6 @@ def test_no_limit_is_ever_exceeded_and_everything_gets_done(
 def _back(moved: object, terms: DrainTerms) -> float:
     ready = moved.ready_s  # type: ignore[attr-defined]
     return float(ready) + terms.lag_s
-
-
-@given(drains(), st.sampled_from(LIMITS))
-def test_more_slots_never_evict_the_first_waiting_pod_later(
-    made: tuple[list[tuple[str, list[Move]]], DrainTerms], limit: str
-) -> None:
-    """Of a single node without other limits a larger budget is never slower (anomalies need several limits)."""
-    nodes, _ = made
-    pods = [
-        Move(m.uid, tuple(x for x in m.limits if x == limit), m.stop_s, 10.0, m.after)
-        for _, given in nodes
-        for m in given
-    ]
-    small = simulate([("n", pods)], DrainTerms({limit: 1}))
-    large = simulate([("n", pods)], DrainTerms({limit: 2}))
-    assert large.makespan_s <= small.makespan_s or any(m.after is Replacement.AFTER_GONE for m in pods)
-
-
-@given(grounded())
-def test_reserving_what_was_found_gives_the_same_nodes(
-    made: tuple[list[tuple[str, list[Move]]], DrainTerms, int, frozenset[str]],
-) -> None:
-    """Each node needs all that were renewed when it was admitted: the same run again, from what was noted."""
-    nodes, terms, places, hidden = made
-    ground = _Noting(a_shelf(nodes, places, sorted(hidden)))
-    first = simulate(nodes, terms, ground)
-    kept = [item for item in nodes if item[0] not in first.refused]
-    again = simulate(kept, terms, Reserved(ground.needs))
-    assert {span.node for span in again.nodes} == {span.node for span in first.nodes}
-    done = {span.node: span.done_s for span in again.nodes}
-    for node, start in starts(again).items():
-        for other in ground.needs[node]:
-            assert start >= done[other] + (terms.renewed_after_s or 0.0)
-
-
-class _Noting:
-    def __init__(self, ground: Shelf) -> None:
-        self._ground = ground
-        self._renewed: list[str] = []
-        self.needs: dict[str, tuple[str, ...]] = {}
-
-    def admit(self, node: str, thorough: bool, partly: bool = False) -> bool:
-        if not self._ground.admit(node, thorough, partly):
-            return False
-        self.needs[node] = tuple(self._renewed)
-        return True
-
-    def renew(self, node: str) -> None:
-        self._renewed.append(node)
-        self._ground.renew(node)
 
 
 @given(

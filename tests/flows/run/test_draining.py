@@ -27,7 +27,7 @@ from kubectl_eksdoc.model.journal import JournalIntent, JournalNote, Note, Resul
 from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.flows.fields import KeptJournal, Killed, OwnLock, StageField, a_drain, begun_journal
-from tests.flows.stages import BLUE, made, recorded, web
+from tests.flows.stages import BLUE, made, web
 from tests.simulator.planes import a_budget_doc, a_node_doc
 
 
@@ -233,11 +233,3 @@ def test_what_the_new_plan_does_not_drain_is_not_done() -> None:
     }
     assert replay(journal.read()).ended == "not emptied: old-1, old-2"
     assert heard.subjects(Happened.LEFT_ALONE) == ["old-1", "old-2"]
-
-
-def test_a_recorded_cluster() -> None:
-    _, stage = recorded("small-traps.tar.gz")
-    heard, journal = Heard(), KeptJournal()
-    why, field = run(stage, heard, journal)
-    assert why.whole and len(evicted(field.done)) == len(heard.subjects(Happened.GONE)) == 16
-    assert replay(journal.read()).ended == "done"

@@ -97,19 +97,6 @@ def test_a_pod_past_the_scheduler_goes_too() -> None:
     assert rehearsal.ended_s < 120, "nobody waits half an hour"
 
 
-@pytest.mark.parametrize("at_s", [0.0, 0.5, 30.0, 61.0, 65.0, 68.0])
-def test_whenever_it_comes(at_s: float) -> None:
-    """Before its node is begun, while it waits, when it is empty, between its two lists."""
-    plane, stage = a_cluster()
-    for node in ("old-0", "old-1", "old-2"):
-        comes(plane, f"api-{node}", at_s, node)
-    rehearsal = tried(stage)
-    done = [m.at_s for m in rehearsal.moments if m.what is Happened.DONE]
-    late = [m.subject for m in rehearsal.moments if m.what is Happened.DONE and m.at_s < at_s]
-    assert not rehearsal.undone and len(done) == 3 and max(stage.granted.values()) == 1
-    assert len(on_old(plane)) == len(late), "who comes when it was done is nobody's"
-
-
 def test_it_keeps_to_its_budget_as_all_others() -> None:
     plane, stage = a_cluster(a_budget_doc("api", allowed=1, healthy=2, app="api", maxUnavailable=1))
     for i in range(4):

@@ -156,16 +156,6 @@ def test_who_stops_it_does_not_wait_for_a_hook() -> None:
     assert ended.stopped == "the user stopped it" and stage.seconds < 100 and len(field.hooks) == 1
 
 
-def test_soaking_and_hooks_together() -> None:
-    _, stage = a_cluster()
-    ended, _, moments = ran(stage, limits=RunLimits(soak_s=60))
-    whats = [m.what for m in moments if m.what in (Happened.BEGUN, Happened.DONE, Happened.SOAKING, Happened.HOOKED)]
-    one = [Happened.HOOKED, Happened.BEGUN, Happened.DONE, Happened.SOAKING, Happened.HOOKED]
-    assert ended.whole and whats == [*one, *one, Happened.HOOKED, Happened.BEGUN, Happened.DONE, Happened.HOOKED]
-    hooked = at(moments, Happened.HOOKED)
-    assert hooked[2] >= hooked[1] + 60, "what comes before a wave looks at it after the soak"
-
-
 def test_a_wave_whose_nodes_went_away_is_none() -> None:
     plane, stage = a_cluster()
     cluster, plan = plan_drain(stage, BLUE, ONE_BY_ONE)
@@ -332,13 +322,6 @@ def test_a_no_during_the_pause_or_after_it_stops_it(says: list[Says]) -> None:
     ended, field, moments = gated(stage, says, paused(stage, (10.0, 600.0)))
     assert ended.stopped.startswith("the hook before wave 1 failed") and not when_begun(moments)
     assert not [act for act in field.done if isinstance(act, Evict)]
-
-
-def test_an_answer_from_a_pause_that_comes_after_it_counts() -> None:
-    """It was asked for before, and looked as long as it wanted."""
-    _, stage = with_strangers()
-    ended, field, moments = gated(stage, [(300.0, True)], paused(stage, (10.0, 100.0)))
-    assert ended.whole and [hook.wave for _, hook in field.asked] == [1, 2, 3] and when_begun(moments)[0][1] >= 300
 
 
 def test_it_is_asked_only_when_the_new_nodes_are_there_that_the_wave_needs() -> None:
