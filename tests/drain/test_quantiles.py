@@ -21,7 +21,7 @@ from kubectl_eksdoc.drain.duration.quantiles import (
     RunPace,
     quantiles,
 )
-from kubectl_eksdoc.drain.policy import DrainPolicy, chance, two_normals
+from kubectl_eksdoc.drain.policy import DrainPolicy, two_normals
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 from tests.builders import a_budget, a_workload, pods
@@ -177,13 +177,6 @@ class TestOfAPart:
         found = of_all(nodes, self.terms("web"), self.MOST)
         assert found is not None and found.runs == 0 and found.p95_s >= 3600
 
-    def test_what_waits_for_new_nodes_is_not_told_by_a_part(self) -> None:
-        """The first that needs a new node asks for it: without that one the others would wait for theirs."""
-        nodes = [(node, [m._replace(waits_for="new") for m in moves]) for node, moves in self.chain("web", 20)]
-        nodes = varied([*nodes, *self.crowd(400)], 3.0, 4.0)
-        found = of_all(nodes, replace(self.terms("web"), new_node_s=120.0), self.MOST)
-        assert found is not None and found.runs == 0
-
     def test_nor_what_waits_for_waves_for_other_nodes_or_for_its_turn(self) -> None:
         nodes, terms = varied([*self.chain("web", 20), *self.crowd(400)], 3.0, 4.0), self.terms("web")
         waves = {node: i % 2 for i, (node, _) in enumerate(nodes)}
@@ -220,7 +213,3 @@ class TestChance:
         assert abs(fmean(x * y for x, y in drawn)) < 0.04
         after = zip(drawn, drawn[250:], strict=False)
         assert abs(fmean(x * y for (x, _), (y, _) in after)) < 0.04, "runs must not resemble each other"
-
-    @given(st.integers(0, 2**20), st.integers(0, 2**32))
-    def test_chance_is_from_0_to_1_and_the_same_again(self, seed: int, i: int) -> None:
-        assert 0 <= chance(seed, i) == chance(seed, i) <= 1
