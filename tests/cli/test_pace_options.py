@@ -124,15 +124,6 @@ def test_order_files_that_are_none(content: str | bytes | None, said: str, tmp_p
     assert ran.err.startswith(f"error: --order-file {path}") and said in ran.err.replace("\\\\", "\\")
 
 
-def test_the_order_of_the_file_is_kept_and_others_follow_by_name(tmp_path: Path) -> None:
-    path = order_file(tmp_path, "old-2\n")
-    assert plan(*NODES, "--order-file", path, "-o", "name").out == "node/old-2\nnode/old-0\nnode/old-1\n"
-    assert (
-        "The order is that of --order-file; other nodes follow, by name.\n"
-        in plan(*NODES, "--order-file", path, "-o", "wide").out
-    )
-
-
 @pytest.mark.parametrize("words", [("--pin", "old-9=1"), ("--order-file",)])
 def test_who_is_named_must_be_a_target(words: tuple[str, ...], tmp_path: Path) -> None:
     file = [order_file(tmp_path, "old-1\nold-9\n")] if len(words) == 1 else []

@@ -7,8 +7,6 @@ import os
 import re
 import signal
 import stat
-import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -27,7 +25,6 @@ from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.wiring.stages import Faults, Serving
 from tests.cli.processes import started, until
 from tests.cli.running import Ran, Terminal, called, run_cli
-from tests.contracts.source import ROOT
 
 BLUE = ("--demo", "--nodegroup", "blue")
 
@@ -48,17 +45,6 @@ def test_both_commands_are_the_same() -> None:
     body = json.loads(of_blue().out)
     assert (body["kind"], len(body["nodes"])) == ("DrainRehearsal", 5)
     assert run_cli("drain", "rehearse", *BLUE, "-o", "json") == of_blue(), "the same every time"
-
-
-@pytest.mark.long
-def test_the_plan_is_that_of_drain_plan() -> None:
-    out, err = Terminal(), Terminal()
-    run(["drain", "plan", *BLUE, "-o", "json"], out, err, around=CommandContext(out, err))
-    plan = json.loads(out.getvalue())
-    rehearsal = json.loads(of_blue().out)
-    assert rehearsal["findings"] == plan["findings"]
-    evicted = [moment["subject"] for moment in rehearsal["moments"] if moment["what"] == "evicted"]
-    assert sorted(evicted) == sorted(f"{e['namespace']}/{e['name']}" for e in plan["evictions"])
 
 
 @pytest.mark.parametrize(
@@ -185,16 +171,3 @@ def test_a_kubeconfig_that_was_taken_away_is_no_bug(tmp_path: Path) -> None:
         Path(process.stdout.readline().strip()).unlink()
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=10) == 0
-
-
-@pytest.mark.long
-def test_a_closed_terminal_that_says_so_twice_is_heard_once() -> None:
-    command = (sys.executable, "-m", "kubectl_eksdoc", "rehearse", "--serve", "--demo")
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as process:
-        assert process.stdout is not None and process.stderr is not None
-        path = Path(process.stdout.readline().strip())
-        process.send_signal(signal.SIGHUP)
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=10) == 0 and not path.exists()
-        assert "bug" not in process.stderr.read()

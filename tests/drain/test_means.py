@@ -118,11 +118,6 @@ def test_a_stateful_set_starts_nothing_first() -> None:
     assert "StatefulSet starts the new pod only after" in finding(plan, "single-replica").message
 
 
-def test_one_of_several_replicas_is_evicted() -> None:
-    plan = plan_of(policy=SURGES)
-    assert {e.manner.means for e in plan.evictions} == {Means.EVICTION}
-
-
 @pytest.mark.parametrize(("shared", "goes"), [(True, True), (False, False)])
 def test_a_volume_for_one_node_at_a_time_would_keep_the_new_pod_waiting(shared: bool, goes: bool) -> None:
     facts = {

@@ -61,16 +61,6 @@ def test_one_refusal_of_a_journal_entry_does_not_end_a_run(effect: Refusing, api
 
 
 @pytest.mark.long
-def test_who_cannot_read_its_own_journal_is_told_how_to_go_on(one: Machine, tmp_path: Path) -> None:
-    stopped_early(one)
-    broken, whole = no_folder(tmp_path), str(tmp_path / "state")
-    words = ("drain", "resume", "--yes", "--expect-nodes", "1")
-    refused = one.run(*words, XDG_STATE_HOME=broken)
-    assert refused.code == 6 and "XDG_STATE_HOME set to another folder, go on: kubectl" in refused.err, refused.err
-    assert one.goes_on(*words[2:], XDG_STATE_HOME=whole).code in (0, 1), one.err.getvalue()
-
-
-@pytest.mark.long
 def test_who_may_not_go_on_is_told_how_to_once_it_is_mended(
     api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -107,8 +107,3 @@ def test_without_a_terminal_it_names_the_command_that_says_it_in_lines() -> None
     ran, shown = opened("--replay", str(JOURNAL), terminal=False)
     assert ran.code == 2 and not ran.out and not shown
     assert f"kubectl eksdoc drain status --replay {JOURNAL} says what happened" in ran.err
-
-
-def test_help_tells_of_it() -> None:
-    for argv in (["--help"], ["drain", "--help"]):
-        assert "--replay FILE" in opened(*argv)[0].out

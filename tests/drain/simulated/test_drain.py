@@ -85,10 +85,6 @@ def test_a_pod_is_away_from_its_eviction_on_and_not_while_it_waits_for_it() -> N
     assert simulate([("n", pods)], DrainTerms(between_s=3)).peak_away == 1
 
 
-def test_an_empty_node_is_done_at_once() -> None:
-    assert simulate([("n", [])], DrainTerms(settle_s=5)).makespan_s == 5
-
-
 LIMITS = ("x", "y")
 
 
@@ -244,7 +240,7 @@ def grounded(draw: st.DrawFn) -> tuple[list[tuple[str, list[Move]]], DrainTerms,
     nodes, terms = draw(drains())
     terms = replace(terms, renewed_after_s=draw(st.sampled_from((None, 0.0, 7.0))))
     hidden = frozenset(name for name, _ in nodes if draw(st.booleans()))
-    return nodes, terms, draw(st.integers(0, 8)), hidden
+    return nodes, terms, draw(st.sampled_from((*range(9), 99))), hidden
 
 
 @given(grounded())
@@ -302,33 +298,6 @@ def most_away(timeline: Timeline, moves: Mapping[str, Move], limit: str, lag_s: 
     taken = [m for m in timeline.moves if limit in moves[m.uid].limits]
     ends = {m.uid: float("inf") if m.ready_s is None else m.ready_s + lag_s for m in taken}
     return max((sum(o.evicted_s <= m.evicted_s < ends[o.uid] for o in taken) for m in taken), default=0)
-
-
-@given(drains())
-def test_no_limit_is_ever_exceeded_and_everything_gets_done(
-    made: tuple[list[tuple[str, list[Move]]], DrainTerms],
-) -> None:
-    nodes, terms = made
-    timeline = simulate(nodes, terms)
-    moves = {move.uid: move for _, given in nodes for move in given}
-    assert sorted(m.uid for m in timeline.moves) == sorted(moves)
-    assert {s.node for s in timeline.nodes} == {node for node, _ in nodes}
-    for limit, slots in terms.slots.items():
-        under_way = [m for m in timeline.moves if limit in moves[m.uid].limits]
-        for m in under_way:
-            # Those whose slot is not given back yet at this eviction, itself included.
-            taken = [o for o in under_way if o.evicted_s <= m.evicted_s < _back(o, terms)]
-            assert len(taken) <= slots
-    for moment in [s.start_s for s in timeline.nodes]:
-        active = [s for s in timeline.nodes if s.start_s <= moment < s.done_s]
-        assert len(active) <= terms.at_once[""]
-        assert sum(bool(terms.domains.get(s.node)) for s in active) <= terms.at_once["zone"]
-    assert simulate(nodes, terms) == timeline
-
-
-def _back(moved: object, terms: DrainTerms) -> float:
-    ready = moved.ready_s  # type: ignore[attr-defined]
-    return float(ready) + terms.lag_s
 
 
 @given(
