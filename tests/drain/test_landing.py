@@ -83,7 +83,7 @@ UNSCHEDULED = a_pod("web-0", placement=Placement(scheduler="volcano"))
         ),
         ([a_room("old-0", 8)], WAITING, {}, "no-place", "fail", "blocked", ("Only nodes such as old-0",)),
         (
-            [OLD, a_room("new-0", 8, **CORDONED)],
+            [a_room("old-0", 8, "blue", version="v1.99.0"), a_room("new-0", 8, **CORDONED)],
             *(WAITING, {}, "needs-nodes", "fail", "blocked", ("1 such as new-0",)),
         ),
         (

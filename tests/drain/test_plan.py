@@ -113,6 +113,10 @@ def test_pods_whose_node_is_missing_are_told_once() -> None:
     assert "ghost" in found.message
     assert found.evidence == ("pod default/lost-0 on ghost", "pod default/lost-1 on ghost")
     assert "pod-node-missing" not in codes(plan_of(replace(cluster, pods=pods(1))))
+    many = tuple(a_pod(f"lost-{i}", node=f"ghost-{i}") for i in range(15))
+    said = finding(plan_of(replace(cluster, pods=many)), "pod-node-missing")
+    assert "ghost-11" in said.message and "ghost-12" not in said.message and "3 more" in said.message
+    assert said.remedy[0].command == "kubectl get node ghost-0"
 
 
 def test_accepted_unknowns_are_still_findings_but_not_counted() -> None:

@@ -187,6 +187,18 @@ def test_a_single_replica_is_restarted_only_where_it_is_never_away(surges: bool,
     assert any("--surge-singles" in each.text for each in more) is (command == "rollout restart")
 
 
+def test_of_a_single_of_a_stateful_set_users_are_told_unless_an_autoscaler_can_make_another() -> None:
+    facts: dict[str, Any] = {
+        "pods": [a_pod("db-0", owner="StatefulSet/db")],
+        "workloads": [a_workload("StatefulSet/db", replicas=1)],
+    }
+    (told,) = finding(plan_of(**facts), "single-replica").remedy
+    assert not told.command and "StatefulSet" in told.text
+    scaled = plan_of(autoscalers=[Autoscaler("default", "db", "StatefulSet", "db", 1, 3)], **facts)
+    (raised,) = finding(scaled, "single-replica").remedy
+    assert raised.command.startswith("kubectl patch hpa db")
+
+
 # Unhealthy and failed budgets ------------------------------------------------------------------
 
 

@@ -20,9 +20,9 @@ from kubectl_eksdoc.drain.run.chronicle import (
 )
 from kubectl_eksdoc.drain.run.moments import ASKED, Happened, RunMoment
 from kubectl_eksdoc.drain.run.pursuits import ObservedState
-from kubectl_eksdoc.kubernetes.news import AllPods, PodGone, PodIs, PodsFound
+from kubectl_eksdoc.kubernetes.news import AllBudgets, AllPods, BudgetGone, BudgetIs, PodGone, PodIs, PodsFound
 from kubectl_eksdoc.model.acts import ListPods
-from tests.builders import a_cluster, a_node, pods
+from tests.builders import a_budget, a_cluster, a_node, pods
 from tests.drain.planning import plan_of
 from tests.flows.stages import recorded
 from tests.rehearsed import Rehearsed, rehearsed, rehearsed_demo
@@ -235,3 +235,15 @@ def test_a_list_brings_what_the_watch_has_not_told_yet_and_nothing_else() -> Non
         assert uids(seen) == {CLUSTER.pods[0].uid}
         seen.take(LISTED)
         assert uids(seen) == {CLUSTER.pods[0].uid}, "a list that comes late brings nothing back"
+
+
+def test_of_a_budget_the_latest_word_counts_and_who_lists_all_has_all() -> None:
+    one, other = a_budget("one", allowed=1), a_budget("other", allowed=1)
+    seen = ObservedState(replace(CLUSTER, budgets=(one, other)))
+    for version, allowed, known in ((7, 0, 0), (6, 1, 0), (8, 2, 2)):
+        seen.take(BudgetIs(a_budget("one", allowed=allowed), version))
+        assert seen.budgets[one.key].status.allowed == known
+    seen.take(AllBudgets(((one, 5),), 9))
+    assert {key: each.status.allowed for key, each in seen.budgets.items()} == {one.key: 2}
+    seen.take(BudgetGone(one.key))
+    assert not seen.budgets
