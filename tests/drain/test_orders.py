@@ -34,7 +34,8 @@ from kubectl_eksdoc.drain.policy import ALL, AUTO, NODEGROUP, ORDERS, ZONE, Drai
 from kubectl_eksdoc.drain.verdicts.judging import judge_pods
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.nodes import SYSTEM_CRITICAL_PRIORITY
-from tests.builders import a_pod, ago
+from tests.builders import a_pod, a_workload, ago
+from tests.drain.planning import plan_of
 from tests.drain.small_clusters import a_policy, a_small_node, chosen_of, small, targets_of
 from tests.examples import for_seeds
 
@@ -77,6 +78,14 @@ def test_the_holder_goes_last_even_when_its_standby_must_wait_for_its_node() -> 
     slow = [a_task(f"web-{i}", "web") for i in range(3)]
     order = arranged({"n1": [leader], "n2": [standby, *slow]}, {"karpenter": 1, "web": 1})
     assert (rounds(order)["standby"], rounds(order)["leader"]) == (3, 4)
+
+
+@pytest.mark.parametrize(("kind", "order"), [("StatefulSet", (1, 2, 10)), ("ReplicaSet", (1, 10, 2))])
+def test_only_the_names_of_a_stateful_set_are_numbers(kind: str, order: tuple[int, ...]) -> None:
+    plan = plan_of(
+        pods=[a_pod(f"db-{i}", owner=f"{kind}/db") for i in (10, 2, 1)], workloads=[a_workload(f"{kind}/db")]
+    )
+    assert [e.pod.name for e in plan.evictions] == [f"db-{i}" for i in order]
 
 
 def test_a_pod_that_nothing_replaces_goes_after_those_that_come_back() -> None:

@@ -188,6 +188,10 @@ def test_without_renewal_what_is_refused_stays_so() -> None:
     assert (timeline.refused, timeline.stuck) == (("n1",), ("p1-0", "p1-1"))
     assert starts(timeline) == {"n0": 0}
     assert timeline.makespan_s == 15
+    many = some_nodes(2 * FEW, *[1] * FEW)
+    ground = a_shelf(many, FEW)
+    assert simulate(many, DrainTerms(at_once={"": FEW // 2}), ground).refused == ("n0",)
+    assert ground.asked.count(("n0", False)) == 1, "there is no more room for it when others are done"
 
 
 def test_a_thorough_question_finds_what_the_quick_one_missed() -> None:
