@@ -17,6 +17,7 @@ import pytest
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Scaled, serving
+from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.flows.run.journal import RunJournal
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.journal import Entry, JournalIntent, JournalNote, Note, Result, RunPhase, RunStarted, Verb
@@ -24,6 +25,7 @@ from kubectl_eksdoc.model.nodes import PROTECTIONS
 from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from kubectl_eksdoc.wiring.runs import Hooks, JournalLocation, RunEdges
 from tests.cli.run.served import Machine, machine, opened_fast
+from tests.cli.run.test_desk import desk_of
 from tests.cli.run.test_runs import agreed, valid
 from tests.embedded.clients import worlds
 from tests.embedded.clients.worlds import namespace
@@ -182,6 +184,8 @@ def test_killed_at_any_writing_after_that_it_is_finished_by_resume(tmp_path: Pat
         assert protected(api) == set()
         again = other.run("drain", "resume", run)
         assert again.code == 0 and again.out == f"nothing is left of run {run}: every node of it is done or gone\n"
+        with pytest.raises(UsageError, match=f"nothing is left of run {run}"):
+            desk_of(other).prepare_going_on(run)
         status = other.run("drain", "status", run, "-o", "json")
         doc = json.loads(status.out)
         assert valid(doc) == "DrainRunStatus" and doc["run"]["ended"] == "done"
