@@ -225,6 +225,7 @@ LATER, BEFORE = f"not-judged-this-time: {UNSEEN}", f"new: {UNSEEN}"
     [
         (EMPTY_DIR, OPEN, ALL, ALL, [f"{GONE}: {WHY}", GONE], [f"new: {WHY}", "known-now"]),
         (BUDGET, NOTHING, ALL, LESS, [LATER], [BEFORE]),
+        (outlined(finding("budget-never-allows", "cluster", "Cluster")), NOTHING, ALL, LESS, [LATER], [BEFORE]),
         (BUDGET, NOTHING, LESS, LESS, ["fixed"], ["new"]),
         (EMPTY_DIR, NOTHING, ALL, LESS, ["fixed"], ["new"]),
         (ON_IT, UNJUDGED, ALL, ALL, [LATER], [BEFORE]),

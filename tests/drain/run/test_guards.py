@@ -62,6 +62,7 @@ def a_replacement(name: str = "web-new", node: str = "") -> Pod:
 def test_a_replacement_without_a_node_holds_it_and_then_stops_it() -> None:
     guarded = Guarded()
     guarded.hear(5, PodIs(a_replacement(), 1))
+    guarded.hear(9, PodIs(a_replacement(), 2))
     assert guarded.says(14.9) == ("", "") and sorted(guarded.guards.next_s(5)) == [15, 65]
     assert guarded.says(15) == ("default/web-new has no node yet", "")
     assert guarded.says(65)[1].startswith("default/web-new has no node for 1m00s: Unschedulable: 0/4")

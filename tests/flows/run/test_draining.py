@@ -23,7 +23,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import Act, Cordon, Evict
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.journal import JournalIntent, JournalNote, Note, Result, Verb
+from kubectl_eksdoc.model.journal import JournalIntent, JournalNote, Note, Result, RunPhase, Verb
 from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.flows.fields import KeptJournal, Killed, OwnLock, StageField, a_drain, begun_journal
@@ -159,6 +159,7 @@ def test_who_stops_it_waits_for_what_is_under_way() -> None:
     assert why.stopped == "the user stopped it" and len(evicted(field.done)) == 1
     assert heard.subjects(Happened.GONE), "it has gone before the run ends"
     assert replay(journal.read()).ended == "the user stopped it"
+    assert RunPhase.ABORTED in [phase for phase, _ in journal.told], "others see that it is being stopped"
     again, field = go_on(stage, Heard(), journal)
     assert again.whole and len(evicted(field.done)) == 2 and state(plane)["pods on cordoned nodes"] == 0
 
@@ -232,4 +233,5 @@ def test_what_the_new_plan_does_not_drain_is_not_done() -> None:
         "old-2": ["default/web-2"],
     }
     assert replay(journal.read()).ended == "not emptied: old-1, old-2"
-    assert heard.subjects(Happened.LEFT_ALONE) == ["old-1", "old-2"]
+    noted = [each.subject for each in journal.entries if isinstance(each, Note) and each.what is JournalNote.LEFT_ALONE]
+    assert heard.subjects(Happened.LEFT_ALONE) == noted == ["old-1", "old-2"]
