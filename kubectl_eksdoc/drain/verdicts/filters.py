@@ -16,11 +16,10 @@ from kubectl_eksdoc.kubernetes.drain_filters import (
     DrainFilterOutcome,
     FilterOptions,
 )
-from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import resolved
 from kubectl_eksdoc.model import connection, kinds
 from kubectl_eksdoc.model.connection import kubectl, saved
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Subject, clause
-from kubectl_eksdoc.model.nodes import HOSTNAME, ControllerOwner, Pod, VolumeKind
+from kubectl_eksdoc.model.nodes import ControllerOwner, Pod, VolumeKind
 from kubectl_eksdoc.model.workloads import Workload
 
 STUCK_AFTER = timedelta(seconds=60)
@@ -240,7 +239,7 @@ def why_not(survey: DrainContext, pod: Pod, top: Workload) -> str:
         return clause("single-replica/rollout", paused=top.paused, surges=top.surges)
     if pod.uid in survey.no_second or not pod.ready:
         return clause("single-replica/second", room=pod.uid not in survey.no_second)
-    return _held_by_a_volume(survey, pod) or _alone_by_its_own_rule(survey, pod)
+    return _held_by_a_volume(survey, pod)
 
 
 def advice(survey: DrainContext, pod: Pod) -> Remedy | None:
@@ -261,20 +260,4 @@ def _held_by_a_volume(survey: DrainContext, pod: Pod) -> str:
             if claim is None or not claim.shared:
                 unread = claim is None and bool(survey.cluster.unread(kinds.CLAIMS))
                 return clause("single-replica/claim", claim=volume.detail, unread=unread)
-    return ""
-
-
-def _alone_by_its_own_rule(survey: DrainContext, pod: Pod) -> str:
-    """Anti-affinity against its own kind, where all nodes it could go to are in one place with it."""
-    for term in pod.placement.anti_affinity:
-        key, namespaces, by_labels, selector = resolved(term, pod.namespace, pod.labels)
-        itself = selector.matches(pod.labels) and (pod.namespace in namespaces or by_labels is not None)
-        if not itself or key == HOSTNAME:
-            continue
-        here = next((node for node in survey.targets if node.name == pod.node), None)
-        if here is None or key not in here.labels:
-            continue
-        others = (n for n in survey.cluster.nodes if n.name not in survey.pods_on and not n.unschedulable)
-        if all(node.labels.get(key) == here.labels[key] for node in others):
-            return clause("single-replica/alone", key=key)
     return ""

@@ -14,11 +14,11 @@ from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.drain.run.remaining import Remaining
-from kubectl_eksdoc.drain.run.standing import GATES, RunProgress, standing
+from kubectl_eksdoc.drain.run.standing import GATES, RunProgress, reasons, standing
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
-from kubectl_eksdoc.kubernetes.news import PodIs
+from kubectl_eksdoc.kubernetes.news import PodGone, PodIs
 from kubectl_eksdoc.model.acts import Cordon
-from tests.builders import a_cluster, a_node, a_pod, a_roomy_node
+from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node
 from tests.drain.run.driving import Driven
 from tests.examples import examples
 from tests.flows.stages import ONE_BY_ONE, begun, made, steps, web
@@ -79,6 +79,18 @@ def test_a_pod_that_was_not_ready_before_the_run_replaces_nothing() -> None:
     engine = Engine(plan, ObservedState(a_cluster(pods=[*cluster, twin])))
     assert "default/web-twin" in {pod.key for pod in engine.seen.pods()}
     assert standing(engine, Remaining(plan), 1.0).coming == ()
+
+
+def test_a_budget_that_waits_for_no_replacement_waits_for_what_is_stopping() -> None:
+    stage, engine = a_run()
+    steps(stage, engine, 1.0)
+    old = engine.plan.evictions[0].pod
+    for new in [pod for pod in engine.seen.pods() if not pod.ready]:
+        engine.seen.take(PodGone(new.uid, 10**9))
+    engine.seen.take(PodIs(replace(old, ready=False, deletion_deadline=NOW), 10**9))
+    first = reasons(engine, 2.0)[0]
+    assert first.why == f"budget default/web allows no eviction: 2 healthy, 2 needed; {old.key} is stopping"
+    assert first.remedy == f"kubectl describe pod {old.name} -n default"
 
 
 def test_how_long_a_replacement_is_there_is_told_by_the_clock_of_the_run() -> None:
