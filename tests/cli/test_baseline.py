@@ -46,12 +46,6 @@ def test_what_changed_since_the_baseline(tmp_path: Path) -> None:
     assert ran.err.count("\n") == 1
 
 
-def test_a_plan_beside_itself_and_its_exit_code(tmp_path: Path) -> None:
-    ran = plan("old-0", "old-1", f"--baseline={saved(tmp_path)}")
-    assert ran.code == exits.CLEAN
-    assert "  Nothing differs.\n" in ran.out
-
-
 def test_the_options_are_compared_and_the_baseline_is_one_of_them(tmp_path: Path) -> None:
     path = saved(tmp_path, "old-0")
     ran = plan("old-1", "--force", "--max-unavailable", "1", "--baseline", path, "-o", "json")
