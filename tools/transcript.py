@@ -14,7 +14,7 @@ from kubectl_eksdoc.model.baseline import Baseline
 from kubectl_eksdoc.session.sources import read_baseline
 
 COMMAND = ("drain", "plan", "--demo")
-WHAT_IF = ("--delete-emptydir-data", "--assume-budget", "shop/checkout=2", "--assume-budget", "data/postgres=2")
+WHAT_IF = ("--assume-budget", "shop/checkout=2", "--assume-budget", "data/postgres=2")
 SAVED = "before.json"
 WIDTH = "100"
 
