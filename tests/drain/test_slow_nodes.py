@@ -49,10 +49,10 @@ def test_in_the_upgrade_which_that_update_carries_out_it_fails() -> None:
     assert found.status is Status.PASS, "only where the pod takes all of its grace period"
 
 
-def taking_turns(seconds: float, count: int = 5, pods: dict[str, Any] = {}, **more: Any) -> DrainPlan:
+def taking_turns(seconds: float, count: int = 5, grace_s: int = 30, **more: Any) -> DrainPlan:
     """A budget lets one of them go at a time."""
     return plan_of(
-        pods=starting_in(seconds, count, **pods),
+        pods=starting_in(seconds, count, grace_seconds=grace_s),
         budgets=[a_budget("web", expected=count)],
         workloads=[a_workload(replicas=count)],
         **more,
@@ -78,7 +78,7 @@ def test_a_budget_whose_pods_take_turns_is_named_with_them() -> None:
         "node old-0 takes at least 20m07s alone: budget default/web lets 1 of its 5 pods on this node go at a time",
     )
     assert [r.text for r in found.remedy][1:] == ["Let more pods of budget default/web be away at a time."]
-    own = update(taking_turns(300, pods={"grace_seconds": 900}))
+    own = update(taking_turns(300, grace_s=900))
     assert len(own.stopped_by) == 5 and own.may_be_stopped_by == (), "what surely stops it is not told twice"
 
 
