@@ -93,6 +93,13 @@ def test_a_budget_that_waits_for_no_replacement_waits_for_what_is_stopping() -> 
     assert first.remedy == f"kubectl describe pod {old.name} -n default"
 
 
+def test_of_what_nothing_replaces_no_replacement_is_waited_for() -> None:
+    several = [a_pod("bare", owner=None), a_pod("etl-x", owner="Job/etl", phase="Succeeded")]
+    run = Driven(a_cluster(nodes=[a_node("old-0"), a_roomy_node()], pods=several), policy=DrainPolicy(force=True))
+    run.step()
+    assert not any(each.usual for each in reasons(run.engine, 1.0))
+
+
 def test_how_long_a_replacement_is_there_is_told_by_the_clock_of_the_run() -> None:
     """The cluster's clock, by which it was created, may be days from ours."""
     stage, engine = a_run()
