@@ -59,9 +59,9 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     add_flag(
         group,
         "--place",
-        "on-demand|any",
-        "on-demand: keep CoreDNS off Spot nodes, if two nodes in two zones fit; any: revert that",
-        values.one_of(("on-demand", "any"), "place"),
+        "on-demand",
+        "keep CoreDNS off Spot nodes, if two on-demand nodes in two zones fit",
+        values.one_of(("on-demand",), "place"),
     )
     add_text(group, "--autoscale", "MIN:MAX", "replicas for the add-on's own autoscaler, MIN:MAX, such as 3:10")
     _add_applying(parser.add_argument_group("Apply"))
@@ -121,13 +121,12 @@ def wishes_from(args: argparse.Namespace) -> Wishes | None:
     """
     if not (args.set or args.place or args.autoscale):
         return None
-    from kubectl_eksdoc.coredns_lameduck.change.wishes import ChangeRefused, Place, Wishes, scale_wished
+    from kubectl_eksdoc.coredns_lameduck.change.wishes import ChangeRefused, Wishes, scale_wished
 
-    place = Place(args.place) if args.place else None
     scale = scale_wished(args.autoscale) if args.autoscale else None
     if isinstance(scale, ChangeRefused):
         raise UsageError(f"--autoscale: {scale.why}", scale.hint)
-    return Wishes(_lameduck(args.set), place, scale)
+    return Wishes(_lameduck(args.set), bool(args.place), scale)
 
 
 def _lameduck(text: str) -> int | None:

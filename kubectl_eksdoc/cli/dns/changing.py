@@ -177,7 +177,7 @@ def _given(asking: DnsChangeInvocation) -> dict[str, object]:
     said: dict[str, object] = dict(asking.request.given)
     if wishes is not None:
         said["set"] = f"lameduck={wishes.lameduck_s}s" if wishes.lameduck_s is not None else ""
-        said["place"] = wishes.place.value if wishes.place is not None else ""
+        said["place"] = "on-demand" if wishes.on_demand else ""
         said["autoscale"] = str(wishes.scale) if wishes.scale is not None else ""
     if apply is not None:
         said |= {"apply": True, "dry-run": apply.dry, "resume": apply.resume}

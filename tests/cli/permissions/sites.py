@@ -149,7 +149,7 @@ LINES = (
     Line("coredns-lameduck --set", "coredns-lameduck --set lameduck=20s -o json", like="coredns-lameduck"),
     Line(
         "coredns-lameduck --place",
-        "coredns-lameduck --place any -o json",
+        "coredns-lameduck --place on-demand -o json",
         never=_NO_UPDATE,
         like="coredns-lameduck --set",
     ),

@@ -13,12 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.aws.validating import broken
-from kubectl_eksdoc.coredns_lameduck.change.change import CorednsChange, changed, few
-from kubectl_eksdoc.coredns_lameduck.change.placing import NOT_SPOT, of_schema, with_spot, without_spot
+from kubectl_eksdoc.coredns_lameduck.change.change import CorednsChange, changed
+from kubectl_eksdoc.coredns_lameduck.change.placing import NOT_SPOT, of_schema, without_spot
 from kubectl_eksdoc.coredns_lameduck.change.wishes import (
     AutoscalerRange,
     ChangeRefused,
-    Place,
     Wishes,
     lameduck_wished,
     scale_wished,
@@ -28,20 +27,19 @@ from kubectl_eksdoc.kubernetes.keeping import MARK
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import Addon, AddonSide, VersionSide
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Taint, Toleration
 from kubectl_eksdoc.model.placing import NodeDemand, node_terms
 from kubectl_eksdoc.model.workloads import Autoscaler
 from tests.addon.stand_in.coredns import AFFINITY
-from tests.builders import ROOM, a_cluster, a_node
+from tests.builders import ROOM, a_cluster
 from tests.coredns_lameduck import made
 from tests.examples import examples
 
 SCHEMAS = Path(__file__).parents[2] / "data" / "aws" / "eks" / "schemas"
 SCALES, SCALES_NOT, OLD = "v1.10.1-eksbuild.11", "v1.11.1-eksbuild.8", "v1.8.7-eksbuild.4"
 SHORT = made.lameduck("5s")
-ON_DEMAND = Wishes(None, Place.ON_DEMAND)
+ON_DEMAND = Wishes(on_demand=True)
 MORE = Wishes(scale=AutoscalerRange(3, 10))
 LINUX = {"kubernetes.io/os": "linux", "kubernetes.io/arch": "arm64"}
 MANY = [
@@ -99,7 +97,7 @@ _OTHERS = st.fixed_dictionaries(
 _WISHES = st.builds(
     Wishes,
     st.none() | st.integers(10, 20),
-    st.none() | st.sampled_from(Place),
+    st.booleans(),
     st.none() | st.builds(AutoscalerRange, st.integers(2, 5), st.integers(5, 1000)),
 ).filter(bool)
 _SET = {"corefile", "affinity", "topologySpreadConstraints", "autoScaling", "podDisruptionBudget"}
@@ -119,7 +117,7 @@ def test_what_is_made_fits_the_schema_and_changes_nothing_else(values: Doc, wish
         assert found.values["corefile"] == made.lameduck(f"{wishes.lameduck_s}s")
     elif "corefile" in values:
         assert found.values["corefile"] == values["corefile"]
-    if wishes.place is Place.ON_DEMAND:
+    if wishes.on_demand:
         assert found.values["affinity"] == without_spot(AFFINITY)
     if wishes.scale is not None:
         bounds = {"minReplicas": wishes.scale.least, "maxReplicas": wishes.scale.most}
@@ -205,7 +203,6 @@ def test_no_rollout_begins_while_none_of_its_pods_would_come_up(text: str | None
     found = change(ON_DEMAND, text=text)
     assert len(found.refusals) == 1
     assert ("recreates pods, and none would start" if text else "no key Corefile") in why(found)
-    assert change(Wishes(place=Place.ANY), text=text).refusals == ()  # makes none
 
 
 def test_a_hand_edit_is_made_to_last_as_it_is() -> None:
@@ -237,19 +234,6 @@ def test_what_was_not_read_places_nothing() -> None:
     found = change(ON_DEMAND, unread=(kinds.NODES,))
     assert found.refusals[0].missing == "list nodes"
     assert change(ON_DEMAND, pods=()).refusals[0].missing == "a pod of CoreDNS"
-
-
-def test_place_any_takes_it_back() -> None:
-    values = {"affinity": without_spot(AFFINITY), "replicaCount": 3}
-    found = change(Wishes(place=Place.ANY), values)
-    assert found.values == {"affinity": AFFINITY, "replicaCount": 3} and found.refusals == ()
-
-
-def test_place_any_of_what_is_anywhere_is_nothing() -> None:
-    found = change(Wishes(place=Place.ANY))
-    assert found.nothing and found.values == {} and found.affinity_source == ""
-    only_ours = change(Wishes(place=Place.ANY), {"affinity": without_spot({})}, doc=made.deployment())
-    assert only_ours.values == {} and not only_ours.nothing
 
 
 def test_what_holds_in_the_values_alone_is_sent_again() -> None:
@@ -287,7 +271,7 @@ def test_a_version_or_cluster_that_cannot_scale_is_refused() -> None:
 
 
 def test_a_rollout_with_an_unread_lameduck_is_advised_in_two_steps() -> None:
-    found = change(Wishes(20, Place.ON_DEMAND))
+    found = change(Wishes(20, True))
     assert [each.code.name for each in found.findings] == ["dns-change-two-steps"]
     assert "--set lameduck=20s --apply" in found.findings[0].remedy[0].command
     assert change(Wishes(20)).findings == () == change(ON_DEMAND).findings
@@ -304,22 +288,10 @@ def test_whose_it_is_must_be_known() -> None:
     assert "not known" in why(refusing) and refusing.managed and not refusing.nothing
 
 
-@pytest.mark.parametrize(
-    ("scale", "status", "said"),
-    [
-        (AutoscalerRange(2, 2), Status.FAIL, "and 2:2 allows 2 at the most"),
-        (AutoscalerRange(2, 10), Status.PASS, "and 2:10 starts with 2"),
-    ],
-)
-def test_fewer_than_the_formula_wants(scale: AutoscalerRange, status: Status, said: str) -> None:
-    (found,) = few(a_cluster(nodes=[a_node(f"n-{number}") for number in range(42)]), scale)
-    assert found.status is status and found.message == f"EKS' formula wants 3 replicas for 42 nodes, {said}"
-
-
 def test_of_one_that_eks_does_not_manage_the_deployment_is_left_alone() -> None:
     nodes = [replace(node, allocatable=ROOM) for node in MANY]
     facts = made.facts(addon=Absent("no add-on coredns"), text=SHORT, nodes=nodes)
-    found = changed(facts, Wishes(20, Place.ON_DEMAND, AutoscalerRange(3, 10)), "1.28")
+    found = changed(facts, Wishes(20, True, AutoscalerRange(3, 10)), "1.28")
     assert not found.managed and found.values is None and found.corefile and found.corefile.after != SHORT
     assert [words[3] for words in found.not_done] == ["patch", "autoscale"] and found.refusals == ()
 
@@ -367,7 +339,6 @@ def test_spot_nodes_are_left_out_and_of_others_nothing_changes(affinity: Doc, la
         key: value for key, value in affinity.items() if key != "nodeAffinity"
     }
     assert without_spot(made) == made, "twice is once"
-    assert with_spot(made) == affinity
 
 
 def test_the_default_of_the_add_on_is_extended_and_kept() -> None:
