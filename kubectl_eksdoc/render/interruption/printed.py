@@ -45,7 +45,7 @@ def _stack(stack: str, missing: MissingLinks, install: KarpenterInstall) -> str:
 
 def _about_stack(stack: str, missing: MissingLinks, install: KarpenterInstall) -> Iterator[str]:
     yield "Only what is missing, for a stack of its own: to update another one with it, Karpenter's or one of before,"
-    yield "deletes the rest of that. Where there is a stack of this name, give --stack-name another one."
+    yield "deletes the rest of that. Where there is a stack of this name, give this one another name."
     yield creates(stack, missing.region)
     if missing.policy is not None and not missing.queue:
         yield (
