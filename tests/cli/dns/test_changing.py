@@ -6,10 +6,18 @@ import json
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kubectl_eksdoc.addon_diff.fields import AddonField
+from kubectl_eksdoc.addon_diff.outcome import AddonUpdateResult, FieldCheck, Health, Verdict
+from kubectl_eksdoc.cli.dns.change_options import DnsApply
+from kubectl_eksdoc.cli.dns.changing import ended_code
+from kubectl_eksdoc.drain.run.waves import Stage
+from kubectl_eksdoc.model.api_objects import ObjectName
+from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
+from tests.builders import a_cluster
 from tests.cli.dns.desk import Desk, desk, served
 from tests.cli.running import document
 
@@ -177,3 +185,32 @@ def test_what_does_not_fit_is_refused_with_the_arithmetic(ann: Desk) -> None:
     assert "The largest that is safe is 20s" in " ".join(ran.err.split())
     assert ann.run("--set", "lameduck=20").code == 2
     assert ann.updates == 0 and "lameduck 5s" in ann.corefile
+
+
+FIELD = AddonField(ObjectName("v1", "ConfigMap", "kube-system", "coredns"), ("f:data",))
+NOT_READ, NOT_FORETOLD = (
+    FieldCheck(FIELD, verdict, None, None, None) for verdict in (Verdict.NOT_READ, Verdict.NOT_PREDICTED)
+)
+
+
+@pytest.mark.parametrize(
+    ("came", "code", "accepted"),
+    [
+        ({}, 0, 0),
+        ({"checks": (NOT_FORETOLD,)}, 5, 0),
+        ({"checks": (NOT_READ,)}, 5, 5),
+        ({"unread": ((FIELD.of, "denied"),)}, 5, 5),
+        ({"unwatched": "its targets were not listed"}, 5, 5),
+        ({"health": (Health("shop/web", 3, 3, 3, 3, unread="denied"),)}, 5, 5),
+        ({"health": (Health("shop/web", 3, 1, 1, 3),)}, 1, 1),
+        ({"stage": Stage.FAILED}, 6, 6),
+    ],
+)
+def test_what_the_update_left_unread_is_unknown_whatever_of_its_fields_is_accepted(
+    came: dict[str, Any], code: int, accepted: int
+) -> None:
+    """Accepted is what nobody foretold of a field, and no more."""
+    update = AddonUpdateResult(**{"id": "u-1", "stage": Stage.SUCCESSFUL, "seconds": 1.0, **came})
+    view = DnsChangeReport(a_cluster(), ended=update, options={})
+    assert ended_code(view, DnsApply()) == code
+    assert ended_code(view, DnsApply(accepted=("addon-field-unknown",))) == accepted
