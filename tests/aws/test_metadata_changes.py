@@ -200,15 +200,6 @@ def test_what_cannot_be_read_is_not_changed(prod: World, of: VerifiedCluster) ->
     assert "InternalError" in done.parts[0].why
 
 
-def test_a_group_that_is_updated_takes_no_other(prod: World, of: VerifiedCluster) -> None:
-    act = a_group(prod)
-    prod.client("eks").update_nodegroup_version(
-        clusterName="prod", nodegroupName="own", launchTemplate={"id": act.id, "version": "1"}
-    )
-    with pytest.raises(AwsRefused, match="in progress"):
-        carried_out(of, act)
-
-
 def test_who_may_not_update_a_group_is_told_which_action(prod: World, of: VerifiedCluster) -> None:
     act, aws = a_group(prod), MetadataChanges(of)
     number = aws.new_version(act, TOKEN)

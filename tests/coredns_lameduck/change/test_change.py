@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.aws.validating import broken
 from kubectl_eksdoc.coredns_lameduck.change.change import CorednsChange, changed
-from kubectl_eksdoc.coredns_lameduck.change.placing import NOT_SPOT, of_schema, without_spot
+from kubectl_eksdoc.coredns_lameduck.change.placing import of_schema, without_spot
 from kubectl_eksdoc.coredns_lameduck.change.wishes import (
     AutoscalerRange,
     ChangeRefused,
@@ -71,15 +71,6 @@ def change(
 
 def why(found: CorednsChange) -> str:
     return " | ".join(f"{each.why} {each.hint}" for each in found.refusals)
-
-
-def test_the_texts_of_the_incident_fit_one_version_and_not_the_other() -> None:
-    scaling: Doc = {"autoScaling": {"enabled": True, "minReplicas": 2, "maxReplicas": 10}}
-    selecting: Doc = {"nodeSelector": {"nodegroup": "on-demand"}}
-    assert broken(schema(SCALES), {**scaling, **selecting}) == ()
-    wrong = broken(schema(SCALES_NOT), {**scaling, **selecting})
-    assert not isinstance(wrong, Unknown) and [each.path for each in wrong] == [("autoScaling",)]
-    assert broken(schema(SCALES_NOT), selecting) == ()
 
 
 _OTHERS = st.fixed_dictionaries(
@@ -339,14 +330,6 @@ def test_spot_nodes_are_left_out_and_of_others_nothing_changes(affinity: Doc, la
         key: value for key, value in affinity.items() if key != "nodeAffinity"
     }
     assert without_spot(made) == made, "twice is once"
-
-
-def test_the_default_of_the_add_on_is_extended_and_kept() -> None:
-    made = without_spot(AFFINITY)
-    (term,) = made["nodeAffinity"][_REQUIRED]["nodeSelectorTerms"]
-    (was,) = AFFINITY["nodeAffinity"][_REQUIRED]["nodeSelectorTerms"]
-    assert term["matchExpressions"] == [*was["matchExpressions"], *NOT_SPOT]
-    assert made["podAntiAffinity"] == AFFINITY["podAntiAffinity"]
 
 
 def test_a_term_that_matches_nothing_is_not_made_to_match() -> None:
