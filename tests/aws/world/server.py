@@ -155,12 +155,6 @@ class World:
 
         instance_metadata.hold(ec2_backends[account][region], held)
 
-    def take_back(self, instance: str, account: str = ACCOUNT, region: str = REGION) -> None:
-        """A Spot instance gets its notice."""
-        from moto.ec2.models import ec2_backends
-
-        event_delivery.mark(ec2_backends[account][region], instance)
-
     def count_fetches(self, queue: str, empty: int = 0, deleted: int = 0, region: str = REGION) -> None:
         """What CloudWatch counts of a queue that somebody reads, now."""
         for metric, value in (("NumberOfEmptyReceives", empty), ("NumberOfMessagesDeleted", deleted)):
