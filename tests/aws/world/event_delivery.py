@@ -18,6 +18,8 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 EVENTS = "events.amazonaws.com"
+
+
 def mend() -> None:
     """Once per process."""
     from moto.ec2.models.spot_requests import SpotInstanceRequest
@@ -136,5 +138,3 @@ def _by_status(original: Callable[..., Any]) -> Callable[..., Any]:
         return self._status_code if name == "status-code" else original(self, name, method)
 
     return get_filter_value
-
-

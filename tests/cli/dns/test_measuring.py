@@ -135,11 +135,6 @@ def test_no_node_to_ask_from_is_unknown_and_makes_nothing() -> None:
     assert desk.world.done == [] and desk.world.made == {}
 
 
-def test_what_could_not_be_measured_is_unknown_unless_it_may_be() -> None:
-    ran = Desk(World(stands={"-1": "no image"}), types="prod 4\n").run(ROLLOUT)
-    assert ran.code == 5 and "its image cannot be pulled" in words(ran.out)
-
-
 def test_told_to_end() -> None:
     desk = Desk(types="prod 4\n")
     desk.told = lambda: int(desk.world.now > 10)
