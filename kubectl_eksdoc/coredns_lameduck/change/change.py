@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kubectl_eksdoc.addon_diff.merging import differences, merged
 from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths, paths, spelled
-from kubectl_eksdoc.coredns_lameduck.change.lameduck import EditedCorefile, edited, has_reload, not_starting
+from kubectl_eksdoc.coredns_lameduck.change.lameduck import EditedCorefile, edited, not_starting
 from kubectl_eksdoc.coredns_lameduck.change.placing import KEY as AFFINITY
 from kubectl_eksdoc.coredns_lameduck.change.placing import (
     SPREAD,
@@ -85,19 +85,6 @@ COREFILE = "corefile"
 
 
 @frozen
-class CorefileTexts:
-    """A Corefile before and after. `reloads`: CoreDNS takes the new one up by itself."""
-
-    before: str
-    after: str
-    reloads: bool
-
-    @property
-    def same(self) -> bool:
-        return self.before == self.after
-
-
-@frozen
 class CorednsChange:
     """`values` are the add-on's of after, whole; None for one that EKS does not manage. `refusals`: why it is not done,
     () where it can be. `not_done`: what is wished of a CoreDNS that EKS does not manage and is left to whoever does,
@@ -107,7 +94,7 @@ class CorednsChange:
     wishes: Wishes
     managed: bool
     version: str = ""
-    corefile: CorefileTexts | None = None
+    corefile: EditedCorefile | None = None
     before: Doc | None = None
     values: Doc | None = None
     affinity: Doc | None = None
@@ -174,7 +161,7 @@ def _changed(facts: DnsFacts, side: AddonSide | None, values: Doc, wishes: Wishe
         wishes,
         side is not None,
         version,
-        CorefileTexts(text.before, text.after, has_reload(text.before)) if text is not None else None,
+        text,
         affinity=seat.affinity if seat is not None else None,
         affinity_source=seat.source if seat is not None else "",
         landing=seat.landing if seat is not None else lands,
@@ -225,7 +212,7 @@ def _lacks(schema: SchemaPaths | None, key: str, version: str) -> Iterator[Chang
 
 def _two_steps(wishes: Wishes, corefile: EditedCorefile | None, rolls: bool) -> Iterator[Finding]:
     """The rollout begins before pods have read the new Corefile: those that leave wait as long as before."""
-    if not rolls or corefile is None or corefile.before == corefile.after:
+    if not rolls or corefile is None or corefile.same:
         return
     now = "" if corefile.now_s is None else f"{corefile.now_s:g}"
     first, then = ("--set", f"lameduck={wishes.lameduck_s}s", "--apply"), ("--place", "on-demand", "--apply")

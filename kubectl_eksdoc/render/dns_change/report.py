@@ -12,6 +12,7 @@ from kubectl_eksdoc.addon_diff.prediction import Mode
 from kubectl_eksdoc.coredns_lameduck import run as dns
 from kubectl_eksdoc.coredns_lameduck.change import change
 from kubectl_eksdoc.coredns_lameduck.change.change import COREFILE, CorednsChange
+from kubectl_eksdoc.coredns_lameduck.change.lameduck import EditedCorefile
 from kubectl_eksdoc.coredns_lameduck.change.placing import CandidateNode, CorednsPlacement
 from kubectl_eksdoc.coredns_lameduck.run import PodVerification, Taken, Verified
 from kubectl_eksdoc.drain.run.waves import Stage
@@ -352,7 +353,7 @@ class _Corefile(Printed):
     """CoreDNS takes it up by itself."""
 
     @classmethod
-    def of(cls, facts: change.CorefileTexts) -> _Corefile:
+    def of(cls, facts: EditedCorefile) -> _Corefile:
         return cls.filled(facts, before=printed_corefile(facts.before), after=printed_corefile(facts.after))
 
 
