@@ -199,6 +199,11 @@ FAILS: dict[str, tuple[DnsFacts, str, Severity]] = {
         "1 of 2 pods are on nodes that are cordoned",
         Severity.MEDIUM,
     ),
+    "dns-on-leaving-nodes all": (
+        facts(nodes=[replace(node, deletion_at=ago(5)) for node in NODES]),
+        "2 of 2 pods are on nodes that are cordoned",
+        Severity.HIGH,
+    ),
     "dns-on-leaving-nodes not ready": (
         facts(nodes=(replace(NODES[0], ready="Unknown"), NODES[1])),
         "1 of 2 pods are on nodes that are cordoned, being deleted or not Ready",

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.interruption.installs import InterruptionFacts
-from kubectl_eksdoc.interruption.outage import sentences
+from kubectl_eksdoc.interruption.outage import KARPENTER, sentences
 from kubectl_eksdoc.interruption.plan import InterruptionPlan, plan_interruption
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Status
@@ -117,7 +117,8 @@ def test_a_notice_now() -> None:
         (severity, status) == ("high", "fail") and "about 90 s are left" in text and "unless they are drained" in text
     )
     alone = noticed(aws={"queue": GONE, "notices": {"i-0123": Notice("i-0123", "marked-for-termination", since)}})
-    assert message(alone, "spot-0")[0] == "critical"
+    ranks = [(each.status.rank, each.severity.rank) for each in alone.findings]
+    assert message(alone, "spot-0")[0] == "critical" and ranks == sorted(ranks) != [ranks[0]] * len(ranks)
 
 
 def test_a_notice_that_the_cluster_has_heard_of() -> None:
@@ -145,7 +146,7 @@ def test_the_node_termination_handler_beside_karpenter() -> None:
         workloads=[a_workload("DaemonSet/nth", "kube-system", template_labels=HANDLER)],
     )
     both = planned(cluster=cluster)
-    assert codes_of(both, "fail") == ["interruption-node-termination-handler"]
+    assert codes_of(both, "fail") == ["interruption-node-termination-handler"] and both.outage.by == KARPENTER
     alone = planned(cluster=cluster, queue=GONE)
     assert alone.outage.handled is True and alone.outage.by == "the AWS Node Termination Handler"
     assert "interruption-node-termination-handler" not in codes_of(alone, "fail")
@@ -188,7 +189,8 @@ def test_auto_mode_is_told_even_without_nodes() -> None:
 
 def test_nodes_of_karpenter_without_karpenter() -> None:
     plan = planned(GONE, a_shop())
-    assert "interruption-karpenter" in codes_of(plan, "fail") and plan.outage.handled is False
+    assert "interruption-karpenter" in codes_of(plan, "fail")
+    assert plan.outage.handled is False and plan.outage.by == KARPENTER
 
 
 def test_what_of_the_cluster_was_not_read_is_unknown() -> None:

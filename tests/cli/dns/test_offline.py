@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from tests.aws.world.server import World
 
 __all__ = ["prod"]
+
+
 @cache
 def document(*words: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(run_cli("coredns-lameduck", *words, "-o", "json").out)

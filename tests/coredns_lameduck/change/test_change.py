@@ -138,7 +138,7 @@ def test_a_lameduck_that_does_not_fit_is_refused_with_the_arithmetic() -> None:
 
 
 def test_a_lameduck_that_is_too_short_is_refused_unless_it_is_better_than_today() -> None:
-    assert "may be too short" in why(change(Wishes(4)))
+    assert "may be too short" in why(change(Wishes(4))) and ", with a margin 7 s" in why(change(Wishes(4)))
     better = change(Wishes(5), text=made.lameduck("2s"))
     assert better.refusals == () and [each.code.name for each in better.findings] == ["dns-lameduck-short"]
     assert change(Wishes(15)).findings == ()
@@ -241,6 +241,18 @@ def test_a_budget_comes_where_none_is() -> None:
     found = change(ON_DEMAND, budgets=())
     assert (found.values or {})["podDisruptionBudget"] == {"enabled": True, "maxUnavailable": 1}
     assert "podDisruptionBudget" not in (change(ON_DEMAND, budgets=(), unread=(kinds.BUDGETS,)).values or {})
+
+
+def test_a_spread_over_zones_comes_where_none_is_and_leaves_others() -> None:
+    bare = made.deployment(affinity=AFFINITY, topologySpreadConstraints=[])
+    zones = (change(ON_DEMAND, doc=bare).values or {})["topologySpreadConstraints"]
+    assert [each["topologyKey"] for each in zones] == ["topology.kubernetes.io/zone"]
+    hosts = {"topologyKey": "kubernetes.io/hostname"}
+    assert change(ON_DEMAND, {"topologySpreadConstraints": [hosts]}).values == {
+        "affinity": without_spot(AFFINITY),
+        "topologySpreadConstraints": [hosts, *zones],
+    }
+    assert "topologySpreadConstraints" not in (change(ON_DEMAND).values or {}), "the Deployment has it"
 
 
 def test_who_else_scales_it_is_named_and_how_to_take_them_away() -> None:
