@@ -308,9 +308,9 @@ def test_each_thing_that_lacks_is_made_alone() -> None:
 
 def test_a_stack_that_is_there_is_never_updated_as_that_would_delete_the_rest_of_it() -> None:
     plan = plan_interruption(facts(queue=GONE), InterruptionOptions(again=("--context", "prod", "--profile", "sre")))
-    (command,) = {
+    (command,) = (  # only once
         remedy.command for finding in plan.findings for remedy in finding.remedy if " cloudformation " in remedy.command
-    }
+    )
     assert "cloudformation create-stack --stack-name prod-interruption" in command
     assert command.count("--profile sre") == 3, "to print it, to make it, and to wait for it"
     assert "cloudformation create-stack" in printed("stack", plan.stack, plan.missing, an_install())  # type: ignore[arg-type]

@@ -126,6 +126,7 @@ def test_a_queue_of_an_unknown_name_is_nobodys_fault() -> None:
 def test_another_queue_than_the_wanted_one() -> None:
     plan = plan_interruption(facts(), InterruptionOptions("other"))
     assert statuses(plan) == {"setting": "fail"}
+    assert any("--queue other --print " in remedy.command for each in plan.findings for remedy in each.remedy)
     (said,) = [each for each in plan.findings if each.status is Status.FAIL]
     assert "Karpenter deletes every message that it reads: no other consumer may read or need other" in said.evidence
 

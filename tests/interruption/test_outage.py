@@ -52,7 +52,11 @@ def test_core_dns_on_spot_that_nobody_drains() -> None:
     assert (
         "2 of 3 ready CoreDNS replicas are on Spot nodes that are not drained: about 1 of 3 lookups time out"
     ) in text
-    assert any("about 50 s" in each for each in sentences(plan.outage)), "Kubernetes 1.33"
+    _, unready, of_dns = sentences(plan.outage)
+    assert "about 50 s" in unready and of_dns.startswith("CoreDNS: 1 of 3 ready replicas end with spot-0"), "1.33"
+    assert [each.severity.value for each in plan.findings] == ["critical", "critical"]
+    without = planned(cluster=a_cluster(nodes=[a_node("n-0")], pods=[]), queue=GONE)
+    assert [each.severity.value for each in without.findings] == ["high"], "no Spot node"
 
 
 @pytest.mark.parametrize(("grace_s", "of_daemons_s"), [(60, 0), (60, 45), (45, 60)])
@@ -62,15 +66,22 @@ def test_drained_last_and_in_time(grace_s: int, of_daemons_s: int) -> None:
     plan = planned(cluster=a_shop(a_pod(node="spot-0", grace_seconds=grace_s), daemons))
     severity, status, text = message(plan, "coredns")
     assert (severity, status) == ("low", "pass") and f"after {grace_s + of_daemons_s} s of 120 s at most" in text
+    karpenter, of_dns = sentences(plan.outage)
+    assert "go last" in karpenter and f"{grace_s + of_daemons_s} s at most, of 120 s, which leaves it time" in of_dns
 
 
 def test_drained_last_and_too_late() -> None:
-    for pod in (
-        a_pod(node="spot-0", grace_seconds=300),
-        a_pod(node="spot-0", annotations={"karpenter.sh/do-not-disrupt": "true"}),
+    for pod, why in (
+        (a_pod(node="spot-0", grace_seconds=300), "which may be too late: then it is killed"),
+        (
+            a_pod(node="spot-0", annotations={"karpenter.sh/do-not-disrupt": "true"}),
+            "as default/web-1 (karpenter.sh/do-not-disrupt=true) may not go before it",
+        ),
     ):
-        severity, status, text = message(planned(cluster=a_shop(pod)), "coredns")
+        plan = planned(cluster=a_shop(pod))
+        severity, status, text = message(plan, "coredns")
         assert (severity, status) == ("high", "fail") and "may not come within 2 minutes" in text
+        assert why in [*sentences(plan.outage)][-1]
     held = a_shop(a_pod(node="spot-0"), budgets=[a_budget(allowed=0)])
     assert "its budget allows no eviction now" in message(planned(cluster=held), "coredns")[2]
 
@@ -150,6 +161,9 @@ def test_the_node_termination_handler_beside_karpenter() -> None:
     alone = planned(cluster=cluster, queue=GONE)
     assert alone.outage.handled is True and alone.outage.by == "the AWS Node Termination Handler"
     assert "interruption-node-termination-handler" not in codes_of(alone, "fail")
+    assert next(sentences(alone.outage)).startswith(
+        "the AWS Node Termination Handler cordons and drains it at the notice"
+    )
     dns = replace(cluster, pods=(*cluster.pods, a_dns_pod("coredns-0", "spot-0")))
     assert "drained by the AWS Node Termination Handler" in message(planned(cluster=dns, queue=GONE), "coredns")[2]
 
