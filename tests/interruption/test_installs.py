@@ -307,7 +307,8 @@ def test_each_thing_that_lacks_is_made_alone() -> None:
 
 
 def test_a_stack_that_is_there_is_never_updated_as_that_would_delete_the_rest_of_it() -> None:
-    plan = plan_interruption(facts(queue=GONE), InterruptionOptions(again=("--context", "prod", "--profile", "sre")))
+    words = ("--context", "prod", "--profile", "sre")
+    plan = plan_interruption(facts(queue=GONE, rules=()), InterruptionOptions(again=words))
     (command,) = (  # only once
         remedy.command for finding in plan.findings for remedy in finding.remedy if " cloudformation " in remedy.command
     )
