@@ -107,10 +107,8 @@ def test_a_dry_run_of_the_server_asks_it() -> None:
     ("argv", "said"),
     [
         (("--for", "30s"), "without --measure"),
-        (("--rate", "5"), "without --measure"),
         (("--measure=reboot",), "no thing to happen"),
         (("--measure", "--for", "2h"), "too long"),
-        (("--measure", "--rate", "1000"), "flood"),
         (("--measure", "--demo"), "--demo and --snapshot have none"),
     ],
 )
