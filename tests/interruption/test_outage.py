@@ -231,12 +231,6 @@ def test_a_notice_of_a_node_that_is_not_karpenters_is_told_as_well() -> None:
     assert (severity, status) == ("high", "fail") and "1 pods end with it unless they are drained in time" in text
 
 
-def test_whether_it_has_a_notice_may_not_be_known() -> None:
-    nodes = [a_managed_spot_node(), a_node("on-demand")]
-    plan = planned(cluster=a_cluster(nodes=nodes), notices=Unknown("denied", "ec2:Describe…"))
-    assert codes_of(plan, "unknown") == ["interruption-now"]
-
-
 @pytest.mark.parametrize(
     "more",
     [

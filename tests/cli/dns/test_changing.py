@@ -153,14 +153,6 @@ def test_without_the_plugin_reload_nothing_takes_it_up(ann: Desk) -> None:
     assert "lameduck 20s" in ann.corefile
 
 
-def test_what_does_not_fit_is_refused_with_the_arithmetic(ann: Desk) -> None:
-    ran = ann.apply("--set", "lameduck=30s", *SCRIPT)
-    assert ran.code == 1 and "lameduck 30 s + closing 5 s + margin 5 s = 40 s" in " ".join(ran.err.split())
-    assert "The largest that is safe is 20s" in " ".join(ran.err.split())
-    assert ann.run("--set", "lameduck=20").code == 2
-    assert ann.updates == 0 and "lameduck 5s" in ann.corefile
-
-
 FIELD = AddonField(ObjectName("v1", "ConfigMap", "kube-system", "coredns"), ("f:data",))
 NOT_READ, NOT_FORETOLD = (
     FieldCheck(FIELD, verdict, None, None, None) for verdict in (Verdict.NOT_READ, Verdict.NOT_PREDICTED)

@@ -131,11 +131,3 @@ def test_no_node_to_ask_from_is_unknown_and_makes_nothing() -> None:
     ran = desk.run(ROLLOUT)
     assert ran.code == 5 and "the node is cordoned" in words(ran.out)
     assert desk.world.done == [] and desk.world.made == {}
-
-
-def test_told_to_end() -> None:
-    desk = Desk(types="prod 4\n")
-    desk.told = lambda: int(desk.world.now > 10)
-    ran = desk.run(ROLLOUT, "-o", "json")
-    assert ran.code == 130 and document(ran.out)["cleanup"]["interrupted"] is True
-    assert desk.world.made == {}
