@@ -99,6 +99,11 @@ percentage = Matching(
     lambda text: int(text.rstrip("%")),
 )
 pod_key = Matching("[a-z0-9][-a-z0-9]*/[a-z0-9][-a-z0-9.]*", "names no pod; write NAMESPACE/POD", str)
+rate = Matching(
+    r"(?=.*[1-9])[0-9]{1,9}(\.[0-9]{1,9})?", "is no rate above 0; write how many a second, such as 5 or 0.5", float
+)
+
+
 def speed(text: str) -> float:
     """A positive number, how many times as fast as time."""
     try:
