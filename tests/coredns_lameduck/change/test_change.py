@@ -154,6 +154,7 @@ def test_a_grace_period_that_eks_may_put_back_is_told() -> None:
     long = made.deployment(terminationGracePeriodSeconds=60)
     found = change(Wishes(40), doc=long)
     assert found.refusals == () and [each.code.name for each in found.findings] == ["dns-grace-not-kept"]
+    assert change(Wishes(25), doc=long).findings == (), "it fits the add-on's own"
 
 
 @pytest.mark.parametrize(
