@@ -288,6 +288,8 @@ def test_a_policy_that_names_rules_is_judged_for_each_of_them() -> None:
     only = {**allow_statement(ARN), "Condition": {"ArnEquals": {"aws:SourceArn": spot}}}
     plan = planned(queue=a_queue(policy={"Statement": [only]}))
     assert plan.outage.handled is True and plan.to_queue["spot interruption"] is True
+    said = [next(each.what for each in of.links if each.name == "queue policy") for of in (plan, planned())]
+    assert "for 1 of 4 rules (" in said[0] and "rules" not in said[1]
     assert statuses(plan) == {
         "rule: rebalance": "-",
         "rule: state change": "fail",
