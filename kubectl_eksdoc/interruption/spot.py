@@ -281,7 +281,8 @@ def log_link(facts: InterruptionFacts, install: KarpenterInstall) -> Link:
         return _to_look(unknown(_of_all(link), why, "interruption-karpenter"), install)
     unread = [each for each in facts.logs.values() if isinstance(each, Unknown)]
     if unread or not read:  # the one that reads the queue may be the one whose log was not read
-        why = unread[0] if unread else Unknown(_no_pods(install))
+        none = "none of its pods has a log" if install.pods else "none of its pods is there to ask"
+        why = unread[0] if unread else Unknown(none)
         return _to_look(unknown(link, why, "interruption-provider-fails"), install)
     return link.passes("interruption-provider-fails/none", count=len(read))
 
@@ -308,10 +309,6 @@ def _over(facts: InterruptionFacts, pod: str, line: str) -> bool:
 
 def _of_all(link: Link) -> Link:
     return replace(link, code=Code.of("interruption-karpenter"))
-
-
-def _no_pods(install: KarpenterInstall) -> str:
-    return "none of its pods is there to ask" if not install.pods else "none of its pods has a log"
 
 
 def _grep(install: KarpenterInstall) -> str:

@@ -82,15 +82,12 @@ def _commands(stack: str, missing: MissingLinks, install: KarpenterInstall) -> s
 
 
 def _about_commands(missing: MissingLinks) -> Iterator[str]:
-    yield f"What interruption handling lacks{_in_account(missing)}. Existing resources are kept."
+    account = f" in account {missing.account}" if missing.account else ""
+    yield f"What interruption handling lacks{account}. Existing resources are kept."
     if missing.rights and not missing.role:
         yield f"Which role Karpenter has is not known; it needs {', '.join(missing.rights)}: --print iam"
     for each in missing.not_known:
         yield f"Not known, and so not in it: {each}"
-
-
-def _in_account(missing: MissingLinks) -> str:
-    return f" in account {missing.account}" if missing.account else ""
 
 
 def _word(word: str | AsJson) -> str:
