@@ -401,7 +401,6 @@ def test_the_policy_of_a_key_is_kept_whole() -> None:
     [
         ("0.31.1", {"settings": {"aws": {"interruptionQueueName": "prod"}}}),
         ("0.32.0", {"settings": {"interruptionQueue": "prod"}}),
-        ("0.33.0", {"settings": {"interruptionQueue": "prod"}}),
         ("1.5.0", {"settings": {"interruptionQueue": "prod"}}),
     ],
 )
