@@ -48,7 +48,7 @@ from kubectl_eksdoc.render.snapshot import SnapshotResult
 Doc = dict[str, Any]
 
 _CHECKED = ("addon", "check", "drain", "dns", "interruption", "imds")
-_OF_DNS_CHANGES = (Code.of("dns-grace-not-kept"), Code.of("dns-lameduck-short"), Code.of("dns-too-few"))
+_OF_DNS_CHANGES = (Code.of("dns-grace-not-kept"), Code.of("dns-lameduck-short"))
 _OF_COREFILES = (
     Code.of("dns-corefile-refused"),
     Code.of("dns-corefile-unknown"),

@@ -350,7 +350,9 @@ def _by_makers(
         return OrderedAddon(place, then.why, None, then.source)
     if then.fit is Fit.UNKNOWN:
         return OrderedAddon(UpdatePosition.UNKNOWN, then.why, None, then.source)
-    newer = () if isinstance(installed, Unknown) else _newer(installed, versions_for(software, (step,), more))
+    newer: tuple[Version, ...] = ()
+    if not isinstance(installed, Unknown):
+        newer = tuple(each for each in versions_for(software, (step,), more) if installed < each)
     if then.fit is Fit.TOO_OLD and newer:
         both = tuple(each for each in newer if each in versions_for(software, (now,), more))
         gap = "" if both else f"; no version is made for both {in_words(minor_of(now))} and {in_words(minor_of(step))}"
@@ -370,10 +372,6 @@ def _moves(name: str, installed: Installed, to: Version) -> Iterator[str]:
         ):
             gone = f"{in_words(row.removed)}, which does not serve {row.api_version}"
             yield f"; before {gone}, move its objects to {row.replacement}"
-
-
-def _newer(installed: Version, versions: Sequence[Version]) -> tuple[Version, ...]:
-    return tuple(each for each in versions if installed < each)
 
 
 def _concerns(need: VersionRequirement, now: Version, step: Version, nodes: str) -> bool:
@@ -396,7 +394,8 @@ def _by_table(table: CompatibilityTable, version: Version, kubernetes: Version) 
         )
     if table.read_to < minor_of(version):
         return SourcedVerdict(Fit.UNKNOWN, f"its table ends with {in_words(table.read_to)}, it is {text}", table.source)
-    row = _row(table.rows, version)
+    # The last that begins no later. A version without a patch begins its minor.
+    row = next((each for each in reversed(table.rows) if not version < each.since), None)
     if row is None:
         why = f"its table begins with {in_words(table.rows[0].since)}, it is {text}"
         return SourcedVerdict(Fit.UNKNOWN, why, table.source)
@@ -409,11 +408,6 @@ def _by_table(table: CompatibilityTable, version: Version, kubernetes: Version) 
     fit = Fit.TOO_NEW if wanted < row.oldest else Fit.TOO_OLD
     fit = Fit.UNTESTED if table.promise is SupportPromise.TESTED else fit
     return SourcedVerdict(fit, f"{said}, not {in_words(wanted)}", table.source)
-
-
-def _row(rows: Sequence[_Row], version: Version) -> _Row | None:
-    """The last that begins no later. A version without a patch begins its minor."""
-    return next((row for row in reversed(rows) if not version < row.since), None)
 
 
 def _covers(row: _Row, kubernetes: Version) -> bool:

@@ -7,7 +7,7 @@ DescribeAddonVersions, which lists the newest first and marks the default for ea
 from __future__ import annotations
 
 from kubectl_eksdoc.model.addons import AddonVersions
-from kubectl_eksdoc.model.quantities import Version, parse
+from kubectl_eksdoc.model.quantities import parse
 
 LATEST = "latest"
 _BY_MINORS = frozenset(("vpc-cni",))
@@ -47,7 +47,9 @@ def steps(addon: str, offered: AddonVersions, kubernetes: str, now: str, to: str
     newest: dict[tuple[int, int], str] = {}
     for each in offered.versions:
         version = parse(each.version)
-        if version is not None and _between(old, version, new) and is_offered(offered, kubernetes, each.version):
+        if version is None or not is_offered(offered, kubernetes, each.version):
+            continue
+        if (old.major, old.minor) < (version.major, version.minor) < (new.major, new.minor):
             newest.setdefault((version.major, version.minor), each.version)
     return (*(newest[minor] for minor in sorted(newest)), to)
 
@@ -73,8 +75,3 @@ def skips_minors(addon: str, now: str, to: str) -> bool:
     if addon not in _BY_MINORS or old is None or new is None:
         return False
     return old.major != new.major or abs(old.minor - new.minor) > 1
-
-
-def _between(old: Version, version: Version, new: Version) -> bool:
-    """Of a minor after that of `old` and before that of `new`."""
-    return (old.major, old.minor) < (version.major, version.minor) < (new.major, new.minor)

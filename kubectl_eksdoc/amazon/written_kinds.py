@@ -7,7 +7,7 @@ stand beside it. Source of what is served: `removed_apis`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from fnmatch import fnmatchcase
 from typing import Any
@@ -80,16 +80,12 @@ def _home(row: RemovedApi) -> str:
 
 def _versions(group: str, kind: str) -> Iterator[str]:
     """Of the group, each in which a server has served the kind."""
-    for row in _of_kind(kind):
+    for row in (each for each in ROWS if each.kind == kind):
         if row.group == group:
             yield row.version
         found = instead(row, _LATE)
         if not isinstance(found, Unknown) and found.rpartition("/")[0] == group:
             yield found.rpartition("/")[2]
-
-
-def _of_kind(kind: str) -> Iterable[RemovedApi]:
-    return (row for row in ROWS if row.kind == kind)
 
 
 _VERSION = re.compile(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?\Z")

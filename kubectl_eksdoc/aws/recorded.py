@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 import threading
@@ -23,7 +22,7 @@ from kubectl_eksdoc.model.machines import managed_by
 from kubectl_eksdoc.model.questions import AwsOperation
 
 KIND, VERSION = "AwsAnswers", 1
-_TIME, _BYTES, _MARK = "$time", "$bytes", "$"
+_TIME, _MARK = "$time", "$"
 
 
 @frozen
@@ -195,8 +194,6 @@ def _plain(value: Any) -> Any:
     """What JSON has no word for, as an object with one marked key; whatever looks like that gets another mark."""
     if isinstance(value, datetime):
         return {_TIME: value.astimezone(timezone.utc).isoformat()}
-    if isinstance(value, bytes):
-        return {_BYTES: base64.b64encode(value).decode("ascii")}
     if isinstance(value, Mapping):
         return {_MARK + key if key.startswith(_MARK) else key: _plain(each) for key, each in value.items()}
     return [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value
@@ -205,8 +202,6 @@ def _plain(value: Any) -> Any:
 def _meant(read: Json) -> Any:
     if read.keys() == {_TIME}:
         return datetime.fromisoformat(read[_TIME])
-    if read.keys() == {_BYTES}:
-        return base64.b64decode(read[_BYTES], validate=True)
     return {key.removeprefix(_MARK): each for key, each in read.items()}
 
 

@@ -15,8 +15,8 @@ from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Fate, Field
 from kubectl_eksdoc.addon_diff.read import PreparedAddonUpdate, prepared
 from kubectl_eksdoc.changes.addon_update import AddonUpdate
 from kubectl_eksdoc.changes.engine import Sent, Step
-from kubectl_eksdoc.coredns_lameduck.change.change import CorednsChange, CorefileTexts, changed
-from kubectl_eksdoc.coredns_lameduck.change.lameduck import foreign_grace, has_reload
+from kubectl_eksdoc.coredns_lameduck.change.change import CorednsChange, changed
+from kubectl_eksdoc.coredns_lameduck.change.lameduck import EditedCorefile, foreign_grace
 from kubectl_eksdoc.coredns_lameduck.change.wishes import Wishes
 from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts, corefile_of
 from kubectl_eksdoc.coredns_lameduck.read import VerificationEdges, verified
@@ -197,7 +197,7 @@ def reverting(facts: DnsFacts, made: After, before: str) -> Ready:
     if not isinstance(live, str) or After.of(live) != made:
         why = live.why if isinstance(live, Unknown) else "another client has changed it since"
         raise Drifted(f"the Corefile is not the one that the change has made: {why}", "Nothing was changed.")
-    return _of_map(facts, CorednsChange(Wishes(), False, corefile=CorefileTexts(live, before, has_reload(live))), False)
+    return _of_map(facts, CorednsChange(Wishes(), False, corefile=EditedCorefile(live, before)), False)
 
 
 def config_map(text: str) -> Doc:

@@ -7,7 +7,6 @@ Never here: any judgement (that is in interruption), any layout (that is in rend
 from __future__ import annotations
 
 import argparse
-import re
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, opening, options, values
@@ -26,19 +25,15 @@ if TYPE_CHECKING:
 
 
 PRINTED = ("stack", "commands", "iam", "helm-values")
-_STACK = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,127}\Z")
-_KARPENTERS = "karpenter-"
-"""What Karpenter's documentation calls its own stack begins so, whatever the case: ``Karpenter-my-cluster``."""
 
 
 @frozen
 class _Request:
-    """`printed`: the document that is asked for, "" for the answer itself. `queue` and `stack` are "" for the names
-    that follow from what is there. `accepted`: finding codes that may be unknown; `without`: opt-ins left out."""
+    """`printed`: the document that is asked for, "" for the answer itself. `queue`: "" for the one
+    that is set. `accepted`: finding codes that may be unknown; `without`: opt-ins left out."""
 
     printed: str
     queue: str
-    stack: str
     accepted: tuple[str, ...]
     without: tuple[str, ...] = ()
 
@@ -46,20 +41,11 @@ class _Request:
     def from_args(args: argparse.Namespace) -> _Request:
         """
         Raises:
-            UsageError: something is named that nothing asks for, or what was given does not fit together.
+            UsageError: something is named.
         """
         if args.words:
             raise UsageError(f"{args.words[0]!r} is not understood: it is about the whole cluster", "Name nothing.")
-        request = _Request(
-            args.print or "",
-            args.queue or "",
-            args.stack_name or "",
-            args.accept_unknown,
-            without_from(args),
-        )
-        if request.stack and request.printed not in ("", "stack"):
-            raise UsageError(f"--stack-name is of --print stack, and --print {request.printed} makes none")
-        return request
+        return _Request(args.print or "", args.queue or "", args.accept_unknown, without_from(args))
 
     @property
     def given(self) -> dict[str, object]:
@@ -67,7 +53,6 @@ class _Request:
         return non_empty(
             {
                 "queue": self.queue,
-                "stack-name": self.stack,
                 "accept-unknown": list(self.accepted),
                 "without": list(self.without),
             }
@@ -75,22 +60,6 @@ class _Request:
 
 
 queue_name = values.Matching("[A-Za-z0-9_-]{1,80}", "is no name of a queue: letters, digits, - and _, at most 80", str)
-
-
-def stack_name(text: str) -> str:
-    """
-    Raises:
-        argparse.ArgumentTypeError: CloudFormation takes no such name, or it is that of Karpenter's own stack.
-    """
-    if not _STACK.match(text):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is no name of a stack: a letter, then letters, digits and hyphens, at most 128"
-        )
-    if text.lower().startswith(_KARPENTERS):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is what Karpenter's own stack is called; deployed there, what is missing would delete the rest"
-        )
-    return text
 
 
 NAME = "interruption"
@@ -155,13 +124,6 @@ def add_to(commands: Commands) -> None:
         "helm-values: the setting to merge into your values",
         values.one_of(PRINTED, "document"),
     )
-    add_flag(
-        group,
-        "--stack-name",
-        "NAME",
-        "name of the stack; never the name of Karpenter's own stack, whose other resources an update would delete",
-        stack_name,
-    )
 
 
 def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
@@ -178,7 +140,7 @@ def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     InterruptionReport.check(around.options.output)
     with opening.explaining(NAME):
         session = opening.opened(around, NEEDS)
-        wish = InterruptionOptions(request.queue, request.stack, opening.reached_by(around, session))
+        wish = InterruptionOptions(request.queue, opening.reached_by(around, session))
         plan = look_at_interruption(session, wish, permissions.PROXY.name not in request.without)
     opening.told(session, around)
     if request.printed:

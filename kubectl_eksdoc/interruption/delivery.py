@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kubectl_eksdoc.amazon import interruption
@@ -65,13 +65,11 @@ def policy_link(facts: InterruptionFacts, remedy: tuple[Remedy, ...]) -> Link:
         return unknown(link, queue.policy, "interruption-queue-policy")
     if queue.policy is None:
         return link.fails("interruption-queue-policy/none")
-    return replace(_ruled(link, [queue.policy], facts, queue), evidence=())
+    return _ruled(link, queue.policy, facts, queue)
 
 
-def _ruled(link: Link, documents: list[Doc], facts: InterruptionFacts, queue: Queue) -> Link:
-    """Of each rule that sends to it, as conditions may name one; where none does, of a rule that may be made."""
-    arns = _senders(facts, queue)
-    rulings = [judged(documents, sent_by_rule(facts, "sqs:SendMessage", queue.arn, arn)) for arn in arns]
+def _ruled(link: Link, policy: Doc, facts: InterruptionFacts, queue: Queue) -> Link:
+    rulings = _of_senders(facts, queue, policy, "sqs:SendMessage", queue.arn)
     allowed = [each for each in rulings if each.says is PolicyDecision.ALLOWED]
     if allowed:
         return link.passes(  # the others fail at their rules
@@ -81,21 +79,21 @@ def _ruled(link: Link, documents: list[Doc], facts: InterruptionFacts, queue: Qu
             count=len(rulings),
             why=allowed[0].why,
         )
-    for says in (PolicyDecision.DENIED, PolicyDecision.NOTHING, PolicyDecision.UNKNOWN):
-        for arn, ruling in zip(arns, rulings, strict=True):
-            if ruling.says is not says:
-                continue
-            if says is PolicyDecision.UNKNOWN:
-                why = Unknown(f"whether {EVENTS} may send is not known: {ruling.why}")
-                return unknown(link, why, "/statement")
-            return link.fails(
-                "interruption-queue-policy/may-not",
-                f"for rule {arn}",
-                queue=facts.queue,
-                why=ruling.why,
-                denied=says is PolicyDecision.DENIED,
-            )
-    return link
+    worst = _worst(rulings)
+    if worst.says is PolicyDecision.UNKNOWN:
+        return unknown(link, Unknown(f"whether {EVENTS} may send is not known: {worst.why}"), "/statement")
+    denied = worst.says is PolicyDecision.DENIED
+    return link.fails("interruption-queue-policy/may-not", queue=facts.queue, why=worst.why, denied=denied)
+
+
+def _of_senders(facts: InterruptionFacts, queue: Queue, policy: Doc, action: str, resource: str) -> tuple[Ruling, ...]:
+    """Of each rule that sends to the queue, as conditions may name one; where none does, of one that may be made."""
+    return tuple(judged([policy], sent_by_rule(facts, action, resource, arn)) for arn in _senders(facts, queue))
+
+
+def _worst(rulings: Sequence[Ruling]) -> Ruling:
+    order = (PolicyDecision.DENIED, PolicyDecision.NOTHING, PolicyDecision.UNKNOWN, PolicyDecision.ALLOWED)
+    return min(rulings, key=lambda each: order.index(each.says))
 
 
 def _senders(facts: InterruptionFacts, queue: Queue) -> list[str]:
@@ -134,7 +132,7 @@ def key_link(facts: InterruptionFacts, remedy: tuple[Remedy, ...]) -> Link | Non
         return link.fails("interruption-queue-key/disabled", key=queue.key)
     if isinstance(key.policy, Unknown):
         return unknown(link, key.policy, "interruption-queue-key")
-    rulings = {action: _worst(facts, key.policy, action, key.arn) for action in KEY_ACTIONS}
+    rulings = {action: _worst(_of_senders(facts, queue, key.policy, action, key.arn)) for action in KEY_ACTIONS}
     bad = [
         (action, each)
         for action, each in rulings.items()
@@ -152,15 +150,6 @@ def key_link(facts: InterruptionFacts, remedy: tuple[Remedy, ...]) -> Link | Non
             why = f"whether {EVENTS} may {action} with the key of the queue is not known: {ruling.why}"
             return unknown(link, Unknown(why), "/statement")
     return link.passes("interruption-queue-key/used")
-
-
-def _worst(facts: InterruptionFacts, policy: Doc, action: str, key: str) -> Ruling:
-    """Of the rules that send."""
-    queue = facts.told.queue
-    senders = _senders(facts, queue) if isinstance(queue, Queue) else [_new_rule(facts)]
-    rulings = [judged([policy], sent_by_rule(facts, action, key, arn)) for arn in senders]
-    order = (PolicyDecision.DENIED, PolicyDecision.NOTHING, PolicyDecision.UNKNOWN, PolicyDecision.ALLOWED)
-    return min(rulings, key=lambda each: order.index(each.says))
 
 
 def _rules(facts: InterruptionFacts) -> tuple[EventRule, ...]:
@@ -237,10 +226,9 @@ def _may_send(facts: InterruptionFacts, rule: EventRule) -> Ruling:
     queue, whole = facts.told.queue, Ruling(PolicyDecision.ALLOWED, "")
     if not isinstance(queue, Queue) or not isinstance(queue.policy, dict):
         return whole
-    asked = {arn: sent_by_rule(facts, "sqs:SendMessage", queue.arn, arn) for arn in _senders(facts, queue)}
-    rulings = {arn: judged([queue.policy], each) for arn, each in asked.items()}
-    split = any(each.says is PolicyDecision.ALLOWED for each in rulings.values())
-    return rulings.get(rule.arn, whole) if split else whole
+    rulings = _of_senders(facts, queue, queue.policy, "sqs:SendMessage", queue.arn)
+    split = any(each.says is PolicyDecision.ALLOWED for each in rulings)
+    return dict(zip(_senders(facts, queue), rulings, strict=True)).get(rule.arn, whole) if split else whole
 
 
 def _tried(link: Link, facts: InterruptionFacts, rule: EventRule, kind: EventKind) -> tuple[int, Link]:

@@ -336,7 +336,8 @@ def effective(install: KarpenterInstall) -> EffectiveSetting:
     looked_at = (*(new if by_variable else ()), *((old,) if by_map is not False else ()))
     passed_over = (*(() if by_variable else new), *((old,) if by_map is False else ()))
     ignored = tuple(each for each in passed_over if isinstance(each, Setting) and each.queue)
-    used: Said = next((each for each in looked_at if not _nothing(each)), Absent("no queue is set"))
+    said = (each for each in looked_at if isinstance(each, Unknown) or (isinstance(each, Setting) and each.queue))
+    used: Said = next(said, Absent("no queue is set"))
     if by_map is False and isinstance(install.argument, Setting):  # also an empty one: it is given all the same
         used = install.argument if install.argument.queue else Absent("its argument sets no queue")
     if used is old and by_map is None and isinstance(used, Setting):
@@ -344,10 +345,6 @@ def effective(install: KarpenterInstall) -> EffectiveSetting:
             f"{used.where} names queue {used.queue}, which counts up to v0.32 only, and the version is not known"
         )
     return EffectiveSetting(used, ignored)
-
-
-def _nothing(said: Said) -> bool:
-    return isinstance(said, Absent) or (isinstance(said, Setting) and not said.queue)
 
 
 def setting_link(install: KarpenterInstall, wanted: str, print_values: str) -> Link:

@@ -205,7 +205,7 @@ def _others(outage: InterruptionOutage, losers: Sequence[AtRisk]) -> Finding:
         "interruption-outage/others" if known else "interruption-outage/others-unknown",
         Subject("Spot nodes", ", ".join(sorted({each.node for each in losers}))),
         (*evidence[:_MOST], *((f"and {len(evidence) - _MOST} more",) if len(evidence) > _MOST else ())),
-        severity=Severity.CRITICAL if whole and any(each.critical for each in whole) else Severity.HIGH,
+        severity=Severity.CRITICAL if any(each.critical for each in whole) else Severity.HIGH,
         root_cause=EVENTS if known else None,
         count=len(losers),
         whole=str(len(whole) or ""),

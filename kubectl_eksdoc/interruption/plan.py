@@ -28,11 +28,10 @@ from kubectl_eksdoc.model.permissions import how_to
 
 @frozen
 class InterruptionOptions:
-    """`queue`: the name that was asked for, "" for what is set; `stack`: the name of the stack that is printed.
-    `again`: the words that lead to the same cluster once more."""
+    """`queue`: the name that was asked for, "" for what is set. `again`: the words that lead to the same cluster once
+    more."""
 
     queue: str = ""
-    stack: str = ""
     again: tuple[str, ...] = ()
 
     def printed(self, what: str) -> str:
@@ -96,9 +95,8 @@ def plan_interruption(facts: InterruptionFacts, wish: InterruptionOptions = Inte
         *outage.others_spot(facts, {name for each in there for name in each.ready}),
     ]
     needed = missing_links(facts, facts.install, links) if isinstance(facts.install, KarpenterInstall) else None
-    stack = stack_name(facts, wish)
     told = as_read(_told_once(_worst_first(found)), facts.cluster.source)
-    return InterruptionPlan(facts, links, foreseen, there, told, needed, stack)
+    return InterruptionPlan(facts, links, foreseen, there, told, needed, stack_name(facts))
 
 
 def _unread(facts: InterruptionFacts) -> Iterator[Finding]:
@@ -137,10 +135,10 @@ def _named_after(queue: str, cluster: str) -> bool:
     return bool(found) and {word.lower() for word in re.split(r"[-_.]", f"{before}-{after}")} <= _PLAIN
 
 
-def stack_name(facts: InterruptionFacts, wish: InterruptionOptions) -> str:
+def stack_name(facts: InterruptionFacts) -> str:
     """As CloudFormation takes names: letters, digits and hyphens, a letter first, 128 at most."""
     plain = "".join(each if each.isascii() and each.isalnum() else "-" for each in f"{facts.queue}-interruption")
-    return wish.stack or (plain if plain[:1].isalpha() else f"k-{plain}")[:128]
+    return (plain if plain[:1].isalpha() else f"k-{plain}")[:128]
 
 
 def _drains(facts: InterruptionFacts, links: Sequence[Link]) -> bool | None:
@@ -191,7 +189,7 @@ _READING = ("interruption-setting", "interruption-rights", "interruption-provide
 
 def _links(facts: InterruptionFacts, install: KarpenterInstall, wish: InterruptionOptions) -> Iterator[Link]:
     version = install.version
-    made_of_it = creates(stack_name(facts, wish), facts.place.region, wish.profile)
+    made_of_it = creates(stack_name(facts), facts.place.region, wish.profile)
     deploy = in_turn(f"{wish.printed('stack')} > {FILE}", made_of_it)
     first = Remedy.of("make-stack", command=deploy)
     printed = Remedy.of("put-policy", command=wish.printed("commands"))

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from kubectl_eksdoc.amazon import interruption
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.interruption.installs import InterruptionFacts, Link, unknown
 from kubectl_eksdoc.kubernetes.guards import matching
@@ -18,7 +17,6 @@ from kubectl_eksdoc.model.findings import Code, Remedy, Subject, clause
 from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod, pod_count
-from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.model.queues import Queue
 from kubectl_eksdoc.probes import owner_of
 
@@ -199,9 +197,6 @@ def is_dns(pod: Pod) -> bool:
 
 FAILED = ("failed to create valid sqs provider", "creating sqs provider")
 ALIVE = "initiating delete from interruption message"
-_READS = "watching interruption queue"
-_PARSING = "failed parsing interruption message"
-_WEAK = "controller.interruption"
 _ENDED = "panic:"
 _ABOUT_QUEUE = ("GetQueueUrl", "NonExistentQueue", "QueueDoesNotExist", "sqs")
 _LONGEST = 200
@@ -217,11 +212,9 @@ class LogSigns:
 
     failed: str = ""
     alive: str = ""
-    reads: str = ""
-    unreadable: str = ""
 
 
-def log_signs(text: str, version: Version | None) -> LogSigns:
+def log_signs(text: str) -> LogSigns:
     """Whatever the text is. Lines come in their order, the newest last."""
     found = LogSigns()
     ended = False
@@ -231,18 +224,12 @@ def log_signs(text: str, version: Version | None) -> LogSigns:
             found = replace(found, failed=_short(line))
         elif ALIVE in line:
             found = replace(found, failed="", alive=_short(line))
-        elif _READS in line or (
-            _WEAK in line and version is not None and version.older_than(interruption.since("controller-shares-name"))
-        ):
-            found = replace(found, reads=_short(line))
-        elif _PARSING in line:
-            found = replace(found, unreadable=_short(line))
     return found
 
 
 def tells(line: str) -> bool:
     """Whether anything is read from such a line of a log, or from what follows it."""
-    pieces = (*FAILED, *_ABOUT_QUEUE, ALIVE, _READS, _WEAK, _PARSING)
+    pieces = (*FAILED, *_ABOUT_QUEUE, ALIVE)
     return line.lstrip().startswith(_ENDED) or any(each in line for each in pieces)
 
 
@@ -284,7 +271,7 @@ def log_link(facts: InterruptionFacts, install: KarpenterInstall) -> Link:
         return _of_all(link).fails("interruption-karpenter/asleep", command=command)
     read = {pod: text for pod, text in facts.logs.items() if isinstance(text, str)}
     for pod, text in read.items():
-        signs = log_signs(text, install.version)
+        signs = log_signs(text)
         if signs.failed and not _over(facts, pod, signs.failed):
             seen = f"{pod}: {signs.failed}"
             return link.fails("interruption-provider-fails/says", seen, command=_grep(install))
@@ -294,7 +281,8 @@ def log_link(facts: InterruptionFacts, install: KarpenterInstall) -> Link:
         return _to_look(unknown(_of_all(link), why, "interruption-karpenter"), install)
     unread = [each for each in facts.logs.values() if isinstance(each, Unknown)]
     if unread or not read:  # the one that reads the queue may be the one whose log was not read
-        why = unread[0] if unread else Unknown(_no_pods(install))
+        none = "none of its pods has a log" if install.pods else "none of its pods is there to ask"
+        why = unread[0] if unread else Unknown(none)
         return _to_look(unknown(link, why, "interruption-provider-fails"), install)
     return link.passes("interruption-provider-fails/none", count=len(read))
 
@@ -321,10 +309,6 @@ def _over(facts: InterruptionFacts, pod: str, line: str) -> bool:
 
 def _of_all(link: Link) -> Link:
     return replace(link, code=Code.of("interruption-karpenter"))
-
-
-def _no_pods(install: KarpenterInstall) -> str:
-    return "none of its pods is there to ask" if not install.pods else "none of its pods has a log"
 
 
 def _grep(install: KarpenterInstall) -> str:
@@ -360,7 +344,7 @@ def _signs(facts: InterruptionFacts, install: KarpenterInstall) -> Iterator[str]
     alive = [
         clause("interruption-sign-of-life/logged", pod=pod, line=signs.alive)
         for pod, text in facts.logs.items()
-        if isinstance(text, str) and (signs := log_signs(text, install.version)).alive and not signs.failed
+        if isinstance(text, str) and (signs := log_signs(text)).alive and not signs.failed
     ]
     yield from alive
     counted = [count for text in facts.metrics.values() if isinstance(text, str) and (count := messages_counted(text))]

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from kubectl_eksdoc.coredns_lameduck import deployed as dns
 from kubectl_eksdoc.coredns_lameduck.judging.failing import ShutdownEnding, endpoints
-from kubectl_eksdoc.coredns_lameduck.plan import CorednsStep, CorednsZone, DnsPlan
+from kubectl_eksdoc.coredns_lameduck.plan import CorednsZone, DnsPlan
 from kubectl_eksdoc.coredns_lameduck.shutdown import CLIENT_S, CLOSING_S, MARGIN_S, ShutdownBudget
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.keeping import printed_corefile
@@ -213,13 +213,10 @@ def _shown(plan: DnsPlan, full: bool) -> tuple[Finding, ...]:
 def _steps(plan: DnsPlan) -> Iterator[Line]:
     for number, step in enumerate(plan.steps, 1):
         yield Line(f"{number}. {step.what}")
-        yield flush(f"{_moves(step)}Why: {step.why}.", 5)
+        moves = f"Moves {step.moves}. " if step.moves else ""
+        yield flush(f"{moves}Why: {step.why}.", 5)
         if step.command:
             yield as_it_is(step.command, 5)
-
-
-def _moves(step: CorednsStep) -> str:
-    return f"Moves {step.moves}. " if step.moves else ""
 
 
 def _ending(plan: DnsPlan) -> Section:

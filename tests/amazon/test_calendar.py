@@ -8,8 +8,6 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kubectl_eksdoc.amazon.calendar import (
     AS_OF,
@@ -155,25 +153,3 @@ def test_without_a_policy_the_next_end_is_unknown(policy: str) -> None:
 
 def test_before_the_end_of_a_version_without_extended_support_its_offer_is_unknown() -> None:
     assert isinstance(next_ending(the(20, date(2022, 1, 1)), "EXTENDED"), Unknown)
-
-
-@given(st.sampled_from([row.version.minor for row in ROWS]), st.dates(date(2021, 1, 1), date(2029, 1, 1)))
-def test_time_only_makes_it_older(minor: int, today: date) -> None:
-    phases = [
-        found.phase
-        for day in (today, today + DAY)
-        if isinstance(found := support(Version(1, minor), day, DENIED), Support)
-    ]
-    order = [SupportPhase.STANDARD, SupportPhase.EXTENDED, SupportPhase.ENDED]
-    assert [order.index(each) for each in phases] == sorted(order.index(each) for each in phases)
-
-
-def test_it_agrees_with_what_the_aws_of_the_tests_says() -> None:
-    path = Path(__file__).parents[1] / "data/aws/eks/cluster-versions.json"
-    said = {each["version"]: each for each in json.loads(path.read_text(encoding="utf-8"))}
-    ours = {in_words(row.version): row for row in ROWS}
-    assert len(said) > 10
-    for version, each in said.items():
-        row = ours[version]
-        assert row.standard_ends.isoformat() == each["endOfStandard"], version
-        assert row.extended_ends is not None and row.extended_ends.isoformat() == each["endOfExtended"], version

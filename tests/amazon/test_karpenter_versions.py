@@ -21,10 +21,8 @@ KNOWN = {"source": "aws.ec2", "detail-type": interruption.spot().detail_type, "a
     [
         ("v0.31.4", interruption.OLD_KEY, True, False, 4, False),
         ("v0.32.0", interruption.NEW_KEY, True, True, 4, False),
-        ("v0.32.10", interruption.NEW_KEY, True, True, 4, False),
         ("v0.33.0", interruption.NEW_KEY, False, True, 4, False),
         ("1.0.0", interruption.NEW_KEY, False, True, 4, True),
-        ("1.9.9", interruption.NEW_KEY, False, True, 4, True),
         ("1.10.0", interruption.NEW_KEY, False, True, 5, True),
         ("", interruption.NEW_KEY, None, True, 4, True),
     ],

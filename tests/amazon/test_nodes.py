@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from hypothesis import strategies as st
 
 from kubectl_eksdoc.amazon.addon_needs import SOFTWARE
 from kubectl_eksdoc.amazon.amis import (
@@ -155,12 +154,6 @@ def test_notes_on_a_path() -> None:
     assert ids(33, 33, UpgradeHalf.CONTROL_PLANE) == []
 
 
-@given(st.integers(20, 36), st.integers(0, 8), st.integers(0, 8), st.sampled_from(UpgradeHalf))
-def test_notes_of_two_paths_in_a_row_are_those_of_one(now: int, first: int, second: int, when: UpgradeHalf) -> None:
-    between, end = now + first, now + first + second
-    assert sorted(ids(now, between, when) + ids(between, end, when)) == sorted(ids(now, end, when))
-
-
 def test_every_minor_from_1_21_on_was_read() -> None:
     assert {each.version.minor for each in RELEASE_NOTES} == set(range(21, 37)) - {28}
     assert unread(READ_TO) is None
@@ -287,25 +280,6 @@ def test_what_is_not_known_leaves_open_only_what_nobody_above_says() -> None:
     assert launch(DENIED, whole, V2).options is DENIED
     unknown_image = launch(NOTHING, NOTHING, DENIED)
     assert unknown_image.endpoint.value is True and unknown_image.hop_limit.value is DENIED
-
-
-SAID = some.builds(
-    SaidOptions,
-    some.sampled_from(["", "optional", "required"]),
-    some.none() | some.integers(1, 64),
-    some.none() | some.booleans(),
-)
-
-
-@given(SAID, SAID, some.sampled_from([PLAIN, V2]))
-def test_what_a_template_says_is_what_the_instance_gets(
-    template: SaidOptions, account: SaidOptions, image: Image
-) -> None:
-    options = launch(template, account, image).options
-    assert isinstance(options, MetadataOptions)
-    assert template.tokens in ("", options.tokens)
-    assert template.hop_limit in (None, options.hop_limit)
-    assert template.endpoint in (None, options.endpoint)
 
 
 def test_what_eks_puts_into_its_own_templates() -> None:

@@ -16,7 +16,6 @@ from kubectl_eksdoc.amazon.skew import (
     beside_kubelet,
     kube_proxy_skew,
     kubelet_skew,
-    may_be_behind,
     path,
     rollback_left,
 )
@@ -135,19 +134,6 @@ def test_after_each_step() -> None:
     ]
 
 
-@given(VERSIONS, VERSIONS)
-def test_who_may_be_behind_may_be_so_far_and_no_further(other: Version, plane: Version) -> None:
-    fits = other.minor <= plane.minor <= other.minor + may_be_behind(other)
-    assert (kubelet_skew(plane, other).fit is Fit.FITS) == fits
-
-
-@given(VERSIONS, VERSIONS)
-def test_a_newer_control_plane_never_makes_it_newer(plane: Version, other: Version) -> None:
-    order = [Fit.TOO_NEW, Fit.FITS, Fit.TOO_OLD]
-    now, then = (order.index(kubelet_skew(each, other).fit) for each in (plane, v(plane.minor + 1)))
-    assert now <= then
-
-
 def test_it_says_why() -> None:
     assert kubelet_skew(v(33), v(32)).why == "the kubelet (1.32) is 1 minor behind, 3 are allowed"
     assert kube_proxy_skew(v(33), v(29)).why == "kube-proxy (1.29) is 4 minors behind, 3 are allowed"
@@ -158,11 +144,3 @@ def test_it_says_why() -> None:
     assert beside_kubelet(v(24), v(21)).why == "kube-proxy is 3 minors newer than the kubelet, 2 are allowed"
     assert beside_kubelet(None, v(27)).why == "the version of kube-proxy is unknown"
     assert beside_kubelet(v(27), None).why == "the version of the kubelet is unknown"
-
-
-@given(VERSIONS, st.integers(0, 5), st.integers(0, 5))
-def test_two_paths_in_a_row_are_one(now: Version, first: int, second: int) -> None:
-    between, end = v(now.minor + first), v(now.minor + first + second)
-    one, two, whole = path(now, between), path(between, end), path(now, end)
-    assert not isinstance(one, NoPath) and not isinstance(two, NoPath)
-    assert (*one, *two) == whole

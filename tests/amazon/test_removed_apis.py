@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kubectl_eksdoc.amazon.removed_apis import (
     READ_TO,
@@ -128,13 +126,6 @@ def test_beyond_the_table_nothing_is_known() -> None:
 def test_the_first_to_go_comes_first() -> None:
     on_the_way = gone_on_the_way(Version(1, 24), Version(1, 27))
     assert [row.removed.minor for row in on_the_way] == [25] * 8 + [26] * 3 + [27]
-
-
-@given(st.integers(15, 44), st.integers(0, 10), st.integers(0, 10))
-def test_two_ways_in_a_row_are_one(start: int, first: int, second: int) -> None:
-    now, between, end = (Version(1, start + by) for by in (0, first, first + second))
-    assert set(gone_on_the_way(now, between)) | set(gone_on_the_way(between, end)) == set(gone_on_the_way(now, end))
-    assert not set(gone_on_the_way(now, between)) & set(gone_on_the_way(between, end))
 
 
 @pytest.mark.parametrize(

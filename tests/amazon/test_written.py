@@ -17,7 +17,6 @@ from kubectl_eksdoc.amazon.removed_apis import (
 from kubectl_eksdoc.amazon.written_kinds import going, gone_before, innocent, resource_of, row_of, written
 from kubectl_eksdoc.model.api_objects import Written, WrittenBy
 from kubectl_eksdoc.model.quantities import Version
-from tests.embedded.deprecated_uses import DeprecatedUse, text
 
 
 def names(now: int, target: int) -> list[str]:
@@ -93,11 +92,6 @@ def test_managed_fields_tell_who_and_when() -> None:
 
 def test_the_version_in_which_it_is_listed_is_no_sign() -> None:
     assert written({"apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget", "metadata": {"name": "web"}}) == ()
-
-
-@pytest.mark.parametrize("last", [None, [], {"apiVersion": "v1"}, {"kind": "A", "apiVersion": 1}])
-def test_an_annotation_of_another_form_says_nothing(last: object) -> None:
-    assert written(an_object("Service"), last) == ()
 
 
 @pytest.mark.parametrize("entry", [None, {}, {"apiVersion": 7}])
@@ -222,13 +216,6 @@ def test_zero_is_nobody(value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["_total", "x", ":rule", "_created"], ids=["total", "longer", "recording rule", "created"]
-)
-def test_metrics_with_a_longer_name_are_others(name: str) -> None:
-    assert deprecated_requests(f'{METRIC}{name}{{version="v1",resource="a"}} 1\n') == DeprecatedRequests(())
-
-
-@pytest.mark.parametrize(
     "broken",
     [
         f"{METRIC} 1",
@@ -283,19 +270,6 @@ def test_a_long_line_is_read_in_one_go() -> None:
     many = ",".join(f'l{number}="{"x" * 20}"' for number in range(5000))
     assert len(deprecated_requests(line(f'{many},version="v1",resource="a"')).requests) == 1
     assert len(deprecated_requests(f"{METRIC}{{{many}" + " " * 100_000).unread) == 1
-
-
-def test_what_the_embedded_server_writes() -> None:
-    uses = [
-        DeprecatedUse("policy", "v1beta1", "poddisruptionbudgets", "1.25"),
-        DeprecatedUse("", "v1", "endpoints", ""),
-        DeprecatedUse("policy", "v1beta1", "pods", 'of "now"\\', "eviction"),
-    ]
-    read = deprecated_requests(text(uses).decode())
-    assert read.unread == ()
-    assert set(read.requests) == {
-        DeprecatedRequest(each.group, each.version, each.resource, each.subresource, each.removed) for each in uses
-    }
 
 
 def test_escapes() -> None:

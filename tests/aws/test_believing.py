@@ -86,13 +86,6 @@ def test_a_caller_without_an_account_is_believed_nothing() -> None:
         believed(aws(""), replace(ACCESS, account=""))
 
 
-def test_credentials_of_another_account_are_not_even_used_to_look() -> None:
-    other = aws("999988887777")
-    with pytest.raises(AwsOtherCluster, match="account 111122223333, and the credentials are of account 999988887777"):
-        believed(other, ACCESS)
-    assert [name for name, _ in other.asked] == ["sts:GetCallerIdentity"]
-
-
 def test_without_a_name_or_a_server_nothing_is_asked_or_believed() -> None:
     nobody = aws()
     with pytest.raises(UsageError, match="which EKS cluster"):

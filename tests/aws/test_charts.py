@@ -20,12 +20,6 @@ def test_every_version_is_as_it_was_read(version: str) -> None:
     assert chart_defaults("vpc-cni", f"{version}-eksbuild.1") == CHARTS[version]
 
 
-def test_the_incident_is_in_the_chart_before_eks_owned_it() -> None:
-    for version in ("v1.11.0-eksbuild.1", "v1.12.6-eksbuild.1"):
-        found = chart_defaults("vpc-cni", version)
-        assert isinstance(found, dict) and found["init"]["env"]["DISABLE_TCP_EARLY_DEMUX"] == "false"
-
-
 def test_a_patch_between_two_that_agree_is_as_the_older_and_names_itself() -> None:
     assert chart_defaults("vpc-cni", "v1.11.1-eksbuild.3") == CHARTS["v1.11.0"]
     between = chart_defaults("vpc-cni", "v1.19.1-eksbuild.1")

@@ -93,16 +93,24 @@ def test_a_refresh() -> None:
         of.begin()
 
 
-GROUP = a_group("blue", health={"issues": [{"code": "x", "resourceIds": ["y"]}]}, diskSize=80)
-TEMPLATES = {
-    "LaunchTemplateVersions": [
-        {"LaunchTemplateId": "lt-1", "VersionNumber": 3, "DefaultVersion": True, "LaunchTemplateData": {"ImageId": "a"}}
-    ]
+ASKED: dict[str, Any] = {
+    "filter": {"categories": ["UPGRADE_READINESS"]},
+    "Versions": ["3"],
+    "Filters": [{"Values": ["subnet-a"]}],
+    "ServiceCode": "ec2",
+    "QuotaCode": "L-1",
+    "MetricDataQueries": [{"Id": "m0"}, {"Id": "m1"}],
 }
-UPDATE = {"id": "1", "type": "x", "status": "Failed", "createdAt": NOW, "errors": [{"errorCode": "x"}]}
-QUOTA = {"Value": 5.0, "UsageMetric": {"MetricNamespace": "n", "MetricName": "m", "MetricDimensions": {"a": "b"}}}
-FIGURES = {"MetricDataResults": [{"Id": "m0", "Values": [1.0]}, {"Id": "m1", "Values": [1.0]}]}
-SUBNET = {"SubnetId": "subnet-a", "AvailabilityZone": "a", "AvailableIpAddressCount": 3, "CidrBlock": "10.0.0.0/24"}
+ISSUES = [{"code": "x", "resourceIds": ["y"]}]
+ANSWERS = {
+    name: answer(ASKED) if callable(answer) else answer
+    for name, answer in account(
+        DescribeInsight={"insight": FULL},
+        DescribeNodegroup={"nodegroup": a_group("blue", health={"issues": ISSUES})},
+        DescribeUpdate={"update": {"id": "1", "type": "x", "createdAt": NOW, "errors": [{"errorCode": "x"}]}},
+        ListUpdates={"updateIds": ["1", "2"]},
+    ).answers.items()
+} | {"eks:DescribeInsightsRefresh": {"status": "COMPLETED", "endedAt": NOW}}
 
 
 @st.composite
@@ -116,21 +124,6 @@ def spoiled(draw: st.DrawFn, document: Any) -> Any:
     if isinstance(document, list):
         return [draw(spoiled(each)) for each in document]
     return document
-
-
-ANSWERS = {
-    "eks:ListInsights": {"insights": [an_insight()]},
-    "eks:DescribeInsight": {"insight": FULL},
-    "eks:ListNodegroups": {"nodegroups": ["blue"]},
-    "eks:DescribeNodegroup": {"nodegroup": GROUP},
-    "eks:ListUpdates": {"updateIds": ["1", "2"]},
-    "eks:DescribeUpdate": {"update": UPDATE},
-    "ec2:DescribeLaunchTemplateVersions": TEMPLATES,
-    "ec2:DescribeSubnets": {"Subnets": [SUBNET]},
-    "service-quotas:GetServiceQuota": {"Quota": QUOTA},
-    "cloudwatch:GetMetricData": FIGURES,
-    "eks:DescribeInsightsRefresh": {"status": "COMPLETED", "endedAt": NOW},
-}
 
 
 @settings(max_examples=examples(300))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
@@ -91,10 +90,10 @@ class Fast:
         time.sleep(min(seconds / 100, 0.1))
 
 
-def carried_out(of: VerifiedCluster, act: Act, sleep: Callable[[float], object] | None = None) -> FixDone:
+def carried_out(of: VerifiedCluster, act: Act) -> FixDone:
     clock = Fast()
     unasked = Unknown("not asked")
-    world = ChangeWorld(Kept(), clock, sleep or clock.sleep, lambda: 0, lambda line: None, 3000)
+    world = ChangeWorld(Kept(), clock, clock.sleep, lambda: 0, lambda line: None, 3000)
     ports = Ports(MetadataChanges(of), FakeClasses(), lambda group: unasked)
     return carry_out(fix_of(act, TOKEN, ports, world), {"run": "r-1"}, world)
 
@@ -109,19 +108,6 @@ def test_instances_keep_all_but_their_hop_limit(prod: World, of: VerifiedCluster
         assert (options["HttpPutResponseHopLimit"], options["HttpTokens"]) == (2, "required")
         assert options["InstanceMetadataTags"] == "enabled"
     assert prod.count("ec2:ModifyInstanceMetadataOptions") == 2
-
-
-def test_it_is_waited_for_until_it_is_in_force(prod: World, of: VerifiedCluster) -> None:
-    act = act_on(of, an_instance(prod))
-    prod.hold_metadata()
-    slept: list[float] = []
-
-    def sleep(seconds: float) -> None:
-        slept.append(seconds)
-        if len(slept) == 3:
-            prod.hold_metadata(False)
-
-    assert carried_out(of, act, sleep).whole and len(slept) >= 3
 
 
 def test_a_dry_run_of_ec2_says_whether_it_would(prod: World, of: VerifiedCluster) -> None:
@@ -190,23 +176,6 @@ def test_a_version_and_an_update_are_found_again(prod: World, of: VerifiedCluste
     prod.deny("ec2:DescribeLaunchTemplateVersions", "eks:ListUpdates")
     assert isinstance(aws.version_of(act, TOKEN), Unknown) and isinstance(aws.update_to(act, number), Unknown)
     assert isinstance(aws.group("gone"), Absent)
-
-
-def test_what_cannot_be_read_is_not_changed(prod: World, of: VerifiedCluster) -> None:
-    act = act_on(of, an_instance(prod))
-    prod.fail("ec2:DescribeInstances", "InternalError", "later", times=1)
-    done = carried_out(of, act)
-    assert not done.whole and prod.count("ec2:ModifyInstanceMetadataOptions") == 0
-    assert "InternalError" in done.parts[0].why
-
-
-def test_a_group_that_is_updated_takes_no_other(prod: World, of: VerifiedCluster) -> None:
-    act = a_group(prod)
-    prod.client("eks").update_nodegroup_version(
-        clusterName="prod", nodegroupName="own", launchTemplate={"id": act.id, "version": "1"}
-    )
-    with pytest.raises(AwsRefused, match="in progress"):
-        carried_out(of, act)
 
 
 def test_who_may_not_update_a_group_is_told_which_action(prod: World, of: VerifiedCluster) -> None:

@@ -21,14 +21,9 @@ from tests.aws.answers import RECORDED, Scripted, a_cluster, sees
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)
 
-_names = st.text(max_size=5) | st.sampled_from(["$time", "$bytes", "$$time", "$"])
+_names = st.text(max_size=5) | st.sampled_from(["$time", "$$time", "$"])
 _json: st.SearchStrategy[Any] = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.text()
-    | st.binary(max_size=5)
-    | st.datetimes(timezones=st.just(timezone.utc)),
+    st.none() | st.booleans() | st.integers() | st.text() | st.datetimes(timezones=st.just(timezone.utc)),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_names, inner, max_size=3),
     max_leaves=8,
 )
@@ -147,7 +142,7 @@ def test_what_ends_everything_is_not_kept_as_an_answer() -> None:
         HEAD.replace(b": 1,", b": 2,") + b'"calls": []}',
         HEAD + b'"call": []}',
         HEAD + b'"calls": {"$time": "yesterday"}}',
-        HEAD + b'"calls": [{"$bytes": "?"}]}',
+        HEAD + b'"calls": [{"$time": "?"}]}',
         HEAD.replace(b'"$time": ', b'"time": ') + b'"calls": []}',
         b"[" * 100_000,
     ],

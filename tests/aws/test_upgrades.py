@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.aws.recorded import Recorded, Recorder
 from kubectl_eksdoc.aws.upgrades import MOST_OF_CLUSTER, MOST_OF_GROUP, nothing_told, upgrade_told
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsThrottled
 from kubectl_eksdoc.model.addons import UpdateHistory
@@ -16,7 +15,6 @@ from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.eks import TemplateVersions, UpgradeFacts
 from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.model.machines import NodeGroup, Quota, TemplateRef, TemplateVersion
-from tests.aws.answers import RECORDED
 from tests.aws.upgrade_account import ALL_QUOTAS, WHOSE, a_group, account, cluster, count, sees, wanted
 from tests.examples import one_in
 
@@ -135,15 +133,6 @@ def test_what_ends_everything_is_raised() -> None:
         upgrade_told(sees(account(ListInsights=AwsError("no network"))), wanted(*EVERYTHING))
 
 
-def test_a_recording_answers_the_same_questions() -> None:
-    recorder = Recorder(account(3))
-    told = upgrade_told(sees(recorder), wanted(*EVERYTHING))
-    again = Recorded(recorder.written(RECORDED))
-    assert upgrade_told(sees(again), wanted(*EVERYTHING)) == told
-    other = upgrade_told(sees(again), wanted(CheckNeed.INSIGHTS, steps=("1.35",)))
-    assert "does not hold the answer of eks:ListInsights" in str(other.insights)
-
-
 def test_where_aws_is_not_believed_all_is_unknown_and_why() -> None:
     why = Unknown("it is another account", "eks:DescribeCluster")
     told = nothing_told(why)
@@ -179,19 +168,6 @@ def test_names_of_public_parameters(kind: str, name: str) -> None:
     from kubectl_eksdoc.aws.eks import parameter_of
 
     assert parameter_of(kind, "1.33") == name
-
-
-def test_a_template_version_that_is_gone_is_absent() -> None:
-    gone = AwsMissing("no version 5", code="InvalidLaunchTemplateId.VersionNotFound")
-
-    def answer(asked: dict[str, Any]) -> Any:
-        if asked["Versions"] == ["5"]:
-            raise gone
-        return account().answers["ec2:DescribeLaunchTemplateVersions"](asked)
-
-    told = upgrade_told(sees(account(DescribeLaunchTemplateVersions=answer)), wanted(CheckNeed.TEMPLATES))
-    (versions,) = told.templates.values()
-    assert isinstance(versions, TemplateVersions) and versions.used == Absent("no version 5")
 
 
 def test_health_and_subnets_of_the_cluster() -> None:

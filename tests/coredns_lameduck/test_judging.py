@@ -10,7 +10,6 @@ from kubectl_eksdoc.coredns_lameduck.deployed import PROPORTIONAL, CorednsPodLog
 from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
 from kubectl_eksdoc.coredns_lameduck.shutdown import symptoms
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.network import EndpointSlice
@@ -74,26 +73,6 @@ FAILS: dict[str, tuple[DnsFacts, str, Severity]] = {
         Severity.CRITICAL,
     ),
     "dns-corefile-refused grammar": (facts(text=".:53 {\n"), "Corefile:", Severity.CRITICAL),
-    "dns-corefile-refused plugin": (
-        facts(text=COREFILE.replace("forward .", "proxy .")),
-        "Corefile:12 - Error during parsing: Unknown directive 'proxy'",
-        Severity.CRITICAL,
-    ),
-    "dns-corefile-refused option": (
-        facts(text=COREFILE.replace("pods insecure", "upstream")),
-        "plugin/kubernetes: Corefile:8 - Error during parsing: unknown property 'upstream'",
-        Severity.CRITICAL,
-    ),
-    "dns-corefile-refused needs": (
-        facts(text=COREFILE.replace("    loop\n", "    autopath\n")),
-        "plugin/autopath: Corefile:14 - no resolv-conf specified",
-        Severity.CRITICAL,
-    ),
-    "dns-corefile-refused port": (
-        facts(text=COREFILE.replace("health {", "health :99999 {")),
-        "Corefile:3 - listen tcp: address 99999: invalid port",
-        Severity.CRITICAL,
-    ),
     "dns-no-ready": (
         facts(text=COREFILE.replace("    ready\n", "")),
         "no pod of it becomes Ready",
@@ -220,6 +199,11 @@ FAILS: dict[str, tuple[DnsFacts, str, Severity]] = {
         "1 of 2 pods are on nodes that are cordoned",
         Severity.MEDIUM,
     ),
+    "dns-on-leaving-nodes all": (
+        facts(nodes=[replace(node, deletion_at=ago(5)) for node in NODES]),
+        "2 of 2 pods are on nodes that are cordoned",
+        Severity.HIGH,
+    ),
     "dns-on-leaving-nodes not ready": (
         facts(nodes=(replace(NODES[0], ready="Unknown"), NODES[1])),
         "1 of 2 pods are on nodes that are cordoned, being deleted or not Ready",
@@ -332,13 +316,6 @@ def test_every_code_is_told_by_some_test() -> None:
     assert told == {code.name for code in Code.of_area("dns")}
 
 
-def test_what_a_version_does_not_know_is_a_matter_of_that_version() -> None:
-    """`upstream` of the plugin kubernetes: ignored until 1.6.9, unknown from 1.7.0 on; `proxy` went with 1.5.0."""
-    old = deployment(container={"image": "eks/coredns:v1.6.6-eksbuild.1"})
-    assert "dns-corefile-refused" not in findings(facts(doc=old, text=COREFILE.replace("pods insecure", "upstream")))
-    assert "dns-corefile-refused" in findings(facts(doc=old, text=COREFILE.replace("forward .", "proxy .")))
-
-
 def test_an_image_of_ones_own_may_have_plugins_of_its_own() -> None:
     """And still it has none of those that CoreDNS has taken out."""
     own = deployment(container={"image": "111122223333.dkr.ecr.eu-west-1.amazonaws.com/dns:v1.11.4"})
@@ -380,24 +357,12 @@ def test_a_probe_may_name_its_port_and_any_block_may_answer_it() -> None:
     assert "dns-no-ready" in findings(facts(doc=doc))
 
 
-def test_a_missing_right_is_named() -> None:
-    found = findings(without(facts(), config=Unknown("may not", "get configmaps")))
-    assert found["dns-unread"].missing == "get configmaps"
-
-
 @pytest.mark.parametrize("compute", ["auto", "fargate"])
 def test_where_dns_is_elsewhere_that_is_said(compute: str) -> None:
     label = {"eks.amazonaws.com/compute-type": compute}
     nodes = (*NODES, a_zoned("other", "a", **label))
     found = findings(facts(nodes=nodes, pods=(*PODS, dns_pod("coredns-3", "other")) if compute == "fargate" else PODS))
     assert found["dns-elsewhere"].status is Status.PASS
-
-
-def test_with_auto_mode_alone_there_is_nothing_to_judge() -> None:
-    node = a_zoned("i-1", "a", **{"eks.amazonaws.com/compute-type": "auto"})
-    bare = replace(facts(nodes=[node], pods=()), auto_mode=True, inside={})
-    found = plan_dns(without(bare, deployment=Absent("none"), config=Absent("none"))).findings
-    assert [(each.code.name, each.status) for each in found] == [("dns-elsewhere", Status.PASS)]
 
 
 def test_a_proportional_autoscaler_beside_the_add_on_is_told() -> None:
@@ -436,19 +401,6 @@ def test_managed_groups_drain_spot_nodes_themselves() -> None:
     found = plan_dns(made)
     assert {each.code.name for each in found.findings} == {"dns-on-spot"}
     assert "it is drained within two minutes" in found.outlook[0]
-
-
-def test_the_incident_is_told_in_order() -> None:
-    """Spot, no queue, lameduck 5 s: what moves nothing first, then the pods, then the queue."""
-    made = replace(on_spot(notices=UNHEARD), objects=facts(text=lameduck("5s")).objects)
-    found = plan_dns(made, CommandTarget(("--context", "prod"), ("--context", "prod"), ("--context", "prod")))
-    assert [step.command for step in found.steps] == [
-        "kubectl eksdoc coredns-lameduck --set lameduck=20s --apply --context prod",
-        "kubectl eksdoc coredns-lameduck --place on-demand --context prod",
-        "kubectl eksdoc interruption --print stack --context prod > interruption.yaml && aws cloudformation deploy",
-    ]
-    (taken,) = found.outlook
-    assert "CoreDNS is terminated without SIGTERM (confidence: medium), and 1 of 2 lookups fail" in taken
 
 
 def test_a_loss_is_certain_only_without_any_lameduck() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
@@ -20,6 +20,7 @@ from kubectl_eksdoc.coredns_lameduck.shutdown import (
     grace_for,
     propagation_s,
 )
+from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG
 from kubectl_eksdoc.model.coredns import Propagation
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Absent
@@ -216,3 +217,32 @@ def test_a_measurement_replaces_the_estimate() -> None:
 def test_a_measurement_says_nothing_about_a_much_larger_cluster() -> None:
     enough = Propagation(5, 100, WHEN)
     assert not budget(EKS, 200, enough).maybe_short and budget(EKS, 201, enough).maybe_short
+
+
+MEASURED = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "days", "written", "short"),
+    [
+        (7, 0, "2026-11-20T11:00:00Z", False),
+        (7, 0, "2026-11-20T11:58:00Z", True),
+        (7, 0, "2026-01-01T11:00:00Z", False),
+        (15, 0, "2026-01-01T11:00:00Z", True),
+        (7, 100, "2026-01-01T11:00:00Z", True),
+        (7, -1, "2026-01-01T11:00:00Z", True),
+    ],
+)
+def test_no_answer_was_lost_with_the_lameduck_that_is_still_there(
+    seconds: int, days: int, written: str, short: bool
+) -> None:
+    """Pods were seen to answer for 7 s; that 5 s were enough is known only where the Corefile is the same as then. Pods
+    that answered for 15 s were held by more than a lameduck of 5 s."""
+    found = facts(text=lameduck("5s"))
+    doc = found.objects[CONFIG]
+    assert isinstance(doc, dict)
+    doc["metadata"]["managedFields"][0]["time"] = written
+    cluster = replace(found.cluster, observed_at=MEASURED)
+    measured = Propagation(seconds, len(cluster.nodes), MEASURED - timedelta(days=days))
+    plan = plan_dns(replace(found, cluster=cluster, measured=measured))
+    assert ("dns-lameduck-short" in {each.code.name for each in plan.findings}) is short

@@ -46,7 +46,6 @@ class World:
     pods: list[DnsPod] = field(default_factory=lambda: list(PODS))
     lame_s: float = 5.0
     away_s: float = 2.0
-    grace_s: float = 30.0
     starts_s: float = 4.0
     stands: Mapping[str, str] = field(default_factory=dict)
     says: list[NotMade | None] = field(default_factory=list)
@@ -89,7 +88,7 @@ class World:
     def _there(self, pod: DnsPod) -> bool:
         told = self.told_at.get(pod.uid)
         born = self.born_at.get(pod.uid, -1e9)
-        return born <= self.now and (told is None or self.now < told + min(self.lame_s, self.grace_s) + 0.5)
+        return born <= self.now and (told is None or self.now < told + self.lame_s + 0.5)
 
     def _stands_now(self, pod: DnsPod) -> DnsPod:
         told = self.told_at.get(pod.uid)
@@ -181,7 +180,7 @@ class World:
         return all(self._answers(pod, when) for pod in old)
 
     def _answers(self, pod: DnsPod, when: float) -> bool:
-        return when < self.told_at.get(pod.uid, 1e9) + min(self.lame_s, self.grace_s)
+        return when < self.told_at.get(pod.uid, 1e9) + self.lame_s
 
     def remove(self, owner: ProbeOwner) -> Unknown | None:
         if "remove" in self.refuses:

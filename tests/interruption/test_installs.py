@@ -27,7 +27,6 @@ from kubectl_eksdoc.model.api_objects import ObjectName
 from kubectl_eksdoc.model.interruption import Setting
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Calls, RoleBy
-from kubectl_eksdoc.model.quantities import parse
 from kubectl_eksdoc.model.queues import Figures, KmsKey, RolePolicies, RuleTarget
 from kubectl_eksdoc.render.interruption.printed import printed
 from tests.builders import a_cluster, a_pod, a_workload
@@ -194,43 +193,37 @@ CONSOLE = f"2026-11-20T08:51:00.000Z\tINFO\tcontroller.interruption\t{ALIVE}\t{{
 STARTS = '{"logger":"controller.interruption","message":"starting"}'
 PANIC = "panic: fetching queue url, AWS.SimpleQueueService.NonExistentQueue: it does not exist [recovered]"
 OLD = "karpenter_interruption_received_messages"
-V1_5, V1_12 = parse("1.5.0"), parse("1.12.0")
 
 
 @pytest.mark.parametrize(
-    ("lines", "failed", "alive", "reads"),
+    ("lines", "failed", "alive"),
     [
-        ([FAILED], True, False, False),
-        ([FAILED, DELETES], False, True, False),
-        ([DELETES, FAILED], True, True, False),
-        ([CONSOLE], False, True, False),
-        ([CONSOLIDATES], False, False, False),
-        ([STARTS], False, False, True),
-        (['{"level":"DEBUG","message":"watching interruption queue"}'], False, False, True),
-        ([PANIC], True, False, False),
-        (["panic: something else"], False, False, False),
-        (["panic:", "goroutine 1", "github.com/aws/… sqs.NewSQSProvider"], True, False, False),
-        ([], False, False, False),
+        ([FAILED], True, False),
+        ([FAILED, DELETES], False, True),
+        ([DELETES, FAILED], True, True),
+        ([CONSOLE], False, True),
+        ([CONSOLIDATES], False, False),
+        ([STARTS], False, False),
+        ([PANIC], True, False),
+        (["panic: something else"], False, False),
+        (["panic:", "goroutine 1", "github.com/aws/… sqs.NewSQSProvider"], True, False),
+        ([], False, False),
     ],
 )
-def test_lines(lines: list[str], failed: bool, alive: bool, reads: bool) -> None:
-    signs = log_signs("\n".join(lines), V1_5)
-    assert (bool(signs.failed), bool(signs.alive), bool(signs.reads)) == (failed, alive, reads)
-
-
-def test_from_v1_12_on_the_name_of_the_controller_proves_nothing() -> None:
-    assert log_signs(STARTS, V1_5).reads and not log_signs(STARTS, V1_12).reads
+def test_lines(lines: list[str], failed: bool, alive: bool) -> None:
+    signs = log_signs("\n".join(lines))
+    assert (bool(signs.failed), bool(signs.alive)) == (failed, alive)
 
 
 def test_an_error_with_quotes_in_it_is_told_to_its_end() -> None:
     line = FAILED.replace("no queue", 'no \\"prod\\" there')
-    assert log_signs(line, V1_5).failed.endswith(r"provider: no \"prod\" there")
+    assert log_signs(line).failed.endswith(r"provider: no \"prod\" there")
 
 
 @given(st.text(), st.lists(st.sampled_from([FAILED, DELETES, PANIC, STARTS, "\x00", '{"message":"'])))
 def test_any_text_is_read(text: str, lines: list[str]) -> None:
-    signs = log_signs("\n".join([text, *lines]), V1_5)
-    assert all(isinstance(each, str) and len(each) <= 201 for each in (signs.failed, signs.alive, signs.reads))
+    signs = log_signs("\n".join([text, *lines]))
+    assert all(isinstance(each, str) and len(each) <= 201 for each in (signs.failed, signs.alive))
 
 
 @pytest.mark.parametrize(
@@ -314,10 +307,11 @@ def test_each_thing_that_lacks_is_made_alone() -> None:
 
 
 def test_a_stack_that_is_there_is_never_updated_as_that_would_delete_the_rest_of_it() -> None:
-    plan = plan_interruption(facts(queue=GONE), InterruptionOptions(again=("--context", "prod", "--profile", "sre")))
-    (command,) = {
+    words = ("--context", "prod", "--profile", "sre")
+    plan = plan_interruption(facts(queue=GONE, rules=()), InterruptionOptions(again=words))
+    (command,) = (  # only once
         remedy.command for finding in plan.findings for remedy in finding.remedy if " cloudformation " in remedy.command
-    }
+    )
     assert "cloudformation create-stack --stack-name prod-interruption" in command
     assert command.count("--profile sre") == 3, "to print it, to make it, and to wait for it"
     assert "cloudformation create-stack" in printed("stack", plan.stack, plan.missing, an_install())  # type: ignore[arg-type]
@@ -407,7 +401,6 @@ def test_the_policy_of_a_key_is_kept_whole() -> None:
     [
         ("0.31.1", {"settings": {"aws": {"interruptionQueueName": "prod"}}}),
         ("0.32.0", {"settings": {"interruptionQueue": "prod"}}),
-        ("0.33.0", {"settings": {"interruptionQueue": "prod"}}),
         ("1.5.0", {"settings": {"interruptionQueue": "prod"}}),
     ],
 )
@@ -416,17 +409,16 @@ def test_both_spellings_of_helm(version: str, values: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("queue", "wish", "name"),
+    ("queue", "name"),
     [
-        ("prod", "", "prod-interruption"),
-        ("my_cluster.a", "", "my-cluster-a-interruption"),
-        ("0prod", "", "k-0prod-interruption"),
-        ("q" * 200, "", "q" * 128),
-        ("prod", "mine", "mine"),
+        ("prod", "prod-interruption"),
+        ("my_cluster.a", "my-cluster-a-interruption"),
+        ("0prod", "k-0prod-interruption"),
+        ("q" * 200, "q" * 128),
     ],
 )
-def test_the_stack_has_a_name_of_its_own(queue: str, wish: str, name: str) -> None:
-    assert stack_name(replace(facts(), queue=queue), InterruptionOptions(stack=wish)) == name
+def test_the_stack_has_a_name_of_its_own(queue: str, name: str) -> None:
+    assert stack_name(replace(facts(), queue=queue)) == name
 
 
 def test_without_a_role_that_is_known_the_rights_are_printed_only() -> None:

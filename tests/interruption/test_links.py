@@ -126,6 +126,7 @@ def test_a_queue_of_an_unknown_name_is_nobodys_fault() -> None:
 def test_another_queue_than_the_wanted_one() -> None:
     plan = plan_interruption(facts(), InterruptionOptions("other"))
     assert statuses(plan) == {"setting": "fail"}
+    assert any("--queue other --print " in remedy.command for each in plan.findings for remedy in each.remedy)
     (said,) = [each for each in plan.findings if each.status is Status.FAIL]
     assert "Karpenter deletes every message that it reads: no other consumer may read or need other" in said.evidence
 
@@ -287,6 +288,8 @@ def test_a_policy_that_names_rules_is_judged_for_each_of_them() -> None:
     only = {**allow_statement(ARN), "Condition": {"ArnEquals": {"aws:SourceArn": spot}}}
     plan = planned(queue=a_queue(policy={"Statement": [only]}))
     assert plan.outage.handled is True and plan.to_queue["spot interruption"] is True
+    said = [next(each.what for each in of.links if each.name == "queue policy") for of in (plan, planned())]
+    assert "for 1 of 4 rules (" in said[0] and "rules" not in said[1]
     assert statuses(plan) == {
         "rule: rebalance": "-",
         "rule: state change": "fail",

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.interruption.installs import InterruptionFacts
-from kubectl_eksdoc.interruption.outage import sentences
+from kubectl_eksdoc.interruption.outage import KARPENTER, sentences
 from kubectl_eksdoc.interruption.plan import InterruptionPlan, plan_interruption
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Status
@@ -52,7 +52,11 @@ def test_core_dns_on_spot_that_nobody_drains() -> None:
     assert (
         "2 of 3 ready CoreDNS replicas are on Spot nodes that are not drained: about 1 of 3 lookups time out"
     ) in text
-    assert any("about 50 s" in each for each in sentences(plan.outage)), "Kubernetes 1.33"
+    _, unready, of_dns = sentences(plan.outage)
+    assert "about 50 s" in unready and of_dns.startswith("CoreDNS: 1 of 3 ready replicas end with spot-0"), "1.33"
+    assert [each.severity.value for each in plan.findings] == ["critical", "critical"]
+    without = planned(cluster=a_cluster(nodes=[a_node("n-0")], pods=[]), queue=GONE)
+    assert [each.severity.value for each in without.findings] == ["high"], "no Spot node"
 
 
 @pytest.mark.parametrize(("grace_s", "of_daemons_s"), [(60, 0), (60, 45), (45, 60)])
@@ -62,15 +66,22 @@ def test_drained_last_and_in_time(grace_s: int, of_daemons_s: int) -> None:
     plan = planned(cluster=a_shop(a_pod(node="spot-0", grace_seconds=grace_s), daemons))
     severity, status, text = message(plan, "coredns")
     assert (severity, status) == ("low", "pass") and f"after {grace_s + of_daemons_s} s of 120 s at most" in text
+    karpenter, of_dns = sentences(plan.outage)
+    assert "go last" in karpenter and f"{grace_s + of_daemons_s} s at most, of 120 s, which leaves it time" in of_dns
 
 
 def test_drained_last_and_too_late() -> None:
-    for pod in (
-        a_pod(node="spot-0", grace_seconds=300),
-        a_pod(node="spot-0", annotations={"karpenter.sh/do-not-disrupt": "true"}),
+    for pod, why in (
+        (a_pod(node="spot-0", grace_seconds=300), "which may be too late: then it is killed"),
+        (
+            a_pod(node="spot-0", annotations={"karpenter.sh/do-not-disrupt": "true"}),
+            "as default/web-1 (karpenter.sh/do-not-disrupt=true) may not go before it",
+        ),
     ):
-        severity, status, text = message(planned(cluster=a_shop(pod)), "coredns")
+        plan = planned(cluster=a_shop(pod))
+        severity, status, text = message(plan, "coredns")
         assert (severity, status) == ("high", "fail") and "may not come within 2 minutes" in text
+        assert why in [*sentences(plan.outage)][-1]
     held = a_shop(a_pod(node="spot-0"), budgets=[a_budget(allowed=0)])
     assert "its budget allows no eviction now" in message(planned(cluster=held), "coredns")[2]
 
@@ -117,7 +128,8 @@ def test_a_notice_now() -> None:
         (severity, status) == ("high", "fail") and "about 90 s are left" in text and "unless they are drained" in text
     )
     alone = noticed(aws={"queue": GONE, "notices": {"i-0123": Notice("i-0123", "marked-for-termination", since)}})
-    assert message(alone, "spot-0")[0] == "critical"
+    ranks = [(each.status.rank, each.severity.rank) for each in alone.findings]
+    assert message(alone, "spot-0")[0] == "critical" and ranks == sorted(ranks) != [ranks[0]] * len(ranks)
 
 
 def test_a_notice_that_the_cluster_has_heard_of() -> None:
@@ -145,10 +157,13 @@ def test_the_node_termination_handler_beside_karpenter() -> None:
         workloads=[a_workload("DaemonSet/nth", "kube-system", template_labels=HANDLER)],
     )
     both = planned(cluster=cluster)
-    assert codes_of(both, "fail") == ["interruption-node-termination-handler"]
+    assert codes_of(both, "fail") == ["interruption-node-termination-handler"] and both.outage.by == KARPENTER
     alone = planned(cluster=cluster, queue=GONE)
     assert alone.outage.handled is True and alone.outage.by == "the AWS Node Termination Handler"
     assert "interruption-node-termination-handler" not in codes_of(alone, "fail")
+    assert next(sentences(alone.outage)).startswith(
+        "the AWS Node Termination Handler cordons and drains it at the notice"
+    )
     dns = replace(cluster, pods=(*cluster.pods, a_dns_pod("coredns-0", "spot-0")))
     assert "drained by the AWS Node Termination Handler" in message(planned(cluster=dns, queue=GONE), "coredns")[2]
 
@@ -188,7 +203,8 @@ def test_auto_mode_is_told_even_without_nodes() -> None:
 
 def test_nodes_of_karpenter_without_karpenter() -> None:
     plan = planned(GONE, a_shop())
-    assert "interruption-karpenter" in codes_of(plan, "fail") and plan.outage.handled is False
+    assert "interruption-karpenter" in codes_of(plan, "fail")
+    assert plan.outage.handled is False and plan.outage.by == KARPENTER
 
 
 def test_what_of_the_cluster_was_not_read_is_unknown() -> None:
@@ -213,12 +229,6 @@ def test_a_notice_of_a_node_that_is_not_karpenters_is_told_as_well() -> None:
     plan = planned(cluster=cluster, notices={"i-0123": Notice("i-0123", "marked-for-termination", NOW)})
     severity, status, text = message(plan, "managed")
     assert (severity, status) == ("high", "fail") and "1 pods end with it unless they are drained in time" in text
-
-
-def test_whether_it_has_a_notice_may_not_be_known() -> None:
-    nodes = [a_managed_spot_node(), a_node("on-demand")]
-    plan = planned(cluster=a_cluster(nodes=nodes), notices=Unknown("denied", "ec2:Describe…"))
-    assert codes_of(plan, "unknown") == ["interruption-now"]
 
 
 @pytest.mark.parametrize(

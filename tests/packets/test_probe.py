@@ -6,7 +6,6 @@ later than the script waits.
 
 from __future__ import annotations
 
-import os
 import time
 
 import pytest
@@ -16,7 +15,7 @@ from kubectl_eksdoc.imds_probe.probing.diagnosis import Cause, ProbeDiagnosis, d
 from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.metadata import AddressFamily, Ask, ProbeReport
 from tests.packets.conftest import Made
-from tests.packets.network import PREFIX, Network, ip, sweep
+from tests.packets.network import Network
 from tests.packets.stand_in import INSTANCE, V4, V6
 
 DEADLINE_S = 30.0
@@ -117,14 +116,3 @@ def test_the_rule_says_what_packets_do(network: Made, tokens: str, routers: int,
     options = MetadataOptions(tokens, hops)
     foretold = verdict(options, hops=2 + routers).reach
     expect(network(options, routers), foretold, Cause.NONE if foretold is Reach.REACHABLE else Cause.HOP_LIMIT)
-
-
-def test_what_a_killed_test_process_left_is_swept(namespaces: None) -> None:
-    left, ours = f"{PREFIX}-{NOBODY}-0-node", f"{PREFIX}-{os.getpid()}-x-node"
-    for name in (left, ours):
-        ip("netns", "add", name)
-    try:
-        sweep()
-        assert left not in ip("netns", "list") and ours in ip("netns", "list")
-    finally:
-        ip("netns", "del", ours)

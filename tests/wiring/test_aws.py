@@ -19,7 +19,7 @@ from kubectl_eksdoc.kube.identity import AwsRequest
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import Addon, EksAddonUpdate
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.kinds import Absent, NoAws
+from kubectl_eksdoc.model.kinds import Absent
 from kubectl_eksdoc.session.aws import DemoAnswers
 from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, SessionRequest, open_session
 from kubectl_eksdoc.session.sources import SourceChoice
@@ -77,11 +77,6 @@ def test_a_snapshot_answers_as_when_it_was_made(tmp_path: Path) -> None:
     assert facts(opened(snapshot=str(path))) == told
     read = SnapshotReader(str(path)).read((kinds.NODES,))
     assert not [note for note in read.notes if STEM in note], "who reads the cluster passes it by"
-
-
-def test_a_snapshot_without_it_says_that_it_does_not_know(tmp_path: Path) -> None:
-    (tmp_path / "nodes.json").write_bytes(LIST)
-    assert opened(snapshot=str(tmp_path)) == NoAws(f"the snapshot {tmp_path} holds no answers of AWS")
 
 
 def test_a_snapshot_that_cannot_be_read(tmp_path: Path) -> None:

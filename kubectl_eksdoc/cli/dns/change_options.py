@@ -59,9 +59,9 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     add_flag(
         group,
         "--place",
-        "on-demand|any",
-        "on-demand: keep CoreDNS off Spot nodes, if two nodes in two zones fit; any: revert that",
-        values.one_of(("on-demand", "any"), "place"),
+        "on-demand",
+        "keep CoreDNS off Spot nodes, if two on-demand nodes in two zones fit",
+        values.one_of(("on-demand",), "place"),
     )
     add_text(group, "--autoscale", "MIN:MAX", "replicas for the add-on's own autoscaler, MIN:MAX, such as 3:10")
     _add_applying(parser.add_argument_group("Apply"))
@@ -121,13 +121,12 @@ def wishes_from(args: argparse.Namespace) -> Wishes | None:
     """
     if not (args.set or args.place or args.autoscale):
         return None
-    from kubectl_eksdoc.coredns_lameduck.change.wishes import ChangeRefused, Place, Wishes, scale_wished
+    from kubectl_eksdoc.coredns_lameduck.change.wishes import ChangeRefused, Wishes, scale_wished
 
-    place = Place(args.place) if args.place else None
     scale = scale_wished(args.autoscale) if args.autoscale else None
     if isinstance(scale, ChangeRefused):
         raise UsageError(f"--autoscale: {scale.why}", scale.hint)
-    return Wishes(_lameduck(args.set), place, scale)
+    return Wishes(_lameduck(args.set), bool(args.place), scale)
 
 
 def _lameduck(text: str) -> int | None:
@@ -257,7 +256,6 @@ WATCH = "watch"
 HAPPENINGS = (WATCH, "rollout", "eviction")
 
 WAIT_S = 120.0
-_MOST_RATE = 200.0
 
 
 @frozen
@@ -267,7 +265,6 @@ class Measurement:
 
     happening: str
     for_s: float | None
-    rate: float | None
     timeout_s: float | None
     image: str
     namespace: str
@@ -284,7 +281,6 @@ class Measurement:
         return manner.MeasurementSettings(
             happening,
             self.for_s or (manner.CHANGE_S if happening.changes else manner.WATCH_S),
-            self.rate or manner.RATE,
             self.timeout_s or manner.TIMEOUT_S,
             self.image or manner.IMAGE,
             self.namespace or manner.NAMESPACE,
@@ -297,7 +293,6 @@ class Measurement:
         said = {
             "measure": self.happening,
             "for": self.for_s,
-            "rate": self.rate,
             "answer-timeout": self.timeout_s,
             "image": self.image,
             "probe-namespace": self.namespace,
@@ -327,7 +322,6 @@ def add_measuring(parser: argparse.ArgumentParser) -> None:
         partial(_at_most, "FOR"),
         dest="measure_for",
     )
-    add_flag(group, "--rate", "N", "queries per second to each address over each transport (default: 10)", _rate)
     add_flag(
         group,
         "--answer-timeout",
@@ -362,13 +356,6 @@ def _at_most(of: str, text: str) -> float:
     return found
 
 
-def _rate(text: str) -> float:
-    found = values.rate(text)
-    if found > _MOST_RATE:
-        raise argparse.ArgumentTypeError(f"{text} is no measurement, it is a flood: at most {_MOST_RATE:g} a second")
-    return found
-
-
 def measure_from(
     args: argparse.Namespace, given: ConfirmationFlags, dry: str, accepted: tuple[str, ...] = ()
 ) -> Measurement | None:
@@ -381,7 +368,6 @@ def measure_from(
     found = Measurement(
         args.measure or WATCH,
         args.measure_for,
-        args.rate,
         args.answer_timeout,
         args.image,
         args.probe_namespace,
@@ -392,7 +378,7 @@ def measure_from(
     )
     if args.measure:
         return found
-    if found != Measurement(WATCH, None, None, None, "", "", WAIT_S, given, dry, accepted):
+    if found != Measurement(WATCH, None, None, "", "", WAIT_S, given, dry, accepted):
         raise UsageError(
             "flags of a measurement are given without --measure",
             "Add --measure, --measure=rollout or --measure=eviction.",

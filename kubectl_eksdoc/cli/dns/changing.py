@@ -177,7 +177,7 @@ def _given(asking: DnsChangeInvocation) -> dict[str, object]:
     said: dict[str, object] = dict(asking.request.given)
     if wishes is not None:
         said["set"] = f"lameduck={wishes.lameduck_s}s" if wishes.lameduck_s is not None else ""
-        said["place"] = wishes.place.value if wishes.place is not None else ""
+        said["place"] = "on-demand" if wishes.on_demand else ""
         said["autoscale"] = str(wishes.scale) if wishes.scale is not None else ""
     if apply is not None:
         said |= {"apply": True, "dry-run": apply.dry, "resume": apply.resume}
@@ -293,10 +293,10 @@ def _answer(
     report = replace(report, ended=done.ended, verified=done.verified, after=found)
     if done.left:
         asking.around.note(f"look again: {_again(asking, session, report.run)}")
-    return opening.answer(report, asking.around, _ended_code(report, apply))
+    return opening.answer(report, asking.around, ended_code(report, apply))
 
 
-def _ended_code(view: DnsChangeReport, apply: DnsApply) -> int:
+def ended_code(view: DnsChangeReport, apply: DnsApply) -> int:
     """What was not brought to its end; then what is known to be wrong matters more than what is not known."""
     ended, seen = view.ended, view.verified
     if ended is not None and not ended.whole:
@@ -308,8 +308,10 @@ def _ended_code(view: DnsChangeReport, apply: DnsApply) -> int:
         return exits.STOPPED  # not yet
     unknown = any(each.status is Status.UNKNOWN and each.code.name not in apply.accepted for each in view.after)
     if ended is not None:
-        field = "addon-field-unknown" in apply.accepted
-        unknown |= bool(ended.of(Verdict.NOT_READ) or ended.unread) if field else ended.lacks
+        if "addon-field-unknown" in apply.accepted:
+            foretold = [each for each in ended.checks if each.verdict is not Verdict.NOT_PREDICTED]
+            ended = replace(ended, checks=tuple(foretold))
+        unknown |= ended.lacks
     return exits.UNKNOWN if unknown else exits.CLEAN
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kubectl_eksdoc.addon_diff.merging import differences, merged
 from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths, paths, spelled
-from kubectl_eksdoc.coredns_lameduck.change.lameduck import EditedCorefile, edited, has_reload, not_starting
+from kubectl_eksdoc.coredns_lameduck.change.lameduck import EditedCorefile, edited, not_starting
 from kubectl_eksdoc.coredns_lameduck.change.placing import KEY as AFFINITY
 from kubectl_eksdoc.coredns_lameduck.change.placing import (
     SPREAD,
@@ -17,23 +17,21 @@ from kubectl_eksdoc.coredns_lameduck.change.placing import (
     budgeted,
     placed,
 )
-from kubectl_eksdoc.coredns_lameduck.change.wishes import AutoscalerRange, ChangeRefused, Place, Wishes
+from kubectl_eksdoc.coredns_lameduck.change.wishes import ChangeRefused, Wishes
 from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts
-from kubectl_eksdoc.coredns_lameduck.judging.placed import wanted_replicas
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import AddonSide
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import NAME, SYSTEM
 from kubectl_eksdoc.model.findings import Finding, Subject, in_order
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.quantities import parse
 
-# Why the add-on's autoscaler cannot have CoreDNS, and how few replicas are few.
+# Why the add-on's autoscaler cannot have CoreDNS.
 #
-# Sources: EKS user guide, autoscaling of CoreDNS (versions, the formula); the add-on's schemas.
+# Sources: EKS user guide, autoscaling of CoreDNS (versions); the add-on's schemas.
 
 
 KEY = "autoScaling"
@@ -82,41 +80,8 @@ def _others(facts: DnsFacts) -> Iterator[ChangeRefused]:
         )
 
 
-def few(cluster: Cluster, scale: AutoscalerRange) -> Iterator[Finding]:
-    """Where the autoscaler will have more at once, or may not have as many as it should."""
-    if not cluster.read_of(kinds.NODES).known:
-        return
-    found = wanted_replicas(cluster.nodes)
-    if found <= scale.least:
-        return
-    capped = found > scale.most
-    yield Finding.of(
-        "dns-too-few/capped" if capped else "dns-too-few/starts",
-        Subject("Deployment", NAME, SYSTEM),
-        ("max(nodes/16, cores/256), EKS user guide",),
-        found=found,
-        nodes=len(cluster.nodes),
-        scale=scale,
-        limit=scale.most if capped else scale.least,
-        most=max(scale.most, found * 2),
-    )
-
-
 COREFILE = "corefile"
 """The add-on's value with the whole text."""
-
-
-@frozen
-class CorefileTexts:
-    """A Corefile before and after. `reloads`: CoreDNS takes the new one up by itself."""
-
-    before: str
-    after: str
-    reloads: bool
-
-    @property
-    def same(self) -> bool:
-        return self.before == self.after
 
 
 @frozen
@@ -129,7 +94,7 @@ class CorednsChange:
     wishes: Wishes
     managed: bool
     version: str = ""
-    corefile: CorefileTexts | None = None
+    corefile: EditedCorefile | None = None
     before: Doc | None = None
     values: Doc | None = None
     affinity: Doc | None = None
@@ -181,7 +146,7 @@ def _changed(facts: DnsFacts, side: AddonSide | None, values: Doc, wishes: Wishe
     version = side.addon.version if side is not None else ""
     schema = None if side is None or isinstance(side.now.schema, Unknown) else paths(side.now.schema)
     corefile = None if wishes.lameduck_s is None else edited(facts, wishes.lameduck_s)
-    spot = None if wishes.place is None else placed(facts, values, wishes.place, schema)
+    spot = placed(facts, values, schema) if wishes.on_demand else None
     refusals = [each for found in (corefile, spot) if isinstance(found, tuple) for each in found]
     text = corefile if isinstance(corefile, EditedCorefile) else None
     seat = spot if isinstance(spot, PlacedValues) else None
@@ -196,7 +161,7 @@ def _changed(facts: DnsFacts, side: AddonSide | None, values: Doc, wishes: Wishe
         wishes,
         side is not None,
         version,
-        CorefileTexts(text.before, text.after, has_reload(text.before)) if text is not None else None,
+        text,
         affinity=seat.affinity if seat is not None else None,
         affinity_source=seat.source if seat is not None else "",
         landing=seat.landing if seat is not None else lands,
@@ -206,20 +171,18 @@ def _changed(facts: DnsFacts, side: AddonSide | None, values: Doc, wishes: Wishe
     if side is None:
         return replace(made, not_done=tuple(_by_hand(wishes, seat)))
     new: Doc = {COREFILE: text.after} if text is not None else {}
-    found = [*made.findings]
     if seat is not None:
         new |= seat.values
     if wishes.scale is not None:
         new[KEY] = _scaled(values, wishes)
-        found += few(facts.cluster, wishes.scale)
-    if wishes.place is Place.ON_DEMAND or wishes.scale is not None:
+    if wishes.on_demand or wishes.scale is not None:
         new |= budgeted(facts, values, schema)
-    found += _two_steps(wishes, text, AFFINITY in new and values.get(AFFINITY) != new[AFFINITY])
+    found = _two_steps(wishes, text, AFFINITY in new and values.get(AFFINITY) != new[AFFINITY])
     return replace(
         made,
         before=values,
         values=_together(values, new),
-        findings=in_order(found),
+        findings=in_order((*made.findings, *found)),
         holds=seat is None or seat.holds,
         given=tuple(sorted(new)),
     )
@@ -228,7 +191,7 @@ def _changed(facts: DnsFacts, side: AddonSide | None, values: Doc, wishes: Wishe
 def _together(values: Doc, new: Doc) -> Doc:
     """Today's values with the new ones: those that are given as a whole replace, others are merged."""
     rest = {key: value for key, value in values.items() if key not in _WHOLE or key not in new}
-    return merged(rest, {key: value for key, value in new.items() if value != {}}).values
+    return merged(rest, new).values
 
 
 _WHOLE = (COREFILE, AFFINITY, SPREAD)
@@ -249,11 +212,10 @@ def _lacks(schema: SchemaPaths | None, key: str, version: str) -> Iterator[Chang
 
 def _two_steps(wishes: Wishes, corefile: EditedCorefile | None, rolls: bool) -> Iterator[Finding]:
     """The rollout begins before pods have read the new Corefile: those that leave wait as long as before."""
-    if not rolls or corefile is None or corefile.before == corefile.after:
+    if not rolls or corefile is None or corefile.same:
         return
     now = "" if corefile.now_s is None else f"{corefile.now_s:g}"
-    place = wishes.place.value if wishes.place is not None else ""
-    first, then = ("--set", f"lameduck={wishes.lameduck_s}s", "--apply"), ("--place", place, "--apply")
+    first, then = ("--set", f"lameduck={wishes.lameduck_s}s", "--apply"), ("--place", "on-demand", "--apply")
     yield Finding.of(
         "dns-change-two-steps",
         Subject("Deployment", NAME, SYSTEM),
@@ -268,8 +230,8 @@ def _by_hand(wishes: Wishes, spot: PlacedValues | None) -> Iterator[tuple[str, .
     kubectl = ("kubectl", "-n", SYSTEM)
     if spot is not None:
         path = "/spec/template/spec/affinity"
-        held = {"op": "add", "path": path, "value": spot.affinity} if spot.affinity else {"op": "remove", "path": path}
-        yield (*kubectl, "patch", "deployment", NAME, "--type", "json", "-p", spelled([held]))
+        added = {"op": "add", "path": path, "value": spot.affinity}
+        yield (*kubectl, "patch", "deployment", NAME, "--type", "json", "-p", spelled([added]))
     if wishes.scale is not None:
         bounds = ("--min", str(wishes.scale.least), "--max", str(wishes.scale.most), "--cpu-percent", "70")
         yield (*kubectl, "autoscale", "deployment", NAME, *bounds)

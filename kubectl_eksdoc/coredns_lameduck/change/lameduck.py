@@ -35,8 +35,17 @@ class EditedCorefile:
 
     before: str
     after: str
-    now_s: float | None
+    now_s: float | None = None
     findings: tuple[Finding, ...] = ()
+
+    @property
+    def same(self) -> bool:
+        return self.before == self.after
+
+    @property
+    def reloads(self) -> bool:
+        """CoreDNS takes the new one up by itself."""
+        return has_reload(self.before)
 
 
 _WHOLE = "the whole Corefile, which the live cluster has"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths
-from kubectl_eksdoc.coredns_lameduck.change.wishes import ChangeRefused, Place
+from kubectl_eksdoc.coredns_lameduck.change.wishes import ChangeRefused
 from kubectl_eksdoc.coredns_lameduck.deployed import DEPLOYMENT, DnsFacts
 from kubectl_eksdoc.coredns_lameduck.judging.placed import SPOT
 from kubectl_eksdoc.frozen import frozen
@@ -38,14 +38,8 @@ def without_spot(affinity: Doc) -> Doc:
     """Each of its required terms, which are alternatives, leaves Spot nodes out; all else stays."""
     # A term without requirements matches no node: with ours it would match nearly all.
     terms = [each for each in _terms(affinity) if isinstance(each, dict) and any(each.values())] or [{}]
-    return _with_terms(affinity, [_more(term) for term in terms])
-
-
-def with_spot(affinity: Doc) -> Doc:
-    """What `without_spot` added is taken away; what is left empty goes with it."""
-    terms = [_less(term) for term in _terms(affinity) if isinstance(term, dict)]
-    # A term without requirements matches no node, and beside others it says nothing: what is left is what was there.
-    return _with_terms(affinity, [term for term in terms if term])
+    required = {**(at(affinity, NODE_AFFINITY, REQUIRED) or {}), NODE_TERMS: [_more(term) for term in terms]}
+    return {**affinity, NODE_AFFINITY: {**(affinity.get(NODE_AFFINITY) or {}), REQUIRED: required}}
 
 
 def of_schema(default: Any) -> Doc:
@@ -68,20 +62,6 @@ def _terms(affinity: Doc) -> list[Any]:
 def _more(term: Doc) -> Doc:
     held = list(term.get("matchExpressions") or ())
     return {**term, "matchExpressions": [*held, *(dict(each) for each in NOT_SPOT if each not in held)]}
-
-
-def _less(term: Doc) -> Doc:
-    held = [each for each in term.get("matchExpressions") or () if each not in NOT_SPOT]
-    rest = {key: value for key, value in term.items() if key != "matchExpressions"}
-    return {**rest, "matchExpressions": held} if held else rest
-
-
-def _with_terms(affinity: Doc, terms: list[Doc]) -> Doc:
-    nodes = {key: value for key, value in (affinity.get(NODE_AFFINITY) or {}).items() if key != REQUIRED}
-    required = {REQUIRED: {**(at(affinity, NODE_AFFINITY, REQUIRED) or {}), NODE_TERMS: terms}} if terms else {}
-    rest = {key: value for key, value in affinity.items() if key != NODE_AFFINITY}
-    made = {**nodes, **required}
-    return {**rest, NODE_AFFINITY: made} if made else rest
 
 
 # Whether CoreDNS' pods find nodes under another affinity: by the scheduler's own rules, before anything is sent.
@@ -222,19 +202,17 @@ _BUDGET: Doc = {"enabled": True, "maxUnavailable": 1}
 
 @frozen
 class PlacedValues:
-    """`values`: what of the add-on's values is set, {} for what is taken away; `affinity` as it becomes, {} for none;
-    `source`: whose it was. `holds`: the live Deployment has it."""
+    """`values`: what of the add-on's values is set; `affinity` as it becomes; `source`: whose it was. `holds`: the live
+    Deployment has it."""
 
     values: Doc
     affinity: Doc
     source: str
-    landing: CorednsPlacement | None = None
-    holds: bool = True
+    landing: CorednsPlacement
+    holds: bool
 
 
-def placed(
-    facts: DnsFacts, values: Doc, place: Place, schema: SchemaPaths | None
-) -> PlacedValues | tuple[ChangeRefused, ...]:
+def placed(facts: DnsFacts, values: Doc, schema: SchemaPaths | None) -> PlacedValues | tuple[ChangeRefused, ...]:
     """`values`: those of the add-on today; `schema`: None where it is not known, or nobody holds it to one."""
     if schema is not None and schema.of((KEY,)) is None:
         why = f"the schema of this version of the add-on has no {KEY}: EKS would refuse it"
@@ -244,11 +222,6 @@ def placed(
         return (today,)
     source, before = today
     live = at(_deployment(facts), "spec", "template", "spec", "affinity") or {}
-    if place is Place.ANY:
-        any_node = with_spot(before)
-        if any_node == before and KEY not in values:
-            return PlacedValues({}, any_node, "")  # nobody keeps it from any
-        return PlacedValues({KEY: any_node}, any_node, source, holds=live == any_node)
     after = without_spot(before)
     if of_pods(after) != of_pods(live if isinstance(live, dict) else {}):
         why = "the affinity among pods that the add-on's values ask for is another one than that of today's pods"

@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from enum import Enum
-
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.quantities import go_duration
-
-
-class Place(str, Enum):
-    """On which nodes CoreDNS may run."""
-
-    ON_DEMAND = "on-demand"
-    ANY = "any"
 
 
 @frozen
@@ -28,14 +19,14 @@ class AutoscalerRange:
 
 @frozen
 class Wishes:
-    """None: it stays as it is."""
+    """None: it stays as it is. `on_demand`: CoreDNS is kept off Spot nodes."""
 
     lameduck_s: int | None = None
-    place: Place | None = None
+    on_demand: bool = False
     scale: AutoscalerRange | None = None
 
     def __bool__(self) -> bool:
-        return any(each is not None for each in (self.lameduck_s, self.place, self.scale))
+        return self.lameduck_s is not None or self.on_demand or self.scale is not None
 
 
 @frozen

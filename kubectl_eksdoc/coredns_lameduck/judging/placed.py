@@ -65,7 +65,10 @@ def _spot(facts: DnsFacts, there: Sequence[tuple[Pod, Node]]) -> Iterator[Findin
     yield Finding.of(
         "dns-on-spot",
         DEPLOYMENT,
-        tuple(f"{pod.name} on {node.name} ({node.zone or 'zone unknown'}, {_whose(node)})" for pod, node in spot),
+        tuple(
+            f"{pod.name} on {node.name} ({node.zone or 'zone unknown'}, {f'{node.owner.value} {node.group}'.strip()})"
+            for pod, node in spot
+        ),
         severity=Severity.CRITICAL if every and len({node.name for _, node in spot}) == 1 else Severity.HIGH,
         every=every,
         spot=len(spot),
@@ -223,10 +226,6 @@ def _scalers(facts: DnsFacts) -> Iterator[Finding]:
         yield Finding.of("dns-two-scalers", DEPLOYMENT, found=" and by ".join(found))
     elif unread and not isinstance(facts.deployed, (Absent, Unknown)):
         yield not_read("dns-unread/scaler", Unknown(unread[0].detail or "unread", f"list {AUTOSCALERS.full_name}"))
-
-
-def _whose(node: Node) -> str:
-    return f"{node.owner.value} {node.group}".strip()
 
 
 def _nodes(nodes: Sequence[Node]) -> str:

@@ -118,8 +118,6 @@ BEFORE_S = 5.0
 AFTER_S = 10.0
 """And after the last pod has gone: kube-proxy hears of it within 1 to 10 s (EKS best practices, cluster services)."""
 LONGEST_FOR_S, LONGEST_WAIT_S, LONGEST_TIMEOUT_S = 900.0, 600.0, 30.0
-MOST_A_SECOND = 2000
-"""Questions of each pod, as the asker has it: more is no measurement, it is a flood."""
 
 _SETTLED_S = 2.0
 _MARGIN_S = 60
@@ -132,11 +130,11 @@ class MeasurementSettings:
 
     happening: Happening = Happening.WATCH
     for_s: float = WATCH_S
-    rate: float = RATE
     timeout_s: float = TIMEOUT_S
     image: str = IMAGE
     namespace: str = NAMESPACE
     wait_s: float = 120.0
+    rate: float = RATE
 
     @property
     def settle_s(self) -> float:
@@ -263,15 +261,9 @@ def plan_measure(
     workload = facts.workload if isinstance(facts.workload, DnsWorkload) else None
     affected = _affected(manner.happening, stand, facts.workload) if pods else ()
     asked, absent = targets(service, stand), absent_families(service)
-    plan = MeasurePlan(
+    return MeasurePlan(
         ident, manner, chosen, pods, asked, absent, affected, workload, stale, others, missing_rights(facts.owners)
     )
-    if manner.rate * len(plan.streams) > MOST_A_SECOND:
-        raise UsageError(
-            f"{manner.rate * len(plan.streams):g} questions a second from each pod are too many",
-            f"At most {MOST_A_SECOND}, to {len(plan.streams)} addresses and transports: --rate N",
-        )
-    return plan
 
 
 _LOOK = f"kubectl get pods -n {SYSTEM} -l {SELECTOR}"

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import cast
 
 from kubectl_eksdoc.addon_diff.outcome import AddonRollback
-from kubectl_eksdoc.coredns_lameduck.change.change import COREFILE, CorefileTexts
+from kubectl_eksdoc.coredns_lameduck.change.change import COREFILE
+from kubectl_eksdoc.coredns_lameduck.change.lameduck import EditedCorefile
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.kubernetes.corefile.plugins import lameduck_s
 from kubectl_eksdoc.kubernetes.keeping import printed, printed_corefile
@@ -21,7 +22,7 @@ from kubectl_eksdoc.render.addon_update import WayBackText, way_back_text
 from kubectl_eksdoc.render.encode import Json, to_yaml
 
 
-def diff(texts: CorefileTexts) -> list[str]:
+def diff(texts: EditedCorefile) -> list[str]:
     """Unified, with enough around it to see which server block it is in."""
     before, after = (printed_corefile(text).splitlines() for text in (texts.before, texts.after))
     return list(difflib.unified_diff(before, after, "Corefile (today)", "Corefile (new)", lineterm="", n=3))

@@ -12,8 +12,8 @@ from kubectl_eksdoc.addon_diff.prediction import Mode
 from kubectl_eksdoc.coredns_lameduck import run as dns
 from kubectl_eksdoc.coredns_lameduck.change import change
 from kubectl_eksdoc.coredns_lameduck.change.change import COREFILE, CorednsChange
+from kubectl_eksdoc.coredns_lameduck.change.lameduck import EditedCorefile
 from kubectl_eksdoc.coredns_lameduck.change.placing import CandidateNode, CorednsPlacement
-from kubectl_eksdoc.coredns_lameduck.change.wishes import Place
 from kubectl_eksdoc.coredns_lameduck.run import PodVerification, Taken, Verified
 from kubectl_eksdoc.drain.run.waves import Stage
 from kubectl_eksdoc.frozen import frozen
@@ -59,8 +59,8 @@ def wished(change: CorednsChange) -> str:
     """``lameduck 20s, on-demand nodes only``."""
     wishes = change.wishes
     parts = [f"lameduck {wishes.lameduck_s}s"] if wishes.lameduck_s is not None else []
-    if wishes.place is not None:
-        parts.append("no Spot nodes" if wishes.place is Place.ON_DEMAND else "any nodes")
+    if wishes.on_demand:
+        parts.append("no Spot nodes")
     if wishes.scale is not None:
         parts.append(f"{wishes.scale.least} to {wishes.scale.most} replicas")
     return joined(parts) or "the Corefile as it was before"
@@ -342,7 +342,7 @@ class _Wished(Printed):
     called = {"replicas": "scale"}
 
     lameduck_seconds: Count | None
-    place: Place | None
+    on_demand: bool
     replicas: _Replicas | None
 
 
@@ -353,7 +353,7 @@ class _Corefile(Printed):
     """CoreDNS takes it up by itself."""
 
     @classmethod
-    def of(cls, facts: change.CorefileTexts) -> _Corefile:
+    def of(cls, facts: EditedCorefile) -> _Corefile:
         return cls.filled(facts, before=printed_corefile(facts.before), after=printed_corefile(facts.after))
 
 

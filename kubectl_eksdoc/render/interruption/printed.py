@@ -45,7 +45,7 @@ def _stack(stack: str, missing: MissingLinks, install: KarpenterInstall) -> str:
 
 def _about_stack(stack: str, missing: MissingLinks, install: KarpenterInstall) -> Iterator[str]:
     yield "Only what is missing, for a stack of its own: to update another one with it, Karpenter's or one of before,"
-    yield "deletes the rest of that. Where there is a stack of this name, give --stack-name another one."
+    yield "deletes the rest of that. Where there is a stack of this name, give this one another name."
     yield creates(stack, missing.region)
     if missing.policy is not None and not missing.queue:
         yield (
@@ -82,15 +82,12 @@ def _commands(stack: str, missing: MissingLinks, install: KarpenterInstall) -> s
 
 
 def _about_commands(missing: MissingLinks) -> Iterator[str]:
-    yield f"What interruption handling lacks{_in_account(missing)}. Existing resources are kept."
+    account = f" in account {missing.account}" if missing.account else ""
+    yield f"What interruption handling lacks{account}. Existing resources are kept."
     if missing.rights and not missing.role:
         yield f"Which role Karpenter has is not known; it needs {', '.join(missing.rights)}: --print iam"
     for each in missing.not_known:
         yield f"Not known, and so not in it: {each}"
-
-
-def _in_account(missing: MissingLinks) -> str:
-    return f" in account {missing.account}" if missing.account else ""
 
 
 def _word(word: str | AsJson) -> str:

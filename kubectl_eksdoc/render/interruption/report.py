@@ -14,7 +14,6 @@ from kubectl_eksdoc.interruption.spot import NOTICE_S, AtRisk, SpotNode
 from kubectl_eksdoc.model import interruption
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Status
-from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.render.command_result import CommandResult
@@ -106,11 +105,6 @@ def _spot(plan: InterruptionPlan) -> str:
         else ""
     )
     return f"{counted(len(outage.nodes), 'Spot node')} of Karpenter with {counted(pods, 'pod')}{names}.{now}"
-
-
-def karpenter(install: KarpenterInstall) -> str:
-    """``kube-system/karpenter v1.5.0``."""
-    return f"{install.key} {install.version or install.tag or '(version not known)'}"
 
 
 _SIGNS = {

@@ -1,4 +1,4 @@
-"""Mends moto's EventBridge and EC2: what reaches a queue, and which Spot instance is about to be taken back.
+"""Mends moto's EventBridge and EC2: what reaches a queue, and the filter for the status of Spot requests.
 
 A rule that is disabled sends nothing; a queue takes only what its policy, and the policy of its key, allow to
 events.amazonaws.com; what is sent and what fails is counted as CloudWatch does it (AWS/Events: Invocations and
@@ -18,7 +18,6 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 EVENTS = "events.amazonaws.com"
-_MARKED = "marked-for-termination"
 
 
 def mend() -> None:
@@ -139,16 +138,3 @@ def _by_status(original: Callable[..., Any]) -> Callable[..., Any]:
         return self._status_code if name == "status-code" else original(self, name, method)
 
     return get_filter_value
-
-
-def mark(ec2_backend: Any, instance: str) -> None:
-    """EC2 is about to take this Spot instance back.
-
-    Raises:
-        KeyError: there is no such Spot instance.
-    """
-    for request in ec2_backend.spot_instance_requests.values():
-        if request.instance.id == instance:
-            request._status_code = _MARKED
-            return
-    raise KeyError(instance)

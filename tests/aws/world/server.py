@@ -155,12 +155,6 @@ class World:
 
         instance_metadata.hold(ec2_backends[account][region], held)
 
-    def take_back(self, instance: str, account: str = ACCOUNT, region: str = REGION) -> None:
-        """A Spot instance gets its notice."""
-        from moto.ec2.models import ec2_backends
-
-        event_delivery.mark(ec2_backends[account][region], instance)
-
     def count_fetches(self, queue: str, empty: int = 0, deleted: int = 0, region: str = REGION) -> None:
         """What CloudWatch counts of a queue that somebody reads, now."""
         for metric, value in (("NumberOfEmptyReceives", empty), ("NumberOfMessagesDeleted", deleted)):
@@ -173,17 +167,11 @@ class World:
 
         cloudwatch_backends[ACCOUNT][region].metric_data.clear()
 
-    def happened(self, *events: dict[str, Any], region: str = REGION) -> None:
-        """What CloudTrail has kept, as `role_uses.event` makes it."""
-        from moto.cloudtrail.models import cloudtrail_backends
-
-        role_uses.happened(cloudtrail_backends[ACCOUNT][region], *events)
-
-    def accessed(self, role: str, services: dict[str, datetime | None], looks: int = 0, fails: str = "") -> None:
-        """IAM's report on that role: when each service was last used. It is in progress for so many `looks`."""
+    def accessed(self, role: str, services: dict[str, datetime | None]) -> None:
+        """IAM's report on that role: when each service was last used."""
         from moto.iam.models import iam_backends
 
-        role_uses.accessed(iam_backends[ACCOUNT]["aws"], role, services, looks, fails)
+        role_uses.accessed(iam_backends[ACCOUNT]["aws"], role, services)
 
     def publish_image(
         self, name: str, imds_support: str | None = None, description: str = "", region: str = REGION

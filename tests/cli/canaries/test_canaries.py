@@ -66,7 +66,7 @@ MORE = {
     "imds-probe --apply": ("imds-probe --apply --fix instance-options --dry-run",),
     "coredns-lameduck --measure": ("coredns-lameduck --measure --dry-run",),
     "coredns-lameduck --set": ("coredns-lameduck --set lameduck=20s", APPLIED["coredns-lameduck"]),
-    "coredns-lameduck --place": ("coredns-lameduck --place any",),
+    "coredns-lameduck --place": ("coredns-lameduck --place on-demand",),
     "coredns-lameduck --autoscale": ("coredns-lameduck --autoscale 2:6",),
     "interruption": ("interruption", *(f"interruption --print {what}" for what in ("stack", "commands", "iam"))),
     "snapshot": ("snapshot HOME/lab.eksdoc --overwrite",),

@@ -6,10 +6,18 @@ import json
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kubectl_eksdoc.addon_diff.fields import AddonField
+from kubectl_eksdoc.addon_diff.outcome import AddonUpdateResult, FieldCheck, Health, Verdict
+from kubectl_eksdoc.cli.dns.change_options import DnsApply
+from kubectl_eksdoc.cli.dns.changing import ended_code
+from kubectl_eksdoc.drain.run.waves import Stage
+from kubectl_eksdoc.model.api_objects import ObjectName
+from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
+from tests.builders import a_cluster
 from tests.cli.dns.desk import Desk, desk, served
 from tests.cli.running import document
 
@@ -87,11 +95,8 @@ def test_read_only_and_a_wrong_word_change_nothing(ann: Desk) -> None:
     assert ran.code == 2 and "EKSDOC_READ_ONLY" in ran.err
     assert ann.run("--set", "lameduck=20s").code in (0, 5), "a look is allowed"
     ann.environ.clear()
-    for types in ("prod 2\n", "\n"):
-        ann.types = types
-        assert ann.apply("--set", "lameduck=20s", *UNKNOWN).code == 2
-    ann.types = ""
-    assert "--yes --expect-changes N" in ann.apply("--set", "lameduck=20s", *UNKNOWN).err
+    ann.types = "prod 2\n"
+    assert ann.apply("--set", "lameduck=20s", *UNKNOWN).code == 2
     wrong = ann.apply("--set", "lameduck=20s", "--yes", "--expect-changes", "9", *UNKNOWN)
     assert wrong.code == 7
     assert ann.updates == 0 and "lameduck 5s" in ann.corefile
@@ -127,29 +132,6 @@ def test_eks_may_not_be_asked(ann: Desk) -> None:
 
 
 @pytest.mark.long
-def test_a_corefile_that_somebody_has_edited_keeps_the_edit(ann: Desk) -> None:
-    ann.edits(lambda text: text.replace("cache 30", "cache 60"))
-    ran = ann.apply("--set", "lameduck=20s", *SCRIPT)
-    assert ran.code == 0, ran.err + ran.out
-    assert "only OVERWRITE keeps it" in ran.err
-    assert "cache 60" in ann.corefile and "lameduck 20s" in ann.corefile
-    assert ann.service is not None
-    ann.service.update(resolve_conflicts="OVERWRITE")
-    assert "cache 60" in ann.corefile and "lameduck 20s" in ann.corefile
-
-
-@pytest.mark.long
-def test_a_corefile_that_coredns_would_refuse_is_never_sent(ann: Desk) -> None:
-    ann.edits(lambda text: text.replace("    reload\n", "    reload 1s\n"))
-    ran = ann.apply("--set", "lameduck=20s", *SCRIPT)
-    assert ran.code == 1 and "plugin/reload" in ran.err and "interval value" in " ".join(ran.err.split()), ran.err
-    ann.edits(lambda text: text.replace("    reload 1s\n", "    reload }\n"))
-    ran = ann.apply("--set", "lameduck=20s", *SCRIPT)
-    assert ran.code == 1 and "cannot be parsed" in ran.err
-    assert ann.updates == 0 and not ann.journals
-
-
-@pytest.mark.long
 def test_a_pod_that_refuses_is_told_and_the_way_back_with_it(ann: Desk) -> None:
     pod = ann.pods[0]
     ann.resolvers.stubborn[pod] = "plugin/health: address already in use"
@@ -171,9 +153,30 @@ def test_without_the_plugin_reload_nothing_takes_it_up(ann: Desk) -> None:
     assert "lameduck 20s" in ann.corefile
 
 
-def test_what_does_not_fit_is_refused_with_the_arithmetic(ann: Desk) -> None:
-    ran = ann.apply("--set", "lameduck=30s", *SCRIPT)
-    assert ran.code == 1 and "lameduck 30 s + closing 5 s + margin 5 s = 40 s" in " ".join(ran.err.split())
-    assert "The largest that is safe is 20s" in " ".join(ran.err.split())
-    assert ann.run("--set", "lameduck=20").code == 2
-    assert ann.updates == 0 and "lameduck 5s" in ann.corefile
+FIELD = AddonField(ObjectName("v1", "ConfigMap", "kube-system", "coredns"), ("f:data",))
+NOT_READ, NOT_FORETOLD = (
+    FieldCheck(FIELD, verdict, None, None, None) for verdict in (Verdict.NOT_READ, Verdict.NOT_PREDICTED)
+)
+
+
+@pytest.mark.parametrize(
+    ("came", "code", "accepted"),
+    [
+        ({}, 0, 0),
+        ({"checks": (NOT_FORETOLD,)}, 5, 0),
+        ({"checks": (NOT_READ,)}, 5, 5),
+        ({"unread": ((FIELD.of, "denied"),)}, 5, 5),
+        ({"unwatched": "its targets were not listed"}, 5, 5),
+        ({"health": (Health("shop/web", 3, 3, 3, 3, unread="denied"),)}, 5, 5),
+        ({"health": (Health("shop/web", 3, 1, 1, 3),)}, 1, 1),
+        ({"stage": Stage.FAILED}, 6, 6),
+    ],
+)
+def test_what_the_update_left_unread_is_unknown_whatever_of_its_fields_is_accepted(
+    came: dict[str, Any], code: int, accepted: int
+) -> None:
+    """Accepted is what nobody foretold of a field, and no more."""
+    update = AddonUpdateResult(**{"id": "u-1", "stage": Stage.SUCCESSFUL, "seconds": 1.0, **came})
+    view = DnsChangeReport(a_cluster(), ended=update, options={})
+    assert ended_code(view, DnsApply()) == code
+    assert ended_code(view, DnsApply(accepted=("addon-field-unknown",))) == accepted

@@ -107,10 +107,8 @@ def test_a_dry_run_of_the_server_asks_it() -> None:
     ("argv", "said"),
     [
         (("--for", "30s"), "without --measure"),
-        (("--rate", "5"), "without --measure"),
         (("--measure=reboot",), "no thing to happen"),
         (("--measure", "--for", "2h"), "too long"),
-        (("--measure", "--rate", "1000"), "flood"),
         (("--measure", "--demo"), "--demo and --snapshot have none"),
     ],
 )
@@ -133,16 +131,3 @@ def test_no_node_to_ask_from_is_unknown_and_makes_nothing() -> None:
     ran = desk.run(ROLLOUT)
     assert ran.code == 5 and "the node is cordoned" in words(ran.out)
     assert desk.world.done == [] and desk.world.made == {}
-
-
-def test_what_could_not_be_measured_is_unknown_unless_it_may_be() -> None:
-    ran = Desk(World(stands={"-1": "no image"}), types="prod 4\n").run(ROLLOUT)
-    assert ran.code == 5 and "its image cannot be pulled" in words(ran.out)
-
-
-def test_told_to_end() -> None:
-    desk = Desk(types="prod 4\n")
-    desk.told = lambda: int(desk.world.now > 10)
-    ran = desk.run(ROLLOUT, "-o", "json")
-    assert ran.code == 130 and document(ran.out)["cleanup"]["interrupted"] is True
-    assert desk.world.made == {}

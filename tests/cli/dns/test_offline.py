@@ -7,8 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from kubectl_eksdoc.coredns_lameduck.deployed import InterruptionNotices
 from kubectl_eksdoc.coredns_lameduck.read import NEEDS, dns_facts, notices, whole_facts
 from kubectl_eksdoc.embedded.serving.handler import ManualTime
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     from tests.aws.world.server import World
 
 __all__ = ["prod"]
-BIG = ("medium", "rich")
 
 
 @cache
@@ -73,15 +70,6 @@ def test_commands_of_the_demo_change_nothing_anywhere() -> None:
     for step in document("--demo")["steps"]:
         assert "--demo" in step["command"]
         assert "--apply" not in step["command"] or "--dry-run" in step["command"]
-
-
-@pytest.mark.parametrize("name", ["landing", "small-traps", *(pytest.param(of, marks=pytest.mark.long) for of in BIG)])
-@pytest.mark.long
-def test_of_a_dump_nothing_of_aws_and_no_log_is_known(name: str) -> None:
-    found = document("--snapshot", str(archive(name)))
-    unknown = {each["message"] for each in found["findings"] if each["status"] == "unknown"}
-    assert any("whether CoreDNS is an add-on" in each for each in unknown)
-    assert found["recognised"] is None and found["coredns"]["managedAddon"] is None
 
 
 def test_what_a_dump_does_not_hold_is_no_pass() -> None:

@@ -159,13 +159,3 @@ def test_who_changes_it_between_two_looks_is_not_overwritten(ann: Desk) -> None:
     ann.happens = lambda: ann.edits(lambda text: text.replace("cache 30", "cache 31"))
     ran = ann.apply("--set", "lameduck=20s", "--force-conflicts")
     assert ran.code == 7 and "cache 31" in ann.corefile and "lameduck 5s" in ann.corefile
-
-
-@pytest.mark.long
-def test_its_deployment_is_left_to_who_declares_it(ann: Desk) -> None:
-    ran = ann.run("--place", "on-demand", "--autoscale", "3:10")
-    assert ran.code == 1 and "kubectl -n kube-system patch deployment coredns" in ran.out, ran.out
-    assert "kubectl -n kube-system autoscale deployment coredns --min 3 --max 10" in ran.out
-    before = ann.objects.get("Deployment", "coredns")
-    ran = ann.apply("--place", "on-demand", "--yes", "--expect-changes", "0")
-    assert ran.code == 1 and ann.objects.get("Deployment", "coredns") == before

@@ -27,7 +27,7 @@ def shown(*argv: str, columns: int = 80) -> str:
 @pytest.mark.long
 @pytest.mark.parametrize("columns", [80, 120])
 def test_it_fits_the_terminal_but_for_commands(columns: int) -> None:
-    for argv in (ALL, ("--set", "lameduck=30s"), ("--place", "on-demand"), ("--place", "any")):
+    for argv in (ALL, ("--set", "lameduck=30s"), ("--place", "on-demand")):
         text = shown(*argv, columns=columns)
         wide = [line for line in text.splitlines() if len(line) > columns]
         assert all(line.lstrip().startswith(("aws eks", "kubectl", "printf")) for line in wide), wide
@@ -43,7 +43,7 @@ def test_the_page_says_what_where_and_how_back() -> None:
     assert "→" not in shown(*ALL, "--ascii") and shown(*ALL, "--ascii").isascii()
 
 
-@pytest.mark.parametrize("argv", [ALL, ("--set", "lameduck=30s"), ("--place", "any"), ("--autoscale", "2:4")])
+@pytest.mark.parametrize("argv", [ALL, ("--set", "lameduck=30s"), ("--autoscale", "2:4")])
 @pytest.mark.long
 def test_documents_are_as_the_schema_says(argv: tuple[str, ...]) -> None:
     told = document(shown(*argv, "-o", "json"), "DnsChange")

@@ -50,9 +50,6 @@ class Incident(Somebody):
         """Names of the links that are broken."""
         return {each["name"] for each in self.links(*argv)["links"] if each["status"] == "fail"}
 
-    def unsure(self, *argv: str) -> set[str]:
-        return {each["name"] for each in self.links(*argv)["links"] if each["status"] == "unknown"}
-
     def deploy(self, template: str, name: str = STACK) -> None:
         """The template as it was printed, by the official client."""
         stacks = self.aws.client("cloudformation")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.aws.test_live import prod
-from tests.cli.interruption.incident import QUEUE, ROLE, Incident, carry_out, happened
+from tests.cli.interruption.incident import QUEUE, Incident, carry_out, happened
 from tests.embedded.clients import worlds
 
 if TYPE_CHECKING:
@@ -57,20 +57,6 @@ def test_the_role_by_pod_identity_and_a_managed_policy(ann: Incident) -> None:
 
 
 @pytest.mark.long
-def test_a_boundary_ends_what_a_policy_allows(ann: Incident) -> None:
-    ann.mended()
-    iam = ann.aws.client("iam")
-    only = {"Effect": "Allow", "Action": "ec2:*", "Resource": "*"}
-    boundary = iam.create_policy(PolicyName="bound", PolicyDocument=document(only))["Policy"]["Arn"]
-    iam.put_role_permissions_boundary(RoleName=ROLE, PermissionsBoundary=boundary)
-    found = {each["name"]: each for each in ann.links()["links"]}
-    assert found["role's rights"]["status"] == "fail"
-    assert "permissions boundary does not allow it" in found["role's rights"]["what"]
-    nothing = ann.run("--print", "stack")
-    assert (nothing.code, nothing.out) == (1, "") and "not fixed by it: role's rights: " in nothing.err
-
-
-@pytest.mark.long
 def test_a_key_of_the_customers_own(ann: Incident) -> None:
     url = ann.mended()
     kms = ann.aws.client("kms")
@@ -84,14 +70,6 @@ def test_a_key_of_the_customers_own(ann: Incident) -> None:
     assert ann.failing() == set()
     after = json.loads(kms.get_key_policy(KeyId=key, PolicyName="default")["Policy"])["Statement"]
     assert after[: len(before)] == before and len(after) == len(before) + 1
-
-
-@pytest.mark.long
-def test_what_may_not_be_read_of_the_cluster_is_unknown(ann: Incident) -> None:
-    ann.mended()
-    ann.changed("deployments.apps", "kube-system", "karpenter", ("spec", "template", "spec", "containers"), [])
-    found = ann.links()
-    assert found["karpenter"]["queue"] is None and found["handled"] == "no"
 
 
 def test_who_may_only_list_nodes_and_pods_is_told_what_is_missing(prod: World, tmp_path: Path) -> None:

@@ -124,11 +124,6 @@ def without_rights(ann: Incident, _: str) -> None:
     ann.aws.client("iam").delete_role_policy(RoleName=ROLE, PolicyName=f"{QUEUE}-interruption-queue")
 
 
-def with_key(ann: Incident, url: str) -> None:
-    key = ann.aws.client("kms").create_key()["KeyMetadata"]["KeyId"]
-    ann.aws.client("sqs").set_queue_attributes(QueueUrl=url, Attributes={"KmsMasterKeyId": key})
-
-
 def without_queue(ann: Incident, url: str) -> None:
     ann.aws.client("sqs").delete_queue(QueueUrl=url)
 
@@ -143,7 +138,6 @@ UNDONE: dict[str, tuple[Callable[[Incident, str], None], set[str], bool]] = {
     "policy without the statement": (with_policy(without_allow), {"queue policy"}, True),
     "policy denies": (with_policy(with_deny), {"queue policy"}, True),
     "role without rights": (without_rights, {"role's rights"}, False),
-    "key of others": (with_key, {"queue key", "role's rights"}, True),
     "queue gone": (without_queue, {"queue"}, True),
 }
 

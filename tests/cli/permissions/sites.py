@@ -147,12 +147,7 @@ LINES = (
     Line("coredns-lameduck", "coredns-lameduck -o json", "incident", _PROXY, unasked=_OF_IDENTITY),
     Line("coredns-lameduck", "coredns-lameduck --without proxy -o json", "identity", like="coredns-lameduck"),
     Line("coredns-lameduck --set", "coredns-lameduck --set lameduck=20s -o json", like="coredns-lameduck"),
-    Line(
-        "coredns-lameduck --place",
-        "coredns-lameduck --place any -o json",
-        never=_NO_UPDATE,
-        like="coredns-lameduck --set",
-    ),
+    Line("coredns-lameduck --place", "coredns-lameduck --place on-demand -o json", like="coredns-lameduck --set"),
     Line(
         "coredns-lameduck --autoscale",
         "coredns-lameduck --autoscale 2:6 -o json",

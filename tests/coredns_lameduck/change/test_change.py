@@ -13,12 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.aws.validating import broken
-from kubectl_eksdoc.coredns_lameduck.change.change import CorednsChange, changed, few
-from kubectl_eksdoc.coredns_lameduck.change.placing import NOT_SPOT, of_schema, with_spot, without_spot
+from kubectl_eksdoc.coredns_lameduck.change.change import CorednsChange, changed
+from kubectl_eksdoc.coredns_lameduck.change.placing import of_schema, without_spot
 from kubectl_eksdoc.coredns_lameduck.change.wishes import (
     AutoscalerRange,
     ChangeRefused,
-    Place,
     Wishes,
     lameduck_wished,
     scale_wished,
@@ -28,20 +27,19 @@ from kubectl_eksdoc.kubernetes.keeping import MARK
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import Addon, AddonSide, VersionSide
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Taint, Toleration
 from kubectl_eksdoc.model.placing import NodeDemand, node_terms
 from kubectl_eksdoc.model.workloads import Autoscaler
 from tests.addon.stand_in.coredns import AFFINITY
-from tests.builders import ROOM, a_cluster, a_node
+from tests.builders import ROOM, a_cluster
 from tests.coredns_lameduck import made
 from tests.examples import examples
 
 SCHEMAS = Path(__file__).parents[2] / "data" / "aws" / "eks" / "schemas"
 SCALES, SCALES_NOT, OLD = "v1.10.1-eksbuild.11", "v1.11.1-eksbuild.8", "v1.8.7-eksbuild.4"
 SHORT = made.lameduck("5s")
-ON_DEMAND = Wishes(None, Place.ON_DEMAND)
+ON_DEMAND = Wishes(on_demand=True)
 MORE = Wishes(scale=AutoscalerRange(3, 10))
 LINUX = {"kubernetes.io/os": "linux", "kubernetes.io/arch": "arm64"}
 MANY = [
@@ -75,15 +73,6 @@ def why(found: CorednsChange) -> str:
     return " | ".join(f"{each.why} {each.hint}" for each in found.refusals)
 
 
-def test_the_texts_of_the_incident_fit_one_version_and_not_the_other() -> None:
-    scaling: Doc = {"autoScaling": {"enabled": True, "minReplicas": 2, "maxReplicas": 10}}
-    selecting: Doc = {"nodeSelector": {"nodegroup": "on-demand"}}
-    assert broken(schema(SCALES), {**scaling, **selecting}) == ()
-    wrong = broken(schema(SCALES_NOT), {**scaling, **selecting})
-    assert not isinstance(wrong, Unknown) and [each.path for each in wrong] == [("autoScaling",)]
-    assert broken(schema(SCALES_NOT), selecting) == ()
-
-
 _OTHERS = st.fixed_dictionaries(
     {},
     optional={
@@ -99,7 +88,7 @@ _OTHERS = st.fixed_dictionaries(
 _WISHES = st.builds(
     Wishes,
     st.none() | st.integers(10, 20),
-    st.none() | st.sampled_from(Place),
+    st.booleans(),
     st.none() | st.builds(AutoscalerRange, st.integers(2, 5), st.integers(5, 1000)),
 ).filter(bool)
 _SET = {"corefile", "affinity", "topologySpreadConstraints", "autoScaling", "podDisruptionBudget"}
@@ -119,7 +108,7 @@ def test_what_is_made_fits_the_schema_and_changes_nothing_else(values: Doc, wish
         assert found.values["corefile"] == made.lameduck(f"{wishes.lameduck_s}s")
     elif "corefile" in values:
         assert found.values["corefile"] == values["corefile"]
-    if wishes.place is Place.ON_DEMAND:
+    if wishes.on_demand:
         assert found.values["affinity"] == without_spot(AFFINITY)
     if wishes.scale is not None:
         bounds = {"minReplicas": wishes.scale.least, "maxReplicas": wishes.scale.most}
@@ -149,7 +138,7 @@ def test_a_lameduck_that_does_not_fit_is_refused_with_the_arithmetic() -> None:
 
 
 def test_a_lameduck_that_is_too_short_is_refused_unless_it_is_better_than_today() -> None:
-    assert "may be too short" in why(change(Wishes(4)))
+    assert "may be too short" in why(change(Wishes(4))) and ", with a margin 7 s" in why(change(Wishes(4)))
     better = change(Wishes(5), text=made.lameduck("2s"))
     assert better.refusals == () and [each.code.name for each in better.findings] == ["dns-lameduck-short"]
     assert change(Wishes(15)).findings == ()
@@ -165,6 +154,7 @@ def test_a_grace_period_that_eks_may_put_back_is_told() -> None:
     long = made.deployment(terminationGracePeriodSeconds=60)
     found = change(Wishes(40), doc=long)
     assert found.refusals == () and [each.code.name for each in found.findings] == ["dns-grace-not-kept"]
+    assert change(Wishes(25), doc=long).findings == (), "it fits the add-on's own"
 
 
 @pytest.mark.parametrize(
@@ -205,7 +195,6 @@ def test_no_rollout_begins_while_none_of_its_pods_would_come_up(text: str | None
     found = change(ON_DEMAND, text=text)
     assert len(found.refusals) == 1
     assert ("recreates pods, and none would start" if text else "no key Corefile") in why(found)
-    assert change(Wishes(place=Place.ANY), text=text).refusals == ()  # makes none
 
 
 def test_a_hand_edit_is_made_to_last_as_it_is() -> None:
@@ -239,19 +228,6 @@ def test_what_was_not_read_places_nothing() -> None:
     assert change(ON_DEMAND, pods=()).refusals[0].missing == "a pod of CoreDNS"
 
 
-def test_place_any_takes_it_back() -> None:
-    values = {"affinity": without_spot(AFFINITY), "replicaCount": 3}
-    found = change(Wishes(place=Place.ANY), values)
-    assert found.values == {"affinity": AFFINITY, "replicaCount": 3} and found.refusals == ()
-
-
-def test_place_any_of_what_is_anywhere_is_nothing() -> None:
-    found = change(Wishes(place=Place.ANY))
-    assert found.nothing and found.values == {} and found.affinity_source == ""
-    only_ours = change(Wishes(place=Place.ANY), {"affinity": without_spot({})}, doc=made.deployment())
-    assert only_ours.values == {} and not only_ours.nothing
-
-
 def test_what_holds_in_the_values_alone_is_sent_again() -> None:
     twenty = made.lameduck("20s")
     assert not change(Wishes(20), {"corefile": twenty}, text=SHORT).nothing, "somebody has changed it live"
@@ -266,6 +242,18 @@ def test_a_budget_comes_where_none_is() -> None:
     found = change(ON_DEMAND, budgets=())
     assert (found.values or {})["podDisruptionBudget"] == {"enabled": True, "maxUnavailable": 1}
     assert "podDisruptionBudget" not in (change(ON_DEMAND, budgets=(), unread=(kinds.BUDGETS,)).values or {})
+
+
+def test_a_spread_over_zones_comes_where_none_is_and_leaves_others() -> None:
+    bare = made.deployment(affinity=AFFINITY, topologySpreadConstraints=[])
+    zones = (change(ON_DEMAND, doc=bare).values or {})["topologySpreadConstraints"]
+    assert [each["topologyKey"] for each in zones] == ["topology.kubernetes.io/zone"]
+    hosts = {"topologyKey": "kubernetes.io/hostname"}
+    assert change(ON_DEMAND, {"topologySpreadConstraints": [hosts]}).values == {
+        "affinity": without_spot(AFFINITY),
+        "topologySpreadConstraints": [hosts, *zones],
+    }
+    assert "topologySpreadConstraints" not in (change(ON_DEMAND).values or {}), "the Deployment has it"
 
 
 def test_who_else_scales_it_is_named_and_how_to_take_them_away() -> None:
@@ -287,7 +275,7 @@ def test_a_version_or_cluster_that_cannot_scale_is_refused() -> None:
 
 
 def test_a_rollout_with_an_unread_lameduck_is_advised_in_two_steps() -> None:
-    found = change(Wishes(20, Place.ON_DEMAND))
+    found = change(Wishes(20, True))
     assert [each.code.name for each in found.findings] == ["dns-change-two-steps"]
     assert "--set lameduck=20s --apply" in found.findings[0].remedy[0].command
     assert change(Wishes(20)).findings == () == change(ON_DEMAND).findings
@@ -304,22 +292,10 @@ def test_whose_it_is_must_be_known() -> None:
     assert "not known" in why(refusing) and refusing.managed and not refusing.nothing
 
 
-@pytest.mark.parametrize(
-    ("scale", "status", "said"),
-    [
-        (AutoscalerRange(2, 2), Status.FAIL, "and 2:2 allows 2 at the most"),
-        (AutoscalerRange(2, 10), Status.PASS, "and 2:10 starts with 2"),
-    ],
-)
-def test_fewer_than_the_formula_wants(scale: AutoscalerRange, status: Status, said: str) -> None:
-    (found,) = few(a_cluster(nodes=[a_node(f"n-{number}") for number in range(42)]), scale)
-    assert found.status is status and found.message == f"EKS' formula wants 3 replicas for 42 nodes, {said}"
-
-
 def test_of_one_that_eks_does_not_manage_the_deployment_is_left_alone() -> None:
     nodes = [replace(node, allocatable=ROOM) for node in MANY]
     facts = made.facts(addon=Absent("no add-on coredns"), text=SHORT, nodes=nodes)
-    found = changed(facts, Wishes(20, Place.ON_DEMAND, AutoscalerRange(3, 10)), "1.28")
+    found = changed(facts, Wishes(20, True, AutoscalerRange(3, 10)), "1.28")
     assert not found.managed and found.values is None and found.corefile and found.corefile.after != SHORT
     assert [words[3] for words in found.not_done] == ["patch", "autoscale"] and found.refusals == ()
 
@@ -367,15 +343,6 @@ def test_spot_nodes_are_left_out_and_of_others_nothing_changes(affinity: Doc, la
         key: value for key, value in affinity.items() if key != "nodeAffinity"
     }
     assert without_spot(made) == made, "twice is once"
-    assert with_spot(made) == affinity
-
-
-def test_the_default_of_the_add_on_is_extended_and_kept() -> None:
-    made = without_spot(AFFINITY)
-    (term,) = made["nodeAffinity"][_REQUIRED]["nodeSelectorTerms"]
-    (was,) = AFFINITY["nodeAffinity"][_REQUIRED]["nodeSelectorTerms"]
-    assert term["matchExpressions"] == [*was["matchExpressions"], *NOT_SPOT]
-    assert made["podAntiAffinity"] == AFFINITY["podAntiAffinity"]
 
 
 def test_a_term_that_matches_nothing_is_not_made_to_match() -> None:

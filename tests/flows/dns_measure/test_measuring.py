@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -134,16 +133,6 @@ def test_seconds_in_which_the_asker_was_busy_are_unknown() -> None:
     assert by["dns-not-measured", Status.UNKNOWN][0].evidence == ("in the seconds +3 to +4",)
 
 
-def test_an_endpoint_that_was_silent_though_it_serves() -> None:
-    world = World()
-    world.told_at["u2"] = -math.inf  # nobody told it, and it answers no more
-    world._there = lambda pod: True  # type: ignore[method-assign]
-    world._stands_now = lambda pod: pod  # type: ignore[method-assign]
-    by = found(world, WATCH)
-    (silent,) = by["dns-endpoint-silent", Status.FAIL]
-    assert silent.subject.name == "coredns-2" and len(silent.evidence) == 2
-
-
 @pytest.mark.parametrize("at_s", [0, 1, 4, 8, 14, 20, 60])
 @pytest.mark.parametrize("manner", [WATCH, ROLLOUT, EVICTION])
 def test_told_to_end_at_any_time_nothing_is_left(manner: MeasurementSettings, at_s: float) -> None:
@@ -246,10 +235,6 @@ def test_each_cut_of_a_log_is_read_or_unknown() -> None:
     for end in range(len(whole)):
         found = report_in(whole[:end])
         assert isinstance(found, Unknown) == (end < len(HEAD)), end
-
-
-def test_a_grace_period_that_is_shorter_than_propagation_loses_answers() -> None:
-    assert ("dns-answers-lost", Status.FAIL) in found(World(lame_s=30, grace_s=1, away_s=4), ROLLOUT)
 
 
 def test_whoever_insists_leaves_nothing_either() -> None:

@@ -1,14 +1,15 @@
-"""The policies of a role, and that they are those of the role that was meant."""
+"""The policies of a role, which are those of the role that was meant, and what CloudWatch counts of rules."""
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.aws.queues import role_policies
+from kubectl_eksdoc.aws.queues import figures, role_policies
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.queues import RolePolicies
+from kubectl_eksdoc.model.queues import Figures, FiguresOf, RolePolicies
 from tests.aws.answers import ACCOUNT, Scripted, sees
 
 ARN = f"arn:aws:iam::{ACCOUNT}:role/karpenter"
@@ -39,3 +40,25 @@ def test_a_role_of_another_account_is_not_taken_for_one_of_the_same_name() -> No
     found = role_policies(sees(aws), "arn:aws:iam::999999999999:role/karpenter")
     assert isinstance(found, Unknown) and "another account" in found.why
     assert aws.asked == []
+
+
+ABOUT = FiguresOf("", ("spot",), datetime(2026, 11, 20, 9, tzinfo=timezone.utc))
+
+
+def told(code: str) -> Figures | Unknown:
+    """Of a day in which nothing failed, as far as CloudWatch says."""
+    results: list[dict[str, Any]] = [
+        {"Id": "m0", "StatusCode": "Complete", "Values": [3.0]},
+        {"Id": "m1", "StatusCode": code, "Values": []},
+    ]
+    return figures(sees(Scripted({"cloudwatch:GetMetricData": {"MetricDataResults": results}})), ABOUT)
+
+
+def test_no_figures_are_none() -> None:
+    assert told("Complete") == Figures({"spot": 3}, {})
+
+
+@pytest.mark.parametrize("code", ["Forbidden", "InternalError"])
+def test_figures_that_were_not_told_are_not_none(code: str) -> None:
+    found = told(code)
+    assert isinstance(found, Unknown) and code in found.why
