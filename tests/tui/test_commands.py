@@ -87,13 +87,3 @@ def test_a_page_is_opened_by_its_name(typed: str, page: ScreenPage) -> None:
         assert screen.page is ScreenPage.PLAN and screen._of(ScreenPage.PLAN).table.has_focus
 
     drive(type_it)
-
-
-@pytest.mark.long
-def test_q_behind_the_colon_leaves_as_q_does() -> None:
-    async def leave(pilot: Drives, screen: PlanScreen) -> None:
-        await press(pilot, "2", "colon", "q", "enter")
-        assert screen.page is ScreenPage.PLAN
-        await pilot.press("colon", "q", "enter")
-
-    assert drive(leave).return_value == 0

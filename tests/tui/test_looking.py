@@ -47,16 +47,6 @@ def test_an_order_by_a_column_without_room_is_said_below() -> None:
 
 
 @pytest.mark.long
-def test_the_sign_of_the_order_is_ascii_where_nothing_else_may_be() -> None:
-    async def sort(pilot: Drives, screen: PlanScreen) -> None:
-        assert "NODE^" in page_text(pilot)
-        await press(pilot, "N")
-        assert "NODEv" in page_text(pilot)
-
-    drive(sort, ascii=True)
-
-
-@pytest.mark.long
 def test_only_what_is_at_fault_and_all_again() -> None:
     async def look(pilot: Drives, screen: PlanScreen) -> None:
         every = rows(screen)

@@ -70,14 +70,3 @@ def test_other_screens_are_covered_as_well() -> None:
         assert "needs 60x16" not in "\n".join(seen(pilot.app))
 
     drive(look, size=NARROW)
-
-
-@pytest.mark.parametrize(
-    "size", [(1, 1), *(pytest.param(each, marks=pytest.mark.long) for each in ((59, 40), (200, 15)))]
-)
-@pytest.mark.long
-def test_no_size_is_too_small_to_open(size: tuple[int, int]) -> None:
-    async def look(pilot: Drives, screen: PlanScreen) -> None:
-        await pilot.press("j", "2", "escape")
-
-    drive(look, size=size)
