@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from string import Formatter
 from typing import Any
 
@@ -25,6 +26,11 @@ OTHERS = frozenset({"severity", "remedy", "root_cause"})
 
 
 @cache
+def _of(path: Path) -> tuple[ast.FunctionDef | ast.Call, ...]:
+    return tuple(node for node in ast.walk(ast.parse(text(path))) if isinstance(node, (ast.FunctionDef, ast.Call)))
+
+
+@cache
 def functions_and_calls() -> tuple[tuple[str, ast.FunctionDef | ast.Call], ...]:
     """Of the package, with where they stand."""
     return tuple(
@@ -34,8 +40,7 @@ def functions_and_calls() -> tuple[tuple[str, ast.FunctionDef | ast.Call], ...]:
         and re.search(
             r"CodeName|Code\.|Finding\.of|Remedy\.of|clause\(|ClauseName|unknown\(|unread\(|UpgradeCheck", text(path)
         )
-        for node in ast.walk(ast.parse(text(path)))
-        if isinstance(node, (ast.FunctionDef, ast.Call))
+        for node in _of(path)
     )
 
 
@@ -79,7 +84,7 @@ def asked(
                 assert handed == {passed}, f"{at}: each of them hands it on"
     functions = {function for _, _, function in makers}
     asking = [each for each in files(PACKAGE) if any(f"{function}(" in text(each) for function in functions)]
-    for path, call in ((each, node) for each in asking for node in ast.walk(ast.parse(text(each)))):
+    for path, call in ((each, node) for each in asking for node in _of(each)):
         if isinstance(call, ast.Call) and _last_name(call) in functions:
             of, _, function = ast.unparse(call.func).rpartition(".")
             given = makers.get((_place(name(path), function), bool(of), function))
