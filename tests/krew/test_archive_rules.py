@@ -121,20 +121,6 @@ def test_sh_is_everywhere(tmp_path: Path) -> None:
         assert asked(linted(tmp_path, silent, a_tar_gz(changed(BIN, content=script)))) == remarks
 
 
-def test_entries_beyond_some_are_counted(tmp_path: Path) -> None:
-    lint = linted(tmp_path, archive=a_tar_gz((*FILES, *(Packed(f"a..{i}") for i in range(300)))))
-    found = [each.message for each in lint.findings if each.code.name == "krew-archive-path"]
-    assert (len(found), [text for text in found if "more" in text]) == (12, ["289 more are like this"])
-
-
-@pytest.mark.long
-def test_many_files_are_moved_in_no_time(tmp_path: Path) -> None:
-    """One after the other through all of them, this would take minutes."""
-    many = tuple(Packed(f"f{i}") for i in range(10_000))
-    folders = tuple(Packed(f"d{i}/f") for i in range(10_000))
-    assert broken(linted(tmp_path, archive=a_tar_gz((*FILES, *many, *folders)))) == set()
-
-
 def test_archives_are_told_by_checksum_and_by_name(tmp_path: Path) -> None:
     """Of two platforms one has no archive here: nothing is said of it."""
     from tests.krew.plugins import a_platform

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kubectl_eksdoc.errors import UsageError
 from tests.krew.plugins import a_platform, a_tar_gz, asked, broken, linted, moved
 from tools.krew.lint import codes as krew_codes
 from tools.krew.lint.command import main
@@ -243,3 +244,12 @@ def test_a_file_that_cannot_be_read_is_exit_code_2(
     assert main([manifest, "--archive", archive]) == 2
     assert "cut short or damaged" in capsys.readouterr().err
     assert main(["/nowhere/a.yaml"]) == 2
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"- a", b"a: &b [*b]", b"a: *b", b"\tkind: Plugin", b"[" * 5000, b"\xff\xfe\x00"]
+)
+def test_what_is_no_manifest_is_told_in_a_sentence(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.yaml").write_bytes(content)
+    with pytest.raises(UsageError, match="the manifest"):
+        read_manifest(str(tmp_path / "a.yaml"))

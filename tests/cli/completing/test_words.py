@@ -130,7 +130,6 @@ def test_pods_and_nodes_of_a_probe() -> None:
 
 def test_what_this_tool_knows_itself() -> None:
     assert at("addon-diff", "v").offers == {"vpc-cni": "addresses of pods"}
-    assert at("check", "--target", "").values[0] == "1.36" and at(*PLAN, "--older-than", "").values[0] == "v1.36"
     assert "slow" in at("rehearse", "--fault", "s").offers and "list" in at("rehearse", "--fault", "l").offers
     assert at(*PLAN, "--max-unavailable", "z").values == ["zone="]
 
