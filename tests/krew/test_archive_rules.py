@@ -17,7 +17,6 @@ from tests.krew.plugins import (
     a_tar,
     a_tar_gz,
     a_zip,
-    asked,
     broken,
     changed,
     linted,
@@ -106,19 +105,6 @@ TAKEN: dict[str, tuple[bytes, dict[str, Any]]] = {
 def test_what_krew_takes_is_taken(tmp_path: Path, name: str) -> None:
     archive, platform = TAKEN[name]
     assert broken(linted(tmp_path, moved(**platform), archive)) == set()
-
-
-def test_somebody_elses_licence_is_remarked(tmp_path: Path) -> None:
-    lint = linted(tmp_path, archive=a_tar_gz(changed("LICENSE", name="lib/yaml/license.TXT")))
-    assert (broken(lint), asked(lint)) == (set(), {"krew-review-licence"})
-
-
-def test_sh_is_everywhere(tmp_path: Path) -> None:
-    def silent(manifest: dict[str, Any]) -> None:
-        manifest["spec"]["caveats"] = ""
-
-    for script, remarks in ((b"#!/bin/sh\n", set()), (b"#!/usr/bin/env ruby\n", {"krew-review-caveats"})):
-        assert asked(linted(tmp_path, silent, a_tar_gz(changed(BIN, content=script)))) == remarks
 
 
 def test_archives_are_told_by_checksum_and_by_name(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.errors import UsageError
-from tests.krew.plugins import a_platform, a_tar_gz, asked, broken, linted, moved
+from tests.krew.plugins import a_platform, a_tar_gz, broken, linted, moved
 from tools.krew.lint import codes as krew_codes
 from tools.krew.lint.command import main
 from tools.krew.lint.judging import judged
@@ -165,33 +165,6 @@ def test_aliases_are_read_as_krew_reads_them(tmp_path: Path) -> None:
     assert [each.code.name for each in lint.findings if "upper-case" in each.message] == ["krew-sha256"] * 2
 
 
-REVIEWED: list[tuple[str, Change]] = [
-    ("krew-review-name", name("View_Logs")),
-    ("krew-review-name", name("kube-logs")),
-    ("krew-review-name", name("aws-logs")),
-    ("krew-review-short", spec(shortDescription="Show logs of several pods side by side, in one window")),
-    ("krew-review-short", spec(shortDescription="A kubectl plugin for logs")),
-    ("krew-review-description", gone("description")),
-    ("krew-review-description", spec(description="Shows logs:\n  kubectl view-logs POD\n")),
-    ("krew-review-description", spec(description="Usage: view POD\n")),
-    ("krew-review-homepage", gone("homepage")),
-    ("krew-review-homepage", spec(homepage="view-logs")),
-    ("krew-review-caveats", gone("caveats")),
-    ("krew-review-files", moved(files=[{"from": "*", "to": "."}])),
-    ("krew-review-uri", moved(uri="http://example.com/v1.2.3/view-logs.tar.gz")),
-    ("krew-review-uri", moved(uri="https://example.com/latest/view-logs.tar.gz")),
-    ("krew-field-ignored", spec(caveat="needs sh")),
-    ("krew-field-ignored", moved(file=[])),
-]
-
-
-@pytest.mark.parametrize(("code", "change"), REVIEWED, ids=[f"{i}-{code}" for i, (code, _) in enumerate(REVIEWED)])
-def test_what_reviewers_ask_for_is_said_and_refuses_nothing(tmp_path: Path, code: str, change: Change) -> None:
-    lint = linted(tmp_path, change)
-    assert code in asked(lint)
-    assert broken(lint) <= {"krew-name-differs"}
-
-
 @pytest.mark.parametrize(
     "text", ["v1.2.3", "v0.0.0", "v1.2.3-rc1", "v1.2.3-rc.1", "v1.2.3+b", "v1.2.3-a.1+b.01 ", "v1.2.3-0"]
 )
@@ -202,7 +175,7 @@ def test_versions_that_krew_takes(text: str) -> None:
 def test_every_code_is_met_in_these_tests() -> None:
     from tests.krew.test_archive_rules import REFUSED as OF_ARCHIVES
 
-    met = {code for code, *_ in (*REFUSED, *REVIEWED, *OF_ARCHIVES)} | {"krew-file-name", "krew-review-licence"}
+    met = {code for code, *_ in (*REFUSED, *OF_ARCHIVES)} | {"krew-file-name"}
     assert met == {code.name for code in krew_codes.ALL}
 
 

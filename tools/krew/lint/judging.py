@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When, in_order
-from tools.krew.lint import advice, codes, installing, manifests, selectors, unpacking
+from tools.krew.lint import codes, installing, manifests, selectors, unpacking
 from tools.krew.lint.complaints import Complaint
 from tools.krew.lint.model import Platform, PluginArchive, PluginManifest
 from tools.krew.lint.selectors import Machine
 
-MOST_ALIKE = 12
-"""So many findings of a code: an archive may have a hundred thousand entries of one kind."""
 _LONGEST_NAME = 120
-_EVERYWHERE = ("sh",)
-"""What runs programs on every system that can have them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +50,6 @@ def judged(manifest: PluginManifest, file_name: str, archives: Sequence[PluginAr
     complaints = [
         *manifests.of_manifest(manifest, file_name),
         *selectors.of_selectors(manifest),
-        *advice.of_advice(manifest),
     ]
     found = list(_findings(complaints, Subject("Plugin", manifest.name or file_name)))
     for archive in archives:
@@ -66,7 +60,6 @@ def judged(manifest: PluginManifest, file_name: str, archives: Sequence[PluginAr
         found += _findings(about, Subject("Platform", str(number)))
         machines = selectors.machines_of(platform.selector)
         platforms.append(JudgedPlatform(number, machines, platform.uri, platform.bin, looked_into))
-    found += _findings(_without_caveats(manifest, archives), Subject("Plugin", manifest.name or file_name))
     found += _findings(_of_nobody(manifest, archives), Subject("Plugin", manifest.name or file_name))
     link = installing.link_name(manifest.name) if manifest.name else ""
     return KrewLint(manifest, file_name, tuple(platforms), in_order(found), link)
@@ -108,33 +101,8 @@ def _of_nobody(manifest: PluginManifest, archives: Sequence[PluginArchive]) -> I
             yield Complaint(codes.SUM, "spec.platforms", what, f"Write sha256: {archive.sha256} where it belongs.")
 
 
-def _without_caveats(manifest: PluginManifest, archives: Sequence[PluginArchive]) -> Iterator[Complaint]:
-    pairs = [(each, _archive_of(each, manifest, archives)) for each in manifest.platforms]
-    needed = {installing.interpreter(platform, archive) for platform, archive in pairs if archive is not None}
-    needed -= {"", *_EVERYWHERE}
-    for program in sorted(needed):
-        if program.rstrip("0123456789.") not in manifest.caveats:
-            what = f"{program} runs the program, and caveats do not say that it must be there"
-            yield Complaint(
-                codes.REVIEW_CAVEATS,
-                "spec.caveats",
-                what,
-                f'Write caveats: "This plugin needs the following programs:" and {program}.',
-                advice=True,
-            )
-
-
 def _findings(complaints: Iterable[Complaint], of: Subject) -> Iterator[Finding]:
-    """A finding of each; of many of one code some, and how many more there are."""
-    ordered = sorted(dict.fromkeys(complaints), key=lambda each: (each.code.name, each.advice))
-    for _, alike in groupby(ordered, key=lambda each: (each.code.name, each.advice)):
-        every = list(alike)
-        kept = every if len(every) <= MOST_ALIKE else every[: MOST_ALIKE - 1]
-        yield from (_finding(each, of) for each in kept)
-        if len(kept) < len(every):
-            rest = every[len(kept)]
-            more = Complaint(rest.code, "", f"{len(every) - len(kept)} more are like this", rest.remedy, rest.advice)
-            yield _finding(more, of)
+    yield from (_finding(each, of) for each in dict.fromkeys(complaints))
 
 
 def _finding(complaint: Complaint, of: Subject) -> Finding:
