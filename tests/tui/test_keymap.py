@@ -32,7 +32,7 @@ def test_every_sign_is_called_as_textual_calls_it(char: str) -> None:
     assert keymap.named(f"ctrl+{char}") == f"ctrl+{_character_to_key(char)}"
 
 
-@pytest.mark.parametrize("text", ["", "xx", "f25", "ctrl+", "super+", "spce", "\x1b", "ctrl+ctrl"])
+@pytest.mark.parametrize("text", ["", "f25", "ctrl+", "spce", "\x1b", "ctrl+ctrl"])
 def test_no_names_of_keys(text: str) -> None:
     assert keymap.named(text) == ""
 
