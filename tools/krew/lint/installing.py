@@ -25,9 +25,9 @@ _RUNS, _EVERYBODY_RUNS = 0o100, 0o555
 _OF_WINDOWS = b"MZ"
 
 
-def link_name(name: str, windows: bool = False) -> str:
+def link_name(name: str) -> str:
     """What krew calls the link to a plugin: ``kubectl-eksdoc_drain`` of ``eksdoc-drain``."""
-    return f"kubectl-{name.replace('-', '_')}{'.exe' if windows else ''}"
+    return f"kubectl-{name.replace('-', '_')}"
 
 
 def of_bin_path(platform: Platform, at: str) -> Iterator[Complaint]:

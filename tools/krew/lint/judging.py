@@ -9,76 +9,55 @@ from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Sub
 from tools.krew.lint import codes, installing, manifests, selectors, unpacking
 from tools.krew.lint.complaints import Complaint
 from tools.krew.lint.model import Platform, PluginArchive, PluginManifest
-from tools.krew.lint.selectors import Machine
 
 _LONGEST_NAME = 120
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedPlatform:
-    """`archive`: the file that was looked at, "" where none was given for it."""
-
-    number: int
-    machines: tuple[Machine, ...]
-    uri: str
-    bin: str
-    archive: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class KrewLint:
-    """`link`: what krew calls the plugin among the programs, "" where it has no name."""
+    """`unchecked`: the numbers of platforms of which nobody has looked into the archive. `link`: what krew calls the
+    plugin among the programs, "" where it has no name."""
 
     manifest: PluginManifest
-    file_name: str
-    platforms: tuple[JudgedPlatform, ...]
     findings: tuple[Finding, ...]
+    unchecked: tuple[int, ...]
     link: str
 
     @property
     def fails(self) -> bool:
         return any(each.status is Status.FAIL for each in self.findings)
 
-    @property
-    def unchecked(self) -> tuple[JudgedPlatform, ...]:
-        """Platforms of which nobody has looked into the archive."""
-        return tuple(each for each in self.platforms if not each.archive)
-
 
 def judged(manifest: PluginManifest, file_name: str, archives: Sequence[PluginArchive]) -> KrewLint:
     """`file_name`: of the manifest, without its folder."""
-    complaints = [
-        *manifests.of_manifest(manifest, file_name),
-        *selectors.of_selectors(manifest),
-    ]
-    found = list(_findings(complaints, Subject("Plugin", manifest.name or file_name)))
+    plugin = Subject("Plugin", manifest.name or file_name)
+    found = list(_findings((*manifests.of_manifest(manifest, file_name), *selectors.of_selectors(manifest)), plugin))
     for archive in archives:
         found += _findings(unpacking.of_archive(archive), Subject("Archive", archive.name))
-    platforms = []
-    for number, platform in enumerate(manifest.platforms):
+    unchecked = []
+    for number in range(len(manifest.platforms)):
         looked_into, about = _of_platform(manifest, number, archives)
         found += _findings(about, Subject("Platform", str(number)))
-        machines = selectors.machines_of(platform.selector)
-        platforms.append(JudgedPlatform(number, machines, platform.uri, platform.bin, looked_into))
-    found += _findings(_of_nobody(manifest, archives), Subject("Plugin", manifest.name or file_name))
+        unchecked += [] if looked_into else [number]
+    found += _findings(_of_nobody(manifest, archives), plugin)
     link = installing.link_name(manifest.name) if manifest.name else ""
-    return KrewLint(manifest, file_name, tuple(platforms), in_order(found), link)
+    return KrewLint(manifest, in_order(found), tuple(unchecked), link)
 
 
 def _of_platform(
     manifest: PluginManifest, number: int, archives: Sequence[PluginArchive]
-) -> tuple[str, list[Complaint]]:
-    """The name of its archive, "" without one, and what is wrong."""
+) -> tuple[bool, list[Complaint]]:
+    """Whether it has an archive, and what is wrong."""
     platform = manifest.platforms[number]
     at = f"spec.platforms[{number}]"
     complaints = list(installing.of_bin_path(platform, at))
     archive = _archive_of(platform, manifest, archives)
     if archive is None:
-        return "", complaints
+        return False, complaints
     if archive.sha256 != platform.sha256:
         what = f"{archive.name} has {archive.sha256}, and the manifest says {platform.sha256 or 'nothing'}"
         complaints.append(Complaint(codes.SUM, f"{at}.sha256", what, f"Write sha256: {archive.sha256}"))
-    return archive.name, [*complaints, *installing.of_installation(platform, at, archive)]
+    return True, [*complaints, *installing.of_installation(platform, at, archive)]
 
 
 def _archive_of(
