@@ -105,6 +105,9 @@ def check(text: str, fmt: str, look: Look) -> None:
     assert out.encode("ascii" if look.ascii else "utf-8")
 
 
+LOOKS = (Look(), Look(colour=True), Look(ascii=True))
+
+
 @given(hostile, st.sampled_from(sorted(DrainReport.formats)), st.booleans(), st.booleans())
 def test_no_text_of_a_cluster_reaches_the_screen_raw(text: str, fmt: str, colour: bool, ascii_only: bool) -> None:
     check(text, fmt, Look(colour=colour, ascii=ascii_only))
