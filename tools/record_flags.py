@@ -1,11 +1,10 @@
-"""Record what commands and resources take: tests hold what remedies print to tests/data/commands.json.
+"""Record what commands of kubectl take: tests hold what remedies print to tests/data/commands.json.
 
-    python -m tools.record_flags kubectl PROGRAM
-    terraform providers schema -json | python -m tools.record_flags terraform
+    python -m tools.record_flags PROGRAM
 
-The first writes the flags of each command that is listed there, as that kubectl's own help has them, with the kind of
-their value; the second the arguments of each resource, as the provider's schema has them. What these programs do not
-tell (eksctl, helm, kubectl's plugin convert, modules of Terraform) is read from their sources and written by hand.
+It writes the flags of each command of kubectl that is listed there, as the help of that PROGRAM has them, with the kind
+of their value. What others take (eksctl, helm, kubectl's plugin convert, Terraform) is read from their sources and
+written by hand.
 """
 
 from __future__ import annotations
@@ -14,9 +13,8 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TextIO
 
 RECORD = Path(__file__).parents[1] / "tests" / "data" / "commands.json"
 PLUGINS = ("convert",)
@@ -61,38 +59,17 @@ def version_of(program: str) -> str:
     return str(told["clientVersion"]["gitVersion"])
 
 
-def _kubectl(record: dict[str, Any], program: str) -> None:
-    found = record["kubectl"]
+def main(argv: Sequence[str] = tuple(sys.argv[1:])) -> int:
+    if len(argv) != 1:
+        print(__doc__, file=sys.stderr)
+        return 2
+    record = json.loads(RECORD.read_text(encoding="utf-8"))
+    found, program = record["kubectl"], argv[0]
     found["source"] = f"kubectl {version_of(program)}, kubectl COMMAND --help and kubectl options"
     found["options"] = flags_of(program, "options")
     found["commands"] = {
         each: was if each in PLUGINS else flags_of(program, each) for each, was in found["commands"].items()
     }
-
-
-def _terraform(record: dict[str, Any], schemas: TextIO) -> None:
-    (provider,) = (each for name, each in json.load(schemas)["provider_schemas"].items() if name.endswith("/aws"))
-    found = record["terraform"]
-    found["resources"] = {each: arguments(provider["resource_schemas"][each]["block"]) for each in found["resources"]}
-
-
-def arguments(block: Mapping[str, Any]) -> Sequence[str]:
-    """That may be set: of a resource, and of its blocks as ``launch_template.version``."""
-    below, told = block.get("block_types", {}), block.get("attributes", {})
-    own = [name for name, each in told.items() if each.get("required") or each.get("optional")]
-    deep = [f"{name}.{each}" for name, of in below.items() for each in arguments(of["block"]) if "." not in each]
-    return sorted((*own, *below, *deep))
-
-
-def main(argv: Sequence[str] = tuple(sys.argv[1:])) -> int:
-    record = json.loads(RECORD.read_text(encoding="utf-8"))
-    if argv[:1] == ("kubectl",) and len(argv) == 2:
-        _kubectl(record, argv[1])
-    elif argv == ("terraform",):
-        _terraform(record, sys.stdin)
-    else:
-        print(__doc__, file=sys.stderr)
-        return 2
     RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,7 @@ class Registry:
         return self.entry_bin if plugin.command else self.bin
 
 
+@cache
 def read(path: Path = PATH) -> Registry:
     """
     Raises:

@@ -10,6 +10,7 @@ import json
 import sys
 import textwrap
 from collections.abc import Collection, Iterator, Mapping
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args
@@ -146,7 +147,7 @@ def _completed(schema: Doc, of: type[Printed] | None) -> Doc:
     del schema["title"]
     if of is None:
         return schema
-    told = {name: text for each in reversed(of.__mro__) for name, text in _docstrings(each)}
+    told = {name: text for each in reversed(of.__mro__) for name, text in _docstrings(each).items()}
     for field in structs.fields(of):
         if UnsetType in get_args(field.type):
             schema["required"].remove(field.encode_name)
@@ -155,19 +156,21 @@ def _completed(schema: Doc, of: type[Printed] | None) -> Doc:
     return schema | dict(of.schema)
 
 
-def _docstrings(of: type) -> Iterator[tuple[str, str]]:
-    """Each field of a class that has one, and its docstring."""
+@cache
+def _docstrings(of: type) -> Mapping[str, str]:
+    """Of each field of a class that has one."""
     if not issubclass(of, Printed):
-        return
+        return {}
     if of.descriptions:
-        yield from of.descriptions.items()
-        return
+        return of.descriptions
     if of.__name__ not in vars(sys.modules[of.__module__]):
-        return  # it was made of declarations, and has no source
+        return {}  # it was made of declarations, and has no source
     (tree,) = ast.parse(textwrap.dedent(inspect.getsource(of))).body
-    for field, text in pairwise(tree.body if isinstance(tree, ast.ClassDef) else ()):
-        if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(field.target, ast.Name):
-            yield field.target.id, " ".join(str(ast.literal_eval(text.value)).split())
+    return {
+        field.target.id: " ".join(str(ast.literal_eval(text.value)).split())
+        for field, text in pairwise(tree.body if isinstance(tree, ast.ClassDef) else ())
+        if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(field.target, ast.Name)
+    }
 
 
 def _name(of: type) -> str:

@@ -289,7 +289,6 @@ OLD = text_sheet(
         "or done before that.",
     )
 )
-PLANNING = text_sheet(("planning…",))
 
 
 class PlanPage(PageOf):
@@ -343,7 +342,7 @@ def _below(model: Model) -> tuple[str, tuple[Sheet, Sheet]]:
     if view is not None:
         return headroom, (budgets.sheet(view, full=False), waves.sheet(view))
     if model.stale:
-        return headroom, (PLANNING, PLANNING)
+        return headroom, (_PLANNING, _PLANNING)
     if model.old or model.facts is None:
         return headroom, (NOTHING_SENT if model.choice.ask.marked else NOTHING_MARKED, OLD)
     closed = budgets.closed_sheet(model.facts.cluster)

@@ -10,7 +10,7 @@ from importlib import import_module
 import pytest
 
 from kubectl_eksdoc.cli.bare import flags_alone
-from kubectl_eksdoc.cli.called import PROG, late
+from kubectl_eksdoc.cli.called import PROG
 from kubectl_eksdoc.cli.commands import COMMANDS, Command, help_of, tree
 from kubectl_eksdoc.cli.parser import spelled_out
 from tests.contracts.source import PACKAGE, files, text
@@ -78,13 +78,3 @@ PLACES = sorted({*_of(COMMANDS), *(place for path in files(PACKAGE) for place in
 def test_it_is_there(place: str) -> None:
     module, _, name = place.rpartition(".")
     assert callable(getattr(import_module(f"kubectl_eksdoc.{module}"), name))
-
-
-def test_the_source_is_searched() -> None:
-    assert {"session.session.open_session", "cli.run.status.ask", "cli.check.command.add_to"} <= {*PLACES}
-
-
-def test_a_place_that_is_wrong_is_told_when_it_is_called() -> None:
-    called = late("cli.exits.no_such_name")
-    with pytest.raises(AttributeError, match="no_such_name"):
-        called()

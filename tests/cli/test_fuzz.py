@@ -19,7 +19,7 @@ from tests.cli.running import FakeSource, run_cli
 from tests.contracts.source import ROOT
 from tools.fuzz import CLUSTERS, TOO_LONG, case, recorded, terraform
 
-CASES = 250
+CASES = 120
 
 
 @pytest.mark.long
@@ -89,7 +89,7 @@ def answered(argv: list[str], plan: bool) -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=200)
+@settings(max_examples=90)
 @given(st.lists(words, max_size=7), st.booleans())
 def test_any_words(argv: list[str], plan: bool) -> None:
     answered(argv, plan)

@@ -13,7 +13,6 @@ import pytest
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.launch import completing, too_old
-from tests import needed
 from tests.contracts.source import PACKAGE, ROOT
 from tests.fakes.programs import program
 
@@ -68,18 +67,6 @@ def test_a_dump_from_a_closed_stdin_is_an_error_in_words() -> None:
     assert done.stderr.startswith("error: cannot open the snapshot -: standard input is closed\n")
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
-@pytest.mark.long
-def test_full_streams_are_no_bug() -> None:
-    command = f"'{sys.executable}' -m kubectl_eksdoc drain plan --demo"
-    done = process("/bin/sh", "-c", f"{command} > /dev/full")
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1] == "error: cannot write the answer to stdout: No space left on device"
-    assert "Traceback" not in done.stderr and "Exception" not in done.stderr
-    done = process("/bin/sh", "-c", f"{command} 2> /dev/full")
-    assert (done.returncode, done.stdout.startswith("8 nodes to drain"), done.stderr) == (1, True, "")
-
-
 def test_nobody_waits_at_its_end_for_what_goes_with_the_process_anyway() -> None:
     """What is frozen is not gone through by the collector when Python ends."""
     seen = "print(gc.get_freeze_count() > 1000, len(gc.get_objects()) < 1000)"
@@ -113,12 +100,3 @@ def test_a_python_that_is_too_old_is_silent_while_somebody_types() -> None:
     assert completing(["/x/kubectl_complete-eksdoc", ""]) and completing(["/x/kubectl-eksdoc", "__complete", ""])
     assert completing(["C:\\x\\kubectl_complete-eksdoc_drain.exe"])
     assert not completing(["/x/kubectl-eksdoc", "drain"]) and not completing(["/x/kubectl-eksdoc"])
-
-
-@pytest.mark.long
-def test_kubectl_finds_the_plugin_without_a_warning(plugin: Path) -> None:
-    kubectl = needed.kubectl()
-    path = f"{plugin}:{Path(kubectl).parent}:/bin"
-    listed = process(kubectl, "plugin", "list", path=path)
-    assert str(plugin / "kubectl-eksdoc") in listed.stdout
-    assert [line for line in listed.stderr.splitlines() if "eksdoc" in line] == []

@@ -42,7 +42,6 @@ def test_each_flag_and_command_that_a_sentence_names_exists() -> None:
 @pytest.mark.parametrize(
     ("sentence", "why"),
     [
-        ("Plan with --surge-singles, or run kubectl eksdoc drain.", ""),
         ("Plan with --surge-single.", "there is no flag --surge-single"),
         ("Run kubectl eksdoc frobnicate.", "there is no kubectl eksdoc frobnicate"),
     ],

@@ -132,8 +132,3 @@ def linted(
 def broken(lint: KrewLint) -> set[str]:
     """The codes of what fails."""
     return {each.code.name for each in lint.findings if each.status.value == "fail"}
-
-
-def asked(lint: KrewLint) -> set[str]:
-    """The codes of what reviewers ask for."""
-    return {each.code.name for each in lint.findings if each.status.value == "pass"}

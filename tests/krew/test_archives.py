@@ -89,7 +89,6 @@ def test_the_sdk_knows_what_is_asked_and_nothing_else(archives: dict[str, Path])
 
 
 def test_krew_takes_all_four_with_one_manifest(archives: dict[str, Path], tmp_path: Path) -> None:
-    """Only the name is remarked: krew-index takes that of a vendor from nobody else."""
     read = {machine: read_archive(str(archives[machine.name])) for machine in MACHINES}
     uri = "https://example.com/releases/v0.1.0"
     platforms = tuple(
@@ -107,8 +106,7 @@ def test_krew_takes_all_four_with_one_manifest(archives: dict[str, Path], tmp_pa
     )
     (tmp_path / "eksdoc.yaml").write_text(rendered(manifest), encoding="utf-8")
     lint = judged(read_manifest(str(tmp_path / "eksdoc.yaml")), "eksdoc.yaml", tuple(read.values()))
-    assert [each.code.name for each in lint.findings] == ["krew-review-name"]
-    assert (lint.unchecked, lint.link) == ((), LAUNCHER)
+    assert (lint.findings, lint.unchecked, lint.link) == ((), (), LAUNCHER)
 
 
 def test_an_archive_is_the_same_whenever_it_is_built(archives: dict[str, Path]) -> None:

@@ -108,12 +108,6 @@ def check(text: str, fmt: str, look: Look) -> None:
 LOOKS = (Look(), Look(colour=True), Look(ascii=True))
 
 
-@pytest.mark.parametrize("fmt", DrainReport.formats)
-def test_known_tricks_are_escaped(fmt: str) -> None:
-    for number, text in enumerate(NASTY):
-        check(text if number % 2 else f"a{text}b", fmt, LOOKS[number % 3])
-
-
 @given(hostile, st.sampled_from(sorted(DrainReport.formats)), st.booleans(), st.booleans())
 def test_no_text_of_a_cluster_reaches_the_screen_raw(text: str, fmt: str, colour: bool, ascii_only: bool) -> None:
     check(text, fmt, Look(colour=colour, ascii=ascii_only))

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.drain.result import PlanResult
@@ -22,11 +20,6 @@ render = DrainReport.render
 
 def document(view: DrainReport) -> Any:
     return printed(PlanResult.of(view))
-
-
-def test_each_schema_file_can_be_loaded() -> None:
-    folder = Path(schemas.__file__).parent
-    assert {path.stem for path in folder.glob("*.json")} == {*schemas.KINDS, "common"}
 
 
 def places(node: Any, path: str = "") -> list[tuple[str, Any, str]]:
@@ -99,8 +92,3 @@ def test_options_stand_as_given_and_nothing_without_a_json_form_passes() -> None
     }
     with pytest.raises(TypeError):
         document(a_view(options={"when": datetime(2026, 1, 1)}))  # noqa: DTZ001
-
-
-def test_unknown_kinds_have_no_schema() -> None:
-    with pytest.raises(KeyError):
-        schemas.load("../../setup")

@@ -24,15 +24,13 @@ from tests.render.plans import a_finding, a_view, an_empty_plan
 
 @pytest.mark.parametrize(
     ("seconds", "said"),
-    [(-5, "0s"), (0, "0s"), (119, "119s"), (120, "2m"), (7199, "119m"), (7200, "2h"), (172799, "47h"), (172800, "2d")],
+    [(-5, "0s"), (119, "119s"), (120, "2m"), (7199, "119m"), (172799, "47h"), (172800, "2d")],
 )
 def test_age(seconds: int, said: str) -> None:
     assert age(timedelta(seconds=seconds)) == said
 
 
-@pytest.mark.parametrize(
-    ("seconds", "said"), [(0, "0s"), (47, "47s"), (287, "4m47s"), (300, "5m00s"), (7500, "2h05m00s"), (59.6, "1m00s")]
-)
+@pytest.mark.parametrize(("seconds", "said"), [(0, "0s"), (287, "4m47s"), (7500, "2h05m00s"), (59.6, "1m00s")])
 def test_duration(seconds: float, said: str) -> None:
     assert duration(seconds) == said
 

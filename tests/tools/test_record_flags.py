@@ -1,11 +1,11 @@
-"""The record of flags and arguments: what help and schemas say, and what is not there."""
+"""The record of flags: what help says, and what is not there."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests import needed
-from tools.record_flags import arguments, flags_of, kind, main
+from tools.record_flags import flags_of, kind, main
 
 
 @pytest.mark.parametrize(
@@ -35,15 +35,6 @@ def test_flags_are_those_of_the_help() -> None:
             flags_of(program, unknown)
 
 
-def test_what_may_be_set_is_an_argument() -> None:
-    """And what is only told is none."""
-    block = {
-        "attributes": {"arn": {"computed": True}, "name": {"required": True}, "version": {"optional": True}},
-        "block_types": {"launch_template": {"block": {"attributes": {"id": {"optional": True}}}}},
-    }
-    assert arguments(block) == ["launch_template", "launch_template.id", "name", "version"]
-
-
 def test_other_words_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(()) == 2
-    assert "record_flags kubectl PROGRAM" in capsys.readouterr().err
+    assert "record_flags PROGRAM" in capsys.readouterr().err

@@ -20,8 +20,7 @@ from kubectl_eksdoc.tui.run.state import RunKind
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.tui.lives import DEMO, LiveCluster
 from tests.tui.pilots import Drives, drive, press
-from tests.tui.replay import test_golden as of_replays
-from tests.tui.replay.shown import Shown, show
+from tests.tui.replay.shown import EVENTS, JOURNAL, Shown, show
 from tests.tui.run import test_golden as of_runs
 from tests.tui.run.scripted import BEGAN, NAME, ScriptedDesk, ScriptedLive
 from tests.tui.run.stage import Show, play, play_run
@@ -256,9 +255,18 @@ DESKS: dict[str, Scene] = {
 }
 
 
+REPLAYS = {
+    "journal": (JOURNAL, ("right", "right_square_bracket", "j")),
+    "events": (EVENTS, ("right", "right_square_bracket", "j")),
+    "end": (EVENTS, ("end",)),
+    "log": (JOURNAL, ("end", "6", "v")),
+    "entry": (JOURNAL, ("end", "6", "v", "g", "enter")),
+}
+
+
 def of_replay(page: str) -> Scene:
     def opened(see: See) -> None:
-        path, keys = of_replays.PAGES[page]
+        path, keys = REPLAYS[page]
 
         async def look(shown: Shown) -> None:
             await shown.press(*keys)
@@ -274,5 +282,5 @@ SCENES: dict[str, Scene] = {
     **LIVES,
     **RUNS,
     **DESKS,
-    **{f"replay-{name}": of_replay(name) for name in of_replays.PAGES},
+    **{f"replay-{name}": of_replay(name) for name in REPLAYS},
 }

@@ -75,16 +75,6 @@ def test_the_key_behind_m_never_does_what_it_does_alone_while_nothing_is_read() 
     drive(too_early, opening, ready=False)
 
 
-def test_what_is_typed_after_a_slash_is_in_the_filter() -> None:
-    async def typing(pilot: Drives, screen: PlanScreen) -> None:
-        marked = screen.model.choice.ask.marked
-        burst(pilot, "/mspot")
-        await pilot.pause(0.1)
-        assert screen.model.filter == "mspot" and screen.model.choice.ask.marked == marked
-
-    drive(typing)
-
-
 def test_what_is_deleted_is_what_was_typed_before_it() -> None:
     async def typing(pilot: Drives, screen: PlanScreen) -> None:
         burst(pilot, "/spxx")

@@ -73,10 +73,8 @@ def test_a_click_on_a_key_is_a_press() -> None:
     ("line", "expected"),
     [
         ("s       stop and wait until it has gone", ["s       stop and wait until", "        it has gone"]),
-        ("Will not  delete nodes or pods by itself", ["Will not  delete nodes or", "          pods by itself"]),
         ("✗ kafka waits: its budget has no room", ["✗ kafka waits: its budget", "  has no room"]),
         ("    kubectl eksdoc drain status run-1234", ["    kubectl eksdoc drain", "    status run-1234"]),
-        ("no label at all, and a long sentence", ["no label at all, and a long", "sentence"]),
         ("", [""]),
     ],
 )

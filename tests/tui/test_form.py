@@ -18,7 +18,7 @@ from kubectl_eksdoc.tui.model import EditHistory, Model, PlanInput
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets import pods as knobs
 from kubectl_eksdoc.tui.sheets.pods import text_of
-from tests.tui.pilots import Drives, drive, lines, notes_of, page_text, press
+from tests.tui.pilots import Drives, drive, lines, notes_of, press
 
 TARGETS = 8
 
@@ -72,28 +72,6 @@ def test_what_is_not_as_it_comes_is_marked_by_a_sign() -> None:
 
 
 @pytest.mark.long
-def test_knobs_are_turned_in_the_form_undone_and_copied() -> None:
-    async def turn(pilot: Drives, screen: PlanScreen) -> None:
-        await press(pilot, "o", "h", "j", "left")
-        assert "< 7 > !" in page_text(pilot)
-        await press(pilot, "G", "l")
-        policy = screen.model.choice.ask.policy
-        assert (policy.nodes_at_once, policy.order) == ("7, zone=10", "soonest")
-        text = page_text(pilot)
-        assert "< soonest > !" in text
-        assert "parallel 7, zone=10" in text
-        await press(pilot, "z")
-        assert screen.model.choice.ask.policy.order == "auto"
-        assert "< auto >" in page_text(pilot)
-        await press(pilot, "C")
-        assert "--max-unavailable 7 --max-unavailable zone=10" in pilot.app.clipboard
-        await press(pilot, "escape")
-        assert not isinstance(pilot.app.screen, KnobsScreen)
-
-    drive(turn)
-
-
-@pytest.mark.long
 def test_in_a_small_terminal_nothing_of_it_is_cut() -> None:
     async def look(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "o")
@@ -110,6 +88,8 @@ def test_in_the_form_keys_that_turn_a_knob_do_and_the_others_say_why_not() -> No
     async def ask(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "o", "left_curly_bracket")
         assert screen.model.choice.ask.policy.nodes_at_once == "7"
+        await press(pilot, "C", "z")
+        assert "--max-unavailable 7" in pilot.app.clipboard and not screen.model.choice.ask.policy.nodes_at_once
         for key, shown in (("r", "r"), ("m", "m"), ("question_mark", "?")):
             await press(pilot, key)
             assert isinstance(pilot.app.screen, KnobsScreen)

@@ -11,18 +11,14 @@ import pytest
 from kubectl_eksdoc.drain.policy import Targeting
 from kubectl_eksdoc.errors import Forbidden, Unreachable
 from kubectl_eksdoc.kubernetes.news import AllNodes, NodeIs, WatchInterrupted, WatchRestored
-from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.snapshots import LastView, last_view_of
-from kubectl_eksdoc.render.text import rfc3339
 from kubectl_eksdoc.tui.app import EksdocApp
-from kubectl_eksdoc.tui.keymap import KEYS, ScreenPage
-from kubectl_eksdoc.tui.model import SOONEST_S, UNWATCHED_S, WATCHED_S, WatchState
-from kubectl_eksdoc.tui.opening import Progress
+from kubectl_eksdoc.tui.keymap import ScreenPage
+from kubectl_eksdoc.tui.model import SOONEST_S, WATCHED_S, WatchState
 from kubectl_eksdoc.tui.reader import HaveRead, NotRead, Progressed
-from kubectl_eksdoc.tui.rights import why_not
 from kubectl_eksdoc.tui.screen import PlanScreen
-from tests.tui.lives import DEMO, Clock, LiveCluster
-from tests.tui.pilots import Drives, a_demo, drive, lines, notes_of, page_text, planned, press
+from tests.tui.lives import DEMO, LiveCluster
+from tests.tui.pilots import Drives, drive, lines, notes_of, page_text, planned, press
 
 NO_ANSWER = Unreachable("https://blue.example cannot be reached: the connection is refused", "Is the VPN up?")
 CORDONED = replace(DEMO, nodes=tuple(replace(n, unschedulable=True) if n.name == "green-1" else n for n in DEMO.nodes))
@@ -67,28 +63,13 @@ def test_the_last_view_is_shown_at_once_and_the_marks_of_what_is_still_there_sta
         assert {"gone-1", "green-1"} < screen.model.choice.ask.marked
         await pilot.pause(0.1)
         assert screen.model.view is None and not screen.model.stale, "nothing is planned from it"
+        await pilot.press("C")
+        assert "old view" in notes_of(pilot)[-1], "nor copied or run"
         cluster.may_answer.set()
         await until(pilot, lambda: screen.model.facts is not None and not screen.model.old)
         await planned(pilot)
         assert screen.model.choice.ask.marked == {"green-1", "green-2", "green-3", "green-4"}
         assert screen.model.view is not None and "live, read" in head(pilot)
-
-    drive(look, cluster.opening(), ready=False)
-
-
-@pytest.mark.long
-def test_from_an_old_view_nothing_is_copied_or_run() -> None:
-    cluster = LiveCluster(last=old_view())
-    cluster.may_answer.clear()
-
-    async def look(pilot: Drives, screen: PlanScreen) -> None:
-        await until(pilot, lambda: screen.model.old)
-        await pilot.press("space", "C")
-        assert "old view" in notes_of(pilot)[-1]
-        for key in KEYS:
-            if key.action in ("command", "compare", "pin", "run"):
-                assert "old view" in why_not(key, screen.model, ScreenPage.PLAN)
-        cluster.may_answer.set()
 
     drive(look, cluster.opening(), ready=False)
 
@@ -155,29 +136,6 @@ def test_it_is_not_read_behind_whoever_types() -> None:
 
 
 @pytest.mark.long
-def test_two_failures_are_told_and_survived() -> None:
-    cluster = LiveCluster([DEMO, NO_ANSWER, NO_ANSWER, LATER], targeting=Targeting(nodegroups=("blue",)))
-
-    async def look(pilot: Drives, screen: PlanScreen) -> None:
-        plan = screen.model.planned
-        await tick(pilot, cluster, 40)
-        await until(pilot, lambda: screen.model.reads.failures == 1)
-        await tick(pilot, cluster, 1)
-        assert "! stale 41s, retry in 3s: cannot be reached: the connection is refused" in head(pilot)
-        assert screen.model.planned is plan, "what was read stays"
-        await tick(pilot, cluster, 4)
-        await until(pilot, lambda: screen.model.reads.failures == 2)
-        await tick(pilot, cluster, 5)
-        assert cluster.reads == 3, "later and later"
-        await tick(pilot, cluster, 4)
-        await until(pilot, lambda: screen.model.reads.failures == 0)
-        await tick(pilot, cluster, 1)
-        assert "live, read 1s ago" in head(pilot) and screen.model.planned is plan
-
-    drive(look, cluster.opening())
-
-
-@pytest.mark.long
 def test_a_watch_that_is_lost_is_stale_until_it_is_back() -> None:
     cluster = LiveCluster()
 
@@ -228,32 +186,3 @@ def test_an_answer_that_comes_while_the_screens_are_closed_is_dropped() -> None:
     app.on_have_read(HaveRead(app.opening, DEMO, True))
     app.on_not_read(NotRead(app.opening, "no answer", "it is away", "look at the network", None))
     app.on_progressed(Progressed(app.opening, "pods", 7))
-
-
-@pytest.mark.long
-def test_a_demo_that_became_live_is_read_again_by_itself_and_its_age_is_told() -> None:
-    """From its first run on the demo is a cluster that changes, and has a clock of its own."""
-    clock = Clock()
-    reads = []
-
-    def read(progress: Progress) -> Cluster:
-        reads.append(clock())
-        return replace(DEMO if len(reads) == 1 else CORDONED, source=Source.DEMO, observed_at=clock())
-
-    def read_at() -> str:
-        return f"demo cluster, read at {rfc3339(clock())}"
-
-    async def look(pilot: Drives, screen: PlanScreen) -> None:
-        app: Any = pilot.app
-        assert "demo cluster, fixed at" in head(pilot)
-        clock.pass_s(1)
-        app.read()
-        await until(pilot, lambda: read_at() in head(pilot))
-        clock.pass_s(7)
-        assert read_at() not in head(pilot)
-        await pilot.press("ctrl+r")
-        await until(pilot, lambda: read_at() in head(pilot))  # nothing differs, and yet it was read
-        clock.pass_s(UNWATCHED_S)
-        await until(pilot, lambda: len(reads) == 4)
-
-    drive(look, replace(a_demo(read), now=clock))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from textual.events import Key
 
 from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.screen import PlanScreen
@@ -44,16 +43,6 @@ def test_an_order_by_a_column_without_room_is_said_below() -> None:
         assert "by TYPE▲" in page_text(pilot)
 
     drive(sort, size=NARROW)
-
-
-@pytest.mark.long
-def test_the_sign_of_the_order_is_ascii_where_nothing_else_may_be() -> None:
-    async def sort(pilot: Drives, screen: PlanScreen) -> None:
-        assert "NODE^" in page_text(pilot)
-        await press(pilot, "N")
-        assert "NODEv" in page_text(pilot)
-
-    drive(sort, ascii=True)
 
 
 @pytest.mark.long
@@ -138,15 +127,3 @@ def test_a_click_moves_the_cursor_to_that_row_and_a_double_click_opens_it() -> N
         assert not screen.selections
 
     drive(look)
-
-
-def test_what_is_typed_at_once_behind_the_slash_is_no_key() -> None:
-    async def type_fast(pilot: Drives, screen: PlanScreen) -> None:
-        before = screen.model.choice
-        for key in ("slash", "p", "space", "z"):
-            pilot.app.post_message(Key(key, {"space": " ", "slash": "/"}.get(key, key)))
-        await pilot.pause()
-        await pilot.pause()
-        assert screen.model.filter == "p z" and screen.model.choice == before
-
-    drive(type_fast)

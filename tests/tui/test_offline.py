@@ -78,21 +78,22 @@ def test_it_says_what_is_wrong_counts_down_and_goes_when_the_cluster_answers() -
 
 
 @pytest.mark.long
-def test_a_key_that_does_nothing_here_says_why() -> None:
-    cluster = LiveCluster([NO_ANSWER])
+def test_a_key_that_does_nothing_here_says_why_and_a_dump_is_tried_only_by_hand() -> None:
+    def never(progress: Progress) -> Cluster:
+        raise SnapshotError("there is no dump at /nowhere", "Check the path.")
 
     async def press(pilot: Drives, screen: PlanScreen) -> None:
         await until(pilot, lambda: isinstance(pilot.app.screen, OfflineScreen))
-        await pilot.press("space")
-        assert said(pilot) == "space: nothing is read yet"
-        await pilot.press("o")
-        assert "no last view" in said(pilot)
+        assert "The dump cannot be read" in page_text(pilot) and "retry in" not in page_text(pilot)
+        for key, why in (("space", "space: nothing is read yet"), ("o", "no last view"), ("x", "no other contexts")):
+            await pilot.press(key)
+            assert why in said(pilot)
         await pilot.press("question_mark")
         assert "Keys here" in page_text(pilot)
         await pilot.press("escape")
         await pilot.press("q")
 
-    assert drive(press, cluster.opening()).return_value == 0
+    assert drive(press, a_demo(never), size=NARROW).return_value == 0
 
 
 @pytest.mark.long
@@ -163,20 +164,6 @@ def test_what_the_cluster_before_tells_late_is_not_heard() -> None:
         assert "green-shop" in lines(pilot.app)[0]
 
     drive(choose, cluster.opening(), ready=False)
-
-
-@pytest.mark.long
-def test_a_dump_has_no_other_contexts_and_is_tried_only_by_hand() -> None:
-    def never(progress: Progress) -> Cluster:
-        raise SnapshotError("there is no dump at /nowhere", "Check the path.")
-
-    async def look(pilot: Drives, screen: PlanScreen) -> None:
-        await until(pilot, lambda: isinstance(pilot.app.screen, OfflineScreen))
-        assert "The dump cannot be read" in page_text(pilot) and "retry in" not in page_text(pilot)
-        await pilot.press("x")
-        assert "no other contexts" in said(pilot)
-
-    drive(look, a_demo(never), size=NARROW)
 
 
 @pytest.mark.long

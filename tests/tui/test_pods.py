@@ -92,19 +92,6 @@ def test_enter_opens_the_pods_of_a_node_and_esc_goes_back(size: tuple[int, int])
 
 
 @pytest.mark.long
-def test_enter_on_a_budget_shows_its_pods() -> None:
-    async def look(pilot: Drives, screen: PlanScreen) -> None:
-        await press(pilot, "2", "enter")
-        key = screen.model.about
-        assert screen.page is ScreenPage.BUDGET and key.count("/") == 1
-        assert f"{key} · " in page_text(pilot)
-        await press(pilot, "escape")
-        assert screen.page is ScreenPage.HEADROOM and screen._of(ScreenPage.HEADROOM).table.key == key
-
-    drive(look)
-
-
-@pytest.mark.long
 def test_one_goes_back_and_forth_through_what_was_visited() -> None:
     async def visit(pilot: Drives, screen: PlanScreen) -> None:
         await press(pilot, "enter", "escape", "j", "enter", "3")

@@ -56,12 +56,6 @@ def test_what_is_missing_comes_first_and_what_was_not_asked_is_not_called_allowe
     assert "✓ patch nodes" in first_column(DEMO, [EVICT])
 
 
-def test_every_right_says_what_is_lost_without_it() -> None:
-    sheet = budgets.rights_sheet(HIDDEN, NEEDS, None)
-    assert all(text_of(sheet.cells(key)[3]) for key in sheet.keys)
-    assert "PDBs unknown" in text_of(sheet.cells(sheet.keys[0])[3])
-
-
 def test_only_what_a_right_would_bring_is_missing() -> None:
     not_served = without(DEMO, kinds.AUTOSCALERS, state=ReadState.NOT_SERVED)
     assert budgets.missing(not_served, NEEDS, None) == ()

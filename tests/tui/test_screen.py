@@ -36,21 +36,6 @@ def test_what_is_shown_is_the_plan_that_the_command_line_makes() -> None:
 
 
 @pytest.mark.long
-def test_marks_and_their_undoing() -> None:
-    async def mark(pilot: Drives, screen: PlanScreen) -> None:
-        first = screen.model.choice.ask
-        await press(pilot, "space")
-        assert screen.model.choice.ask.marked == first.marked - {"blue-1"}
-        assert screen._of(ScreenPage.PLAN).node == "blue-2", "the cursor goes on to the next"
-        await press(pilot, "z")
-        assert screen.model.choice.ask == first
-        await press(pilot, "Z")
-        assert "blue-1" not in screen.model.choice.ask.marked
-
-    drive(mark)
-
-
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("keys", "marked"),
     one_in(

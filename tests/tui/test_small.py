@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from textual.pilot import Pilot
 
 from kubectl_eksdoc.tui.framed import LEAST, lines, too_small
-from kubectl_eksdoc.tui.help import HelpScreen
 from kubectl_eksdoc.tui.screen import PlanScreen
-from tests.tui.pilots import NARROW, drive, planned
+from tests.tui.pilots import NARROW, drive
 from tests.tui.pilots import lines as seen
 
 Drives = Pilot[Any]
@@ -53,31 +52,3 @@ def test_keys_work_and_room_brings_it_back() -> None:
         await pilot.press("q")
 
     assert drive(look, size=NARROW).return_value == 0
-
-
-@pytest.mark.long
-def test_other_screens_are_covered_as_well() -> None:
-    async def look(pilot: Drives, screen: PlanScreen) -> None:
-        await resized(pilot, 40, 10)
-        await pilot.press("question_mark")
-        await pilot.pause()
-        assert isinstance(pilot.app.screen, HelpScreen)
-        assert "needs 60x16" in "\n".join(await resized(pilot, 41, 9))
-        assert "(now 41x9)" in "\n".join(seen(pilot.app))
-        assert "type to search" in "\n".join(await resized(pilot, 80, 24))
-        await pilot.press("escape")
-        await planned(pilot)
-        assert "needs 60x16" not in "\n".join(seen(pilot.app))
-
-    drive(look, size=NARROW)
-
-
-@pytest.mark.parametrize(
-    "size", [(1, 1), *(pytest.param(each, marks=pytest.mark.long) for each in ((59, 40), (200, 15)))]
-)
-@pytest.mark.long
-def test_no_size_is_too_small_to_open(size: tuple[int, int]) -> None:
-    async def look(pilot: Drives, screen: PlanScreen) -> None:
-        await pilot.press("j", "2", "escape")
-
-    drive(look, size=size)

@@ -167,34 +167,6 @@ def test_no_colour_is_none_at_all() -> None:
 
 
 @pytest.mark.long
-def test_the_first_paint_needs_neither_a_cluster_nor_a_plan() -> None:
-    loaded = subprocess.run(
-        [sys.executable, "-c", "import kubectl_eksdoc.tui.app, sys; print(*sys.modules)"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=LONGEST_S,
-    ).stdout.split()
-    unwanted = ("kubernetes", "boto3", "yaml", "msgspec", "kubectl_eksdoc.drain", "kubectl_eksdoc.embedded")
-    assert not [name for name in loaded if name.startswith(unwanted)]
-
-
-@pytest.mark.long
-def test_without_a_terminal_it_says_what_to_use_instead() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "kubectl_eksdoc", "--demo"],
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=LONGEST_S,
-    )
-    assert done.returncode == 2 and not done.stdout
-    assert "kubectl eksdoc drain plan --nodegroup NAME" in done.stderr
-
-
-@pytest.mark.long
 def test_colours_and_keys_are_the_users(tmp_path: Path) -> None:
     (tmp_path / "eksdoc").mkdir()
     (tmp_path / "eksdoc" / "keys.json").write_text('{"mark": "v", "undo": "j"}', encoding="utf-8")

@@ -10,7 +10,6 @@ from kubectl_eksdoc.embedded.demo.reader import key_of
 from tools.demo.aws import catalogue, images, queues, quotas, roles
 from tools.demo.aws.demo_aws import DemoAws
 from tools.demo.aws.pools import DEMO, NEWEST, Estate
-from tools.demo.aws.refused import Refused
 from tools.demo.meta import Json
 from tools.demo.nodes import instance_id
 from tools.demo.world import CLUSTER
@@ -20,14 +19,14 @@ _OURS, _NAMED = {"clusterName": CLUSTER}, {"name": CLUSTER}
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """A question whose answer goes by the parameters `by`; the others are `always` the same. `refused`: with which of
-    them the tool may ask for what is not there, None for all."""
+    """A question whose answer goes by the parameters `by`; the others are `always` the same. `refused`: the service's
+    code and words for what is not there, which name parameters, so that any name can be put there."""
 
     service: str
     operation: str
     by: tuple[str, ...] = ()
     always: Mapping[str, Any] | None = None
-    refused: Mapping[str, str] | None = None
+    refused: tuple[str, str] | None = None
 
     @property
     def name(self) -> str:
@@ -52,42 +51,94 @@ class Listing:
         return f"{self.service} {self.operation}"
 
 
-_OF_AN_ADDON = {"addonName": "vpc-cni", "addonVersion": "{addonVersion}"}
+_GONE = "ResourceNotFoundException"
+_NO_ADDON = _GONE, "No addon: {addonName} found in cluster: demo-shop"
+_NO_ROLE = "NoSuchEntity", "The role with name {RoleName} cannot be found."
+_NO_QUEUE = "AWS.SimpleQueueService.NonExistentQueue", "The specified queue does not exist."
 
 LOOKUPS = (
     Lookup(
         "ec2",
         "DescribeLaunchTemplateVersions",
         ("LaunchTemplateId", "LaunchTemplateName"),
-        refused={"LaunchTemplateId": "{LaunchTemplateId}"},
+        None,
+        (
+            "InvalidLaunchTemplateId.NotFound",
+            "The specified launch template, with template ID {LaunchTemplateId}, does not exist.",
+        ),
     ),
     Lookup("ec2", "GetInstanceMetadataDefaults"),
-    Lookup("eks", "DescribeAddon", ("addonName",), _OURS),
-    Lookup("eks", "DescribeAddonConfiguration", ("addonName", "addonVersion"), refused=_OF_AN_ADDON),
-    Lookup("eks", "DescribeAddonVersions", ("addonName",)),
-    Lookup("eks", "DescribeCluster", ("name",)),
+    Lookup("eks", "DescribeAddon", ("addonName",), _OURS, _NO_ADDON),
+    Lookup(
+        "eks",
+        "DescribeAddonConfiguration",
+        ("addonName", "addonVersion"),
+        None,
+        ("InvalidParameterException", "Addon version specified is not supported"),
+    ),
+    Lookup(
+        "eks",
+        "DescribeAddonVersions",
+        ("addonName",),
+        None,
+        ("InvalidParameterException", "Addon {addonName} specified is not supported in 1.33 kubernetes version"),
+    ),
+    Lookup("eks", "DescribeCluster", ("name",), None, (_GONE, "No cluster found for name: {name}.")),
     Lookup("eks", "DescribeClusterVersions"),
-    Lookup("eks", "DescribeInsight", ("id",), _OURS),
-    Lookup("eks", "DescribeNodegroup", ("nodegroupName",), _OURS),
-    Lookup("eks", "DescribePodIdentityAssociation", ("associationId",), _OURS),
-    Lookup("eks", "DescribeUpdate", ("addonName", "nodegroupName", "updateId"), _NAMED, {"updateId": "{updateId}"}),
+    Lookup("eks", "DescribeInsight", ("id",), _OURS, (_GONE, "No insight found for id: {id}")),
+    Lookup(
+        "eks",
+        "DescribeNodegroup",
+        ("nodegroupName",),
+        _OURS,
+        (_GONE, "No node group found for name: {nodegroupName}."),
+    ),
+    Lookup(
+        "eks",
+        "DescribePodIdentityAssociation",
+        ("associationId",),
+        _OURS,
+        (_GONE, "Association not found for associationId: {associationId}"),
+    ),
+    Lookup(
+        "eks",
+        "DescribeUpdate",
+        ("addonName", "nodegroupName", "updateId"),
+        _NAMED,
+        (_GONE, "No update found for ID: {updateId}"),
+    ),
     Lookup("eks", "ListAddons", (), _OURS),
     Lookup("eks", "ListNodegroups", (), _OURS),
     Lookup("eks", "ListPodIdentityAssociations", (), _OURS),
-    Lookup("eks", "ListUpdates", ("addonName", "nodegroupName"), _NAMED, {"addonName": "{addonName}"}),
+    Lookup("eks", "ListUpdates", ("addonName", "nodegroupName"), _NAMED, _NO_ADDON),
     Lookup("events", "ListRules"),
-    Lookup("events", "ListTargetsByRule", ("Rule",)),
-    Lookup("iam", "GenerateServiceLastAccessedDetails", ("Arn",)),
-    Lookup("iam", "GetInstanceProfile", ("InstanceProfileName",)),
-    Lookup("iam", "GetRole", ("RoleName",)),
-    Lookup("iam", "GetRolePolicy", ("RoleName", "PolicyName")),
-    Lookup("iam", "GetServiceLastAccessedDetails", ("JobId",)),
-    Lookup("iam", "ListAttachedRolePolicies", ("RoleName",)),
-    Lookup("iam", "ListRolePolicies", ("RoleName",)),
-    Lookup("service-quotas", "GetServiceQuota", ("ServiceCode", "QuotaCode")),
-    Lookup("sqs", "GetQueueAttributes", ("QueueUrl",)),
-    Lookup("sqs", "GetQueueUrl", ("QueueName",)),
-    Lookup("ssm", "GetParameter", ("Name",)),
+    Lookup("events", "ListTargetsByRule", ("Rule",), None, (_GONE, "Rule {Rule} does not exist on EventBus default.")),
+    Lookup("iam", "GenerateServiceLastAccessedDetails", ("Arn",), None, ("NoSuchEntity", "ARN {Arn} is not found.")),
+    Lookup(
+        "iam",
+        "GetInstanceProfile",
+        ("InstanceProfileName",),
+        None,
+        ("NoSuchEntity", "Instance Profile {InstanceProfileName} cannot be found."),
+    ),
+    Lookup("iam", "GetRole", ("RoleName",), None, _NO_ROLE),
+    Lookup("iam", "GetRolePolicy", ("RoleName", "PolicyName"), None, _NO_ROLE),
+    Lookup("iam", "GetServiceLastAccessedDetails", ("JobId",), None, ("NoSuchEntity", "Job {JobId} is not found.")),
+    Lookup("iam", "ListAttachedRolePolicies", ("RoleName",), None, _NO_ROLE),
+    Lookup("iam", "ListRolePolicies", ("RoleName",), None, _NO_ROLE),
+    Lookup(
+        "service-quotas",
+        "GetServiceQuota",
+        ("ServiceCode", "QuotaCode"),
+        None,
+        (
+            "NoSuchResourceException",
+            "The request failed because the specified service quota does not exist.",
+        ),
+    ),
+    Lookup("sqs", "GetQueueAttributes", ("QueueUrl",), None, _NO_QUEUE),
+    Lookup("sqs", "GetQueueUrl", ("QueueName",), None, _NO_QUEUE),
+    Lookup("ssm", "GetParameter", ("Name",), None, ("ParameterNotFound", "")),
     Lookup("sts", "GetCallerIdentity"),
 )
 
@@ -120,21 +171,12 @@ _METRICS = "cloudwatch GetMetricData"
 def questions() -> Json:
     """How each is answered: what of it decides, and what is said where the account has nothing of it."""
     listings = {each.name: {"list": each.of, "by": each.by} for each in LISTINGS}
-    lookups = {each.name: {"by": list(each.by), **_refused(each)} for each in LOOKUPS}
+    lookups = {
+        each.name: {"by": list(each.by), **({"refused": list(each.refused)} if each.refused else {})}
+        for each in LOOKUPS
+    }
     metrics = {_METRICS: {"list": "MetricDataResults", "by": "MetricDataQueries", "beside": {"Messages": []}}}
     return dict(sorted({**metrics, **listings, **lookups}.items()))
-
-
-def _refused(each: Lookup) -> Json:
-    """As the service words it of what is called like its parameter, so that any other name can be put there."""
-    if not each.by:
-        return {}
-    asked = each.refused or {name: f"{{{name}}}" for name in each.by}
-    try:
-        DemoAws().ask(each.service, each.operation, {**(each.always or {}), **asked})
-    except Refused as error:
-        return {"refused": [error.code, error.message]}
-    raise AssertionError(f"{each.name} is answered, whatever is asked")
 
 
 def answers(estate: Estate) -> dict[str, dict[str, Json]]:

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 _AWS_WAIT_S = 0.3
 """It mostly takes longer, and what it could add is little."""
 
-_OLDEST_MINOR = 22
-
 
 @frozen
 class Looking:
@@ -82,13 +80,6 @@ def connection_of(cursor: Cursor) -> Connection:
     return Connection(**given)  # type: ignore[arg-type]
 
 
-def _of_kubeconfig(names: Callable[..., Iterable[Name]]) -> Callable[[Looking, Cursor], Iterable[Name]]:
-    def read(looking: Looking, cursor: Cursor) -> Iterable[Name]:
-        return names(cursor.last("--kubeconfig"), looking.kubeconfig())
-
-    return read
-
-
 def _of_journals(*kinds: str) -> Callable[[Looking, Cursor], Iterable[Name]]:
     """Of changes of these kinds, or of all."""
 
@@ -113,12 +104,6 @@ def _faults(looking: Looking, cursor: Cursor) -> Iterable[Name]:
     return (Name(LIST, "show all of them"), *(Name(each.name, each.about) for each in ALL))
 
 
-def _minors(looking: Looking, cursor: Cursor) -> Iterable[Name]:
-    from kubectl_eksdoc.amazon.removed_apis import READ_TO
-
-    return (Name(f"{READ_TO.major}.{minor}") for minor in range(READ_TO.minor, _OLDEST_MINOR, -1))
-
-
 def _addons(looking: Looking, cursor: Cursor) -> Iterable[Name]:
     from kubectl_eksdoc.amazon.addon_needs import KNOWN
 
@@ -131,18 +116,13 @@ def _addons(looking: Looking, cursor: Cursor) -> Iterable[Name]:
 
 _OWN: Mapping[OwnNames, Callable[[Looking, Cursor], Iterable[Name]]] = {
     OwnNames.FILES: lambda *_: (),  # the shell's own affair
-    OwnNames.CONTEXTS: _of_kubeconfig(late("kube.contexts.context_names")),
-    OwnNames.CLUSTERS: _of_kubeconfig(late("kube.contexts.clusters")),
-    OwnNames.USERS: _of_kubeconfig(late("kube.contexts.users")),
-    OwnNames.EKS_CLUSTERS: _of_kubeconfig(late("kube.contexts.eks_clusters")),
-    OwnNames.REGIONS: _of_kubeconfig(late("kube.contexts.regions")),
-    OwnNames.PROFILES: lambda looking, _: map(Name, late("host.aws_profiles.profiles")(looking.environ, looking.home)),
+    OwnNames.CONTEXTS: lambda looking, cursor: late("kube.contexts.context_names")(
+        cursor.last("--kubeconfig"), looking.kubeconfig()
+    ),
     OwnNames.FORMATS: _formats,
     OwnNames.COMMANDS: lambda _, cursor: map(Name, late("cli.permissions.rights.next_words")(cursor.names)),
     OwnNames.FAULTS: _faults,
     OwnNames.FIXES: lambda *_: map(Name, there("imds_probe.fixes.fix.CARRIED_OUT")),
-    OwnNames.MINORS: _minors,
-    OwnNames.VERSIONS: lambda *at: (Name(f"v{each.text}") for each in _minors(*at)),
     OwnNames.ADDONS: _addons,
     OwnNames.ADDON_UPDATES: _of_journals(ADDON_UPDATE),
     OwnNames.METADATA_FIXES: _of_journals(METADATA_FIX),

@@ -40,9 +40,17 @@ BY_CHANCE = "q7Zp0fK2vXw9Lr4TnB8sYd3h"
 
 
 def documents(name: str) -> list[Doc]:
-    """Of a recorded cluster: a secret in each annotation, variable, argument, probe and comment of a Corefile."""
-    docs = map(_planted, worlds.documents(name))
-    return [*docs, helm_secret(Canaries("helm release")), plain_secret(Canaries("a secret"))]
+    """Of a recorded cluster, with one pod of each owner: a secret in each annotation, variable, argument, probe and
+    comment of a Corefile."""
+    docs = worlds.documents(name)
+    pods = {_owner(doc): doc for doc in docs if doc["kind"] == "Pod"}
+    kept = [_planted(doc) for doc in docs if doc["kind"] != "Pod" or pods[_owner(doc)] is doc]
+    return [*kept, helm_secret(Canaries("helm release")), plain_secret(Canaries("a secret"))]
+
+
+def _owner(pod: Doc) -> str:
+    owners = pod["metadata"].get("ownerReferences") or ({"uid": pod["metadata"]["uid"]},)
+    return str(owners[0]["uid"])
 
 
 def _planted(doc: Doc) -> Doc:

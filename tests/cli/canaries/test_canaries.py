@@ -50,22 +50,19 @@ MORE = {
     "drain status --attach": ("drain status old-1 --attach",),
     "rehearse": ("rehearse --nodegroup blue",),
     "check": (
-        "check --target 1.37 --since DUMP",
-        "check --target 1.37 --changed-since 24h",
+        "check --target 1.37",
+        "check --target 1.37 --since DUMP --changed-since 24h",
         "check --in-cluster --schedule @daily",
     ),
     "check --fleet": ("check --only kubelet-skew --fleet lab",),
     "addon-diff": ("addon-diff --all", "addon-diff vpc-cni --each-step --since-when"),
-    "addon-diff --apply": (
-        "addon-diff coredns --apply --dry-run",
-        APPLIED["addon-diff"],
-    ),
+    "addon-diff --apply": ("addon-diff coredns --apply --dry-run",),
     "addon-diff --after": ("addon-diff --all --after",),
     "addon-diff --tf-plan": ("addon-diff --tf-plan TF",),
     "imds-probe --active": ("imds-probe --active --dry-run=server",),
     "imds-probe --apply": ("imds-probe --apply --fix instance-options --dry-run",),
     "coredns-lameduck --measure": ("coredns-lameduck --measure --dry-run",),
-    "coredns-lameduck --set": ("coredns-lameduck --set lameduck=20s", APPLIED["coredns-lameduck"]),
+    "coredns-lameduck --set": ("coredns-lameduck --set lameduck=20s",),
     "coredns-lameduck --place": ("coredns-lameduck --place on-demand",),
     "coredns-lameduck --autoscale": ("coredns-lameduck --autoscale 2:6",),
     "interruption": ("interruption", *(f"interruption --print {what}" for what in ("stack", "commands", "iam"))),
@@ -87,6 +84,8 @@ AS_ANOTHER = {
 }
 """Not run here, and why."""
 
+IN_JSON = ("snapshot", "check --fleet", "drain status --attach")
+"""They take long, and say little."""
 
 LIVE = ("--in-cluster", "--apply", "--active", "--measure", "--fleet", "snapshot HOME")
 """Of no file."""
@@ -112,18 +111,21 @@ def formats(command: str) -> Sequence[str]:
 
 
 def lines(source: str = "", among: Sequence[str] = ()) -> Iterator[str]:
-    """Each command with each of its flags that make another of it, in each format; of a file, and with more flags, in
-    JSON. A table is part of the wide one, and YAML is the same document as JSON."""
+    """Each command in each format: live, in the wide table and JSON, and of a file, where it reads one, in the others.
+    With more flags, and where `IN_JSON` says so, in JSON alone. A table is part of the wide one, and YAML is the same
+    document as JSON."""
     for command in among or [each for each in dict.fromkeys((*FORMATS, *commands())) if each not in AS_ANOTHER]:
         for number, words in enumerate(MORE.get(command, (command,))):
-            if source and (
-                any(each in words for each in LIVE) or "--snapshot" not in helped(command.partition(" --")[0])
-            ):
+            of_a_file = not words.startswith(OF_AWS) and not any(each in words for each in LIVE)
+            of_a_file = of_a_file and "--snapshot" in helped(command.partition(" --")[0])
+            if source and not of_a_file:
                 continue
-            if "DUMP" in source and words.startswith(OF_AWS):
-                continue
-            left_out = [*formats(command)] if source or number else ["table", "yaml"]
-            wanted = [each for each in formats(command) if each == "json" or each not in left_out]
+            left_out = {"table", "yaml", "wide" if source else ""}
+            if number or command in IN_JSON:
+                left_out |= {*formats(command)} - {"json"}
+            elif of_a_file and not source:
+                left_out |= {*formats(command)} - {"wide", "json"}
+            wanted = [each for each in formats(command) if each not in left_out]
             yield from [f"{words} {source} -o {each}" for each in wanted] or [f"{words} {source}".strip()]
 
 

@@ -11,7 +11,6 @@ import pytest
 from kubectl_eksdoc.cli.commands import COMMANDS, Command, listed, tree
 from kubectl_eksdoc.cli.completing import sources
 from kubectl_eksdoc.cli.completing.candidates import follows, long_name, takes_value, words_of
-from kubectl_eksdoc.cli.completing.looking import _OWN
 from kubectl_eksdoc.cli.flags import OUTPUTS
 from kubectl_eksdoc.cli.parser import Parser, RefusedFlag
 from tests.cli.completing.asked import at
@@ -68,10 +67,6 @@ def test_formats_are_those_of_the_command(place: str) -> None:
     module, _, name = place.rpartition(".")
     found = getattr(importlib.import_module(f"kubectl_eksdoc.{module}"), name)
     assert set(getattr(found, "formats", found)) <= set(OUTPUTS)
-
-
-def test_every_own_source_is_read() -> None:
-    assert set(_OWN) == set(sources.OwnNames)
 
 
 def test_the_list_of_commands_is_what_their_parsers_say() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -12,6 +14,7 @@ from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.wiring.names import OFFLINE
 from tests.cli.completing.asked import at, read
 from tests.examples import examples
+from tests.fakes import kubeconfigs
 
 PLAN = ("drain", "plan")
 
@@ -130,9 +133,14 @@ def test_pods_and_nodes_of_a_probe() -> None:
 
 def test_what_this_tool_knows_itself() -> None:
     assert at("addon-diff", "v").offers == {"vpc-cni": "addresses of pods"}
-    assert at("check", "--target", "").values[0] == "1.36" and at(*PLAN, "--older-than", "").values[0] == "v1.36"
     assert "slow" in at("rehearse", "--fault", "s").offers and "list" in at("rehearse", "--fault", "l").offers
     assert at(*PLAN, "--max-unavailable", "z").values == ["zone="]
+
+
+def test_contexts_are_those_of_the_kubeconfig_that_is_given(tmp_path: Path) -> None:
+    path = kubeconfigs.many(tmp_path / "c", {"lab": {"server": "https://x"}}, {"me": {}}, {"a": ("lab", "me")}, "a")
+    assert at("--kubeconfig", path, "check", "--context", "").offers == {"a": "the current one, lab"}
+    assert at("--kubeconfig", path, "check", "--fleet", "").values == ["a"]
 
 
 def test_words_of_commands_that_have_rights() -> None:

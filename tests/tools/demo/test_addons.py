@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.api.types import schema_of
-from kubectl_eksdoc.kubernetes.ownership.comparing import fields_of
 from tests.addon.stand_in import hands
 from tests.addon.stand_in.documents import Documents
 from tests.addon.stand_in.pod_template import INIT
@@ -112,25 +110,3 @@ def test_the_refusal_is_worded_as_eks_would(story: Story) -> None:
         story.refused.errors[0].code,
         story.refused.errors[0].message,
     )
-
-
-@pytest.mark.parametrize(
-    ("kind", "name"),
-    [
-        ("Deployment", "coredns"),
-        ("ConfigMap", "coredns"),
-        ("DaemonSet", "kube-proxy"),
-        ("ConfigMap", "kube-proxy-config"),
-    ],
-)
-def test_what_eks_owns_is_a_part_of_what_is_there(demo: list[Json], kind: str, name: str) -> None:
-    doc = named(demo, kind, name)
-    (owned,) = doc["metadata"]["managedFields"]
-    there = fields_of(doc, schema_of(doc["apiVersion"], kind).root).printed()
-    assert (owned["manager"], owned["operation"]) == ("eks", "Apply")
-    assert _within(owned["fieldsV1"], there)
-    assert ("f:spec" if kind != "ConfigMap" else "f:data") in owned["fieldsV1"]
-
-
-def _within(part: Json, whole: Json) -> bool:
-    return all(step in whole and _within(below, whole[step]) for step, below in part.items())

@@ -124,15 +124,6 @@ def test_lines_that_could_not_be_read_are_told() -> None:
     show(look, recording)
 
 
-@pytest.mark.long
-def test_what_is_typed_moves_nothing_in_time() -> None:
-    async def look(shown: Shown) -> None:
-        await shown.press("right", "space", "6", "slash", *"web0", "left", "home", "end", "space", "enter")
-        assert shown.at_s == 10 and "/web0" in shown.text
-
-    show(look)
-
-
 def test_it_is_saved_as_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
@@ -187,13 +178,6 @@ def test_q_goes_back_and_then_leaves() -> None:
         await shown.pilot.press("q")
 
     assert show(leave).return_value == 0
-
-
-def test_where_there_is_no_room_that_is_said() -> None:
-    async def look(shown: Shown) -> None:
-        assert "eksdoc needs 60x16 (now 40x10)" in shown.text
-
-    show(look, size=(40, 10))
 
 
 @pytest.mark.long

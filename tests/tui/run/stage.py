@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from functools import partial
 from typing import Any
 
@@ -31,6 +31,7 @@ from tests.tui.pilots import (
 )
 from tests.tui.run.scripted import NAME, ScriptedDesk, ScriptedLive
 from tests.tui.shared import SharedApp, with_shared
+from tests.tui.typing_pilot import event_of
 
 SOON_S = 10.0
 _TICK_S = 0.02
@@ -43,6 +44,7 @@ class Show:
         self.pilot = pilot
         self.desk = desk
         self.app: EksdocApp = pilot.app  # type: ignore[assignment]
+        self._later_s = 0.0
 
     @property
     def text(self) -> str:
@@ -74,11 +76,18 @@ class Show:
         await self.pilot.pause()
 
     async def chooses(self, *keys: str) -> None:
-        """In a menu of a run: each key alone, with nothing pressed shortly before or behind it."""
+        """In a menu of a run: each key alone, long after the one before it and the first paint of the menu, by the
+        clock of the events and however slow the machine is."""
         for key in keys:
-            await self.pilot.pause(ALONE_S)
-            await self.press(key)
+            self._later_s += 60.0
+            self.types_at_once([key], self._later_s)
             await self.pilot.pause(1.5 * ALONE_S)
+
+    def types_at_once(self, keys: Iterable[str], later_s: float = 0.0) -> None:
+        """By the clock of the events one right behind the other, so much later than now."""
+        for event in map(event_of, keys):
+            event.time += later_s
+            self.app.post_message(event)
 
     async def types(self, text: str) -> None:
         """Into the field that has the focus; all but the last sign is pasted, for keys are slow under a pilot."""

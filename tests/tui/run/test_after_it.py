@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.drain.run.moments import Happened
-from tests.tui.pilots import NARROW, WIDE, main_screen
+from tests.tui.pilots import NARROW, main_screen
 from tests.tui.run.scripted import RUN, ScriptedLive
 from tests.tui.run.stage import Show, play_run
 
@@ -77,21 +76,3 @@ def test_on_a_narrow_screen_the_summary_is_read_beside_the_pods_of_a_node(size: 
 
 
 WHY = "Cannot evict pod as it would violate the pod's disruption budget: [bold]web[/] needs \x1b[2J three " * 3
-
-
-@pytest.mark.parametrize("size", [WIDE, pytest.param(NARROW, marks=pytest.mark.long)])
-def test_an_entry_is_shown_whole(size: tuple[int, int]) -> None:
-    live = ScriptedLive()
-    live.to(5.0)
-    live.happens(Happened.REFUSED, "shop/web-1", "blue-1", WHY)
-
-    async def look(show: Show) -> None:
-        await show.press("6", "enter")
-        assert show.top == "EntryScreen"
-        for said in ("! this is something that went wrong", "2026-11-20 09:00:05, 5s after", "shop/web-1", "blue-1"):
-            assert said in show.text, show.text
-        assert show.text.count("[bold]web[/]") == 3 and "\\x1b[2J" in show.text, "in full, and as it stands there"
-        await show.press("enter")
-        assert show.top == "RunScreen" and live.wishes == []
-
-    play_run(look, live, size=size)

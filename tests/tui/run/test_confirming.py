@@ -8,7 +8,6 @@ import pytest
 from textual.widgets import Input
 
 from kubectl_eksdoc.errors import Drifted, Locked
-from kubectl_eksdoc.tui.framed import too_small
 from kubectl_eksdoc.tui.run.confirm import ConfirmScreen, lines
 from kubectl_eksdoc.tui.run.state import RunKind, RunSummaryView
 from tests.examples import one_in
@@ -219,14 +218,6 @@ def test_it_names_what_is_left_out_and_why_where_pods_go_and_what_stops_it() -> 
     play(look)
 
 
-def test_what_was_noticed_is_shown_as_it_was_written() -> None:
-    async def look(show: Show) -> None:
-        await asked(show)
-        assert "! note: 웹 has [bold]no[/bold] budget" in show.text
-
-    play(look, ScriptedDesk(notes=("note: 웹 has [bold]no[/bold] budget",)))
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("key", ["ctrl+c", "ctrl+q"])
 def test_leaving_from_it_begins_nothing(key: str) -> None:
@@ -265,23 +256,3 @@ def test_giving_back_says_what_it_will_and_will_not() -> None:
         assert "Summary" in show.text and "why it waits" not in show.text
 
     play_run(back, live, ScriptedDesk(ScriptedLive(kind=RunKind.GIVE_BACK)))
-
-
-@pytest.mark.long
-def test_the_dialog_is_no_longer_than_the_terminal() -> None:
-    async def look(show: Show) -> None:
-        for size in ((60, 16), (20, 5), (200, 60)):
-            await show.press("r")
-            await show.until(lambda: bool(show.desk.asked))
-            assert isinstance(show.app.screen, ConfirmScreen)
-            await show.pilot.resize_terminal(*size)
-            assert all(len(line) <= size[0] for line in show.text.splitlines()), size
-            if not too_small(*size):
-                await show.sees(WORDS)
-                assert "cordon 5 nodes" in show.text.replace("\n", " "), size
-            await show.pilot.resize_terminal(80, 24)
-            await show.sees(WORDS)
-            assert "Undo" in show.text
-            await show.press("escape")
-
-    play(look)

@@ -6,15 +6,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-import pytest
-
 from tests.rehearsed import rehearsed_demo
 from tests.render.golden import check_golden
 from tests.tui.pilots import NARROW
-from tests.tui.run.scripted import NAME, ScriptedLive
-from tests.tui.run.stage import Show, play, play_run
+from tests.tui.run.scripted import ScriptedLive
+from tests.tui.run.stage import Show, play_run
 
-GOLDEN = Path(__file__).parents[1] / "golden"
+GOLDEN = Path(__file__).parents[1] / "golden" / "run-ascii.txt"
 
 IN_THE_MIDDLE_S = 62.06
 """The second of three waves is emptied, and a pod waits for its budget."""
@@ -80,35 +78,14 @@ SCENES: dict[str, Scene] = {
 }
 
 
-@pytest.mark.parametrize("page", ["run", pytest.param("run-menu", marks=pytest.mark.long)])
-def test_a_run_looks_like_this_in_ascii(page: str) -> None:
+def test_a_run_looks_like_this_in_ascii() -> None:
     live = a_run()
 
     async def look(show: Show) -> None:
-        await SCENES[page](show, live)
-        await check_page(page, show)
+        await running(show, live)
+        show.app.clear_notifications()
+        await show.pilot.pause()
+        assert show.text.isascii()
+        check_golden(GOLDEN, "\n".join(line.rstrip() for line in show.text.splitlines()) + "\n")
 
     play_run(look, live, size=NARROW, ascii=True)
-
-
-@pytest.mark.long
-def test_and_so_does_what_must_be_typed() -> None:
-    async def look(show: Show) -> None:
-        await show.press("r")
-        await show.sees(f"{NAME} 5")
-        await check_page("run-confirm", show)
-
-    play(look, size=NARROW, ascii=True)
-
-
-async def check_page(page: str, show: Show) -> None:
-    seen = await still(show)
-    assert seen.isascii()
-    check_golden(GOLDEN / f"{page}-ascii.txt", seen + "\n")
-
-
-async def still(show: Show) -> str:
-    """What is seen when nothing is told for a moment any more, and no cursor blinks."""
-    show.app.clear_notifications()
-    await show.pilot.pause()
-    return "\n".join(line.rstrip() for line in show.text.splitlines())

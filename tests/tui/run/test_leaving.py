@@ -114,7 +114,7 @@ def test_a_text_that_is_typed_blindly_opens_the_menu_and_chooses_nothing(text: s
     async def blind(show: Show) -> None:
         live.to(20)
         await show.looks()
-        await show.press(*text)
+        show.types_at_once(text)
         await show.pilot.pause(1.5 * ALONE_S)
         assert show.top == "StopScreen" and (live.wishes, live.alone) == ([], [])
         assert "nothing was done: other keys" in show.told[-1]
@@ -129,8 +129,7 @@ def test_nor_does_a_text_that_is_typed_while_the_menu_is_seen() -> None:
         live.to(20)
         await show.looks()
         await show.press("a")
-        await show.pilot.pause(ALONE_S)
-        await show.press(*"ssh")
+        show.types_at_once("ssh", later_s=60.0)
         await show.pilot.pause(1.5 * ALONE_S)
         assert show.top == "StopScreen" and live.wishes == []
 

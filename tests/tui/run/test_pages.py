@@ -128,12 +128,6 @@ def test_every_situation_has_its_word_and_says_the_same_everywhere(name: str) ->
     assert bool(sheets.half(state)) is (not state.over and state.standing is not None)
 
 
-def test_what_is_paused_or_held_gives_no_time() -> None:
-    state = happened(at(20, held="2 nodes are NotReady"), RunMoment(20, Happened.HELD, "the drain", why="2 nodes"))
-    assert "left" not in line(state) and sheets.notice(state).text.startswith("! held: 2 nodes are NotReady")
-    assert "about" in line(at(20)) and "left" in line(at(20))
-
-
 def test_of_a_run_that_was_gone_on_with_times_are_said_to_be_of_the_rest() -> None:
     first, again = (identity(at(20, ScriptedLive(kind=kind))) for kind in (RunKind.DRAIN, RunKind.GO_ON))
     assert re.search(r"RUNNING \d+s, planned about", first)
@@ -223,15 +217,6 @@ def test_a_bar_is_full_only_when_all_of_it_is(whole: int, room: int, data: st.Da
     assert len(drawn) == room
     assert ("─" not in drawn) is (part == whole and whole > 0)
     assert (sheets.bar(part + 1, whole, room) >= drawn) or part == whole or drawn.count("▇") <= room
-
-
-def test_the_line_counts_what_the_chronicle_does() -> None:
-    state = at(45)
-    gone, pods = state.chronicle.gone, state.chronicle.pods
-    assert f"{gone} of {pods} pods gone" in line(state) and "wave 1 of 3" in line(state)
-    assert 0 < gone < pods
-    table = rows(sheets.nodes(state))
-    assert sum(int(row[3].split("/")[0]) for row in table.values()) == gone
 
 
 # Tables

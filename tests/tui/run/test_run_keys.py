@@ -349,27 +349,6 @@ def test_where_nothing_can_be_changed_r_says_why() -> None:
 # Any size, any key
 
 
-def test_every_size_is_drawn_while_it_runs_and_after() -> None:
-    live = ScriptedLive(rehearsed_demo(2))
-    sizes = ((20, 5), (60, 16), (99, 29), (200, 60))
-
-    async def resize(show: Show) -> None:
-        for at, size in enumerate(sizes):
-            live.to(10.0 * at)
-            await show.pilot.resize_terminal(*size)
-            await show.looks()
-            for key in ("6", "a", "escape", "5", "n", "escape"):
-                await show.press(key)
-                assert all(len(line) <= size[0] for line in show.text.splitlines()), (size, key)
-        live.ends()
-        await show.looks()
-        for size in sizes:
-            await show.pilot.resize_terminal(*size)
-            await show.press("6", "5")
-
-    play_run(resize, live)
-
-
 @pytest.mark.parametrize("over", [False, True])
 @pytest.mark.parametrize("kind", [RunKind.DRAIN, RunKind.GIVE_BACK])
 def test_no_key_fails(over: bool, kind: RunKind, here: Path) -> None:

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.embedded.demo.reader import read
 from tools.demo.aws.catalogue import OFFERED, cluster_versions, offered
-from tools.demo.aws.names import VERSION, Params, arn, at, given, our_cluster, role
-from tools.demo.aws.refused import invalid, missing
+from tools.demo.aws.names import Params, arn, at, role
 from tools.demo.meta import Json, uid
 from tools.demo.world import CLUSTER
 
@@ -41,45 +40,29 @@ INSTALLED = (
 
 def list_addons(params: Params) -> Json:
     """The names of those that are installed."""
-    our_cluster(params)
     return {"addons": [each.name for each in INSTALLED]}
 
 
 def describe_addon(params: Params) -> Json:
     """One that is installed."""
-    our_cluster(params)
-    return {"addon": _described(installed(given(params, "addonName")))}
+    return {"addon": _described(installed(params["addonName"]))}
 
 
 def installed(name: str) -> Installed:
-    """The add-on of that name; raises `Refused` (ResourceNotFoundException)."""
-    for each in INSTALLED:
-        if each.name == name:
-            return each
-    raise missing(f"No addon: {name} found in cluster: {CLUSTER}")
+    return next(each for each in INSTALLED if each.name == name)
 
 
 def describe_addon_versions(params: Params) -> Json:
     """What EKS offers; only the asked cluster version's compatibility is told."""
-    asked = params.get("kubernetesVersion")
-    versions = cluster_versions(asked)
-    if not versions:
-        raise invalid("unsupported Kubernetes version")
-    name = params.get("addonName")
-    if name and name not in OFFERED:
-        raise invalid(f"Addon {name} specified is not supported in {asked or VERSION} kubernetes version")
+    versions, name = cluster_versions(params.get("kubernetesVersion")), params.get("addonName")
     asked_for = (each for each in OFFERED.values() if name in (None, each.name))
     return {"addons": [offered(each, versions) for each in asked_for]}
 
 
 def describe_addon_configuration(params: Params) -> Json:
     """What one version takes; without `configurationSchema` where no real document is known to us."""
-    name, version = given(params, "addonName"), given(params, "addonVersion")
-    addon = OFFERED.get(name)
-    if addon is None:
-        raise invalid(f"Addon {name} specified is not supported in {VERSION} kubernetes version")
-    if addon.build(version) is None:
-        raise invalid("Addon version specified is not supported")
+    name, version = params["addonName"], params["addonVersion"]
+    addon = OFFERED[name]
     answer: Json = {"addonName": name, "addonVersion": version, "podIdentityConfiguration": []}
     if addon.service_account:
         advice = {"serviceAccount": addon.service_account, "recommendedManagedPolicies": list(addon.policies)}

@@ -13,7 +13,6 @@ from tools.demo.aws.names import (
     arn,
     at,
     day,
-    our_cluster,
     role,
     subnet_of,
 )
@@ -49,7 +48,6 @@ _UNSUPPORTED = "UNSUPPORTED"
 
 def describe_cluster(params: Params) -> Json:
     """The demo's only cluster."""
-    our_cluster(params, "name")
     network: Json = {"serviceIpv4Cidr": "172.20.0.0/16", "ipFamily": "ipv4", "elasticLoadBalancing": {"enabled": False}}
     logs = [{"types": ["api", "audit"], "enabled": True}]
     logs.append({"types": ["authenticator", "controllerManager", "scheduler"], "enabled": False})

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-from tools.demo.aws.names import Params, day, given
+from tools.demo.aws.names import Params, day
 from tools.demo.aws.pools import IMAGES, NEWEST, Estate, Image
-from tools.demo.aws.refused import Refused
 from tools.demo.meta import Json
 from tools.demo.world import EKS_IMAGES, REGION
 
@@ -27,10 +26,8 @@ def get_instance_metadata_defaults(estate: Estate, params: Params) -> Json:
 
 def get_parameter(params: Params) -> Json:
     """The newest image of each kind that the demo knows; Systems Manager says nothing of what it does not find."""
-    name = given(params, "Name")
+    name = params["Name"]
     held = {key: value for image in NEWEST for key, value in parameters(image).items()}
-    if name not in held:
-        raise Refused("ParameterNotFound", "")
     value, made = held[name]
     parameter: Json = {"Name": name, "Type": "String", "Value": value, "Version": 1, "DataType": "text"}
     parameter |= {"LastModifiedDate": day(made), "ARN": f"arn:aws:ssm:{REGION}::parameter{name}"}

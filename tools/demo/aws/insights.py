@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from tools.demo.aws.addons import INSTALLED
 from tools.demo.aws.catalogue import OFFERED
-from tools.demo.aws.names import VERSION, Params, at, given, our_cluster
-from tools.demo.aws.refused import missing
+from tools.demo.aws.names import VERSION, Params, at
 from tools.demo.meta import Json, uid
 from tools.demo.world import CLUSTER, MACHINES
 
@@ -125,18 +124,13 @@ INSIGHTS = (
 
 def list_insights(params: Params) -> Json:
     """All of them in short."""
-    our_cluster(params)
     return {"insights": [_in_short(each) for each in INSIGHTS]}
 
 
 def describe_insight(params: Params) -> Json:
     """One in full."""
-    our_cluster(params)
-    ident = given(params, "id")
-    for each in INSIGHTS:
-        if each.id == ident:
-            return {"insight": _in_full(each)}
-    raise missing(f"No insight found for id: {ident}")
+    ident = params["id"]
+    return {"insight": next(_in_full(each) for each in INSIGHTS if each.id == ident)}
 
 
 def _status(each: Insight) -> Json:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from tools.demo.aws.names import CLUSTER_GROUP, Params, at
 from tools.demo.aws.pools import DISK, INSTANCE_TYPE, Estate, Maker, Own, Pool
-from tools.demo.aws.refused import Refused
 from tools.demo.aws.tags import tags
 from tools.demo.meta import Json
 from tools.demo.world import ACCOUNT, CLUSTER
@@ -26,8 +25,9 @@ class _Template:
 
 def describe_launch_template_versions(estate: Estate, params: Params) -> Json:
     """The newest version of one template, by id or name; without both, of all of them."""
-    templates = _named(estate, params.get("LaunchTemplateName"), params.get("LaunchTemplateId"))
-    return {"LaunchTemplateVersions": [_a_version(each) for each in templates]}
+    name, ident = params.get("LaunchTemplateName"), params.get("LaunchTemplateId")
+    found = (each for each in _templates(estate) if name in (None, each.name) and ident in (None, each.id))
+    return {"LaunchTemplateVersions": [_a_version(each) for each in found]}
 
 
 def _templates(estate: Estate) -> list[_Template]:
@@ -41,17 +41,6 @@ def _templates(estate: Estate) -> list[_Template]:
         if pool.own is not None and own is None:
             made.append(_Template(pool.own.id, pool.own.name, str(pool.own.version), pool, pool.own))
     return made
-
-
-def _named(estate: Estate, name: str | None, ident: str | None) -> list[_Template]:
-    found = [each for each in _templates(estate) if name in (None, each.name) and ident in (None, each.id)]
-    if not found and ident:
-        text = f"The specified launch template, with template ID {ident}, does not exist."
-        raise Refused("InvalidLaunchTemplateId.NotFound", text)
-    if not found:
-        text = f"The specified launch template, with template name {name}, does not exist."
-        raise Refused("InvalidLaunchTemplateName.NotFoundException", text)
-    return found
 
 
 def _a_version(template: _Template) -> Json:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from tools.demo.aws.refused import Refused, missing
 from tools.demo.meta import NOW, hexadecimal
 from tools.demo.world import ACCOUNT, CLUSTER, MACHINES, REGION, SERVER_VERSION
 
@@ -53,23 +52,3 @@ def subnet_of(zone: str) -> str:
 
 CLUSTER_GROUP = an_id("sg", CLUSTER)
 """The security group that EKS made for the cluster and gives to its nodes."""
-
-
-def given(params: Params, name: str) -> Any:
-    """A parameter that the operation cannot do without.
-
-    Raises `Refused` (MissingParameter); botocore itself would not have sent such a request.
-    """
-    if params.get(name) in (None, ""):
-        raise Refused("MissingParameter", f"The request must contain the parameter {name}")
-    return params[name]
-
-
-def our_cluster(params: Params, parameter: str = "clusterName") -> None:
-    """EKS knows no other cluster than the demo's; raises `Refused` (ResourceNotFoundException).
-
-    DescribeCluster and the operations on updates call the parameter ``name``.
-    """
-    name = given(params, parameter)
-    if name != CLUSTER:
-        raise missing(f"No cluster found for name: {name}.")

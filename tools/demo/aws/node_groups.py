@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from tools.demo.aws.names import NODE_ROLE, ZONES, Params, at, given, our_cluster, role, subnet_of
+from tools.demo.aws.names import NODE_ROLE, ZONES, Params, at, role, subnet_of
 from tools.demo.aws.pools import DISK, INSTANCE_TYPE, Estate, Pool
-from tools.demo.aws.refused import missing
 from tools.demo.meta import Json
 from tools.demo.world import CLUSTER
 
 
 def list_nodegroups(estate: Estate, params: Params) -> Json:
     """Their names."""
-    our_cluster(params)
     return {"nodegroups": [pool.name for pool in estate.groups]}
 
 
 def describe_nodegroup(estate: Estate, params: Params) -> Json:
     """One of them; `launchTemplate` is there only for an owner's own."""
-    our_cluster(params)
-    return {"nodegroup": _a_group(a_group(given(params, "nodegroupName"), estate))}
-
-
-def a_group(name: str, estate: Estate) -> Pool:
-    """The node group of that name; raises `Refused` (ResourceNotFoundException)."""
-    for pool in estate.groups:
-        if pool.name == name:
-            return pool
-    raise missing(f"No node group found for name: {name}.")
+    return {"nodegroup": next(_a_group(pool) for pool in estate.groups if pool.name == params["nodegroupName"])}
 
 
 def _a_group(pool: Pool) -> Json:

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from tools.demo.aws.names import Params, arn, given, our_cluster, role
+from tools.demo.aws.names import Params, arn, role
 from tools.demo.aws.pools import Estate
-from tools.demo.aws.refused import missing
 from tools.demo.meta import Json, suffix
 from tools.demo.world import CLUSTER
 
 
 def list_pod_identity_associations(estate: Estate, params: Params) -> Json:
     """Of all service accounts that have one, in short."""
-    our_cluster(params)
     return {"associations": [_in_short(each) for each in estate.identities]}
 
 
 def describe_pod_identity_association(estate: Estate, params: Params) -> Json:
-    """One of them by its id; raises `Refused` (ResourceNotFoundException)."""
-    our_cluster(params)
-    ident = given(params, "associationId")
-    for each in estate.identities:
-        if _id(each) == ident:
-            return {"association": {**_in_short(each), "roleArn": role(f"{CLUSTER}-{each.partition('/')[2]}")}}
-    raise missing(f"Association not found for associationId: {ident}")
+    """One of them by its id."""
+    ident = params["associationId"]
+    each = next(each for each in estate.identities if _id(each) == ident)
+    return {"association": {**_in_short(each), "roleArn": role(f"{CLUSTER}-{each.partition('/')[2]}")}}
 
 
 def _id(service_account: str) -> str:

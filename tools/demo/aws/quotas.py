@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tools.demo.aws.names import Params, arn, given
-from tools.demo.aws.refused import Refused
+from tools.demo.aws.names import Params, arn
 from tools.demo.meta import Json
 
 USAGE = "AWS/Usage"
@@ -35,12 +34,8 @@ QUOTAS = (
 
 def get_service_quota(params: Params) -> Json:
     """One of them."""
-    service, code = given(params, "ServiceCode"), given(params, "QuotaCode")
-    for each in QUOTAS:
-        if (each.service, each.code) == (service, code):
-            return {"Quota": _a_quota(each)}
-    text = "The request failed because the specified service quota does not exist."
-    raise Refused("NoSuchResourceException", text)
+    asked = params["ServiceCode"], params["QuotaCode"]
+    return {"Quota": next(_a_quota(each) for each in QUOTAS if (each.service, each.code) == asked)}
 
 
 def used(dimensions: Json) -> float | None:

@@ -10,9 +10,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from tools.demo.aws.names import NODE_ROLE, Params, at, given, role
+from tools.demo.aws.names import NODE_ROLE, Params, at, role
 from tools.demo.aws.pools import Estate, Maker, Pool
-from tools.demo.aws.refused import Refused
 from tools.demo.meta import Json, suffix, uid
 from tools.demo.nodes import instance_id
 from tools.demo.world import REGION, Machine
@@ -69,7 +68,7 @@ def _events(pool: Pool, machine: Machine) -> Iterator[Json]:
 
 
 def get_instance_profile(estate: Estate, params: Params) -> Json:
-    name = given(params, "InstanceProfileName")
+    name = params["InstanceProfileName"]
     for pool in _pools(estate):
         if pool.profile.endswith(f"/{name}"):
             made = {"Path": "/", "CreateDate": at(pool.born)}
@@ -77,33 +76,26 @@ def get_instance_profile(estate: Estate, params: Params) -> Json:
             of_nodes = {"RoleName": pool.role, "RoleId": f"AROA{ident}", "Arn": role(pool.role), **made}
             said = {"InstanceProfileName": name, "InstanceProfileId": f"AIPA{suffix(16, pool.profile).upper()}"}
             return {"InstanceProfile": {**said, "Arn": pool.profile, **made, "Roles": [of_nodes]}}
-    raise _missing(f"Instance Profile {name} cannot be found.")
+    raise KeyError(name)
 
 
 def generate_service_last_accessed_details(estate: Estate, params: Params) -> Json:
-    arn = given(params, "Arn")
-    if arn not in {role(pool.role) for pool in _pools(estate)}:
-        raise _missing(f"ARN {arn} is not found.")
-    return {"JobId": uid("Report", "", arn)}
+    return {"JobId": uid("Report", "", params["Arn"])}
 
 
 def get_service_last_accessed_details(estate: Estate, params: Params) -> Json:
     """A report is complete at once."""
-    job = given(params, "JobId")
+    job = params["JobId"]
     for name in sorted({pool.role for pool in _pools(estate)}):
         if job == uid("Report", "", role(name)):
             used = {**_SERVICES, **({"elasticloadbalancing": 55} if name == NODE_ROLE else {})}
             rows = [_accessed(service, used.get(service)) for service in sorted({*used, "ssm"})]
             done = {"JobStatus": "COMPLETED", "JobType": "SERVICE_LEVEL", "JobCreationDate": at(2)}
             return {**done, "JobCompletionDate": at(1), "ServicesLastAccessed": rows, "IsTruncated": False}
-    raise _missing(f"Job {job} is not found.")
+    raise KeyError(job)
 
 
 def _accessed(service: str, minutes: int | None) -> Json:
     """None: a policy of the role allows it, and it was not used."""
     last = {} if minutes is None else {"LastAuthenticated": at(minutes)}
     return {"ServiceName": service, "ServiceNamespace": service, **last}
-
-
-def _missing(message: str) -> Refused:
-    return Refused("NoSuchEntity", message)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tools.demo.aws.names import Params, at, given, role
-from tools.demo.aws.refused import Refused
+from tools.demo.aws.names import Params, at, role
 from tools.demo.meta import Json, suffix
 from tools.demo.world import CLUSTER, REGION
 
@@ -36,33 +35,18 @@ def _policy() -> Json:
 
 def get_role(params: Params) -> Json:
     """It has no permissions boundary."""
-    _known(params)
     said = {"Path": "/", "RoleName": ROLE, "RoleId": f"AROA{suffix(17, 'role', ROLE).upper()}", "Arn": role(ROLE)}
     return {"Role": {**said, "CreateDate": at(70_000), "MaxSessionDuration": 3600}}
 
 
 def list_role_policies(params: Params) -> Json:
     """One, written into the role."""
-    _known(params)
     return {"PolicyNames": [_INLINE], "IsTruncated": False}
 
 
 def list_attached_role_policies(params: Params) -> Json:
-    _known(params)
     return {"AttachedPolicies": [], "IsTruncated": False}
 
 
 def get_role_policy(params: Params) -> Json:
-    _known(params)
-    if given(params, "PolicyName") != _INLINE:
-        raise _missing(f"The role policy with name {params['PolicyName']} cannot be found.")
     return {"RoleName": ROLE, "PolicyName": _INLINE, "PolicyDocument": json.dumps(_policy())}
-
-
-def _known(params: Params) -> None:
-    if (name := given(params, "RoleName")) != ROLE:
-        raise _missing(f"The role with name {name} cannot be found.")
-
-
-def _missing(message: str) -> Refused:
-    return Refused("NoSuchEntity", message)

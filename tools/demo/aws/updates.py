@@ -11,10 +11,8 @@ from typing import Any
 
 from tools.demo.aws.addons import installed
 from tools.demo.aws.clusters import PLATFORM, UPGRADED
-from tools.demo.aws.names import VERSION, Params, at, given, our_cluster
-from tools.demo.aws.node_groups import a_group
+from tools.demo.aws.names import VERSION, Params, at
 from tools.demo.aws.pools import NEWEST, Estate
-from tools.demo.aws.refused import missing
 from tools.demo.meta import Json, uid
 from tools.demo.world import CLUSTER
 
@@ -73,25 +71,21 @@ UPDATES = (
 
 def list_updates(estate: Estate, params: Params) -> Json:
     """The ids of the cluster's own updates, or of those of the add-on or node group that the request names."""
-    what = _what(estate, params)
+    what = _what(params)
     return {"updateIds": [each.id for each in UPDATES if each.what == what]}
 
 
 def describe_update(estate: Estate, params: Params) -> Json:
-    """One of these; an update of something else is not found."""
-    what, ident = _what(estate, params), given(params, "updateId")
-    for each in UPDATES:
-        if (each.what, each.id) == (what, ident):
-            return {"update": _an_update(each)}
-    raise missing(f"No update found for ID: {ident}")
+    """One of these."""
+    what, ident = _what(params), params["updateId"]
+    return {"update": next(_an_update(each) for each in UPDATES if (each.what, each.id) == (what, ident))}
 
 
-def _what(estate: Estate, params: Params) -> str:
-    our_cluster(params, "name")
+def _what(params: Params) -> str:
     if name := params.get("addonName"):
-        return f"addon/{installed(name).name}"
+        return f"addon/{name}"
     if name := params.get("nodegroupName"):
-        return f"nodegroup/{a_group(name, estate).name}"
+        return f"nodegroup/{name}"
     return _CLUSTER
 
 

@@ -18,7 +18,6 @@ class Whose(str, Enum):
     KREW = "krew refuses it"
     VALIDATOR = "validate-krew-manifest refuses it"
     SILENT = "nothing refuses it, and it does not work"
-    REVIEW = "reviewers of krew-index ask for it"
 
 
 _VALIDATE = "internal/index/validation/validate.go"
@@ -27,11 +26,6 @@ _DOWNLOAD = "internal/download/downloader.go"
 _INSTALL = "internal/installation/install.go"
 _MOVE = "internal/installation/move.go"
 _SCANNER = "internal/index/indexscanner/scanner.go"
-_DOCS = "site/content/docs/developer-guide"
-_NAMING = f"{_DOCS}/develop/naming-guide.md"
-_SUBMITTING = f"{_DOCS}/release/submitting-to-krew.md"
-_MANIFESTS = f"{_DOCS}/plugin-manifest.md"
-_COMMENT = "the reviewers' standing comment on new plugins in krew-index"
 
 # The manifest -----------------------------------------------------------------------------------
 FIELD_TYPE = Code("krew-field-type", "A field is of another type", "Text where a list is wanted, a list where text is.")
@@ -126,41 +120,6 @@ BIN_WINDOWS = Code(
 )
 LICENCE = Code("krew-licence", "No licence is installed", "A file called LICENSE, COPYING or alike, in any folder.")
 
-# What reviewers look for ------------------------------------------------------------------------
-REVIEW_NAME = Code(
-    "krew-review-name",
-    "The name, as reviewers see it",
-    "Lower case and hyphens; no kube- before it, no short names of resources, no vendor's name by somebody else.",
-)
-REVIEW_SHORT = Code(
-    "krew-review-short",
-    "The short description, as reviewers see it",
-    "At most 50 characters, which is where krew search cuts it; no full stop, and no words that say nothing.",
-)
-REVIEW_DESCRIPTION = Code(
-    "krew-review-description",
-    "The description, as reviewers see it",
-    "It is there, its lines have at most 80 characters, and it has no examples of use.",
-)
-REVIEW_HOMEPAGE = Code("krew-review-homepage", "The homepage", "Every plugin of the index has one.")
-REVIEW_CAVEATS = Code(
-    "krew-review-caveats",
-    "What the plugin needs is not said",
-    "A program that an interpreter runs says in caveats which one must be there.",
-)
-REVIEW_FILES = Code("krew-review-files", "A list of files that says nothing", "Leave it out where all are installed.")
-REVIEW_URI = Code(
-    "krew-review-uri",
-    "The address, as reviewers see it",
-    "It is of https, and names the version.",
-)
-REVIEW_LICENCE = Code(
-    "krew-review-licence",
-    "Only the licence of somebody else is found",
-    "The validator is content with any; your own belongs beside the program.",
-)
-FIELD_IGNORED = Code("krew-field-ignored", "A field that krew does not know", "It is passed over, also when mistyped.")
-
 SOURCES: Mapping[Code, tuple[Whose, str]] = {
     FIELD_TYPE: (Whose.KREW, _SCANNER),
     API_VERSION: (Whose.KREW, _VALIDATE),
@@ -192,15 +151,6 @@ SOURCES: Mapping[Code, tuple[Whose, str]] = {
     BIN_MODE: (Whose.SILENT, _INSTALL),
     BIN_WINDOWS: (Whose.SILENT, _INSTALL),
     LICENCE: (Whose.VALIDATOR, _VALIDATOR),
-    REVIEW_NAME: (Whose.REVIEW, _NAMING),
-    REVIEW_SHORT: (Whose.REVIEW, _COMMENT),
-    REVIEW_DESCRIPTION: (Whose.REVIEW, _COMMENT),
-    REVIEW_HOMEPAGE: (Whose.REVIEW, _MANIFESTS),
-    REVIEW_CAVEATS: (Whose.REVIEW, _MANIFESTS),
-    REVIEW_FILES: (Whose.REVIEW, _MANIFESTS),
-    REVIEW_URI: (Whose.REVIEW, _MANIFESTS),
-    REVIEW_LICENCE: (Whose.REVIEW, _SUBMITTING),
-    FIELD_IGNORED: (Whose.REVIEW, _SCANNER),
 }
 
 ALL: tuple[Code, ...] = tuple(SOURCES)

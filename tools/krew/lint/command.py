@@ -33,8 +33,8 @@ def page(found: KrewLint) -> Iterator[str]:
         yield f"  {_SIGNS[each.status]} {each.subject}: {each.message}"
         yield f"    {', '.join(each.evidence)}"
         yield f"    → {remedies}"
-    for platform in found.unchecked:
-        yield f"  ? platform {platform.number}: its archive was not checked; pass it with --archive"
+    for number in found.unchecked:
+        yield f"  ? platform {number}: its archive was not checked; pass it with --archive"
 
 
 def main(argv: Sequence[str]) -> int:

@@ -5,32 +5,15 @@ any case, numbers and truths as text where text is wanted, null as if it were no
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
 from tools.krew.lint.model import Expression, FileMove, Misfit, Platform, PlatformSelector, PluginManifest
-
-# fmt: off
-_METADATA = (
-    "name", "namespace", "generateName", "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp",
-    "deletionTimestamp", "deletionGracePeriodSeconds", "labels", "annotations", "ownerReferences", "finalizers",
-    "managedFields",
-)
-# fmt: on
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """What was met on the way; filled while a manifest is read."""
-
-    misfits: list[Misfit] = field(default_factory=list)
-    ignored: list[str] = field(default_factory=list)
 
 
 def decoded(document: Mapping[object, object]) -> PluginManifest:
     """`document`: the mapping that a manifest is."""
-    seen = _Seen()
-    top = _Object(document, "", ("apiVersion", "kind", "metadata", "spec"), seen)
-    metadata = top.inside("metadata", _METADATA)
+    misfits: list[Misfit] = []
+    top = _Object(document, "", ("apiVersion", "kind", "metadata", "spec"), misfits)
+    metadata = top.inside("metadata", ("name",))
     spec = top.inside("spec", ("version", "shortDescription", "description", "caveats", "homepage", "platforms"))
     platforms = spec.each("platforms", ("uri", "sha256", "bin", "files", "selector"))
     return PluginManifest(
@@ -43,8 +26,7 @@ def decoded(document: Mapping[object, object]) -> PluginManifest:
         homepage=spec.text("homepage"),
         caveats=spec.text("caveats"),
         platforms=tuple(_platform(each) for each in platforms or ()),
-        misfits=tuple(seen.misfits),
-        ignored=tuple(seen.ignored),
+        misfits=tuple(misfits),
     )
 
 
@@ -70,17 +52,15 @@ def _selector(platform: _Object) -> PlatformSelector | None:
 class _Object:
     """An object of the manifest. What is of another type is noted, and then read as if it were not there."""
 
-    def __init__(self, values: object, at: str, known: tuple[str, ...], seen: _Seen) -> None:
+    def __init__(self, values: object, at: str, known: tuple[str, ...], misfits: list[Misfit]) -> None:
         self._at = at
-        self._seen = seen
+        self._misfits = misfits
         self._values: dict[str, object] = {}
         if isinstance(values, Mapping):
             by_case = {name.lower(): name for name in known}
             for key, value in values.items():
                 name = by_case.get(str(key).lower())
-                if name is None:
-                    seen.ignored.append(self._place(str(key)))
-                elif name not in self._values or key == name:
+                if name is not None and (name not in self._values or key == name):
                     self._values[name] = value
         elif values is not None:
             self._misfit(at, values, "an object")
@@ -104,7 +84,7 @@ class _Object:
         return None
 
     def inside(self, name: str, known: tuple[str, ...]) -> _Object:
-        return _Object(self.value(name), self._place(name), known, self._seen)
+        return _Object(self.value(name), self._place(name), known, self._misfits)
 
     def each(self, name: str, known: tuple[str, ...]) -> tuple[_Object, ...] | None:
         values = self._list(name)
@@ -112,7 +92,7 @@ class _Object:
 
     def _objects(self, values: list[object], at: str, known: tuple[str, ...]) -> Iterator[_Object]:
         for i, value in enumerate(values):
-            yield _Object(value, f"{at}[{i}]", known, self._seen)
+            yield _Object(value, f"{at}[{i}]", known, self._misfits)
 
     def _list(self, name: str) -> list[object] | None:
         values = self.value(name)
@@ -139,4 +119,4 @@ class _Object:
 
     def _misfit(self, at: str, value: object, wanted: str) -> None:
         found = "an object" if isinstance(value, dict) else "a list" if isinstance(value, list) else "text or a number"
-        self._seen.misfits.append(Misfit(at, f"is {found}, and krew wants {wanted}"))
+        self._misfits.append(Misfit(at, f"is {found}, and krew wants {wanted}"))

@@ -6,30 +6,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Iterator
 
 
 class BadPattern(ValueError):
     """filepath.ErrBadPattern: it has no meaning, whatever it is compared with."""
-
-
-@dataclass(frozen=True, slots=True)
-class _One:
-    """One character: of `ranges`, or of none of them. `any_name`: whatever is no ``/``."""
-
-    ranges: tuple[tuple[str, str], ...] = ()
-    negated: bool = False
-    any_name: bool = False
-
-    def takes(self, char: str) -> bool:
-        if self.any_name:
-            return char != "/"
-        return any(low <= char <= high for low, high in self.ranges) != self.negated
-
-
-_Token = _One | None
-"""None stands for ``*``."""
 
 
 def matches(pattern: str, name: str) -> bool:
@@ -38,22 +20,7 @@ def matches(pattern: str, name: str) -> bool:
     Raises:
         BadPattern: a class or an escape does not end.
     """
-    tokens = _tokens(pattern)
-    at, back = 0, -1
-    i, resume = 0, 0
-    while i < len(name):
-        token = tokens[at] if at < len(tokens) else False
-        if token is None:
-            back, resume = at, i
-            at += 1
-        elif isinstance(token, _One) and token.takes(name[i]):
-            at, i = at + 1, i + 1
-        elif back >= 0 and name[resume] != "/":
-            resume += 1
-            at, i = back + 1, resume
-        else:
-            return False
-    return all(token is None for token in tokens[at:])
+    return re.fullmatch("".join(_parts(pattern)), name, re.DOTALL) is not None
 
 
 def found(pattern: str, paths: Collection[str]) -> list[str]:
@@ -71,41 +38,39 @@ def _part_by_part(patterns: list[str], names: list[str]) -> bool:
     return len(patterns) == len(names) and all(map(matches, patterns, names))
 
 
-def _tokens(pattern: str) -> list[_Token]:
-    tokens: list[_Token] = []
+def _parts(pattern: str) -> Iterator[str]:
+    """As regular expressions."""
     i = 0
     while i < len(pattern):
         char = pattern[i]
-        if char == "*":
-            tokens.append(None)
-            i += 1
-        elif char == "?":
-            tokens.append(_One(any_name=True))
-            i += 1
+        i += 1
+        if char in "*?":
+            yield "[^/]*" if char == "*" else "[^/]"
         elif char == "[":
-            token, i = _class(pattern, i + 1)
-            tokens.append(token)
+            part, i = _class(pattern, i)
+            yield part
         elif char == "\\":
-            tokens.append(_One(((_at(pattern, i + 1),) * 2,)))
-            i += 2
-        else:
-            tokens.append(_One(((char, char),)))
+            yield re.escape(_at(pattern, i))
             i += 1
-    return tokens
+        else:
+            yield re.escape(char)
 
 
-def _class(pattern: str, i: int) -> tuple[_One, int]:
-    """What stands behind a ``[``, and where it is over."""
+def _class(pattern: str, i: int) -> tuple[str, int]:
+    """What stands behind a ``[``, and where it is over. A range from the higher to the lower holds nothing."""
     negated = pattern[i : i + 1] == "^"
     i += negated
-    ranges: list[tuple[str, str]] = []
+    ranges: list[str] = []
     while not ranges or _at(pattern, i) != "]":
         low, i = _escaped(pattern, i)
         high = low
         if _at(pattern, i) == "-":
             high, i = _escaped(pattern, i + 1)
-        ranges.append((low, high))
-    return _One(tuple(ranges), negated), i + 1
+        ranges.append(f"{re.escape(low)}-{re.escape(high)}" if low <= high else "")
+    held = "".join(ranges)
+    if not held:
+        return ("." if negated else "(?!)"), i + 1
+    return f"[{'^' * negated}{held}]", i + 1
 
 
 def _escaped(pattern: str, i: int) -> tuple[str, int]:

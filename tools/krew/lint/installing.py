@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tools.krew.lint import codes
 from tools.krew.lint.complaints import Complaint, quoted
-from tools.krew.lint.model import Entry, Packing, Platform, PluginArchive
+from tools.krew.lint.model import Packing, Platform, PluginArchive
 from tools.krew.lint.moving import ALL_OF_IT, moved
 from tools.krew.lint.paths import below, inside
 from tools.krew.lint.selectors import machines_of
@@ -23,12 +23,11 @@ _LICENCES = frozenset(
 # fmt: on
 _RUNS, _EVERYBODY_RUNS = 0o100, 0o555
 _OF_WINDOWS = b"MZ"
-_SCRIPT = b"#!"
 
 
-def link_name(name: str, windows: bool = False) -> str:
+def link_name(name: str) -> str:
     """What krew calls the link to a plugin: ``kubectl-eksdoc_drain`` of ``eksdoc-drain``."""
-    return f"kubectl-{name.replace('-', '_')}{'.exe' if windows else ''}"
+    return f"kubectl-{name.replace('-', '_')}"
 
 
 def of_bin_path(platform: Platform, at: str) -> Iterator[Complaint]:
@@ -76,21 +75,5 @@ def _of_bin(platform: Platform, at: str, tree: Tree) -> Iterator[Complaint]:
 
 
 def _of_licence(at: str, tree: Tree) -> Iterator[Complaint]:
-    found = [path for path in tree.files() if path.rpartition("/")[2].lower() in _LICENCES]
-    if not found:
+    if not any(path.rpartition("/")[2].lower() in _LICENCES for path in tree.files()):
         yield Complaint(codes.LICENCE, at, "no licence is installed", "Pack a LICENSE, and let files move it.")
-    elif all("/" in path for path in found):
-        what = f"the only licence is {quoted(sorted(found)[0])}"
-        yield Complaint(codes.REVIEW_LICENCE, at, what, "Pack your own LICENSE at the top.", advice=True)
-
-
-def interpreter(platform: Platform, archive: PluginArchive) -> str:
-    """What runs the program, ``python3``, where it is a script; "" where it is none, or not there."""
-    moves = ALL_OF_IT if platform.files is None else platform.files
-    tree, _ = moved(unpacked(archive), moves, "")
-    entry: Entry | None = tree.file(below(platform.bin))
-    if entry is None or not entry.head.startswith(_SCRIPT):
-        return ""
-    line = entry.head[len(_SCRIPT) :].split(b"\n")[0].decode("utf-8", "replace").split()
-    words = [word for word in line if word not in ("-S", "/usr/bin/env")]
-    return words[0].rpartition("/")[2] if words else ""

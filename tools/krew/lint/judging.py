@@ -4,88 +4,60 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When, in_order
-from tools.krew.lint import advice, codes, installing, manifests, selectors, unpacking
+from tools.krew.lint import codes, installing, manifests, selectors, unpacking
 from tools.krew.lint.complaints import Complaint
 from tools.krew.lint.model import Platform, PluginArchive, PluginManifest
-from tools.krew.lint.selectors import Machine
 
-MOST_ALIKE = 12
-"""So many findings of a code: an archive may have a hundred thousand entries of one kind."""
 _LONGEST_NAME = 120
-_EVERYWHERE = ("sh",)
-"""What runs programs on every system that can have them."""
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedPlatform:
-    """`archive`: the file that was looked at, "" where none was given for it."""
-
-    number: int
-    machines: tuple[Machine, ...]
-    uri: str
-    bin: str
-    archive: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class KrewLint:
-    """`link`: what krew calls the plugin among the programs, "" where it has no name."""
+    """`unchecked`: the numbers of platforms of which nobody has looked into the archive. `link`: what krew calls the
+    plugin among the programs, "" where it has no name."""
 
     manifest: PluginManifest
-    file_name: str
-    platforms: tuple[JudgedPlatform, ...]
     findings: tuple[Finding, ...]
+    unchecked: tuple[int, ...]
     link: str
 
     @property
     def fails(self) -> bool:
         return any(each.status is Status.FAIL for each in self.findings)
 
-    @property
-    def unchecked(self) -> tuple[JudgedPlatform, ...]:
-        """Platforms of which nobody has looked into the archive."""
-        return tuple(each for each in self.platforms if not each.archive)
-
 
 def judged(manifest: PluginManifest, file_name: str, archives: Sequence[PluginArchive]) -> KrewLint:
     """`file_name`: of the manifest, without its folder."""
-    complaints = [
-        *manifests.of_manifest(manifest, file_name),
-        *selectors.of_selectors(manifest),
-        *advice.of_advice(manifest),
-    ]
-    found = list(_findings(complaints, Subject("Plugin", manifest.name or file_name)))
+    plugin = Subject("Plugin", manifest.name or file_name)
+    found = list(_findings((*manifests.of_manifest(manifest, file_name), *selectors.of_selectors(manifest)), plugin))
     for archive in archives:
         found += _findings(unpacking.of_archive(archive), Subject("Archive", archive.name))
-    platforms = []
-    for number, platform in enumerate(manifest.platforms):
+    unchecked = []
+    for number in range(len(manifest.platforms)):
         looked_into, about = _of_platform(manifest, number, archives)
         found += _findings(about, Subject("Platform", str(number)))
-        machines = selectors.machines_of(platform.selector)
-        platforms.append(JudgedPlatform(number, machines, platform.uri, platform.bin, looked_into))
-    found += _findings(_without_caveats(manifest, archives), Subject("Plugin", manifest.name or file_name))
-    found += _findings(_of_nobody(manifest, archives), Subject("Plugin", manifest.name or file_name))
+        unchecked += [] if looked_into else [number]
+    found += _findings(_of_nobody(manifest, archives), plugin)
     link = installing.link_name(manifest.name) if manifest.name else ""
-    return KrewLint(manifest, file_name, tuple(platforms), in_order(found), link)
+    return KrewLint(manifest, in_order(found), tuple(unchecked), link)
 
 
 def _of_platform(
     manifest: PluginManifest, number: int, archives: Sequence[PluginArchive]
-) -> tuple[str, list[Complaint]]:
-    """The name of its archive, "" without one, and what is wrong."""
+) -> tuple[bool, list[Complaint]]:
+    """Whether it has an archive, and what is wrong."""
     platform = manifest.platforms[number]
     at = f"spec.platforms[{number}]"
     complaints = list(installing.of_bin_path(platform, at))
     archive = _archive_of(platform, manifest, archives)
     if archive is None:
-        return "", complaints
+        return False, complaints
     if archive.sha256 != platform.sha256:
         what = f"{archive.name} has {archive.sha256}, and the manifest says {platform.sha256 or 'nothing'}"
         complaints.append(Complaint(codes.SUM, f"{at}.sha256", what, f"Write sha256: {archive.sha256}"))
-    return archive.name, [*complaints, *installing.of_installation(platform, at, archive)]
+    return True, [*complaints, *installing.of_installation(platform, at, archive)]
 
 
 def _archive_of(
@@ -108,33 +80,8 @@ def _of_nobody(manifest: PluginManifest, archives: Sequence[PluginArchive]) -> I
             yield Complaint(codes.SUM, "spec.platforms", what, f"Write sha256: {archive.sha256} where it belongs.")
 
 
-def _without_caveats(manifest: PluginManifest, archives: Sequence[PluginArchive]) -> Iterator[Complaint]:
-    pairs = [(each, _archive_of(each, manifest, archives)) for each in manifest.platforms]
-    needed = {installing.interpreter(platform, archive) for platform, archive in pairs if archive is not None}
-    needed -= {"", *_EVERYWHERE}
-    for program in sorted(needed):
-        if program.rstrip("0123456789.") not in manifest.caveats:
-            what = f"{program} runs the program, and caveats do not say that it must be there"
-            yield Complaint(
-                codes.REVIEW_CAVEATS,
-                "spec.caveats",
-                what,
-                f'Write caveats: "This plugin needs the following programs:" and {program}.',
-                advice=True,
-            )
-
-
 def _findings(complaints: Iterable[Complaint], of: Subject) -> Iterator[Finding]:
-    """A finding of each; of many of one code some, and how many more there are."""
-    ordered = sorted(dict.fromkeys(complaints), key=lambda each: (each.code.name, each.advice))
-    for _, alike in groupby(ordered, key=lambda each: (each.code.name, each.advice)):
-        every = list(alike)
-        kept = every if len(every) <= MOST_ALIKE else every[: MOST_ALIKE - 1]
-        yield from (_finding(each, of) for each in kept)
-        if len(kept) < len(every):
-            rest = every[len(kept)]
-            more = Complaint(rest.code, "", f"{len(every) - len(kept)} more are like this", rest.remedy, rest.advice)
-            yield _finding(more, of)
+    yield from (_finding(each, of) for each in dict.fromkeys(complaints))
 
 
 def _finding(complaint: Complaint, of: Subject) -> Finding:

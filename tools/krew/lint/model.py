@@ -52,8 +52,7 @@ class Misfit:
 
 @dataclass(frozen=True, slots=True)
 class PluginManifest:
-    """Fields that are not there are "". `misfits`: fields of another type; `ignored`: the places of fields that krew
-    does not know."""
+    """Fields that are not there are "". `misfits`: fields of another type."""
 
     api_version: str = ""
     kind: str = ""
@@ -65,7 +64,6 @@ class PluginManifest:
     caveats: str = ""
     platforms: tuple[Platform, ...] = ()
     misfits: tuple[Misfit, ...] = ()
-    ignored: tuple[str, ...] = ()
 
 
 class EntryKind(str, Enum):

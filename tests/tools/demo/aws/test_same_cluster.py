@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from kubectl_eksdoc.model import kinds
-from tests.tools.demo.aws.questions import NAMED, OURS, instances
+from tests.tools.demo.aws.questions import NAMED, OURS
 from tools.demo import incidents, objects, world
 from tools.demo.aws.demo_aws import DemoAws
 
@@ -51,24 +51,6 @@ def node_group(name: str) -> Json:
 
 def addon(name: str) -> Json:
     return dict(AWS.ask("eks", "DescribeAddon", {**OURS, "addonName": name})["addon"])
-
-
-def test_every_node_but_fargates_is_an_instance(nodes: dict[str, Json]) -> None:
-    assert {each["InstanceId"] for each in instances(AWS)} == set(nodes)
-    assert len(nodes) == len(world.MACHINES) - 1
-
-
-def test_instances_are_where_their_nodes_say(nodes: dict[str, Json]) -> None:
-    for each in instances(AWS):
-        node = nodes[each["InstanceId"]]
-        labels = node["metadata"]["labels"]
-        addresses = {a["type"]: a["address"] for a in node["status"]["addresses"]}
-        assert each["Placement"]["AvailabilityZone"] == labels["topology.kubernetes.io/zone"]
-        assert node["spec"]["providerID"].split("/")[3] == each["Placement"]["AvailabilityZone"]
-        assert each["InstanceType"] == labels["node.kubernetes.io/instance-type"]
-        assert (each["PrivateIpAddress"], each["PrivateDnsName"]) == (addresses["InternalIP"], addresses["InternalDNS"])
-        assert f"{each['LaunchTime']:%Y-%m-%dT%H:%M:%SZ}" < node["metadata"]["creationTimestamp"]
-        assert each["VpcId"] == world.VPC == cluster()["resourcesVpcConfig"]["vpcId"]
 
 
 def test_node_groups_are_those_of_the_nodes_labels(nodes: dict[str, Json]) -> None:
