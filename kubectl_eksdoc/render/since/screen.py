@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from pathlib import PurePath
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.baseline.changes import FindingChangeKind, FindingSince, ResultComparison, outline_of
@@ -37,7 +36,8 @@ def title(since: ResultComparison, observed: datetime) -> str:
     passed = between(then, observed)
     apart = f"{age(abs(passed))} {'before' if passed.total_seconds() > 0 else 'later'}"
     same = rfc3339(then) == rfc3339(observed)
-    return f"Since {rfc3339(then)} ({'the same time' if same else apart}, {PurePath(since.earlier.file).name})"
+    file = since.earlier.file.rpartition("/")[2]
+    return f"Since {rfc3339(then)} ({'the same time' if same else apart}, {file})"
 
 
 def counts(since: ResultComparison) -> str:
