@@ -38,15 +38,9 @@ def test_aws_is_left_out_of_each(snapshots: Places) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "column", "shown"),
-    [
-        (("check", "--target", "1.34"), "TARGET", "1.34"),
-        (("addon-diff", "--all"), "AT RISK", "vpc-cni (1)"),
-        (("imds-probe",), "CUT OFF", "10 of 26"),
-    ],
-    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+    "command", [("check", "--target", "1.34"), ("addon-diff", "--all"), ("imds-probe",)], ids=lambda words: words[0]
 )
-def test_every_command_judges_them(snapshots: Places, command: tuple[str, ...], column: str, shown: str) -> None:
+def test_every_command_judges_them(snapshots: Places, command: tuple[str, ...]) -> None:
     asked = (*command, "--fleet", "fleet.json")
     code, out, err = snapshots.run(*asked, "-o", "json")
     assert code == 2, err  # one cannot be read
@@ -57,5 +51,3 @@ def test_every_command_judges_them(snapshots: Places, command: tuple[str, ...], 
     assert by_name["demo"]["result"]["findings"], "of its own document"
     if command == ("imds-probe",):  # one of them tells it of all
         assert snapshots.run(*asked, "-o", "json")[1] == out
-    table = snapshots.run(*asked, COLUMNS="160")[1]
-    assert column in table.splitlines()[3] and shown in table
