@@ -279,7 +279,6 @@ class ApiService:
 class DefinedVersion:
     name: str
     served: bool = False
-    deprecated: bool = False
 
 
 @frozen

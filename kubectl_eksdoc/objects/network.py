@@ -302,7 +302,6 @@ class _Names(Lean):
 class VersionEntry(Lean):
     name: str | None = None
     served: bool | None = None
-    deprecated: bool | None = None
 
 
 class ConversionWebhook(Lean):
@@ -352,9 +351,7 @@ def definition(given: DefinitionObject, share: SharedTexts) -> Definition:
     return Definition(
         name=text(meta.name),
         kind=text((spec.names or _Names()).kind),
-        versions=tuple(
-            DefinedVersion(text(each.name), bool(each.served), bool(each.deprecated)) for each in spec.versions or ()
-        ),
+        versions=tuple(DefinedVersion(text(each.name), bool(each.served)) for each in spec.versions or ()),
         stored=share.texts(status.stored_versions),
         converter=_converter(spec.conversion, share),
     )

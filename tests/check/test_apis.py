@@ -12,7 +12,7 @@ import pytest
 
 from kubectl_eksdoc.amazon import custom_apis, removed_apis
 from kubectl_eksdoc.amazon.removed_apis import ROWS, RemovedApi, Tables, removed_api
-from kubectl_eksdoc.amazon.written_kinds import going, gone_before, resource_of
+from kubectl_eksdoc.amazon.written_kinds import going, resource_of
 from kubectl_eksdoc.check.checks import api_manifests
 from kubectl_eksdoc.check.facts import CheckFacts, UpgradePath
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
@@ -135,15 +135,6 @@ def test_each_row_is_found_by_each_source_on_exactly_the_ways_that_cross_its_rem
 
 
 @EACH_ROW
-def test_what_is_gone_is_refused_today(row: RemovedApi) -> None:
-    at, told = row.removed.minor, objects(row, applied(row))
-    assert failing(found("api-refused-today", a_way(at - 1, at), told)) == []
-    (finding,) = failing(found("api-refused-today", a_way(at, at + 1), told))
-    assert finding.severity is Severity.LOW and "not served since" in finding.message
-    assert failing(found("api-refused-today", a_way(at, at + 1), objects(row, managed(row, "kubectl")))) == []
-
-
-@EACH_ROW
 def test_the_objects_of_each_row_are_listed_on_the_way_where_there_are_any(row: RemovedApi) -> None:
     at = row.removed.minor
     listed = row.resource and resource_of(row) in going(Version(1, at - 1), Version(1, at))
@@ -237,9 +228,6 @@ def test_what_kubectl_wrote_before_it_applied_a_newer_version_passes() -> None:
     assert finding.status is Status.PASS and "applied it in a newer version" in finding.message
     assert failing(found("api-written", a_way(33, 34), objects(VAP, newer, managed(VAP, "kubectl-edit"))))
     assert failing(found("api-written", a_way(33, 34), objects(VAP, old)))
-
-
-def test_what_is_written_in_a_version_that_stays_is_silent() -> None:
     assert found("api-written", a_way(33, 34), objects(VAP, managed(VAP, "kubectl", VAP.replacement))) == ()
 
 
@@ -263,13 +251,6 @@ def test_objects_without_managed_fields_do_not_tell_of_clients() -> None:
     nothing = (KindUsage(each, (), Unknown("no managedFields")) for each in going(Version(1, 33), Version(1, 34)))
     findings = found("api-written", a_way(33, 34), ApiUsage(written=tuple(nothing)))
     assert [each.status for each in findings] == [Status.UNKNOWN] * 2
-
-
-def test_which_manifests_are_refused_today_is_unknown_at_once() -> None:
-    told = ApiUsage(written=tuple(KindUsage(each, FORBIDDEN) for each in gone_before(Version(1, 33))))
-    (finding,) = found("api-refused-today", a_way(33, 34), told)
-    assert (finding.status, finding.severity, finding.missing) == (Status.UNKNOWN, Severity.LOW, "list somethings")
-    assert found("api-refused-today", a_way(33, 34), objects(PDB)) == ()
 
 
 # Helm and files ------------------------------------------------------------------------------
@@ -306,14 +287,6 @@ def test_releases_that_cannot_be_read_are_unknown() -> None:
     ):
         (finding,) = found("api-in-helm", a_way(33, 34), told)
         assert finding.status is Status.UNKNOWN and finding.missing
-
-
-def test_releases_without_such_a_version_are_silent() -> None:
-    assert found("api-in-helm", a_way(33, 34), ApiUsage(releases=())) == ()
-    fine = ManifestText("", (Document(ObjectName("policy/v1", "PodDisruptionBudget", "", "web"), 1),))
-    assert found("api-in-helm", a_way(33, 34), a_release(fine)) == ()
-    assert found("api-in-manifest", a_way(33, 34), ApiUsage(manifests=(fine,))) == ()
-    assert found("api-in-manifest", a_way(33, 34), ApiUsage()) == ()
 
 
 def test_a_file_is_named_with_its_line_and_converted() -> None:

@@ -75,14 +75,6 @@ def test_an_older_or_newer_form_is_named_with_the_version_that_made_it(tmp_path:
     assert "made by kubectl eksdoc 1.2.3." in refusal(json.dumps(document), tmp_path).hint
 
 
-def test_a_plan_that_was_saved_before_what_decides_was_told_has_the_bound_for_it(tmp_path: Path) -> None:
-    document = json.loads(TEXT)
-    del document["estimate"]["decides"]
-    document["lowerBound"]["subject"] = "shop/api"
-    times = read(json.dumps(document), tmp_path).outline.times
-    assert times is not None and times.binds == "budget-chain shop/api"
-
-
 @pytest.mark.parametrize(
     ("where", "value", "said"),
     [
@@ -116,7 +108,7 @@ def test_what_is_of_another_form_is_named(where: str, value: object, said: str, 
 
 
 NEEDED = ("metadata", "targets", "budgets", "findings", "evictions", "left", "waves", "rounds", "estimate",
-          "lowerBound", "gap")  # fmt: skip
+          "lowerBound", "gap", "options")  # fmt: skip
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:

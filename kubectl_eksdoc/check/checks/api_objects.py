@@ -22,7 +22,7 @@ from kubectl_eksdoc.amazon.removed_apis import (
 )
 from kubectl_eksdoc.amazon.removed_apis import convert as converting
 from kubectl_eksdoc.amazon.skew import in_words, minor_of
-from kubectl_eksdoc.amazon.written_kinds import KEPT_BY_SERVER, STAYS, going, gone_before, innocent
+from kubectl_eksdoc.amazon.written_kinds import KEPT_BY_SERVER, STAYS, going, innocent
 from kubectl_eksdoc.check.checking import cluster_of, unknown
 from kubectl_eksdoc.check.facts import CheckFacts, UpgradePath
 from kubectl_eksdoc.check.wording import aws, doubted, in_region, listed
@@ -231,47 +231,6 @@ def _explained(uses: Iterable[_Use]) -> Iterator[Finding]:
 
 def _subject(of: WrittenObject) -> Subject:
     return Subject(of.of.kind, of.of.name, of.of.namespace)
-
-
-def judge_refused(facts: CheckFacts) -> Iterator[Finding]:
-    """What was last applied in a version that is gone already."""
-    way = facts.way
-    missing = [
-        (resource, told.objects)
-        for resource in gone_before(way.now)
-        if isinstance((told := _told(facts, resource)).objects, Unknown)
-    ]
-    if missing:
-        yield _not_listed(facts, missing)
-    for told in facts.api.written:
-        for each in () if isinstance(told.objects, Unknown) else told.objects:
-            for sign in each.signs:
-                row = gone_already(sign.api_version, sign.kind, way)
-                applied = sign.by is WrittenBy.LAST_APPLIED and innocent(sign, each.of.name) is None
-                if row is not None and applied:
-                    yield _refused(_Use(each, told.resource, sign, row), way)
-
-
-def _not_listed(facts: CheckFacts, missing: list[tuple[Resource, Unknown]]) -> Finding:
-    """One for all of them: it may be that nobody has to know."""
-    names = ", ".join(resource.full_name for resource, _ in missing)
-    rights = ", ".join(dict.fromkeys(why.missing for _, why in missing if why.missing))
-    why = replace(missing[0][1], missing=rights)
-    found = unknown("api-refused-today", cluster_of(facts), why, Severity.LOW, count=len(missing))
-    return replace(found, evidence=(names,), missing=rights or names)
-
-
-def _refused(use: _Use, way: UpgradePath) -> Finding:
-    of = use.of.of
-    return Finding.of(
-        "api-refused-today",
-        Subject(of.kind, of.name, of.namespace),
-        (_evidence(use.sign), *sources(use.row)),
-        remedy=(*_remedies((use,), way), Remedy.of("object-stays")),
-        root_cause=of_api(use.row),
-        api_version=use.sign.api_version,
-        removed=in_words(use.row.removed),
-    )
 
 
 # What the API server has counted of requests for APIs that go on the way.

@@ -266,7 +266,7 @@ CHECKS = (
 )
 
 
-# Groups of the API that other servers answer for, and custom resources: conversion, and versions that end.
+# Groups of the API that other servers answer for, and the conversion of custom resources.
 
 
 _METRICS = ("metrics.k8s.io", "custom.metrics.k8s.io", "external.metrics.k8s.io")
@@ -337,27 +337,6 @@ def _unconverted(each: Definition, converter: Callee, why: str) -> Finding:
     )
 
 
-def _stored(facts: CheckFacts) -> Iterator[Finding]:
-    yield from unread(facts, "crd-stored-version/all", severity=Severity.LOW)
-    for each in facts.cluster.definitions:
-        known = {version.name: version for version in each.versions}
-        stored = ((name, known.get(name)) for name in each.stored)
-        old = [(name, of) for name, of in stored if of is None or of.deprecated or not of.served]
-        if old:
-            yield Finding.of(
-                "crd-stored-version",
-                _extensions_subject(each),
-                (f"stored: {', '.join(each.stored)}", f"versions: {listed(tuple(known))}"),
-                where="; ".join(
-                    clause("crd-stored-version/old", name=name, defined=of is not None, served=of and of.served)
-                    for name, of in old
-                ),
-                command=kubectl(
-                    "get", "customresourcedefinition", each.name, "", "-o", "jsonpath={.status.storedVersions}"
-                ),
-            )
-
-
 def _extensions_subject(each: Definition) -> Subject:
     return Subject("CustomResourceDefinition", each.name)
 
@@ -365,5 +344,4 @@ def _extensions_subject(each: Definition) -> Subject:
 EXTENSION_CHECKS = (
     UpgradeCheck.of("apiservice-down", _groups),
     UpgradeCheck.of("crd-conversion", _conversions),
-    UpgradeCheck.of("crd-stored-version", _stored),
 )

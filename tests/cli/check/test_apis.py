@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.amazon.written_kinds import going, gone_before
+from kubectl_eksdoc.amazon.written_kinds import going
 from kubectl_eksdoc.cli.rights.commands import OF_NEED
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.quantities import Version
 from tests.cli.running import run_cli
 
-CODES = "api-requested,api-written,api-in-helm,api-in-manifest,api-refused-today"
+CODES = "api-requested,api-written,api-in-helm,api-in-manifest"
 PDB = "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: web}\n"
 VAP = "apiVersion: admissionregistration.k8s.io/v1beta1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: x}\n"
 
@@ -83,4 +83,3 @@ def test_findings_that_no_step_of_that_gate_waits_for_do_not_pass() -> None:
 def test_every_list_that_is_asked_for_has_its_right(now: int, target: int) -> None:
     written = {right.resource for right in OF_NEED[CheckNeed.API_WRITTEN]}
     assert set(going(Version(1, now), Version(1, target))) <= written
-    assert set(gone_before(Version(1, now))) <= {right.resource for right in OF_NEED[CheckNeed.API_GONE]}

@@ -13,7 +13,6 @@ from tests.cli.running import run_cli
 
 NOT_IN_A_DUMP = (
     "api-in-helm",  # Secrets of Helm
-    "api-refused-today",
     "api-requested",  # the API server's metrics
     "api-written",
     "dns-unread",  # logs

@@ -90,7 +90,7 @@ def test_what_has_changed_is_listed_the_newest_first() -> None:
     found = document("--changed-since", "40d")
     moments = [each["at"] for each in found["changes"]]
     assert moments == sorted(moments, reverse=True)
-    assert {each["source"] for each in found["changes"]} == {"nodes", "pods", "revisions", "EKS"}
+    assert {each["source"] for each in found["changes"]} == {"nodes", "revisions", "EKS"}
     assert found["changedSince"] == "2026-10-11T08:51:00Z"
     assert any(each.startswith("Events: ") for each in found["changesUnread"])
 

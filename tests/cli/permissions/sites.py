@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.amazon.removed_apis import READ_TO
-from kubectl_eksdoc.amazon.written_kinds import going, gone_before
+from kubectl_eksdoc.amazon.written_kinds import going
 from kubectl_eksdoc.cli.rights import commands
 from kubectl_eksdoc.cli.rights.commands import written
 from kubectl_eksdoc.embedded.demo.reader import NOW
@@ -63,7 +63,7 @@ _NEXT_WAYS = {
     right: "of ways that begin later: test_reading has them all"
     for each in written(Version(READ_TO.major, READ_TO.minor + FURTHER))
     if (right := str(each)) not in {*map(str, (*commands.LISTED, *commands.ADDON_DIFF, *commands.DRAIN_PLAN))}
-    if each.resource not in {*going(_FIRST, _LAST), *gone_before(_FIRST)}
+    if each.resource not in going(_FIRST, _LAST)
 }
 """Of a snapshot of that version of a cluster."""
 _NOTHING = "no update of the add-on comes of it here, so none of its objects is looked at"

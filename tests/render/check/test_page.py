@@ -175,7 +175,7 @@ def test_the_sentence_says_what_the_exit_code_does(found: list, wish: CheckWish,
 
 
 def test_what_is_unknown_before_no_step_is_not_all_as_it_should_be() -> None:
-    name = "api-refused-today"
+    name = "support-ends"
     plan = plan_check(blind(), chosen([name]), CheckWish(frozenset({name})))
     assert plan.outcome.unknown and verdict.verdict(plan).text == (
         "Nothing blocks a step, but not all is as it should be: 1 unknown."

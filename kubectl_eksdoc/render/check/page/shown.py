@@ -386,16 +386,17 @@ def _inside(shown: CheckPage, found: Finding) -> Html:
 
 
 _MOST_ROWS = 100
-"""Rows: equal ones are one."""
-_MOST_TEXTS = 3
-"""Of one code for want of one thing."""
+"""Rows: what lacks the same is one."""
 
 
 def unknown(shown: CheckPage) -> Html:
     """Nothing where all is known."""
     by_aws = of_aws(shown.plan)
     seen = frozenset(by_aws)
-    groups = _alike(found for part in shown.worst_first for found in part.unknown if found not in seen)
+    alike: dict[tuple[str, str], list[Finding]] = defaultdict(list)
+    for found in (found for part in shown.worst_first for found in part.unknown if found not in seen):
+        alike[found.code.name, found.missing].append(found)
+    groups = list(alike.values())
     columns = columns_of("MISSING", "WHAT AND WHY", "OF", Column("CODE", drop=1))
     answers = table(columns, [_row(shown, some) for some in groups[:_MOST_ROWS]])
     unread = [read for read in shown.plan.facts.cluster.reads if not read.known]
@@ -412,19 +413,6 @@ def _aws(shown: CheckPage, found: Sequence[Finding]) -> Html:
     said = el("p", el("b", "? Nothing of AWS is known: "), f"{eks.why}.", missing, class_="open")
     codes = el("p", ", ".join(sorted({each.code.name for each in found})))
     return put(said, folded(f"Unknown by that: {counted(len(found), 'answer')}", codes) if found else "")
-
-
-def _alike(found: Iterable[Finding]) -> list[list[Finding]]:
-    """What lacks the same and says the same goes together; so does what says too many different things."""
-    said: dict[tuple[str, str], dict[str, list[Finding]]] = defaultdict(lambda: defaultdict(list))
-    for each in found:
-        # Without the subject's name, to see whether the same is said of another.
-        masked = each.message.replace(str(each.subject), "").replace(each.subject.name, "")
-        said[each.code.name, each.missing][masked].append(each)
-    groups: list[list[Finding]] = []
-    for texts in said.values():
-        groups += texts.values() if len(texts) <= _MOST_TEXTS else [[one for some in texts.values() for one in some]]
-    return groups
 
 
 def _row(shown: CheckPage, found: Sequence[Finding]) -> Row:
