@@ -259,6 +259,7 @@ class Callee:
     namespace: str = ""
     service: str = ""
     url: str = ""
+    port: int = 443
 
 
 @frozen

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -58,6 +59,11 @@ def test_nobody_converts() -> None:
     assert finding.evidence == ("served: v1, v1beta1", "stored: v1")
     finding = only("crd-conversion", converted(a_definition(converter=HOOK), services=[]))
     assert finding.message.startswith("there is no Service ops/hook")
+    elsewhere = a_definition(converter=replace(HOOK, port=8443))
+    finding = only(
+        "crd-conversion", converted(elsewhere, slices=SERVED, services=[Service("ops", "hook", ports=(443,))])
+    )
+    assert finding.message.startswith("Service ops/hook has no port 8443")
     alone = only("crd-conversion", converted(a_definition(V1, converter=HOOK)))
     assert (alone.severity, "it is not called now" in alone.message) == (Severity.LOW, True)
     stored = a_definition(V1, converter=HOOK, stored=("v1alpha1", "v1"))

@@ -35,7 +35,8 @@ def world(*hooks: Webhook, slices: tuple[EndpointSlice, ...] = (SLICE,), **more:
 
 
 def test_somebody_answers() -> None:
-    assert found("webhook-down", world(a_webhook(), a_webhook(fails=False))) == ()
+    ports = [Service("sys", "gate", ports=(80, 443))]
+    assert found("webhook-down", world(a_webhook(), a_webhook(fails=False), services=ports)) == ()
     assert found("webhook-down", world()) == ()
 
 
@@ -45,6 +46,7 @@ def test_somebody_answers() -> None:
         ({"services": [], "slices": ()}, "there is no Service sys/gate"),
         ({"slices": ()}, "Service sys/gate has no ready endpoint"),
         ({"slices": (NOBODY,)}, "Service sys/gate has no ready endpoint"),
+        ({"services": [Service("sys", "gate", ports=(80, 8443))]}, "Service sys/gate has no port 443"),
     ],
 )
 def test_nobody_answers(of: dict[str, Any], why: str) -> None:

@@ -35,17 +35,24 @@ class _Backends:
     ready: Mapping[str, int]
     blind: bool
 
-    def why_down(self, namespace: str, service: str) -> str | Unknown | None:
-        """A clause; None where somebody answers."""
-        key = f"{namespace}/{service}"
-        if self.ready.get(key):
+    def why_down(self, callee: Webhook | Callee) -> str | Unknown | None:
+        """A clause; None where somebody answers. The API server calls no port that the Service does not list
+        (apiserver pkg/util/proxy: findServicePort)."""
+        key = f"{callee.namespace}/{callee.service}"
+        found = self.services.get(key)
+        listed = found is None or not found.ports or callee.port in found.ports
+        if self.ready.get(key) and listed:
             return None
         if self.blind:
             return Unknown("Services or their endpoints were not read")
-        found = self.services.get(key)
         if found is not None and found.type == "ExternalName":
             return Unknown(f"Service {key} is a name of something outside the cluster")
-        return clause("/unanswered", key=key, exists=found is not None)
+        return clause(
+            "/unanswered",
+            key=key,
+            exists=found is not None,
+            lacks="ready endpoint" if listed else f"port {callee.port}",
+        )
 
 
 def backends(cluster: Cluster) -> _Backends:
@@ -153,7 +160,7 @@ def _down(facts: CheckFacts) -> Iterator[Finding]:
             told = Unknown(f"it is called at {first.url or 'no address'}, which cannot be checked from here")
             yield unknown("webhook-down/one", _subject(first), told, Severity.INFO)
             continue
-        why = behind.why_down(first.namespace, first.service)
+        why = behind.why_down(first)
         if isinstance(why, Unknown):
             if not behind.blind:
                 yield unknown("webhook-down/one", _subject(first), why, Severity.LOW)
@@ -165,7 +172,7 @@ def _together(hooks: Iterable[Webhook]) -> list[list[Webhook]]:
     """Those of one configuration that call the same, and do the same when nobody answers."""
     found: dict[tuple[str, ...], list[Webhook]] = defaultdict(list)
     for hook in hooks:
-        whom = (hook.namespace, hook.service, hook.url, str(hook.fails_closed))
+        whom = (hook.namespace, hook.service, hook.url, str(hook.port), str(hook.fails_closed))
         key = (hook.configuration_kind, hook.configuration, *whom)
         found[key].append(hook)
     return [found[key] for key in sorted(found)]
@@ -313,7 +320,7 @@ def _conversions(facts: CheckFacts) -> Iterator[Finding]:
             told = Unknown(f"its webhook is at {where}, which cannot be checked from here")
             yield unknown("crd-conversion/one", _extensions_subject(each), told, Severity.INFO)
             continue
-        why = behind.why_down(converter.namespace, converter.service)
+        why = behind.why_down(converter)
         if isinstance(why, Unknown):
             if not behind.blind:
                 yield unknown("crd-conversion/one", _extensions_subject(each), why)
