@@ -287,6 +287,7 @@ def test_releases_that_cannot_be_read_are_unknown() -> None:
     ):
         (finding,) = found("api-in-helm", a_way(33, 34), told)
         assert finding.status is Status.UNKNOWN and finding.missing
+    assert finding.evidence == ("line 3 odd",)
 
 
 def test_a_file_is_named_with_its_line_and_converted() -> None:
@@ -303,11 +304,11 @@ def test_standard_input_is_not_asked_for_again() -> None:
 
 def test_files_and_templates_that_cannot_be_read_are_unknown() -> None:
     broken, template = Unread(3, "it is no YAML"), Unread(9, "it is no YAML", True)
-    told = ApiUsage(manifests=(ManifestText("a.yaml", (), (broken, broken, template)),))
+    told = ApiUsage(manifests=(ManifestText("a.yaml", (), (*[broken] * 11, Unread(0, "it is empty"), template)),))
     first, second = found("api-in-manifest", a_way(33, 34), told)
     assert (first.status, first.severity) == (Status.UNKNOWN, Severity.MEDIUM)
-    assert "at line 3, it is no YAML; 1 more of its parts cannot be read" in first.message
-    assert first.evidence == ("a.yaml:3 it is no YAML", "a.yaml:3 it is no YAML")
+    assert "at line 3, it is no YAML; 11 more of its parts cannot be read" in first.message
+    assert first.evidence == (*["a.yaml:3 it is no YAML"] * 10, "and 1 more")
     assert (second.status, second.severity) == (Status.UNKNOWN, Severity.MEDIUM)
     assert second.remedy[0].command.startswith("helm template --kube-version 1.34 CHART | ")
 
