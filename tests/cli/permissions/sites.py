@@ -55,9 +55,13 @@ class Line:
 
 _THERE = "--karpenter-namespace karpenter"
 _PROXY, _ALL_OF_IT = "--with proxy", "--with proxy,helm-releases"
-_WAY = "one way of versions looks at few of the kinds of which versions go: this one is gone since 1.22"
+_WAY = "one way of versions looks at few of the kinds of which versions go: this one went with 1.22"
 _IN_LISTS = {"get pods": "what is looked at of one pod is in the list of all that the file holds"}
-_LOOKED_AT = {"list certificatesigningrequests.certificates.k8s.io": _WAY}
+_LOOKED_AT = {
+    "list certificatesigningrequests.certificates.k8s.io": _WAY,
+    "list ingressclasses.networking.k8s.io": _WAY,
+    "list ingresses.networking.k8s.io": _WAY,
+}
 _FIRST, _LAST = Version(1, 24), Version(1, 24 + FURTHER)
 _NEXT_WAYS = {
     right: "of ways that begin later: test_reading has them all"
