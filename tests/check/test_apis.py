@@ -297,6 +297,30 @@ def test_a_file_is_named_with_its_line_and_converted() -> None:
     assert finding.remedy[0].command == convert
 
 
+OLD_BUDGET = "policy/v1beta1 PodDisruptionBudget"
+
+
+@pytest.mark.parametrize(
+    ("also", "more", "converts"),
+    [
+        (OLD_BUDGET, {}, True),
+        ("policy/v1 PodDisruptionBudget", {}, True),
+        ("v1 ConfigMap", {}, False),
+        ("karpenter.sh/v1 NodePool", {}, False),
+        ("policy/v1beta1 PodSecurityPolicy", {}, False),
+        ("batch/v1beta1 CronJob", {}, False),
+        (OLD_BUDGET, {"template": True}, False),
+        (OLD_BUDGET, {"unread": (Unread(9, "it is no YAML"),)}, False),
+    ],
+)
+def test_kubectl_convert_is_proposed_for_no_file_that_it_cannot_read(also: str, more: Any, converts: bool) -> None:
+    """It fails at what is not of the group of its --output-version, and prints nothing of the rest."""
+    held = tuple(Document(ObjectName(*each.split(), "", "x"), 1) for each in (OLD_BUDGET, also))
+    told = found("api-in-manifest", a_way(24, 25), ApiUsage(manifests=(ManifestText("x.yaml", held, **more),)))
+    of_budget = next(each for each in failing(told) if "PodDisruptionBudget" in each.message)
+    assert any("kubectl convert" in each.command for each in of_budget.remedy) is converts
+
+
 def test_standard_input_is_not_asked_for_again() -> None:
     (finding,) = found("api-in-manifest", a_way(33, 34), ApiUsage(manifests=(a_manifest(VAP, "-"),)))
     assert str(finding.subject) == "standard input" and not any(each.command for each in finding.remedy)
