@@ -26,17 +26,6 @@ def snapshots(tmp_path_factory: pytest.TempPathFactory, snapshot: str) -> Places
     return Places(folder, {"none": "http://127.0.0.1:1"})
 
 
-def test_aws_is_left_out_of_each(snapshots: Places) -> None:
-    code, out, err = snapshots.run("check", "--target", "1.34", "--fleet", "fleet.json", "--no-aws", "-o", "json")
-    assert code == 2, err
-    (demo, *_) = (each["result"] for each in json.loads(out)["members"] if each["name"] == "demo")
-    assert demo["aws"] == "AWS is left out (--no-aws)" and demo["metadata"]["options"]["no-aws"] is True
-    assert not [
-        each for each in demo["findings"] if each["status"] == "unknown" and "AWS is left out" in each["message"]
-    ]
-    assert "insight-error" not in {code for each in demo["checks"] for code in each["codes"]}
-
-
 @pytest.mark.parametrize(
     "command", [("check", "--target", "1.34"), ("addon-diff", "--all"), ("imds-probe",)], ids=lambda words: words[0]
 )
