@@ -223,14 +223,12 @@ def _explained(uses: Iterable[_Use]) -> Iterator[Finding]:
     """Those that nobody has to mind, together by what explains them."""
     alike: dict[tuple[str, str, str], dict[str, None]] = defaultdict(dict)
     for use in uses:
-        alike[use.sign.kind, use.sign.api_version, use.why][str(_subject(use.of))] = None
+        alike[use.sign.kind, use.sign.api_version, use.why][
+            str(Subject(use.of.of.kind, use.of.of.name, use.of.of.namespace))
+        ] = None
     for (kind, api_version, why), names in alike.items():
         subject = Subject(kind, listed(list(names)))
         yield Finding.of("api-written/explained", subject, api_version=api_version, why=why)
-
-
-def _subject(of: WrittenObject) -> Subject:
-    return Subject(of.of.kind, of.of.name, of.of.namespace)
 
 
 # What the API server has counted of requests for APIs that go on the way.
@@ -252,7 +250,12 @@ def judge_requests(facts: CheckFacts) -> Iterator[Finding]:
     if told.unread and way.steps:
         why = Unknown(f"a line of the metric cannot be read: {told.unread[0][:_SHOWN]}")
         yield unknown("api-requested", cluster_of(facts), why)
-    found = [(each, removed) for each in told.requests if (removed := _removed(each)) is not None and _on(way, removed)]
+    found = [
+        (each, removed)
+        for each in told.requests
+        if (removed := _removed(each)) is not None
+        and (way.now < minor_of(removed) and not way.target < minor_of(removed))
+    ]
     for request, removed in found:
         yield _asked(facts, request, removed)
     if goes and not found and not told.unread:
@@ -271,10 +274,6 @@ def _removed(request: DeprecatedRequest) -> Version | None:
     """As the table has it; else as the server says."""
     row = _row(request)
     return request.removed if row is None else row.removed
-
-
-def _on(way: UpgradePath, removed: Version) -> bool:
-    return way.now < minor_of(removed) and not way.target < minor_of(removed)
 
 
 def _asked(facts: CheckFacts, request: DeprecatedRequest, removed: Version) -> Finding:
