@@ -21,13 +21,13 @@ from kubectl_eksdoc.render.check.page.shown import (
     MOST_ALIKE,
     OPEN,
     PASSED_OVER,
-    AreaPart,
     CheckPage,
     about,
     drain,
     findings,
     unknown,
 )
+from kubectl_eksdoc.render.check.verdict import AreaPart
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.identity import called
 from kubectl_eksdoc.render.pages import STYLE as COMMON
