@@ -333,6 +333,8 @@ def test_files_and_templates_that_cannot_be_read_are_unknown() -> None:
     assert (first.status, first.severity) == (Status.UNKNOWN, Severity.MEDIUM)
     assert "at line 3, it is no YAML; 11 more of its parts cannot be read" in first.message
     assert first.evidence == (*["a.yaml:3 it is no YAML"] * 10, "and 1 more")
+    ten = ApiUsage(manifests=(ManifestText("a.yaml", (), (broken,) * 10),))
+    assert len(found("api-in-manifest", a_way(33, 34), ten)[0].evidence) == 10
     assert (second.status, second.severity) == (Status.UNKNOWN, Severity.MEDIUM)
     assert second.remedy[0].command.startswith("helm template --kube-version 1.34 CHART | ")
 

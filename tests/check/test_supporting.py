@@ -58,8 +58,13 @@ _BY_ITSELF = "EKS upgrades the control plane by itself"
             "are",
         ),
         (
-            told(-10, 0, "EXTENDED_SUPPORT", "STANDARD"),
+            told(-10, 0, "EXTENDED_SUPPORT"),
             f"{_EXTENDED}2026-11-20, in 0 days\ncritical: {_BY_ITSELF} at any time from now on; nodes stay as they are",
+        ),
+        (
+            told(-10, 200, "EXTENDED_SUPPORT", "STANDARD"),
+            f"{_EXTENDED}2027-06-08, in 200 days\ncritical: {_BY_ITSELF} at any time from now on; nodes stay as they "
+            "are",
         ),
         (
             told(-10, 40, "EXTENDED_SUPPORT", ""),

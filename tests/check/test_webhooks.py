@@ -58,6 +58,14 @@ def test_nobody_answers(of: dict[str, Any], why: str) -> None:
     assert finding.remedy[1].command.endswith("&& kubectl delete validatingwebhookconfiguration gate")
 
 
+def test_each_port_of_a_service_is_asked_by_itself() -> None:
+    hooks = a_webhook(), a_webhook(name="other.example.com", port=8443)
+    finding = only("webhook-down", world(*hooks, services=[Service("sys", "gate", ports=(443,))]))
+    assert "no port 8443" in finding.message and [each.partition(":")[0] for each in finding.evidence[:1]] == [
+        "other.example.com"
+    ]
+
+
 def test_other_requests_and_failing_open_are_less_bad() -> None:
     other = WebhookRule(("CREATE", "UPDATE"), ("example.com",), ("things",))
     finding = only("webhook-down", world(a_webhook(other), slices=()))

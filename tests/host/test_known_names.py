@@ -39,6 +39,7 @@ def test_damage_is_as_if_it_were_not_there(tmp_path: Path) -> None:
         (tmp_path / f"{KEY}.names").write_bytes(content)
         assert names.of(KEY) is None
     whole = json.loads(content_of(KNOWN))
+    assert known_in(json.dumps({**whole, "version": 2}).encode()) is None
     for key in whole:
         assert known_in(json.dumps({**whole, key: {}}).encode()) is None
         assert known_in(json.dumps({name: value for name, value in whole.items() if name != key}).encode()) is None
