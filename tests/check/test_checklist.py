@@ -147,6 +147,8 @@ def test_vpc_cni_goes_by_every_minor() -> None:
     ]
     (form,) = step.forms
     assert 'addon_version = "v1.19.2", then "v1.20.0" in its' in form.text and "apply each before the next" in form.text
+    (form,) = the_step(with_addon("1.34", "coredns", "v1", ("v2", "1.33 1.34"), ("v1", "1.33*")), "Update add-on").forms
+    assert "apply each" not in form.text
 
 
 def test_versions_that_nobody_tells_are_asked_for_in_the_step() -> None:

@@ -116,7 +116,6 @@ def test_owners_in_a_circle_end() -> None:
     ("mounts", "severity", "then"),
     [
         (host(SOCK, "Socket"), Severity.CRITICAL, "does not start"),
-        (host(SOCK, "File"), Severity.CRITICAL, "does not start"),
         (host("/run/docker.sock", "FileOrCreate"), Severity.HIGH, "finds an empty folder"),
         (host("/var/run", "Directory"), Severity.MEDIUM, "a folder above docker.sock"),
         (host("/run", "", f"unix://{SOCK}"), Severity.HIGH, ""),  # which its containers name
@@ -158,7 +157,6 @@ def test_whether_there_is_docker_nodes_tell_first(
         (host("/var/run", "", SOCK), Status.FAIL, Severity.MEDIUM),
         (host("/run/containerd/containerd.sock"), Status.PASS, Severity.INFO),
         (host("/run/dockershim.sock"), Status.UNKNOWN, Severity.LOW),
-        (host("/opt/docker.sock"), Status.UNKNOWN, Severity.LOW),
     ],
 )
 def test_past_1_24_it_is_left_over(mounts: HostFiles, status: Status, severity: Severity) -> None:
