@@ -40,19 +40,16 @@ class _Backends:
         (apiserver pkg/util/proxy: findServicePort)."""
         key = f"{callee.namespace}/{callee.service}"
         found = self.services.get(key)
-        listed = found is None or not found.ports or callee.port in found.ports
-        if self.ready.get(key) and listed:
+        offered = found is None or not found.ports or callee.port in found.ports
+        if self.ready.get(key) and offered:
             return None
         if self.blind:
             return Unknown("Services or their endpoints were not read")
         if found is not None and found.type == "ExternalName":
             return Unknown(f"Service {key} is a name of something outside the cluster")
-        return clause(
-            "/unanswered",
-            key=key,
-            exists=found is not None,
-            lacks="ready endpoint" if listed else f"port {callee.port}",
-        )
+        if not offered:
+            return clause("/port-missing", key=key, port=callee.port)
+        return clause("/unanswered", key=key, exists=found is not None)
 
 
 def backends(cluster: Cluster) -> _Backends:
