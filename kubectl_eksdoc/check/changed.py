@@ -20,7 +20,6 @@ from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.findings import Subject
 from kubectl_eksdoc.model.interruption import ReportedEvent
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.nodes import Node
 
 EVENTS_KEPT = timedelta(hours=1)
 """--event-ttl of the API server, which EKS does not let one change."""
@@ -49,7 +48,7 @@ class RecentChanges:
 def changed(facts: CheckFacts, since: datetime) -> RecentChanges:
     """From `since` on, up to the observation."""
     found = (*_nodes(facts, since), *_templates(facts, since), *_addons(facts, since))
-    found += (*_events(facts, since), *_others(facts, since), *_by_eks(facts, since))
+    found += (*_events(facts, since), *_by_eks(facts, since))
     ordered = sorted(found, key=lambda each: (each.subject.kind, str(each.subject), each.what))
     newest_first = sorted(ordered, key=lambda each: each.at, reverse=True)
     return RecentChanges(since, tuple(newest_first), tuple(_unread(facts, since)))
@@ -57,17 +56,13 @@ def changed(facts: CheckFacts, since: datetime) -> RecentChanges:
 
 def _nodes(facts: CheckFacts, since: datetime) -> Iterator[_Change]:
     for group in groups(facts.cluster.nodes):
-        new = tuple(node for node in group.nodes if node.created_at is not None and node.created_at >= since)
+        new = [(at, node) for node in group.nodes if (at := node.created_at) is not None and at >= since]
         if new:
-            what = f"{number(len(new), 'node')} of {len(group.nodes)} came: {named(new)}"
-            yield _Change(_latest(new), group.subject, what, "nodes")
+            what = f"{number(len(new), 'node')} of {len(group.nodes)} came: {named([node for _, node in new])}"
+            yield _Change(max(at for at, _ in new), group.subject, what, "nodes")
         for node in group.nodes:
             if node.deletion_at is not None and node.deletion_at >= since:
                 yield _Change(node.deletion_at, Subject("Node", node.name), "it is being deleted", "nodes")
-
-
-def _latest(nodes: tuple[Node, ...]) -> datetime:
-    return max(node.created_at for node in nodes if node.created_at is not None)
 
 
 def _templates(facts: CheckFacts, since: datetime) -> Iterator[_Change]:
@@ -135,12 +130,6 @@ def _events(facts: CheckFacts, since: datetime) -> Iterator[_Change]:
         yield _Change(latest.at, latest.about, f"{reason}{often}{message}", "events")
 
 
-def _others(facts: CheckFacts, since: datetime) -> Iterator[_Change]:
-    for told in facts.past.others.values():
-        if not isinstance(told, Unknown):
-            yield from (_Change(each.at, each.subject, each.what, each.source) for each in told if each.at >= since)
-
-
 def _unread(facts: CheckFacts, since: datetime) -> Iterator[str]:
     past = facts.past
     for kind, told in sorted(past.revisions.items()):
@@ -161,9 +150,7 @@ def _unread(facts: CheckFacts, since: datetime) -> Iterator[str]:
             elif isinstance(history, UpdateHistory):
                 yield from _unread_updates(f"add-on {name}", history, since)
     yield from _unread_of_eks(facts, since)
-    for what, told_of in sorted(past.others.items()):
-        if isinstance(told_of, Unknown):
-            yield f"{what}: {_why(told_of)}"
+    yield "versions of launch templates: EKS and EC2 tell no times of them here"
     for read in facts.cluster.unread(kinds.NODES):
         yield f"{read.resource.plural}: {read.detail or read.state.value}"
 

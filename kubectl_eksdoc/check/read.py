@@ -164,13 +164,10 @@ def upgrade_side(session: ClusterSession, wanted: WantedVersions) -> UpgradeFact
     return nothing_told(found) if isinstance(found, Unknown) else found
 
 
-_NOT_TOLD = "versions of launch templates"
-
-
 def changes_told(session: ClusterSession) -> ReportedChanges:
     """What tells of changes. Raises ClusterError, AwsError: nothing can be asked."""
     told, updates = session.past.told(), session.ask(updates_of_addons)
-    return replace(told, addons=updates, others={_NOT_TOLD: Unknown("EKS and EC2 tell no times of them here")})
+    return replace(told, addons=updates)
 
 
 def api_told(session: ClusterSession, files: Sequence[str], wanted: WantedVersions) -> ApiUsage:

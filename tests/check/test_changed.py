@@ -10,7 +10,7 @@ from kubectl_eksdoc.check.changed import RecentChanges, changed
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.model.addons import EksAddonUpdate, Issue, UpdateHistory
 from kubectl_eksdoc.model.findings import Subject
-from kubectl_eksdoc.model.interruption import OtherChange, ReportedChanges, ReportedEvent, Revision
+from kubectl_eksdoc.model.interruption import ReportedChanges, ReportedEvent, Revision
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from tests.builders import NOW, a_cluster, a_node, ago
 from tests.check.healthy import healthy, with_aws
@@ -18,6 +18,7 @@ from tests.check.healthy import healthy, with_aws
 TWO_HOURS = timedelta(hours=2)
 QUIET = ReportedChanges({"Deployment": (), "DaemonSet": ()}, (), {})
 WEB = Subject("Deployment", "web", "shop")
+TEMPLATES = "versions of launch templates: EKS and EC2 tell no times of them here"
 
 
 def found(
@@ -80,38 +81,36 @@ def test_warnings_are_told_once_for_each_reason_and_what_is_normal_only_of_nodes
     ]
 
 
-def test_whoever_tells_more_is_listed_with_the_rest() -> None:
-    happened = OtherChange(ago(5), Subject("Nodegroup", "blue"), "an update was asked for", "EKS")
-    past = replace(QUIET, others={"updates of node groups": (happened, replace(happened, at=ago(90000)))})
-    assert said(found(past)) == [("Nodegroup blue", "an update was asked for")]
-
-
 def test_what_was_not_read_is_named_with_the_right_for_it() -> None:
     denied, listed = Unknown("it is forbidden", "list events"), Unknown("IAM does not allow it", "eks:ListUpdates")
-    past = ReportedChanges(
-        {"Deployment": denied, "DaemonSet": ()}, denied, {"a": Unknown("no")}, {"versions of templates": Unknown("no")}
-    )
+    past = ReportedChanges({"Deployment": denied, "DaemonSet": ()}, denied, {"a": Unknown("no")})
     assert found(past, eks={"cluster_updates": listed, "group_updates": {"blue": listed}}).unread == (
         "pod templates of Deployments: it is forbidden (list events)",
         "Events: it is forbidden (list events)",
         "updates of add-on a: no",
         "updates of the cluster: IAM does not allow it (eks:ListUpdates)",
         "updates of node group blue: IAM does not allow it (eks:ListUpdates)",
-        "versions of templates: no",
+        TEMPLATES,
     )
     unread = found(ReportedChanges()).unread
-    assert [each.split(":")[0] for each in unread] == ["pod templates", "Events", "updates of add-ons"]
+    assert [each.split(":")[0] for each in unread] == [
+        "pod templates",
+        "Events",
+        "updates of add-ons",
+        "versions of launch templates",
+    ]
 
 
 def test_events_do_not_reach_further_than_an_hour() -> None:
     assert "Events from more than an hour before: the API server does not keep them" in found().unread
-    assert found(since=ago(1800)).unread == ()
+    assert found(since=ago(1800)).unread == (TEMPLATES,)
 
 
 def test_updates_beyond_the_latest_are_not_forgotten() -> None:
     history = UpdateHistory((EksAddonUpdate("u", "AddonUpdate", "Successful", (), ago(60)),), 4)
     assert found(replace(QUIET, addons={"vpc-cni": history}), since=ago(1800)).unread == (
         "4 earlier updates of add-on vpc-cni: only the latest are described",
+        TEMPLATES,
     )
 
 
