@@ -104,15 +104,12 @@ def test_what_a_member_says_of_itself_wins(config: str, tmp_path: Path) -> None:
 
 REFUSED = [
     (("check", "--demo"), "--demo is one cluster, and --fleet names many"),
-    (("check", "--context", "a"), "--context is of one cluster, and --fleet names many"),
     (("check", "--token", "secret"), "--token is of one cluster, and --fleet names many"),
     (("check", "-f", "-"), "standard input is read once, and --fleet asks many clusters"),
     (("check", "-o", "html"), "a fleet has no output format 'html'"),
     (("check", "--parallel", "0"), "--parallel: 0 is no number of clusters from 1 to 64"),
-    (("check", "--fleet-timeout", "0"), "--fleet-timeout: '0' is no time"),
     (("check", "shop"), "'shop' is not understood"),
     (("addon-diff", "vpc-cni", "--apply"), "--apply is for one cluster at a time"),
-    (("addon-diff", "vpc-cni", "--yes"), "flags that carry an update out are given without --apply"),
     (("imds-probe", "--active"), "--active is for one cluster at a time"),
     (("imds-probe", "node/a"), "node/a is of one cluster"),
 ]
