@@ -33,7 +33,6 @@ def test_an_update_through_a_module_is_read_with_its_address(tmp_path: Path) -> 
             AddonSettings("shop", "vpc-cni", "v1.11.0-eksbuild.1", role=""),
             AddonSettings("shop", "vpc-cni", "v1.12.6-eksbuild.1", on_update="OVERWRITE", role=""),
             ("addon_version", "resolve_conflicts_on_update", "tags"),
-            AWS,
             tuple(sorted(after)),
         ),
     )
