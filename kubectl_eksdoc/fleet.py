@@ -1,6 +1,6 @@
 """Many clusters judged together: which they are, and what their answers come to.
 
-Belongs here: the choice of members, the order of rows, what many of them share, the one exit code.
+Belongs here: the choice of members, the order of rows, the one exit code.
 Never here: how one cluster is judged (that is each command's own plan), processes, files, any layout.
 """
 
@@ -13,7 +13,6 @@ from fnmatch import fnmatchcase
 
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.fleet import JudgedMember, Member, MemberFinding, Outcome, UnjudgedMember
 from kubectl_eksdoc.model.spelling import maybe
@@ -206,44 +205,19 @@ class Row:
         return (_STANDINGS[self.standing], *(-fails[each] for each in Severity), -self.unknown, self.member.name)
 
 
-# What the answers of a fleet come to: rows, what many clusters share, one exit code.
+# What the answers of a fleet come to: rows, one exit code.
 
 
 WORST_FIRST = (70, 3, 4, 2, 1, 5, 0)
 """Of several exit codes the first of these is the fleet's: a bug, a cluster that could not be asked, AWS that could not
 be, what one cluster would not take of the command line; and only when all were judged what was found."""
 
-_RIGHT = re.compile(r"(?:(?:get|list|watch) \S+|[a-z0-9-]+:[A-Z]\w+)\Z")
-
-
-@frozen
-class SharedFinding:
-    """A code that several clusters have, with its worst severity; `members`: their names, sorted."""
-
-    code: str
-    title: str
-    severity: Severity
-    status: Status
-    members: tuple[str, ...]
-
-
-@frozen
-class MissingRight:
-    """A right of RBAC (``list leases.coordination.k8s.io``) or an action of IAM (``eks:ListInsights``) without which
-    something is unknown; `members`: where, their names, sorted."""
-
-    right: str
-    members: tuple[str, ...]
-
 
 @frozen
 class FleetPlan:
-    """`rows`: the worst first; `shared` and `lacking`: what most have first; `notes`: sentences."""
+    """`rows`: the worst first."""
 
     rows: tuple[Row, ...]
-    shared: tuple[SharedFinding, ...] = ()
-    lacking: tuple[MissingRight, ...] = ()
-    notes: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -266,45 +240,5 @@ class FleetPlan:
 
 def summed(outcomes: Iterable[tuple[Member, Outcome]], least: Severity = Severity.INFO) -> FleetPlan:
     """The same answers are the same plan, in whatever order they came. `least`: what is less severe does not count."""
-    rows = tuple(sorted((Row(member, outcome, least) for member, outcome in outcomes), key=lambda row: row.rank))
-    return FleetPlan(rows, _shared(rows), _lacking(rows), _notes(rows))
-
-
-def _shared(rows: Sequence[Row]) -> tuple[SharedFinding, ...]:
-    """What fails, or is unknown, in more than one of them."""
-    said: dict[tuple[str, Status], list[tuple[str, MemberFinding]]] = {}
-    for row in rows:
-        for each in row.findings:
-            if each.status is not Status.PASS:
-                said.setdefault((each.code, each.status), []).append((row.member.name, each))
-    found = []
-    for (code, status), those in said.items():
-        names = tuple(sorted({name for name, _ in those}))
-        worst = min((each for _, each in those), key=lambda each: (each.severity.rank, each.title))
-        if len(names) > 1:
-            # What fails comes before what is unknown: without AWS's answers forty things are, everywhere.
-            rank = (status is Status.UNKNOWN, -len(names), worst.severity.rank, code)
-            found.append((rank, SharedFinding(code, worst.title, worst.severity, status, names)))
-    return tuple(each for _, each in sorted(found, key=lambda ranked: ranked[0]))
-
-
-def _lacking(rows: Sequence[Row]) -> tuple[MissingRight, ...]:
-    """Of more than one of them: who may give it once gives it to all."""
-    members: dict[str, set[str]] = {}
-    for row in rows:
-        for each in row.findings:
-            if each.status is Status.UNKNOWN and _RIGHT.match(each.missing):
-                members.setdefault(each.missing, set()).add(row.member.name)
-    found = (MissingRight(right, tuple(sorted(names))) for right, names in members.items() if len(names) > 1)
-    return tuple(sorted(found, key=lambda each: (-len(each.members), each.right)))
-
-
-def _notes(rows: Sequence[Row]) -> tuple[str, ...]:
-    """Members that turn out to be one cluster are counted twice; snapshots of it at other times are others."""
-    same: dict[tuple[str, str], list[str]] = {}
-    for row in rows:
-        if isinstance(row.outcome, JudgedMember) and row.outcome.who.uid:
-            when = "" if row.outcome.source == Source.LIVE.value else row.outcome.observed_at
-            same.setdefault((row.outcome.who.uid, when), []).append(row.member.name)
-    alike = (sorted(names) for names in same.values() if len(names) > 1)
-    return tuple(f"{', '.join(names)} are the same cluster." for names in sorted(alike))
+    rows = (Row(member, outcome, least) for member, outcome in outcomes)
+    return FleetPlan(tuple(sorted(rows, key=lambda row: row.rank)))

@@ -13,7 +13,6 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from kubectl_eksdoc.amazon.removed_apis import ROWS, RemovedApi, gone_on_the_way, instead, removed_api
-from kubectl_eksdoc.amazon.skew import minor_of
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, Written, WrittenBy, at
 from kubectl_eksdoc.model.kinds import Resource, Unknown
@@ -47,16 +46,6 @@ def going(now: Version, target: Version) -> tuple[Resource, ...]:
     """Those of which a version goes on the way; alpha ones EKS does not serve."""
     rows = (row for row in gone_on_the_way(now, target) if _listed(row) and not row.alpha)
     return tuple(dict.fromkeys(map(resource_of, rows)))
-
-
-def gone_before(now: Version) -> tuple[Resource, ...]:
-    """Those that had a version which `now` does not serve any more, and of which people keep manifests."""
-    rows = (
-        row
-        for row in ROWS
-        if not minor_of(now) < row.removed and _listed(row) and not row.alpha and not _has(row, "no_manifests")
-    )
-    return tuple(sorted(dict.fromkeys(map(resource_of, rows)), key=lambda each: (each.group, each.plural)))
 
 
 def resource_of(row: RemovedApi) -> Resource:

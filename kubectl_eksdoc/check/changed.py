@@ -1,4 +1,4 @@
-"""What has changed since a moment: nodes that came and go, pods in masses, pod templates, add-ons, Events.
+"""What has changed since a moment: nodes that came and go, pod templates, add-ons, node groups, Events.
 
 Only what still shows is told: a node that is gone, or a template that was taken back, leaves at most an Event, and the
 API server keeps those for an hour as a rule. What was not read is named.
@@ -12,7 +12,6 @@ from datetime import datetime, timedelta
 
 from kubectl_eksdoc.check.checking import cluster_of
 from kubectl_eksdoc.check.checks.noted import groups, named
-from kubectl_eksdoc.check.checks.running import maker
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import number
 from kubectl_eksdoc.frozen import frozen
@@ -21,12 +20,9 @@ from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.findings import Subject
 from kubectl_eksdoc.model.interruption import ReportedEvent
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.nodes import Node, Pod
 
 EVENTS_KEPT = timedelta(hours=1)
 """--event-ttl of the API server, which EKS does not let one change."""
-_MASS = 3
-"""So many pods of a workload that are new at once are told, or all of it if it has fewer, from two on."""
 _ABOUT_NODES = ("Node", "NodeClaim", "NodePool", "EC2NodeClass")
 
 
@@ -51,8 +47,8 @@ class RecentChanges:
 
 def changed(facts: CheckFacts, since: datetime) -> RecentChanges:
     """From `since` on, up to the observation."""
-    found = (*_nodes(facts, since), *_pods(facts, since), *_templates(facts, since), *_addons(facts, since))
-    found += (*_events(facts, since), *_others(facts, since), *_by_eks(facts, since))
+    found = (*_nodes(facts, since), *_templates(facts, since), *_addons(facts, since))
+    found += (*_events(facts, since), *_by_eks(facts, since))
     ordered = sorted(found, key=lambda each: (each.subject.kind, str(each.subject), each.what))
     newest_first = sorted(ordered, key=lambda each: each.at, reverse=True)
     return RecentChanges(since, tuple(newest_first), tuple(_unread(facts, since)))
@@ -60,50 +56,13 @@ def changed(facts: CheckFacts, since: datetime) -> RecentChanges:
 
 def _nodes(facts: CheckFacts, since: datetime) -> Iterator[_Change]:
     for group in groups(facts.cluster.nodes):
-        new = tuple(node for node in group.nodes if node.created_at is not None and node.created_at >= since)
+        new = [(at, node) for node in group.nodes if (at := node.created_at) is not None and at >= since]
         if new:
-            what = f"{number(len(new), 'node')} of {len(group.nodes)} came: {named(new)}"
-            yield _Change(_latest(new), group.subject, what, "nodes")
+            what = f"{number(len(new), 'node')} of {len(group.nodes)} came: {named([node for _, node in new])}"
+            yield _Change(max(at for at, _ in new), group.subject, what, "nodes")
         for node in group.nodes:
             if node.deletion_at is not None and node.deletion_at >= since:
                 yield _Change(node.deletion_at, Subject("Node", node.name), "it is being deleted", "nodes")
-
-
-def _latest(nodes: tuple[Node, ...]) -> datetime:
-    return max(node.created_at for node in nodes if node.created_at is not None)
-
-
-def _pods(facts: CheckFacts, since: datetime) -> Iterator[_Change]:
-    """By who made them; a Job's are not told, it makes new ones all the time."""
-    made: dict[Subject, list[Pod]] = defaultdict(list)
-    for pod in facts.cluster.pods:
-        if pod.owner is not None and pod.owner.kind != "Job" and not pod.finished:
-            made[maker(pod)].append(pod)
-    for subject, pods in made.items():
-        new = [pod.created_at for pod in pods if pod.created_at is not None and pod.created_at >= since]
-        again = [
-            pod.ready_at
-            for pod in pods
-            if pod.restarted and pod.ready_at is not None and pod.ready_at >= since and pod.created_at not in new
-        ]
-        if _mass(len(new), len(pods)):
-            yield _Change(max(new), subject, f"{len(new)} of its {len(pods)} pods are new", "pods")
-        if again:
-            what = f"{number(len(again), 'pod')} of {len(pods)} restarted and became Ready again"
-            yield _Change(max(again), subject, what, "pods")
-        failing = [pod for pod in pods if pod.restarted and not pod.ready]
-        if failing and (moment := _started(failing)) is not None and moment >= since:
-            why = failing[0].not_ready_because or "no reason is given"
-            what = f"{number(len(failing), 'pod')} restarted and not Ready: {why}"
-            yield _Change(moment, subject, what, "pods")
-
-
-def _started(pods: list[Pod]) -> datetime | None:
-    return max((pod.created_at for pod in pods if pod.created_at is not None), default=None)
-
-
-def _mass(new: int, of: int) -> bool:
-    return new >= _MASS or (new == of and new > 1)
 
 
 def _templates(facts: CheckFacts, since: datetime) -> Iterator[_Change]:
@@ -171,12 +130,6 @@ def _events(facts: CheckFacts, since: datetime) -> Iterator[_Change]:
         yield _Change(latest.at, latest.about, f"{reason}{often}{message}", "events")
 
 
-def _others(facts: CheckFacts, since: datetime) -> Iterator[_Change]:
-    for told in facts.past.others.values():
-        if not isinstance(told, Unknown):
-            yield from (_Change(each.at, each.subject, each.what, each.source) for each in told if each.at >= since)
-
-
 def _unread(facts: CheckFacts, since: datetime) -> Iterator[str]:
     past = facts.past
     for kind, told in sorted(past.revisions.items()):
@@ -197,10 +150,8 @@ def _unread(facts: CheckFacts, since: datetime) -> Iterator[str]:
             elif isinstance(history, UpdateHistory):
                 yield from _unread_updates(f"add-on {name}", history, since)
     yield from _unread_of_eks(facts, since)
-    for what, told_of in sorted(past.others.items()):
-        if isinstance(told_of, Unknown):
-            yield f"{what}: {_why(told_of)}"
-    for read in facts.cluster.unread(kinds.NODES, kinds.PODS):
+    yield "versions of launch templates: EKS and EC2 tell no times of them here"
+    for read in facts.cluster.unread(kinds.NODES):
         yield f"{read.resource.plural}: {read.detail or read.state.value}"
 
 

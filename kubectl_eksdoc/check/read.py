@@ -17,7 +17,7 @@ from kubectl_eksdoc.addon_diff.manifests import every_object
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest
 from kubectl_eksdoc.amazon import addon_versions
 from kubectl_eksdoc.amazon.skew import NoPath, in_words, minor_of
-from kubectl_eksdoc.amazon.written_kinds import going, gone_before
+from kubectl_eksdoc.amazon.written_kinds import going
 from kubectl_eksdoc.aws.addon_side import installed_side
 from kubectl_eksdoc.aws.eks import updates_of_addons
 from kubectl_eksdoc.aws.upgrades import InsightRefresh, nothing_told, upgrade_told
@@ -164,13 +164,10 @@ def upgrade_side(session: ClusterSession, wanted: WantedVersions) -> UpgradeFact
     return nothing_told(found) if isinstance(found, Unknown) else found
 
 
-_NOT_TOLD = "versions of launch templates"
-
-
 def changes_told(session: ClusterSession) -> ReportedChanges:
     """What tells of changes. Raises ClusterError, AwsError: nothing can be asked."""
     told, updates = session.past.told(), session.ask(updates_of_addons)
-    return replace(told, addons=updates, others={_NOT_TOLD: Unknown("EKS and EC2 tell no times of them here")})
+    return replace(told, addons=updates)
 
 
 def api_told(session: ClusterSession, files: Sequence[str], wanted: WantedVersions) -> ApiUsage:
@@ -191,11 +188,9 @@ def api_told(session: ClusterSession, files: Sequence[str], wanted: WantedVersio
 
 def _resources(wanted: WantedVersions) -> tuple[Resource, ...]:
     now, target = parse(wanted.now), parse(wanted.target)
-    if now is None or target is None:
+    if now is None or target is None or CheckNeed.API_WRITTEN not in wanted.needs:
         return ()
-    on_the_way = going(now, target) if CheckNeed.API_WRITTEN in wanted.needs else ()
-    before = gone_before(now) if CheckNeed.API_GONE in wanted.needs else ()
-    return tuple(dict.fromkeys((*on_the_way, *before)))
+    return going(now, target)
 
 
 # The plans of other commands, made of the same cluster: their findings, or why there are none.

@@ -13,10 +13,9 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import IO, Any
 
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
@@ -24,9 +23,9 @@ from kubectl_eksdoc.host import endings
 from kubectl_eksdoc.host.documents import hand_written, no_number, read_text
 from kubectl_eksdoc.model.api_objects import Doc, at, text_at
 from kubectl_eksdoc.model.cluster import Identity
-from kubectl_eksdoc.model.documents import ADDON_DIFF, API_VERSION, IMDS_PROBE, UPGRADE_CHECK
+from kubectl_eksdoc.model.documents import API_VERSION
 from kubectl_eksdoc.model.findings import Severity, Status
-from kubectl_eksdoc.model.fleet import FleetFigure, JudgedMember, Member, MemberFinding, Outcome, UnjudgedMember
+from kubectl_eksdoc.model.fleet import JudgedMember, Member, MemberFinding, Outcome, UnjudgedMember
 from kubectl_eksdoc.model.quantities import duration
 
 ANSWERS = (0, 1, 5)
@@ -35,7 +34,6 @@ REFUSALS = (2, 3, 4, 70)
 """Those that say why there is none: usage, the cluster, AWS, a bug."""
 
 _BUG = 70
-_UNKNOWN = "unknown"
 _KILLED = -9
 _SHORT_OF_MEMORY = "The machine may be short of memory: ask fewer at a time (--parallel)."
 _NAMES = {
@@ -66,7 +64,6 @@ def outcome(status: int, printed: bytes, complaint: str, kind: str) -> Outcome:
     if document.get("kind") != kind or document.get("apiVersion") != API_VERSION or not whole:
         return UnjudgedMember(_BUG, f"its process ended with exit code {status} and printed no {kind}", reason)
     unverified, moment = at(document, "metadata", "cluster", "unverified"), text_at(document, "metadata", "observedAt")
-    figures = _FIGURES.get(kind)
     return JudgedMember(
         status,
         Identity(
@@ -76,8 +73,7 @@ def outcome(status: int, printed: bytes, complaint: str, kind: str) -> Outcome:
         text_at(document, "metadata", "source"),
         moment if _MOMENT.match(moment) else "",
         text_at(document, "verdict"),
-        tuple(_said(each) for each in _objects(document, "findings")),
-        tuple(figures(document)) if figures else (),
+        tuple(_said(each) for each in document["findings"] if isinstance(each, dict)),
         document,
     )
 
@@ -97,69 +93,16 @@ def _said(finding: Doc) -> MemberFinding:
     subject = f"{text_at(finding, 'subject', 'kind')} {'/'.join(filter(None, names))}".strip()
     severity, status = text_at(finding, "severity"), text_at(finding, "status")
     return MemberFinding(
-        text_at(finding, "code"),
-        text_at(finding, "title"),
         Severity(severity) if severity in _SEVERITIES else Severity.INFO,
         Status(status) if status in _STATUSES else Status.UNKNOWN,
         subject,
         text_at(finding, "message"),
         text_at(finding, "gate"),
-        text_at(finding, "missing"),
     )
 
 
 _SEVERITIES = {each.value for each in Severity}
 _STATUSES = {each.value for each in Status}
-
-
-def _objects(of: Any, *path: str) -> Iterator[Doc]:
-    """The objects of a list, wherever it may stand."""
-    found = at(of, *path)
-    return (each for each in found if isinstance(each, dict)) if isinstance(found, list) else iter(())
-
-
-def _of_check(document: Doc) -> Iterator[FleetFigure]:
-    """Where its way leads: without --target each goes to its own next version."""
-    yield FleetFigure("TARGET", text_at(document, "way", "target") or "-")
-
-
-def _of_addons(document: Doc) -> Iterator[FleetFigure]:
-    """The add-ons whose fields somebody has set and an update puts at risk, with how many. What nobody could look at
-    may have more."""
-    risks = {
-        text_at(each, "name"): sum(field.get("atRisk") is True for field in _objects(each, "fields"))
-        for each in _objects(document, "addons")
-    }
-    changing = [f"{name} ({count})" for name, count in sorted(risks.items()) if name and count]
-    yield FleetFigure("ADD-ONS", str(len(risks)))
-    unread = any(text_at(each, "code") == "addon-object-unread" for each in _objects(document, "findings"))
-    yield FleetFigure("AT RISK", ", ".join([*changing, *(["?"] if unread else [])]) or "-")
-
-
-def _of_metadata(document: Doc) -> Iterator[FleetFigure]:
-    """Nodes whose pods are cut off from a service that is there, of all; pods that are broken, and that will be. Where
-    that is not known of some nodes, a figure alone would say that all is well."""
-    nodes = cut_off = unknown = unknown_next = broken = will_break = 0
-    for group in _objects(document, "groups"):
-        names = at(group, "nodes")
-        count = len(names) if isinstance(names, list) else 0
-        nodes += count
-        lost = text_at(group, "now", "verdict") == "unreachable" and at(group, "now", "service") is not False
-        cut_off += count if lost else 0
-        unknown += count if text_at(group, "now", "verdict") == _UNKNOWN else 0
-        unknown_next += text_at(group, "next", "verdict") == _UNKNOWN
-        broken += sum(1 for _ in _objects(group, "pods", "brokenNow"))
-        will_break += sum(1 for _ in _objects(group, "pods", "willBreak"))
-    yield FleetFigure("CUT OFF", f"{cut_off} of {nodes}{f', {unknown} unknown' if unknown else ''}")
-    yield FleetFigure("BROKEN", f"{broken} ?" if unknown else str(broken))
-    yield FleetFigure("WILL BREAK", f"{will_break} ?" if unknown_next else str(will_break))
-
-
-_FIGURES: Mapping[str, Callable[[Doc], Iterator[FleetFigure]]] = {
-    UPGRADE_CHECK: _of_check,
-    ADDON_DIFF: _of_addons,
-    IMDS_PROBE: _of_metadata,
-}
 
 
 # What the process that judges one cluster finds in its environment: never the credentials of another account.
@@ -218,13 +161,7 @@ def environment_of(member: Member, environ: Mapping[str, str], source: str = "")
 # credential plugin could ask, and is ended with all that it has started.
 
 
-LARGEST_ANSWER = 256 << 20
-"""Bytes; a check of a cluster of 5,000 nodes prints some MiB."""
-SAID_KEPT = 1 << 16
-"""Bytes of its stderr, the last ones."""
-
 _CLUSTER, _MEMBER_PROCESS_BUG = 3, 70
-_PIECE = 1 << 16
 _LOOK_S = 0.05
 _REST_S = 5.0
 """So long it may take to read what an ended process has left in its pipes; whom it left behind may hold them open."""
@@ -253,15 +190,14 @@ class MemberProcess:
 class MemberProcesses:
     """The port `flows.fleet.Members`. For one thread."""
 
-    def __init__(self, asked: MemberProcess, largest: int = LARGEST_ANSWER) -> None:
+    def __init__(self, asked: MemberProcess) -> None:
         self._asked = asked
-        self._largest = largest
         self._closing = threading.Event()
         self._ended: SimpleQueue[tuple[Member, Outcome]] = SimpleQueue()
         self._running: dict[str, tuple[threading.Thread, _Process]] = {}
 
     def begin(self, member: Member) -> None:
-        process = _Process(member, self._asked, self._largest)
+        process = _Process(member, self._asked)
         thread = threading.Thread(target=self._ask, args=(member, process), name=f"eksdoc: {member.name}", daemon=True)
         self._running[member.name] = (thread, process)
         thread.start()
@@ -305,13 +241,10 @@ class MemberProcesses:
 class _Process:
     """Mutable: the process of one member, in a thread of its own."""
 
-    def __init__(self, member: Member, asked: MemberProcess, largest: int) -> None:
+    def __init__(self, member: Member, asked: MemberProcess) -> None:
         self._member = member
         self._asked = asked
-        self._largest = largest
         self._process: subprocess.Popen[bytes] | None = None
-        self._out, self._err = bytearray(), bytearray()
-        self._too_much = threading.Event()
 
     def run(self, closing: threading.Event) -> Outcome:
         """
@@ -320,99 +253,49 @@ class _Process:
         """
         if closing.is_set():
             return UnjudgedMember(_CLUSTER, "it was not asked any more")
-        process = self._begun()
-        self._process = process
-        try:
-            return self._heard_out(process, closing)
-        except BaseException:
-            endings.end(process)
-            raise
-
-    def _heard_out(self, process: subprocess.Popen[bytes], closing: threading.Event) -> Outcome:
-        listeners = [
-            threading.Thread(target=_listen, args=(process.stdout, self._hear), daemon=True),
-            threading.Thread(target=_listen, args=(process.stderr, self._hear_complaint), daemon=True),
-        ]
-        for each in listeners:
-            each.start()
-        cut = self._wait(process, monotonic() + self._asked.timeout_s, closing)
-        rest_s = monotonic() + (_REST_S if cut is None else _LOOK_S)
-        for each in listeners:
-            each.join(max(0.0, rest_s - monotonic()))
-        if cut is not None:
-            return cut
-        if self._too_much.is_set():
-            return self._too_large
-        return outcome(process.returncode, bytes(self._out), self._complaint, self._asked.kind)
-
-    def kill(self) -> None:
-        """At once, with all that it has started."""
-        if self._process is not None and self._process.poll() is None:
-            with contextlib.suppress(ProcessLookupError, PermissionError):  # it has ended meanwhile
-                os.killpg(self._process.pid, signal.SIGKILL)
-
-    def _begun(self) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
+        self._process = process = subprocess.Popen(
             [*self._asked.program, *self._asked.words(self._member)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=self._asked.environ(self._member),
             start_new_session=True,
-            bufsize=0,
         )
+        try:
+            return self._heard_out(process, closing)
+        finally:
+            if process.poll() is None:
+                endings.end(process)
+            for stream in (process.stdout, process.stderr):
+                if stream is not None:
+                    stream.close()
 
-    def _wait(
-        self, process: subprocess.Popen[bytes], until_s: float, closing: threading.Event
-    ) -> UnjudgedMember | None:
-        """Until it has ended; or it is ended, and why. However much it prints meanwhile, it is read."""
+    def _heard_out(self, process: subprocess.Popen[bytes], closing: threading.Event) -> Outcome:
+        """However much it prints meanwhile, it is read; whom it left behind may hold its pipes open."""
+        begun_s = monotonic()
+        ended_s: float | None = None
         while True:
             try:
-                process.wait(_LOOK_S)
-                return None
-            except subprocess.TimeoutExpired:
-                cut = self._cut(until_s, closing)
-            if cut is not None:
-                endings.end(process)
-                return cut
+                printed, said = process.communicate(timeout=_LOOK_S)
+                break
+            except subprocess.TimeoutExpired as late:
+                printed, said = late.output or b"", late.stderr or b""
+            ended_s = monotonic() if ended_s is None and process.poll() is not None else ended_s
+            if ended_s is not None and monotonic() - ended_s > _REST_S:
+                break
+            if closing.is_set():
+                return UnjudgedMember(_CLUSTER, "it was left alone before it had answered")
+            if monotonic() - begun_s > self._asked.timeout_s:
+                last = said.decode("utf-8", "replace").strip().rpartition("\n")[2]
+                reason = f"no answer within {duration(self._asked.timeout_s)}{f': {last}' if last else ''}"
+                return UnjudgedMember(_CLUSTER, reason, "Give it longer: --fleet-timeout.")
+        return outcome(process.returncode, printed, said.decode("utf-8", "replace"), self._asked.kind)
 
-    def _cut(self, until_s: float, closing: threading.Event) -> UnjudgedMember | None:
-        if closing.is_set():
-            return UnjudgedMember(_CLUSTER, "it was left alone before it had answered")
-        if self._too_much.is_set():
-            return self._too_large
-        if monotonic() < until_s:
-            return None
-        said = self._complaint.strip().rpartition("\n")[2]
-        longest = duration(self._asked.timeout_s)
-        reason = f"no answer within {longest}"
-        return UnjudgedMember(_CLUSTER, f"{reason}: {said}" if said else reason, "Give it longer: --fleet-timeout.")
-
-    @property
-    def _too_large(self) -> UnjudgedMember:
-        return UnjudgedMember(_MEMBER_PROCESS_BUG, f"its answer is larger than {self._largest >> 20} MiB")
-
-    @property
-    def _complaint(self) -> str:
-        return bytes(self._err).decode("utf-8", "replace")
-
-    def _hear(self, told: bytes) -> None:
-        """No more is kept than may be; what comes after that is read, so that it does not hang, and forgotten."""
-        if len(self._out) + len(told) > self._largest:
-            self._too_much.set()
-            self._out.clear()
-        elif not self._too_much.is_set():
-            self._out += told
-
-    def _hear_complaint(self, told: bytes) -> None:
-        self._err += told
-        del self._err[:-SAID_KEPT]
-
-
-def _listen(stream: IO[bytes], hear: Callable[[bytes], None]) -> None:
-    with stream:
-        while told := os.read(stream.fileno(), _PIECE):
-            hear(told)
+    def kill(self) -> None:
+        """At once, with all that it has started."""
+        if self._process is not None and self._process.poll() is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):  # it has ended meanwhile
+                os.killpg(self._process.pid, signal.SIGKILL)
 
 
 MOST_BYTES = 1 << 20

@@ -235,9 +235,7 @@ def baseline_of(document: Mapping[str, object], file: str) -> Baseline:
     """
     plan = DocumentFields(document)
     flags = options(plan.inside("metadata").inside("options"))
-    # Plans of earlier versions know no file with an order.
-    allowed = plan.inside("options") if "options" in plan.names() else DocumentFields({})
-    if "orderNodes" in allowed.names() and (nodes := allowed.texts("orderNodes")):
+    if nodes := plan.inside("options").texts("orderNodes"):
         flags["order-file"] = list(nodes)
     return Baseline(
         **_head(plan, file),
@@ -254,9 +252,8 @@ def _promise(plan: DocumentFields) -> ReadPlan:
         {
             each.text_or_empty("uid"): (
                 f"{each.text('namespace')}/{each.text('name')}",
-                # Plans of earlier versions say neither.
-                each.text_or_null("ownerUid") if "ownerUid" in each.names() else "",
-                each.text("means") if "means" in each.names() else "eviction",
+                each.text_or_null("ownerUid"),
+                each.text("means"),
             )
             for each in plan.each("evictions")
         },
@@ -293,8 +290,7 @@ def _times(plan: DocumentFields) -> TimesOutline | None:
     bound = plan.inside_or_null("lowerBound")
     if estimate is None:
         return None
-    # Before that was written, the bound was that of the estimate's pace.
-    decides = estimate.inside_or_null("decides") if "decides" in estimate.names() else bound
+    decides = estimate.inside_or_null("decides")
     gap = None if plan.value("gap") is None else plan.number("gap")
     return TimesOutline(
         p50_s=estimate.number("p50"),

@@ -231,7 +231,6 @@ def _resource(said: Json) -> AddonResource:
         before=was,
         after=settings,
         differs=differs,
-        provider=_plan_text(said.get("provider_name", "")),
         arguments=tuple(sorted({*(after or before or {}), *later})),
         cloud_control=said.get("type") == _AWSCC,
     )

@@ -259,6 +259,7 @@ class Callee:
     namespace: str = ""
     service: str = ""
     url: str = ""
+    port: int = 443
 
 
 @frozen
@@ -279,7 +280,6 @@ class ApiService:
 class DefinedVersion:
     name: str
     served: bool = False
-    deprecated: bool = False
 
 
 @frozen

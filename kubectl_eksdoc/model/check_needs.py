@@ -18,7 +18,6 @@ class CheckNeed(str, Enum):
     ADDONS = "the add-ons of EKS, and their versions"
     API_REQUESTS = "the requests for deprecated APIs that the API server has counted"
     API_WRITTEN = "in which versions the objects are written whose APIs go on the way"
-    API_GONE = "in which versions the objects are written that had APIs which are gone"
     HELM = "the releases of Helm"
     MANIFESTS = "the manifests of files"
     INSIGHTS = "the insights of EKS"

@@ -27,24 +27,13 @@ class Member:
 @frozen
 class MemberFinding:
     """A finding of a member, as its document has it. `subject`: ``Deployment shop/cart``; `gate`: the step of an
-    upgrade that waits for it, "" for none; `missing`: what an unknown one lacks."""
+    upgrade that waits for it, "" for none."""
 
-    code: str
-    title: str
     severity: Severity
     status: Status
     subject: str
     message: str
     gate: str = ""
-    missing: str = ""
-
-
-@frozen
-class FleetFigure:
-    """What only one command tells of a cluster, as a cell of a table: its column, and its text."""
-
-    title: str
-    text: str
 
 
 @frozen
@@ -58,7 +47,6 @@ class JudgedMember:
     observed_at: str
     verdict: str
     findings: tuple[MemberFinding, ...]
-    figures: tuple[FleetFigure, ...]
     document: Doc
 
 

@@ -122,21 +122,10 @@ class PodReport:
 
 
 @frozen
-class OtherChange:
-    """Anything else that has a time: what AWS did to node groups, templates or the cluster."""
-
-    at: datetime
-    subject: Subject
-    what: str
-    source: str
-
-
-@frozen
 class ReportedChanges:
     """Each answer, or why there is none. `revisions`: by the kind of what they are of (Deployment, DaemonSet);
-    `addons`: updates by the name of the add-on; `others`: by what was asked, such as ``updates of node groups``."""
+    `addons`: updates by the name of the add-on."""
 
     revisions: Mapping[str, tuple[Revision, ...] | Unknown] = field(default_factory=dict)
     events: tuple[ReportedEvent, ...] | Unknown = NOT_ASKED
     addons: Mapping[str, UpdateHistory | Absent | Unknown] | Unknown = NOT_ASKED
-    others: Mapping[str, tuple[OtherChange, ...] | Unknown] = field(default_factory=dict)

@@ -14,6 +14,7 @@ class Service:
 
     `ip_targets`: its load balancer is told to register pods, not nodes. `local`: a node hands what comes from outside
     only to pods of its own (externalTrafficPolicy), and so is healthy only with one. `external_ips`: it has some.
+    `ports` are its own, not those of its pods.
     """
 
     namespace: str
@@ -23,6 +24,7 @@ class Service:
     ip_targets: bool = False
     local: bool = False
     external_ips: bool = False
+    ports: tuple[int, ...] = ()
 
     @property
     def key(self) -> str:
@@ -83,6 +85,7 @@ class Webhook:
     object_selector: Selector = Selector()
     url: str = ""
     conditional: bool = False
+    port: int = 443
 
     @property
     def service_key(self) -> str:

@@ -35,9 +35,8 @@ class AddonResource:
     """A resource in a plan. `address` with its modules: ``module.eks.aws_eks_addon.this["vpc-cni"]``; `actions` as
     Terraform names them (``no-op``, ``create``, ``update``, ``delete``, ``read``), two for a replacement. `before` and
     `after` are None where there is nothing. `differs`: the arguments, by the provider's names, that are not the same
-    before and after, or not known; null, "" and an empty list are the same. `provider`: where it comes from.
-    `arguments`: all that the provider knows for it, set or not, which tells how old it is. `cloud_control`: it is an
-    ``awscc_eks_addon``."""
+    before and after, or not known; null, "" and an empty list are the same. `arguments`: all that the provider knows
+    for it, set or not, which tells how old it is. `cloud_control`: it is an ``awscc_eks_addon``."""
 
     address: str
     module: str
@@ -45,7 +44,6 @@ class AddonResource:
     before: AddonSettings | None
     after: AddonSettings | None
     differs: tuple[str, ...] = ()
-    provider: str = ""
     arguments: tuple[str, ...] = ()
     cloud_control: bool = False
 

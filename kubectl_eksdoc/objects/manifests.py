@@ -66,9 +66,9 @@ def manifest_of(text: str, path: str = "") -> ManifestText:
             for root, line in _roots(part):
                 for of, why, within in _objects(root, "", "", DEEPEST, set()):
                     first = at_line + (line if within is None else within) + 1
-                    if why:
+                    if why and (path or of is None):  # of a release nobody applies more than Helm does
                         found.unread.append(Unread(first, why, template))
-                    elif of is not None:
+                    if of is not None:
                         found.documents.append(Document(of, first))
         except _NotReadable as error:
             if template and (of := _literal(part)) is not None:
@@ -149,7 +149,20 @@ def _objects(
         yield None, why, line
     elif kind:
         namespace, name = (text_at(root, "metadata", key) for key in ("namespace", "name"))
-        yield ObjectName(version, kind, namespace, name), "", line
+        yield ObjectName(version, kind, namespace, name), _within(root, version, kind), line
+
+
+def _within(root: Mapping[Any, Any], version: str, kind: str) -> str:
+    """What of it is not judged: what makes objects, or holds some to be applied later. Programs read configuration of
+    their own from ConfigMaps."""
+    if kind == "Template" and version in ("v1", "template.openshift.io/v1"):
+        return "what is made of a Template is not judged: check what oc process prints"
+    data = root.get("data")
+    for key, held in data.items() if kind == "ConfigMap" and isinstance(data, dict) else ():
+        said = {each.group(1): each.group(3) for each in _SAID.finditer(held)} if isinstance(held, str) else {}
+        if len(said) > 1 and not said["kind"].endswith(("Config", "Configuration")):
+            return f"its {key} holds a {said['kind']}, which is not judged: check it as a file"
+    return ""
 
 
 def _unnamed(root: Mapping[Any, Any], version: str, kind: str) -> str:
@@ -250,8 +263,8 @@ class _Walk:
             key: Any = event.value if isinstance(event, self._yaml.ScalarEvent) else None
             self._skip(event)
             value = next(self._events)
-            if key in keys:
-                made[key] = self._node(value, keys[key])
+            if key in keys or (wanted is _TEXTS and isinstance(key, str)):
+                made[key] = self._node(value, keys.get(key))
             else:
                 self._skip(value)
         return made
@@ -283,7 +296,16 @@ class _Walk:
 
 
 _ITEMS: Mapping[str, Any] = {"items": None}
-_OBJECT: Mapping[str, Any] = {"apiVersion": None, "kind": None, "metadata": _META, "items": _ITEMS, _MERGE: None}
+_TEXTS: Mapping[str, Any] = {}
+"""Under whatever keys."""
+_OBJECT: Mapping[str, Any] = {
+    "apiVersion": None,
+    "kind": None,
+    "metadata": _META,
+    "items": _ITEMS,
+    "data": _TEXTS,
+    _MERGE: None,
+}
 
 
 # Releases of Helm as its Secrets hold them: which objects are in their manifests, and nothing else of what they hold.

@@ -30,6 +30,8 @@ from kubectl_eksdoc.objects.structs import (
 )
 
 SERVICE_OF_SLICE = "kubernetes.io/service-name"
+HTTPS = 443
+"""The port of a Service that is called where none is said."""
 
 
 class ServiceAnnotations(Lean):
@@ -43,8 +45,13 @@ class ServiceMeta(Meta):
     annotations: ServiceAnnotations | None = None
 
 
+class ServicePort(Lean):
+    port: int
+
+
 class ServiceSpec(Lean):
     type: str | None = None
+    ports: list[ServicePort] | None = None
     selector: dict[str, str] | None = None
     external_traffic_policy: str | None = None
     external_ips: list[str] | None = msgspec.field(default=None, name="externalIPs")
@@ -77,6 +84,7 @@ class SliceObject(Object):
 class ServiceRef(Lean):
     namespace: str | None = None
     name: str | None = None
+    port: int | None = None
 
 
 class BindingSpec(Lean):
@@ -132,6 +140,7 @@ def service(given: ServiceObject, share: SharedTexts) -> Service:
         ip_targets=kind == "LoadBalancer" and _ip_targets(notes),
         local=spec.external_traffic_policy == "Local",
         external_ips=bool(spec.external_ips),
+        ports=tuple(each.port for each in spec.ports or ()),
     )
 
 
@@ -199,6 +208,7 @@ def webhooks(given: WebhooksObject, share: SharedTexts, kind: str) -> tuple[Webh
                 object_selector=selector(hook.object_selector, EVERYTHING),
                 url=text(client.url),
                 conditional=bool(hook.match_conditions),
+                port=backend.port or HTTPS,
             )
         )
     return tuple(found)
@@ -300,7 +310,6 @@ class _Names(Lean):
 class VersionEntry(Lean):
     name: str | None = None
     served: bool | None = None
-    deprecated: bool | None = None
 
 
 class ConversionWebhook(Lean):
@@ -350,9 +359,7 @@ def definition(given: DefinitionObject, share: SharedTexts) -> Definition:
     return Definition(
         name=text(meta.name),
         kind=text((spec.names or _Names()).kind),
-        versions=tuple(
-            DefinedVersion(text(each.name), bool(each.served), bool(each.deprecated)) for each in spec.versions or ()
-        ),
+        versions=tuple(DefinedVersion(text(each.name), bool(each.served)) for each in spec.versions or ()),
         stored=share.texts(status.stored_versions),
         converter=_converter(spec.conversion, share),
     )
@@ -367,4 +374,5 @@ def _converter(given: Conversion | None, share: SharedTexts) -> Callee | None:
 
 def _callee(given: ClientConfig, share: SharedTexts) -> Callee:
     service = given.service or ServiceRef()
-    return Callee(share.text(service.namespace), share.text(service.name), share.text(given.url))
+    of = share.text(service.namespace), share.text(service.name), share.text(given.url)
+    return Callee(*of, service.port or HTTPS)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from kubectl_eksdoc.fleet import FleetPlan, Row, SharedFinding, Standing
+from kubectl_eksdoc.fleet import FleetPlan, Row, Standing
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.fleet import JudgedMember, UnjudgedMember
 from kubectl_eksdoc.render.command_result import ClusterResult
-from kubectl_eksdoc.render.report import SIGNS, CommandReport, Foot, Head, Line, Lines, Points, Section, Table
-from kubectl_eksdoc.render.result import Count, KindResult, Meta, Moment, Printed, Text, Texts, UnsetType
+from kubectl_eksdoc.render.report import CommandReport, Foot, Head, Line, Lines, Section, Table
+from kubectl_eksdoc.render.result import Count, KindResult, Meta, Moment, Printed, Text, UnsetType
 from kubectl_eksdoc.render.text import (
     Cell,
     Column,
     Drawn,
-    Title,
     Tone,
     columns_of,
     counted,
@@ -34,12 +33,6 @@ _STANDINGS = {
     Standing.NOT_JUDGED: "not judged",
     Standing.FAILS: "with findings that fail",
     Standing.UNKNOWN: "with unknown answers",
-    Standing.CLEAN: "clean",
-}
-IN_TABLE = {
-    Standing.NOT_JUDGED: "not judged",
-    Standing.FAILS: "fails",
-    Standing.UNKNOWN: "unknown",
     Standing.CLEAN: "clean",
 }
 
@@ -77,7 +70,7 @@ _LONGEST_NAME, _LEAST_SAID = 24, 20
 
 def clusters(plan: FleetPlan, full: bool) -> Drawn:
     """One row a cluster, the worst first. `full`: with where each was reached, and what its command exits with."""
-    figures, names = _figures(plan), _names(plan, full)
+    names = _names(plan, full)
     return columns_of(
         "",
         name_column("CLUSTER", _LONGEST_NAME),
@@ -87,10 +80,9 @@ def clusters(plan: FleetPlan, full: bool) -> Drawn:
         "VERDICT",
         *(Column(each.value.upper(), True, _DROPPED.get(each, 0), short=_SHORT[each]) for each in _COUNTED),
         number_column("UNKNOWN", short="UNKN"),
-        *(text_column(title, 16, drop=1) for title in figures),
         *((number_column("EXIT"), "CONTEXT", "OBSERVED") if full else ()),
         text_column("FIRST OBSTACLE", _LEAST_SAID),
-    ), [_cells(row, names[row.member.name], figures, full) for row in plan.rows]
+    ), [_cells(row, names[row.member.name], full) for row in plan.rows]
 
 
 def _names(plan: FleetPlan, full: bool) -> dict[str, str]:
@@ -100,16 +92,9 @@ def _names(plan: FleetPlan, full: bool) -> dict[str, str]:
     return {name: name if full or every.count(cut) > 1 else cut for name, cut in short.items()}
 
 
-def _figures(plan: FleetPlan) -> tuple[str, ...]:
-    """The columns that only this command has."""
-    found = (each.title for row in plan.rows if isinstance(row.outcome, JudgedMember) for each in row.outcome.figures)
-    return tuple(dict.fromkeys(found))
-
-
-def _cells(row: Row, name: str, figures: tuple[str, ...], full: bool) -> Cells:
+def _cells(row: Row, name: str, full: bool) -> Cells:
     outcome, who, fails = row.outcome, row.outcome.who, row.fails
     answered = isinstance(outcome, JudgedMember)
-    told = {each.title: each.text for each in outcome.figures} if isinstance(outcome, JudgedMember) else {}
     seen = outcome.observed_at if isinstance(outcome, JudgedMember) else ""
     return [
         _SIGNS[row.standing],
@@ -117,10 +102,9 @@ def _cells(row: Row, name: str, figures: tuple[str, ...], full: bool) -> Cells:
         who.account or NOTHING,
         who.region or NOTHING,
         who.server_version or NOTHING,
-        IN_TABLE[row.standing],
+        row.standing.value.replace("-", " "),
         *(_count(fails[each]) for each in _COUNTED),
         _count(row.unknown) if answered else NOTHING,
-        *(told.get(title, NOTHING) for title in figures),
         *((str(outcome.exit_code), who.context or row.member.context or NOTHING, seen or NOTHING) if full else ()),
         first(row) or NOTHING,
     ]
@@ -128,39 +112,6 @@ def _cells(row: Row, name: str, figures: tuple[str, ...], full: bool) -> Cells:
 
 def _count(number: int) -> str:
     return str(number) if number else NOTHING
-
-
-def shared(plan: FleetPlan, full: bool) -> Drawn:
-    """What is mended once for many clusters."""
-    return columns_of(
-        "",
-        number_column("CLUSTERS"),
-        "SEVERITY",
-        "CODE",
-        text_column("WHAT", 24),
-        text_column("WHERE", 24),
-    ), [_of_shared(each, _names(plan, full)) for each in plan.shared]
-
-
-def _of_shared(found: SharedFinding, names: Mapping[str, str]) -> Cells:
-    sign, tone = SIGNS[found.status]
-    where = _where(found.members, names)
-    return [Cell(sign, tone), len(found.members), found.severity.value, found.code, found.title, where]
-
-
-def lacking(plan: FleetPlan, full: bool) -> Drawn:
-    """What one administrator gives once."""
-    names = _names(plan, full)
-    return columns_of(number_column("CLUSTERS"), "RIGHT", text_column("WHERE", 24)), [
-        [len(each.members), each.right, _where(each.members, names)] for each in plan.lacking
-    ]
-
-
-def _where(members: Sequence[str], names: Mapping[str, str]) -> str:
-    return "all of them" if len(members) == len(names) else ", ".join(names[each] for each in members)
-
-
-MOST_SHARED = 10
 
 
 @frozen
@@ -178,11 +129,6 @@ class FleetReport(CommandReport):
         yield Head(in_short(plan))
         yield Table("Clusters", clusters(plan, full), "clusters", len(plan.rows))
         yield Lines("Not judged", list(_reasons(plan, full)))
-        yield Table(Title("Findings", " that clusters share"), shared(plan, full), "findings", MOST_SHARED)
-        yield Table(
-            Title("Rights", " that are missing in several clusters"), lacking(plan, full), "rights", MOST_SHARED
-        )
-        yield Points("Notes", plan.notes)
         yield Foot(f"One of them alone: kubectl eksdoc {self.command} {_alone(plan)}. For a program: -o json")
 
     def result(self) -> object:
@@ -220,7 +166,6 @@ def _reasons(plan: FleetPlan, full: bool) -> Iterator[Line]:
 
 _ExitCode = Literal[0, 1, 2, 3, 4, 5, 70]
 _NAMES_OF_STANDINGS = [each.value for each in Standing]
-_Several = Annotated[Texts, Meta(min_length=2, extra_json_schema={"uniqueItems": True})]
 
 
 class _FleetMetadata(Printed):
@@ -346,19 +291,6 @@ class _Finding(Printed, forbid_unknown_fields=False):
         return facts
 
 
-class _Shared(Printed):
-    code: Text
-    title: Text
-    severity: Severity
-    status: Literal["fail", "unknown"]
-    members: _Several
-
-
-class _Lacking(Printed):
-    right: Text
-    members: _Several
-
-
 class FleetResult(KindResult):
     """Many clusters judged together: kubectl eksdoc check, addon-diff or imds-probe with --fleet -o json."""
 
@@ -376,11 +308,6 @@ class FleetResult(KindResult):
     """How many members have each standing."""
     members: Annotated[tuple[_Member, ...], Meta(min_length=1)]
     """The worst first."""
-    shared: tuple[_Shared, ...]
-    """What fails or is unknown in more than one of them; what most have first."""
-    lacking: tuple[_Lacking, ...]
-    """Rights of RBAC and actions of IAM without which something is unknown in more than one of them."""
-    notes: Texts
     findings: tuple[_Finding, ...]
     """Those of all members."""
 

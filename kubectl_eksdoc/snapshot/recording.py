@@ -175,7 +175,7 @@ _READ = (programs.tells, shutdown.tells, spot.tells)
 _JUDGED_METRICS = "karpenter_interruption_"
 
 
-_OF_API = frozenset((CheckNeed.API_WRITTEN, CheckNeed.API_GONE))
+_OF_API = frozenset((CheckNeed.API_WRITTEN,))
 _NOBODYS = frozenset((CheckNeed.API_REQUESTS, CheckNeed.HELM, CheckNeed.MANIFESTS, *_OF_API))
 _WISHES = (None, "", "latest")
 

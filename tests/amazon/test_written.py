@@ -14,7 +14,7 @@ from kubectl_eksdoc.amazon.removed_apis import (
     deprecated_requests,
     removed_api,
 )
-from kubectl_eksdoc.amazon.written_kinds import going, gone_before, innocent, resource_of, row_of, written
+from kubectl_eksdoc.amazon.written_kinds import going, innocent, resource_of, row_of, written
 from kubectl_eksdoc.model.api_objects import Written, WrittenBy
 from kubectl_eksdoc.model.quantities import Version
 
@@ -56,13 +56,6 @@ def test_a_way_without_removals_lists_nothing() -> None:
         "validatingadmissionpolicies.admissionregistration.k8s.io",
         "validatingadmissionpolicybindings.admissionregistration.k8s.io",
     ]
-
-
-def test_what_controllers_make_is_not_looked_at_once_its_version_is_gone() -> None:
-    gone = {each.kind for each in gone_before(Version(1, 36))}
-    assert {"Deployment", "CronJob", "PodDisruptionBudget", "CustomResourceDefinition"} <= gone
-    assert not gone & {"Event", "EndpointSlice", "Lease", "ReplicaSet", "TokenReview", "Eviction"}
-    assert gone_before(Version(1, 15)) == ()
 
 
 FLOW = "flowcontrol.apiserver.k8s.io/v1beta2"

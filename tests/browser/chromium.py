@@ -81,11 +81,6 @@ class Tab:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.ask("Emulation.setEmulatedMedia", media=media, features=[scheme])
 
-    def picture(self, whole: bool = False) -> bytes:
-        """A PNG of what is seen, or of the whole page."""
-        told = self.ask("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
-        return b64decode(told["data"])
-
     def pdf(self) -> bytes:
         """As its reader prints it, without backgrounds."""
         self.ask("Emulation.setEmulatedMedia", media="print", features=[])

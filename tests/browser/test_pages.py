@@ -56,16 +56,6 @@ def test_axe_finds_nothing_serious(tab: Tab, page: Path, axe: str, width: int, d
     assert [each for each in found if each["impact"] in ("serious", "critical")] == []
 
 
-def test_dark_is_dark(tab: Tab, pages: dict[str, Path]) -> None:
-    backs = []
-    for dark in (False, True):
-        tab.look(WIDE, dark)
-        tab.open(pages["check"])
-        backs.append(tab.run("getComputedStyle(document.body).backgroundColor"))
-    light, black = (sum(map(int, each.removeprefix("rgb(").rstrip(")").split(","))) for each in backs)
-    assert light > 600 > 150 > black
-
-
 def test_on_paper_everything_is_unfolded(tab: Tab, page: Path) -> None:
     tab.look(WIDE)
     tab.open(page)
@@ -83,15 +73,6 @@ def test_the_answer_and_all_lights_are_on_the_first_screen(tab: Tab, pages: dict
     bottoms = "[...document.querySelectorAll('.verdict, .lights li')].map(each => each.getBoundingClientRect().bottom)"
     found = tab.run(bottoms)
     assert len(found) == 14 and max(found) <= 720
-
-
-def test_a_link_opens_what_it_leads_to(tab: Tab, pages: dict[str, Path]) -> None:
-    tab.look(WIDE)
-    tab.open(pages["check"])
-    inside = "document.querySelector('#finding-3').checkVisibility()"
-    assert not tab.run(inside)
-    tab.run("location.hash = 'finding-3'")
-    assert tab.run(f"new Promise(done => requestAnimationFrame(() => done({inside})))")
 
 
 def test_a_step_is_ticked_by_its_words_and_shows_it_on_paper(tab: Tab, pages: dict[str, Path]) -> None:

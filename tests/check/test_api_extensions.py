@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -33,49 +34,22 @@ def converted(*definitions: Definition, slices: tuple[EndpointSlice, ...] = (), 
     return facts(**(given | more))
 
 
-def test_groups_that_are_available() -> None:
-    assert (
-        found("apiservice-down", facts(api_services=[an_api("True"), ApiService("v1.", "", "v1", None, "True")])) == ()
-    )
-
-
-def test_a_group_that_is_not() -> None:
+def test_a_group_that_is_not_available() -> None:
     down = an_api("False", reason="MissingEndpoints", message="no addresses")
-    finding = only("apiservice-down", facts(api_services=[down]))
+    well = [an_api("True"), ApiService("v1.", "", "v1", None, "True")]
+    finding = only("apiservice-down", facts(api_services=[down, *well]))
     assert (finding.status, finding.severity) == (Status.FAIL, Severity.HIGH)
     assert finding.subject == Subject("APIService", "v1beta1.metrics.k8s.io")
     assert "autoscalers by CPU or memory do not scale" in finding.message
     assert finding.evidence[0] == "MissingEndpoints: no addresses"
-    assert "Terminating" in finding.evidence[1]
     assert [each.command for each in finding.remedy] == [
         "kubectl describe apiservice v1beta1.metrics.k8s.io",
         "kubectl get endpointslices -n kube-system -l kubernetes.io/service-name=metrics-server",
         "kubectl get apiservice v1beta1.metrics.k8s.io -o yaml > v1beta1.metrics.k8s.io.yaml"
         " && kubectl delete apiservice v1beta1.metrics.k8s.io",
     ]
-
-
-@pytest.mark.parametrize("said", ["", "Unknown"])
-def test_a_group_of_which_nothing_is_said(said: str) -> None:
-    assert only("apiservice-down", facts(api_services=[an_api(said)])).status is Status.UNKNOWN
-
-
-@pytest.mark.parametrize(
-    ("code", "resource"),
-    [
-        ("apiservice-down", kinds.API_SERVICES),
-        ("crd-conversion", kinds.DEFINITIONS),
-        ("crd-stored-version", kinds.DEFINITIONS),
-    ],
-)
-def test_what_may_not_be_listed_is_named(code: str, resource: kinds.Resource) -> None:
-    finding = only(code, facts(unread=[resource]))
-    assert (finding.status, finding.missing) == (Status.UNKNOWN, f"list {resource.full_name}")
-
-
-def test_somebody_converts_or_nobody_has_to() -> None:
-    assert found("crd-conversion", converted(a_definition(converter=HOOK), slices=SERVED)) == ()
-    assert found("crd-conversion", converted(a_definition(), services=[])) == ()
+    for said in ("", "Unknown"):
+        assert only("apiservice-down", facts(api_services=[an_api(said)])).status is Status.UNKNOWN
 
 
 def test_nobody_converts() -> None:
@@ -85,19 +59,23 @@ def test_nobody_converts() -> None:
     assert finding.evidence == ("served: v1, v1beta1", "stored: v1")
     finding = only("crd-conversion", converted(a_definition(converter=HOOK), services=[]))
     assert finding.message.startswith("there is no Service ops/hook")
+    elsewhere = a_definition(converter=replace(HOOK, port=8443))
+    finding = only(
+        "crd-conversion", converted(elsewhere, slices=SERVED, services=[Service("ops", "hook", ports=(443,))])
+    )
+    assert finding.message.startswith("Service ops/hook has no port 8443")
+    alone = only("crd-conversion", converted(a_definition(V1, converter=HOOK)))
+    assert (alone.severity, "it is not called now" in alone.message) == (Severity.LOW, True)
+    stored = a_definition(V1, converter=HOOK, stored=("v1alpha1", "v1"))
+    assert only("crd-conversion", converted(stored)).severity is Severity.HIGH
+    assert found("crd-conversion", converted(a_definition(converter=HOOK), slices=SERVED)) == ()
 
 
-def test_one_version_alone_asks_nobody() -> None:
-    finding = only("crd-conversion", converted(a_definition(V1, converter=HOOK)))
-    assert (finding.severity, "it is not called now" in finding.message) == (Severity.LOW, True)
-    two = a_definition(V1, converter=HOOK, stored=("v1alpha1", "v1"))
-    assert only("crd-conversion", converted(two)).severity is Severity.HIGH
-
-
-@pytest.mark.parametrize("converter", [Callee(url="https://hook.example.com"), Callee()])
+@pytest.mark.parametrize("converter", [Callee(url="https://hook.example.com"), Callee(), HOOK])
 def test_who_converts_elsewhere_cannot_be_told(converter: Callee) -> None:
-    finding = only("crd-conversion", converted(a_definition(converter=converter)))
-    assert (finding.status, finding.severity) == (Status.UNKNOWN, Severity.INFO)
+    outside = [Service("ops", "hook", "ExternalName")]
+    finding = only("crd-conversion", converted(a_definition(converter=converter), services=outside))
+    assert (finding.status, finding.severity is Severity.INFO) == (Status.UNKNOWN, converter != HOOK)
 
 
 @pytest.mark.parametrize("resource", [kinds.SERVICES, kinds.ENDPOINT_SLICES])
@@ -105,27 +83,3 @@ def test_converters_that_were_not_read(resource: kinds.Resource) -> None:
     finding = only("crd-conversion", converted(a_definition(converter=HOOK), unread=[resource]))
     assert (finding.status, finding.missing) == (Status.UNKNOWN, f"list {resource.full_name}")
     assert found("crd-conversion", converted(a_definition(), unread=[resource])) == ()
-
-
-def test_a_converter_outside() -> None:
-    outside = [Service("ops", "hook", "ExternalName")]
-    assert only("crd-conversion", converted(a_definition(converter=HOOK), services=outside)).status is Status.UNKNOWN
-
-
-@pytest.mark.parametrize(
-    ("old", "why"),
-    [
-        (DefinedVersion("v1alpha1", True, deprecated=True), "deprecated"),
-        (DefinedVersion("v1alpha1"), "not served any more"),
-        (DefinedVersion("v2"), "not defined any more"),
-    ],
-)
-def test_a_stored_version_that_ends(old: DefinedVersion, why: str) -> None:
-    finding = only("crd-stored-version", facts(definitions=[a_definition(old, V1, stored=("v1alpha1", "v1"))]))
-    assert (finding.status, finding.severity) == (Status.FAIL, Severity.LOW)
-    assert finding.message == f"some of its objects may lie in v1alpha1, which is {why}"
-
-
-def test_versions_that_live() -> None:
-    old = DefinedVersion("v1alpha1", True, deprecated=True)
-    assert found("crd-stored-version", facts(definitions=[a_definition(old, V1, BETA, stored=("v1beta1", "v1"))])) == ()

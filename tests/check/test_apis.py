@@ -12,7 +12,7 @@ import pytest
 
 from kubectl_eksdoc.amazon import custom_apis, removed_apis
 from kubectl_eksdoc.amazon.removed_apis import ROWS, RemovedApi, Tables, removed_api
-from kubectl_eksdoc.amazon.written_kinds import going, gone_before, resource_of
+from kubectl_eksdoc.amazon.written_kinds import going, resource_of
 from kubectl_eksdoc.check.checks import api_manifests
 from kubectl_eksdoc.check.facts import CheckFacts, UpgradePath
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
@@ -135,15 +135,6 @@ def test_each_row_is_found_by_each_source_on_exactly_the_ways_that_cross_its_rem
 
 
 @EACH_ROW
-def test_what_is_gone_is_refused_today(row: RemovedApi) -> None:
-    at, told = row.removed.minor, objects(row, applied(row))
-    assert failing(found("api-refused-today", a_way(at - 1, at), told)) == []
-    (finding,) = failing(found("api-refused-today", a_way(at, at + 1), told))
-    assert finding.severity is Severity.LOW and "not served since" in finding.message
-    assert failing(found("api-refused-today", a_way(at, at + 1), objects(row, managed(row, "kubectl")))) == []
-
-
-@EACH_ROW
 def test_the_objects_of_each_row_are_listed_on_the_way_where_there_are_any(row: RemovedApi) -> None:
     at = row.removed.minor
     listed = row.resource and resource_of(row) in going(Version(1, at - 1), Version(1, at))
@@ -237,9 +228,6 @@ def test_what_kubectl_wrote_before_it_applied_a_newer_version_passes() -> None:
     assert finding.status is Status.PASS and "applied it in a newer version" in finding.message
     assert failing(found("api-written", a_way(33, 34), objects(VAP, newer, managed(VAP, "kubectl-edit"))))
     assert failing(found("api-written", a_way(33, 34), objects(VAP, old)))
-
-
-def test_what_is_written_in_a_version_that_stays_is_silent() -> None:
     assert found("api-written", a_way(33, 34), objects(VAP, managed(VAP, "kubectl", VAP.replacement))) == ()
 
 
@@ -263,13 +251,6 @@ def test_objects_without_managed_fields_do_not_tell_of_clients() -> None:
     nothing = (KindUsage(each, (), Unknown("no managedFields")) for each in going(Version(1, 33), Version(1, 34)))
     findings = found("api-written", a_way(33, 34), ApiUsage(written=tuple(nothing)))
     assert [each.status for each in findings] == [Status.UNKNOWN] * 2
-
-
-def test_which_manifests_are_refused_today_is_unknown_at_once() -> None:
-    told = ApiUsage(written=tuple(KindUsage(each, FORBIDDEN) for each in gone_before(Version(1, 33))))
-    (finding,) = found("api-refused-today", a_way(33, 34), told)
-    assert (finding.status, finding.severity, finding.missing) == (Status.UNKNOWN, Severity.LOW, "list somethings")
-    assert found("api-refused-today", a_way(33, 34), objects(PDB)) == ()
 
 
 # Helm and files ------------------------------------------------------------------------------
@@ -306,14 +287,7 @@ def test_releases_that_cannot_be_read_are_unknown() -> None:
     ):
         (finding,) = found("api-in-helm", a_way(33, 34), told)
         assert finding.status is Status.UNKNOWN and finding.missing
-
-
-def test_releases_without_such_a_version_are_silent() -> None:
-    assert found("api-in-helm", a_way(33, 34), ApiUsage(releases=())) == ()
-    fine = ManifestText("", (Document(ObjectName("policy/v1", "PodDisruptionBudget", "", "web"), 1),))
-    assert found("api-in-helm", a_way(33, 34), a_release(fine)) == ()
-    assert found("api-in-manifest", a_way(33, 34), ApiUsage(manifests=(fine,))) == ()
-    assert found("api-in-manifest", a_way(33, 34), ApiUsage()) == ()
+    assert finding.evidence == ("line 3 odd",)
 
 
 def test_a_file_is_named_with_its_line_and_converted() -> None:
@@ -323,6 +297,30 @@ def test_a_file_is_named_with_its_line_and_converted() -> None:
     assert finding.remedy[0].command == convert
 
 
+OLD_BUDGET = "policy/v1beta1 PodDisruptionBudget"
+
+
+@pytest.mark.parametrize(
+    ("also", "more", "converts"),
+    [
+        (OLD_BUDGET, {}, True),
+        ("policy/v1 PodDisruptionBudget", {}, True),
+        ("v1 ConfigMap", {}, False),
+        ("karpenter.sh/v1 NodePool", {}, False),
+        ("policy/v1beta1 PodSecurityPolicy", {}, False),
+        ("batch/v1beta1 CronJob", {}, False),
+        (OLD_BUDGET, {"template": True}, False),
+        (OLD_BUDGET, {"unread": (Unread(9, "it is no YAML"),)}, False),
+    ],
+)
+def test_kubectl_convert_is_proposed_for_no_file_that_it_cannot_read(also: str, more: Any, converts: bool) -> None:
+    """It fails at what is not of the group of its --output-version, and prints nothing of the rest."""
+    held = tuple(Document(ObjectName(*each.split(), "", "x"), 1) for each in (OLD_BUDGET, also))
+    told = found("api-in-manifest", a_way(24, 25), ApiUsage(manifests=(ManifestText("x.yaml", held, **more),)))
+    of_budget = next(each for each in failing(told) if "PodDisruptionBudget" in each.message)
+    assert any("kubectl convert" in each.command for each in of_budget.remedy) is converts
+
+
 def test_standard_input_is_not_asked_for_again() -> None:
     (finding,) = found("api-in-manifest", a_way(33, 34), ApiUsage(manifests=(a_manifest(VAP, "-"),)))
     assert str(finding.subject) == "standard input" and not any(each.command for each in finding.remedy)
@@ -330,11 +328,13 @@ def test_standard_input_is_not_asked_for_again() -> None:
 
 def test_files_and_templates_that_cannot_be_read_are_unknown() -> None:
     broken, template = Unread(3, "it is no YAML"), Unread(9, "it is no YAML", True)
-    told = ApiUsage(manifests=(ManifestText("a.yaml", (), (broken, broken, template)),))
+    told = ApiUsage(manifests=(ManifestText("a.yaml", (), (*[broken] * 11, Unread(0, "it is empty"), template)),))
     first, second = found("api-in-manifest", a_way(33, 34), told)
     assert (first.status, first.severity) == (Status.UNKNOWN, Severity.MEDIUM)
-    assert "at line 3, it is no YAML; 1 more of its parts cannot be read" in first.message
-    assert first.evidence == ("a.yaml:3 it is no YAML", "a.yaml:3 it is no YAML")
+    assert "at line 3, it is no YAML; 11 more of its parts cannot be read" in first.message
+    assert first.evidence == (*["a.yaml:3 it is no YAML"] * 10, "and 1 more")
+    ten = ApiUsage(manifests=(ManifestText("a.yaml", (), (broken,) * 10),))
+    assert len(found("api-in-manifest", a_way(33, 34), ten)[0].evidence) == 10
     assert (second.status, second.severity) == (Status.UNKNOWN, Severity.MEDIUM)
     assert second.remedy[0].command.startswith("helm template --kube-version 1.34 CHART | ")
 

@@ -10,14 +10,15 @@ from kubectl_eksdoc.check.changed import RecentChanges, changed
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.model.addons import EksAddonUpdate, Issue, UpdateHistory
 from kubectl_eksdoc.model.findings import Subject
-from kubectl_eksdoc.model.interruption import OtherChange, ReportedChanges, ReportedEvent, Revision
+from kubectl_eksdoc.model.interruption import ReportedChanges, ReportedEvent, Revision
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from tests.builders import NOW, a_cluster, a_node, a_pod, ago, pods
+from tests.builders import NOW, a_cluster, a_node, ago
 from tests.check.healthy import healthy, with_aws
 
 TWO_HOURS = timedelta(hours=2)
 QUIET = ReportedChanges({"Deployment": (), "DaemonSet": ()}, (), {})
 WEB = Subject("Deployment", "web", "shop")
+TEMPLATES = "versions of launch templates: EKS and EC2 tell no times of them here"
 
 
 def found(
@@ -37,18 +38,6 @@ def test_nodes_that_came_are_told_by_group_and_those_that_go_each() -> None:
         ("Node c", "it is being deleted"),
         ("Nodegroup blue", "2 nodes of 3 came: a, b"),
     ]
-
-
-def test_pods_are_told_in_masses() -> None:
-    many = pods(3, owner="ReplicaSet/web-1f", created_at=ago(60))
-    single = a_pod("api-1", owner="ReplicaSet/api-1f", created_at=ago(60))
-    others = [a_pod(f"api-{i}", owner="ReplicaSet/api-1f", created_at=ago(90000)) for i in (2, 3)]
-    assert said(found(pods=[*many, single, *others])) == [("Deployment default/web", "3 of its 3 pods are new")]
-
-
-def test_restarts_are_told() -> None:
-    again = a_pod("a", owner="ReplicaSet/web-1f", restarted=True, created_at=ago(90000), ready_at=ago(60))
-    assert said(found(pods=[again])) == [("Deployment default/web", "1 pod of 1 restarted and became Ready again")]
 
 
 def test_templates_are_told_by_their_revisions() -> None:
@@ -92,39 +81,36 @@ def test_warnings_are_told_once_for_each_reason_and_what_is_normal_only_of_nodes
     ]
 
 
-def test_whoever_tells_more_is_listed_with_the_rest() -> None:
-    happened = OtherChange(ago(5), Subject("Nodegroup", "blue"), "an update was asked for", "EKS")
-    past = replace(QUIET, others={"updates of node groups": (happened, replace(happened, at=ago(90000)))})
-    assert said(found(past)) == [("Nodegroup blue", "an update was asked for")]
-
-
 def test_what_was_not_read_is_named_with_the_right_for_it() -> None:
-    denied = Unknown("it is forbidden", "list events")
-    past = ReportedChanges(
-        {"Deployment": denied, "DaemonSet": ()}, denied, {"a": Unknown("no")}, {"updates of node groups": Unknown("no")}
-    )
-    assert found(past).unread == (
+    denied, listed = Unknown("it is forbidden", "list events"), Unknown("IAM does not allow it", "eks:ListUpdates")
+    past = ReportedChanges({"Deployment": denied, "DaemonSet": ()}, denied, {"a": Unknown("no")})
+    assert found(past, eks={"cluster_updates": listed, "group_updates": {"blue": listed}}).unread == (
         "pod templates of Deployments: it is forbidden (list events)",
         "Events: it is forbidden (list events)",
         "updates of add-on a: no",
-        "updates of node groups: no",
+        "updates of the cluster: IAM does not allow it (eks:ListUpdates)",
+        "updates of node group blue: IAM does not allow it (eks:ListUpdates)",
+        TEMPLATES,
     )
-
-
-def test_nothing_asked_is_nothing_known() -> None:
     unread = found(ReportedChanges()).unread
-    assert [each.split(":")[0] for each in unread] == ["pod templates", "Events", "updates of add-ons"]
+    assert [each.split(":")[0] for each in unread] == [
+        "pod templates",
+        "Events",
+        "updates of add-ons",
+        "versions of launch templates",
+    ]
 
 
 def test_events_do_not_reach_further_than_an_hour() -> None:
     assert "Events from more than an hour before: the API server does not keep them" in found().unread
-    assert found(since=ago(1800)).unread == ()
+    assert found(since=ago(1800)).unread == (TEMPLATES,)
 
 
 def test_updates_beyond_the_latest_are_not_forgotten() -> None:
     history = UpdateHistory((EksAddonUpdate("u", "AddonUpdate", "Successful", (), ago(60)),), 4)
     assert found(replace(QUIET, addons={"vpc-cni": history}), since=ago(1800)).unread == (
         "4 earlier updates of add-on vpc-cni: only the latest are described",
+        TEMPLATES,
     )
 
 
@@ -138,11 +124,3 @@ def test_updates_of_the_cluster_and_of_node_groups_are_told() -> None:
     eks = {"cluster_updates": UpdateHistory((update,)), "group_updates": {"blue": UpdateHistory((update,))}}
     what = "an update (VersionUpdate) to 1.33 was asked for: Successful (u)"
     assert said(found(eks=eks)) == [("Cluster prod", what), ("Nodegroup blue", what)]
-
-
-def test_updates_of_eks_that_nobody_may_see_are_named() -> None:
-    denied = Unknown("IAM does not allow it", "eks:ListUpdates")
-    assert found(since=ago(60), eks={"cluster_updates": denied, "group_updates": {"blue": denied}}).unread == (
-        "updates of the cluster: IAM does not allow it (eks:ListUpdates)",
-        "updates of node group blue: IAM does not allow it (eks:ListUpdates)",
-    )

@@ -147,6 +147,8 @@ def test_vpc_cni_goes_by_every_minor() -> None:
     ]
     (form,) = step.forms
     assert 'addon_version = "v1.19.2", then "v1.20.0" in its' in form.text and "apply each before the next" in form.text
+    (form,) = the_step(with_addon("1.34", "coredns", "v1", ("v2", "1.33 1.34"), ("v1", "1.33*")), "Update add-on").forms
+    assert "apply each" not in form.text
 
 
 def test_versions_that_nobody_tells_are_asked_for_in_the_step() -> None:
@@ -156,21 +158,18 @@ def test_versions_that_nobody_tells_are_asked_for_in_the_step() -> None:
     assert step.commands == (asked,)
 
 
-def test_a_program_that_is_not_made_for_the_next_minor_goes_before_it() -> None:
-    image = "public.ecr.aws/karpenter/controller:1.5.0"
+@pytest.mark.parametrize(
+    ("name", "image", "phase"),
+    [
+        ("Karpenter", "public.ecr.aws/karpenter/controller:1.5.0", Phase.BEFORE_CONTROL_PLANE),  # not made for 1.34
+        ("cluster-autoscaler", "registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0", Phase.AFTER_CONTROL_PLANE),
+    ],
+)
+def test_a_program_goes_before_a_minor_that_it_is_not_made_for_or_follows(name: str, image: str, phase: Phase) -> None:
     cluster = a_healthy_cluster()
-    cluster = replace(cluster, pods=(*cluster.pods, a_program("karpenter-0", image)))
-    step = the_step(healthy(cluster=cluster), "Update Karpenter")
-    assert step.phase is Phase.BEFORE_CONTROL_PLANE
-    assert step.source is not None
-
-
-def test_the_cluster_autoscaler_follows_the_control_plane() -> None:
-    image = "registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0"
-    cluster = a_healthy_cluster()
-    cluster = replace(cluster, pods=(*cluster.pods, a_program("cluster-autoscaler-0", image)))
-    step = the_step(healthy(cluster=cluster), "Update cluster-autoscaler")
-    assert step.phase is Phase.AFTER_CONTROL_PLANE
+    cluster = replace(cluster, pods=(*cluster.pods, a_program(f"{name.lower()}-0", image)))
+    step = the_step(healthy(cluster=cluster), f"Update {name}")
+    assert step.phase is phase and step.source is not None
 
 
 def test_a_cluster_autoscaler_that_a_step_scales_to_nothing_gets_its_replicas_back() -> None:
@@ -191,12 +190,6 @@ def test_a_cluster_autoscaler_that_a_step_scales_to_nothing_gets_its_replicas_ba
     groups = [at for at, each in enumerate(steps) if each.title.startswith("Update group")]
     back = next(at for at, each in enumerate(steps) if each.title.startswith("Give the Cluster Autoscaler"))
     assert groups and max(groups) < back
-
-
-def test_nodes_go_once_and_at_the_end_as_far_as_skew_allows() -> None:
-    facts = with_nodes(a_node("a", version=NEW, os_image=AL2023), target="1.36")
-    assert titles(facts, Phase.NODES)[-1] == "Update group blue in place to 1.36"
-    assert not [each for each in titles(facts, Phase.BEFORE_CONTROL_PLANE) if "group" in each]
 
 
 def test_nodes_that_are_too_old_for_a_step_go_before_it_to_the_version_before() -> None:
@@ -262,15 +255,17 @@ def test_karpenter_is_held_back_before_the_control_plane_and_let_go_at_the_end()
     update = the_step(facts, "Upgrade the control plane")
     assert held.number < update.number < let_go.number
     assert '"nodes": "0"' in held.commands[1]
-    assert held.commands[0].startswith("kubectl get nodepool general -o yaml >")
+    assert held.commands[0].startswith("kubectl get nodepool general -o yaml >") and "not hold expiry" in held.why
+
+
+def pooled(ami: str) -> CheckFacts:
+    """A node of a pool whose class takes that AMI."""
+    classes = [NodeClass("default", amis=(ami,))]
+    return with_nodes(karpenters(), node_pools=[NodePool("general", node_class="default")], node_classes=classes)
 
 
 def test_amis_are_pinned_by_id_as_no_budget_holds_expiry() -> None:
-    pools = {
-        "node_pools": [NodePool("general", node_class="default")],
-        "node_classes": [NodeClass("default", amis=("alias=al2023@latest",))],
-    }
-    facts = with_nodes(karpenters(), **pools)
+    facts = pooled("alias=al2023@latest")
     pinned, back = the_step(facts, "Pin the AMIs of EC2NodeClass default"), the_step(facts, "Let Karpenter replace")
     assert "expireAfter" in pinned.why and not any("budgets" in each for each in pinned.commands)
     assert pinned.commands[1].endswith("-o 'jsonpath={.items[*].status.imageID}'")
@@ -278,35 +273,19 @@ def test_amis_are_pinned_by_id_as_no_budget_holds_expiry() -> None:
         "kubectl patch ec2nodeclass default --type merge -p "
         """'{"spec": {"amiSelectorTerms": [{"alias": "al2023@latest"}]}}'""",
     )
-    unread = the_step(with_nodes(karpenters()), "Hold Karpenter back")
-    assert "does not hold expiry" in unread.why
-
-
-@pytest.mark.parametrize(("ami", "said"), [("alias=al2023@v20250610", True), ("alias=al2023@latest", False)])
-def test_a_release_that_karpenter_is_told_by_name_may_have_no_ami_of_the_target(ami: str, said: bool) -> None:
-    pools = {
-        "node_pools": [NodePool("general", node_class="default")],
-        "node_classes": [NodeClass("default", amis=(ami,))],
-    }
-    step = the_step(with_nodes(karpenters(), **pools), "Pin the AMIs")
-    assert ("no new node comes once the control plane has it" in step.why) is said
-
-
-def test_what_a_provisioner_made_has_no_budgets_to_hold() -> None:
-    old = a_node("k", group="", version=NEW, labels={"karpenter.sh/provisioner-name": "default"})
-    found = titles(with_nodes(old))
-    assert not [each for each in found if each.startswith("Hold")]
-    assert [each for each in found if each.startswith("Let Karpenter replace the nodes of NodePool default")]
+    of_one_release = the_step(pooled("alias=al2023@v20250610"), "Pin the AMIs").why
+    gone = "no new node comes once the control plane has it"
+    assert gone in of_one_release and gone not in pinned.why
 
 
 def test_amis_that_karpenter_is_told_by_id_are_changed_and_need_no_holding() -> None:
-    facts = with_nodes(
-        karpenters(),
-        node_pools=[NodePool("general", node_class="default")],
-        node_classes=[NodeClass("default", amis=("id=ami-1",))],
-    )
+    facts = pooled("id=ami-1")
     assert "ami-1" in the_step(facts, "Name AMIs of 1.34 in EC2NodeClass default").why
-    assert not [each for each in titles(facts) if each.startswith("Hold")]
+    old = a_node("k", group="", version=NEW, labels={"karpenter.sh/provisioner-name": "default"})
+    of_a_provisioner = with_nodes(old)
+    assert the_step(of_a_provisioner, "Let Karpenter replace the nodes of NodePool default")
+    for each in (facts, of_a_provisioner):  # which has no budgets
+        assert not [title for title in titles(each) if title.startswith("Hold")]
 
 
 @pytest.mark.parametrize(
@@ -344,24 +323,12 @@ def test_a_control_plane_at_its_target_leaves_what_is_to_follow() -> None:
     assert titles(facts, Phase.NODES)
 
 
-def test_without_aws_the_cluster_is_named_as_the_kubeconfig_has_it() -> None:
-    facts = replace(healthy(), eks=Unknown("nobody asked"))
-    assert "--name" in the_step(facts, "Upgrade the control plane").commands[0]
-
-
 def test_what_nobody_tells_of_the_cluster_is_to_be_filled_in() -> None:
     facts = with_nodes(a_node("n", group="", labels={"alpha.eksctl.io/nodegroup-name": "old"}), a_node("m", group=""))
     cluster = replace(facts.cluster, identity=Identity())
     text = "\n".join(c for each in checklist(replace(facts, eks=Unknown("x"), cluster=cluster)) for c in each.commands)
     assert "--cluster-name NAME-OF-THE-CLUSTER" in text and "--cluster NAME-OF-THE-CLUSTER" in text
     assert "''" not in text and "--region" not in text
-
-
-def test_every_command_of_awscli_is_of_the_region() -> None:
-    facts = with_aws(with_nodes(a_node("m", group="", version="v1.32.0"), target="1.35"), addon_versions={})
-    lines = [each for step in checklist(facts) for each in step.commands if each.startswith("aws ")]
-    assert {line.split()[1] for line in lines} == {"eks", "autoscaling"}
-    assert [line for line in lines if "--region eu-west-1" not in line] == []
 
 
 def test_what_drains_is_told_as_it_is_done_on_a_live_cluster() -> None:
@@ -441,12 +408,3 @@ def phases_of_looks(*nodes: Any) -> list[Phase]:
     """Where the step stands that looks at what blocks the replacement of nodes."""
     looks = ("Check that nothing blocks the replacement", "Look again before nodes")
     return [each.phase for each in checklist(with_nodes(*nodes)) if each.title.startswith(looks)]
-
-
-def test_what_reports_of_incidents_advised_wrongly_is_not_repeated() -> None:
-    """An ASG lowered to 1 before draining, CRI-O, AL2023 by an update of a group."""
-    nodes = (a_node("n", group="", version=NEW), a_node("m", version="v1.32.0"))
-    text = " ".join(f"{each.why} {' '.join(each.commands)}" for each in checklist(with_nodes(*nodes)))
-    assert "set-desired-capacity" not in text
-    assert "CRI-O" not in text
-    assert "first" in the_step(with_nodes(*nodes), "Replace 1 self-managed").why

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.check.checklist.forms import StepForm, of_addon
+from kubectl_eksdoc.check.checklist.forms import StepForm
 from kubectl_eksdoc.check.checklist.nodes import checklist
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model.addons import Addon
@@ -90,37 +90,23 @@ def test_what_is_tagged_for_terraform_is_set_there() -> None:
     assert 'addon_version = "v2" in its aws_eks_addon' in addon["Terraform"].text
 
 
-def test_groups_of_eksctl_in_a_cluster_of_terraform() -> None:
-    """eksctl adds groups to clusters that it did not make."""
-    of = facts(OF_TERRAFORM, {}, LABELLED)
-    assert forms(of, CONTROL_PLANE).keys() == {"Terraform"}
-    assert forms(of, GROUP).keys() == {"eksctl"}
+@pytest.mark.parametrize(
+    ("of", "cluster", "group"),
+    [
+        (facts(OF_TERRAFORM, {}, LABELLED), {"Terraform"}, {"eksctl"}),  # eksctl adds groups to clusters of others
+        (facts({}, {}, LABELLED), {"eksctl", "Terraform"}, {"eksctl"}),
+        (facts(), {"Terraform"}, {"Terraform"}),
+    ],
+)
+def test_whose_forms_there_are(of: CheckFacts, cluster: set[str], group: set[str]) -> None:
+    assert (set(forms(of, CONTROL_PLANE)), set(forms(of, GROUP))) == (cluster, group)
 
 
 def test_what_another_stack_made_is_set_in_its_template() -> None:
     of = facts(OF_A_STACK, {"aws:cloudformation:stack-name": "platform-blue"})
-    plane, group = forms(of, CONTROL_PLANE), forms(of, GROUP)
-    assert plane.keys() == group.keys() == {"CloudFormation"}
-    assert (
-        'Version = "1.34" in its AWS::EKS::Cluster, in the template of stack platform-eks'
-        in plane["CloudFormation"].text
-    )
-    assert "stack platform-blue" in group["CloudFormation"].text
-
-
-@pytest.mark.parametrize(("tool", "each"), [("CloudFormation", ", one after the other"), ("Terraform", "; apply each")])
-def test_several_versions_of_an_addon_come_one_after_the_other(tool: str, each: str) -> None:
-    """A stack or an apply that gets the last one at once fails."""
-    of = facts(OF_A_STACK if tool == "CloudFormation" else OF_TERRAFORM)
-    one, two = (
-        {form.tool: form for form in of_addon(of, "vpc-cni", versions)}[tool].text for versions in (["a"], ["a", "b"])
-    )
-    assert each not in one and each in two and '"a", then "b"' in two
-
-
-def test_without_tags_labels_of_nodes_and_terraform_may_be() -> None:
-    assert forms(facts({}, {}, LABELLED), CONTROL_PLANE).keys() == {"eksctl", "Terraform"}
-    assert forms(facts(), CONTROL_PLANE).keys() == forms(facts(), GROUP).keys() == {"Terraform"}
+    for title, stack in ((CONTROL_PLANE, "platform-eks"), (COREDNS, "platform-eks"), (GROUP, "platform-blue")):
+        (form,) = forms(of, title).values()
+        assert form.tool == "CloudFormation" and form.text.startswith(f"Stack {stack} made it: change it in the")
 
 
 @pytest.mark.parametrize("by", [{}, OF_TERRAFORM, OF_EKSCTL, OF_A_STACK])
@@ -186,7 +172,6 @@ def test_a_new_group_is_declared_drained_and_taken_out() -> None:
         ({"Terraform": "true"}, {"Terraform": "Terraform=true"}),
         ({"terraform": "false"}, {}),
         ({"GithubRepo": "terraform-aws-eks"}, {"Terraform": "GithubRepo=terraform-aws-eks"}),
-        ({"team": "net"}, {}),
         (OF_A_STACK, {"CloudFormation": "platform-eks"}),
         ({"alpha.eksctl.io/nodegroup-name": "a", **OF_A_STACK}, {"eksctl": "alpha.eksctl.io/nodegroup-name=a"}),
     ],

@@ -27,10 +27,6 @@ def notes(facts: CheckFacts) -> dict[str, Finding]:
     return {each.subject.name: each for each in found(facts, "release-note")}
 
 
-def test_nothing_is_on_the_way_to_where_one_is() -> None:
-    assert notes(healthy(target="1.33")) == {}
-
-
 @pytest.mark.parametrize(
     ("image", "status"),
     [("registry.k8s.io/ingress-nginx/controller:v1.12.1", Status.PASS), ("nginx:1.27", None)],
@@ -62,7 +58,9 @@ def test_the_mode_of_kube_proxy_is_judged(config: str, status: Status | None) ->
 def test_what_has_no_configuration_of_kube_proxy_is_not_known() -> None:
     for proxy in (Unknown("it is forbidden", "get configmaps"), Absent("it is not there"), ""):
         told = notes(replace(healthy(now="1.34", target="1.35"), proxy=proxy))["1.35 ipvs-deprecated"]
-        assert told.status is Status.UNKNOWN
+        assert (told.status, told.severity) == (Status.UNKNOWN, Severity.INFO)
+        assert any("kube-proxy-config" in each for each in told.evidence)
+    assert notes(healthy(target="1.33")) == {}, "nothing is on the way to where one is"
     with_other_names = notes(replace(healthy(now="1.24", target="1.25"), proxy="mode: ipvs"))
     assert with_other_names["1.25 aws-auth-braces"].status is Status.UNKNOWN, "another ConfigMap"
 
@@ -163,12 +161,6 @@ def test_those_of_nodes_count_from_the_oldest_kubelet() -> None:
         name.startswith("1.28 ") and each.message.startswith("when the control plane")
         for name, each in notes(facts).items()
     )
-
-
-def test_a_note_that_nobody_here_can_tell_is_slight_and_not_passed_over() -> None:
-    told = notes(healthy(now="1.34", target="1.35"))["1.35 ipvs-deprecated"]
-    assert (told.status, told.severity) == (Status.UNKNOWN, Severity.INFO)
-    assert any("kube-proxy-config" in each for each in told.evidence)
 
 
 def test_what_is_not_read_is_not_known() -> None:

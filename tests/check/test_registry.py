@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.amazon.written_kinds import going, gone_before
+from kubectl_eksdoc.amazon.written_kinds import going
 from kubectl_eksdoc.check.checking import Gate, UpgradeCheck
 from kubectl_eksdoc.check.facts import CheckFacts, CurrentVersion, UpgradePath, way
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
@@ -56,7 +56,7 @@ def blind() -> CheckFacts:
     assert isinstance(there, UpgradePath)
     every = {resource for check in ALL for resource in check.kinds} | set(kinds.ALL)
     reads = tuple(KindRead(each, ReadState.FORBIDDEN, detail="forbidden") for each in sorted(every, key=str))
-    listed: tuple[Resource, ...] = (*going(Version(1, 15), Version(1, 16)), *gone_before(Version(1, 30)))
+    listed: tuple[Resource, ...] = going(Version(1, 15), Version(1, 16))
     api = ApiUsage(
         DENIED,
         tuple(KindUsage(each, DENIED) for each in listed),

@@ -74,10 +74,6 @@ def test_each_group_is_told_once() -> None:
     assert "already now" in found_ones[0].message and "once the control plane has 1.34" in found_ones[1].message
 
 
-def test_a_kubelet_that_says_nothing_is_not_known() -> None:
-    assert statuses(of(healthy(), nodes=nodes("")), "kubelet-skew") == ["unknown"]
-
-
 def test_a_kubelet_must_not_be_newer() -> None:
     (one,) = found(of(healthy(), nodes=nodes("v1.34.0", "v1.33.0")), "kubelet-newer")
     assert one.message.startswith("1 node newer")

@@ -9,9 +9,9 @@ import pytest
 
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model.eks import ClusterVersion
-from kubectl_eksdoc.model.findings import Severity, Status
+from kubectl_eksdoc.model.findings import Status
 from tests.builders import NOW
-from tests.check.healthy import DENIED, EKS, found, healthy, statuses, with_aws
+from tests.check.healthy import DENIED, EKS, found, healthy, with_aws
 
 
 def told(
@@ -23,16 +23,61 @@ def told(
     return replace(facts, eks=replace(EKS, support=policy))
 
 
-_MEDIUM, _HIGH = Severity.MEDIUM, Severity.HIGH
+_BILLED = "; then extended support begins and is billed, about $365 a month more"
+_EXTENDED = "medium: 1.33 is in extended support, about $365 a month more than with standard support; it ends on "
+_BY_ITSELF = "EKS upgrades the control plane by itself"
 
 
-@pytest.mark.parametrize(("days", "severity"), [(90, _MEDIUM), (31, _MEDIUM), (30, _HIGH), (1, _HIGH)])
-def test_standard_support_ends_soon(days: int, severity: Severity) -> None:
-    (one,) = found(told(days, 400), "support-ends")
-    assert one.severity is severity
-    assert f"in {days} day" in one.message
-    assert "extended support begins and is billed, about $365 a month more" in one.message
-    assert "Upgrade to a version with standard support" in one.remedy[0].text
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        (told(91, 400), ""),
+        (told(90, 400), f"medium: standard support of 1.33 ends on 2027-02-18, in 90 days{_BILLED}"),
+        (told(31, 400), f"medium: standard support of 1.33 ends on 2026-12-21, in 31 days{_BILLED}"),
+        (told(30, 400), f"high: standard support of 1.33 ends on 2026-12-20, in 30 days{_BILLED}"),
+        (
+            told(-121, 400),
+            "high: standard support of 1.33 ended on 2026-07-22, 121 days ago, and EKS does not yet report it as "
+            f"extended{_BILLED}",
+        ),
+        (told(20, 400, policy=""), "high: standard support of 1.33 ends on 2026-12-10, in 20 days"),
+        (told(91, 400, policy="STANDARD"), ""),
+        (
+            told(31, 400, policy="STANDARD"),
+            f"medium: standard support of 1.33 ends on 2026-12-21, in 31 days; then {_BY_ITSELF}; nodes stay as they "
+            f"are\nhigh: {_BY_ITSELF} in 31 days, on 2026-12-21; nodes stay as they are",
+        ),
+        (told(-10, 91, "EXTENDED_SUPPORT"), f"{_EXTENDED}2027-02-19, in 91 days"),
+        (
+            told(-10, 90, "EXTENDED_SUPPORT"),
+            f"{_EXTENDED}2027-02-18, in 90 days\nhigh: {_BY_ITSELF} in 90 days, on 2027-02-18; nodes stay as they are",
+        ),
+        (
+            told(-10, 30, "EXTENDED_SUPPORT"),
+            f"{_EXTENDED}2026-12-20, in 30 days\ncritical: {_BY_ITSELF} in 30 days, on 2026-12-20; nodes stay as they "
+            "are",
+        ),
+        (
+            told(-10, 0, "EXTENDED_SUPPORT"),
+            f"{_EXTENDED}2026-11-20, in 0 days\ncritical: {_BY_ITSELF} at any time from now on; nodes stay as they are",
+        ),
+        (
+            told(-10, 200, "EXTENDED_SUPPORT", "STANDARD"),
+            f"{_EXTENDED}2027-06-08, in 200 days\ncritical: {_BY_ITSELF} at any time from now on; nodes stay as they "
+            "are",
+        ),
+        (
+            told(-10, 40, "EXTENDED_SUPPORT", ""),
+            f"{_EXTENDED}2026-12-30, in 40 days\nmedium: what EKS does when support ends is not known: the cluster's "
+            "upgrade policy (STANDARD or EXTENDED) was not told",
+        ),
+        (told(-400, -3, "UNSUPPORTED"), f"critical: {_BY_ITSELF} at any time from now on; nodes stay as they are"),
+    ],
+)
+def test_until_when_a_version_is_supported_and_what_comes_then(facts: CheckFacts, said: str) -> None:
+    codes = ("support-ends", "support-extended", "support-over")
+    judged = [each for code in codes for each in found(facts, code)]
+    assert "\n".join(f"{each.severity.value}: {each.message}" for each in judged) == said
 
 
 @pytest.mark.parametrize(
@@ -49,42 +94,15 @@ def test_of_a_control_plane_that_may_be_newer_than_its_kubelets_it_is_not_known(
     assert "if the control plane has 1.33, as the newest kubelet: nothing tells its version" in one.message
 
 
-def test_a_day_more_is_not_soon() -> None:
-    assert statuses(told(91, 400), "support-ends") == []
-
-
-def test_with_a_standard_policy_eks_upgrades() -> None:
-    (one,) = found(told(20, 400, policy="STANDARD"), "support-ends")
-    assert "EKS upgrades the control plane by itself" in one.message
-    (over,) = found(told(20, 400, policy="STANDARD"), "support-over")
-    assert over.severity is Severity.CRITICAL
-
-
-def test_extended_support_is_billed_whatever_the_policy_says() -> None:
-    (one,) = found(told(-10, 200, "EXTENDED_SUPPORT", "STANDARD"), "support-extended")
-    assert "about $365 a month more" in one.message and "in 200 days" in one.message
-
-
-def test_an_end_that_has_passed_is_at_any_time() -> None:
-    (one,) = found(told(-400, -3, "UNSUPPORTED"), "support-over")
-    assert one.severity is Severity.CRITICAL and "at any time from now on" in one.message
-
-
-def test_without_the_policy_what_eks_does_is_not_known() -> None:
-    assert statuses(told(-10, 40, "EXTENDED_SUPPORT", ""), "support-over") == ["unknown"]
-
-
-def test_a_day_that_is_over_is_not_in_some_days() -> None:
-    """EKS lists a version with the old status for a while."""
-    (one,) = found(told(-121, 400), "support-ends")
-    assert "121 days ago" in one.message and "in -" not in one.message
-    assert one.severity is Severity.HIGH
-
-
 def test_a_table_with_a_date_stands_in() -> None:
     """1.33 has been in extended support since 2026-07-29 by the user guide's calendar."""
     (one,) = found(with_aws(healthy(), versions=DENIED), "support-extended")
     assert any("dates of the table of 2026-" in each and DENIED.why in each for each in one.evidence)
+
+
+def test_without_the_policy_what_comes_then_is_said_to_be_unknown() -> None:
+    (one,) = found(told(20, 400, policy=""), "support-ends")
+    assert one.evidence[-1] == "the cluster's upgrade policy (STANDARD or EXTENDED) was not told"
 
 
 def test_a_version_that_nobody_lists() -> None:

@@ -35,7 +35,8 @@ def world(*hooks: Webhook, slices: tuple[EndpointSlice, ...] = (SLICE,), **more:
 
 
 def test_somebody_answers() -> None:
-    assert found("webhook-down", world(a_webhook(), a_webhook(fails=False))) == ()
+    ports = [Service("sys", "gate", ports=(80, 443))]
+    assert found("webhook-down", world(a_webhook(), a_webhook(fails=False), services=ports)) == ()
     assert found("webhook-down", world()) == ()
 
 
@@ -45,6 +46,7 @@ def test_somebody_answers() -> None:
         ({"services": [], "slices": ()}, "there is no Service sys/gate"),
         ({"slices": ()}, "Service sys/gate has no ready endpoint"),
         ({"slices": (NOBODY,)}, "Service sys/gate has no ready endpoint"),
+        ({"services": [Service("sys", "gate", ports=(80, 8443))]}, "Service sys/gate has no port 443"),
     ],
 )
 def test_nobody_answers(of: dict[str, Any], why: str) -> None:
@@ -54,6 +56,14 @@ def test_nobody_answers(of: dict[str, Any], why: str) -> None:
     assert finding.message == f"{why}, so the API server refuses CREATE of pods"
     assert finding.remedy[0].command == "kubectl get endpointslices -n sys -l kubernetes.io/service-name=gate"
     assert finding.remedy[1].command.endswith("&& kubectl delete validatingwebhookconfiguration gate")
+
+
+def test_each_port_of_a_service_is_asked_by_itself() -> None:
+    hooks = a_webhook(), a_webhook(name="other.example.com", port=8443)
+    finding = only("webhook-down", world(*hooks, services=[Service("sys", "gate", ports=(443,))]))
+    assert "no port 8443" in finding.message and [each.partition(":")[0] for each in finding.evidence[:1]] == [
+        "other.example.com"
+    ]
 
 
 def test_other_requests_and_failing_open_are_less_bad() -> None:

@@ -4,34 +4,23 @@ from __future__ import annotations
 
 from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.findings import Severity, Status
-from kubectl_eksdoc.model.fleet import FleetFigure, JudgedMember, Member, MemberFinding, UnjudgedMember
+from kubectl_eksdoc.model.fleet import JudgedMember, Member, MemberFinding, UnjudgedMember
 
 SEEN = "2026-11-20T08:51:00Z"
 
 
 def a_finding(
-    code: str = "ami-al2",
-    severity: Severity = Severity.HIGH,
-    status: Status = Status.FAIL,
-    gate: str = "",
-    missing: str = "",
-    title: str = "",
+    code: str = "ami-al2", severity: Severity = Severity.HIGH, status: Status = Status.FAIL, gate: str = ""
 ) -> MemberFinding:
-    return MemberFinding(
-        code, title or f"About {code}", severity, status, "Nodegroup blue", f"{code} is so", gate, missing
-    )
+    return MemberFinding(severity, status, "Nodegroup blue", f"{code} is so", gate)
 
 
-def an_answer(
-    *findings: MemberFinding, exit_code: int | None = None, uid: str = "", figures: tuple[FleetFigure, ...] = ()
-) -> JudgedMember:
+def an_answer(*findings: MemberFinding, exit_code: int | None = None) -> JudgedMember:
     """Its exit code follows from its findings."""
     statuses = {each.status for each in findings}
     usual = 1 if Status.FAIL in statuses else 5 if Status.UNKNOWN in statuses else 0
-    who = Identity("prod", "shop", "111122223333", "eu-west-1", "v1.33", uid)
-    return JudgedMember(
-        usual if exit_code is None else exit_code, who, "live", SEEN, "Nothing to do.", findings, figures, {}
-    )
+    who = Identity("prod", "shop", "111122223333", "eu-west-1", "v1.33")
+    return JudgedMember(usual if exit_code is None else exit_code, who, "live", SEEN, "Nothing to do.", findings, {})
 
 
 def refused(exit_code: int = 3, reason: str = "no answer within 3 min") -> UnjudgedMember:

@@ -1,4 +1,4 @@
-"""What answers of many clusters come to: the order of rows, what they share, one exit code."""
+"""What answers of many clusters come to: the order of rows, one exit code."""
 
 from __future__ import annotations
 
@@ -8,24 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.fleet import FleetPlan, MissingRight, Row, SharedFinding, Standing, summed
+from kubectl_eksdoc.fleet import FleetPlan, Row, Standing, summed
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.fleet import Outcome
-from tests.fleet.answers import a_finding, a_member, an_answer, refused
+from tests.fleet.answers import SEEN, a_finding, a_member, an_answer, refused
 
 
 def a_plan(**outcomes: Outcome) -> FleetPlan:
     return summed((a_member(name), outcome) for name, outcome in outcomes.items())
 
 
-def unknown(code: str = "insight-error", missing: str = "eks:ListInsights") -> Outcome:
-    return an_answer(a_finding(code, Severity.MEDIUM, Status.UNKNOWN, missing=missing))
-
-
 def test_the_worst_comes_first() -> None:
     plan = a_plan(
         clean=an_answer(),
-        unsure=unknown(),
+        unsure=an_answer(a_finding("x", Severity.MEDIUM, Status.UNKNOWN)),
         one_high=an_answer(a_finding()),
         two_high=an_answer(a_finding(), a_finding("cgroup-v1")),
         critical=an_answer(a_finding(severity=Severity.CRITICAL)),
@@ -33,6 +29,8 @@ def test_the_worst_comes_first() -> None:
     )
     assert [row.member.name for row in plan.rows] == ["gone", "critical", "two_high", "one_high", "unsure", "clean"]
     assert [plan.standing(each) for each in Standing] == [1, 3, 1, 1]
+    late = replace(an_answer(), observed_at="2026-11-21T00:00:00Z")
+    assert a_plan(a=late, b=an_answer(), c=refused()).observed_at == SEEN, "the oldest"
 
 
 @pytest.mark.parametrize(
@@ -55,53 +53,14 @@ def test_the_worst_exit_code_is_the_fleets(codes: tuple[int, ...], expected: int
     assert a_plan(**outcomes).exit_code == expected
 
 
-def test_what_clusters_share_is_counted_with_its_worst_severity() -> None:
-    plan = a_plan(
-        b=an_answer(a_finding(severity=Severity.LOW), a_finding("cgroup-v1"), a_finding(severity=Severity.LOW)),
-        a=an_answer(a_finding(severity=Severity.HIGH), a_finding("dns-on-spot", status=Status.PASS)),
-        c=an_answer(a_finding("dns-on-spot", status=Status.PASS)),
-    )
-    assert plan.shared == (SharedFinding("ami-al2", "About ami-al2", Severity.HIGH, Status.FAIL, ("a", "b")),)
-
-
-def test_what_fails_comes_before_what_is_unknown_and_what_most_have_first() -> None:
-    both = a_finding("cgroup-v1")
-    plan = a_plan(
-        a=an_answer(a_finding(), both, a_finding("insight-error", status=Status.UNKNOWN)),
-        b=an_answer(a_finding(), both, a_finding("insight-error", status=Status.UNKNOWN)),
-        c=an_answer(both, a_finding("insight-error", status=Status.UNKNOWN)),
-    )
-    assert [(each.code, len(each.members)) for each in plan.shared] == [
-        ("cgroup-v1", 3),
-        ("ami-al2", 2),
-        ("insight-error", 3),
-    ]
-
-
-def test_rights_that_several_lack_are_named_and_other_reasons_are_not() -> None:
-    facts = unknown("check-dns", "what kubectl eksdoc coredns-lameduck would say")
-    plan = a_plan(
-        a=unknown(), b=unknown(), c=facts, d=facts, e=unknown("x", "list leases.coordination.k8s.io"), f=an_answer()
-    )
-    assert plan.lacking == (MissingRight("eks:ListInsights", ("a", "b")),)
-
-
 def test_what_blocks_the_first_step_is_first_in_the_way() -> None:
     after = a_finding("dns-on-spot", Severity.CRITICAL, gate="after")
     before = a_finding("kubelet-skew", Severity.MEDIUM, gate="before-control-plane")
     row = Row(a_member("a"), an_answer(after, before, a_finding("x", Severity.HIGH, gate="before-control-plane")))
-    assert row.first is not None and row.first.code == "x"
+    assert row.first is not None and row.first.message == "x is so"
     assert replace(row, least=Severity.CRITICAL).first == after
     assert Row(a_member("a"), an_answer(after, exit_code=0)).first is None
     assert Row(a_member("a"), refused()).first is None
-
-
-def test_members_that_are_one_cluster_are_told() -> None:
-    plan = a_plan(b=an_answer(uid="u1"), a=an_answer(uid="u1"), c=an_answer(uid="u2"), d=an_answer())
-    assert plan.notes == ("a, b are the same cluster.",)
-    seen = [replace(an_answer(uid="u1"), source="snapshot", observed_at=f"2026-11-{day}T00:00:00Z") for day in (19, 20)]
-    assert a_plan(a=seen[0], b=seen[1]).notes == (), "before and after, for example"
-    assert a_plan(a=seen[0], b=seen[1], c=refused()).observed_at == "2026-11-19T00:00:00Z"
 
 
 findings = st.builds(a_finding, st.sampled_from(["a", "b", "c"]), st.sampled_from(Severity), st.sampled_from(Status))

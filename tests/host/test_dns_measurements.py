@@ -39,8 +39,3 @@ def test_what_is_damaged_is_as_if_it_were_not_there(content: str, tmp_path: Path
     (file,) = tmp_path.rglob("*.json")
     file.write_text(content, encoding="utf-8")
     assert measured("uid-1", "prod", environ) is None
-
-
-def test_without_a_home_nothing_is_kept(tmp_path: Path) -> None:
-    keep("uid-1", "prod", FOUND, {"HOME": "relative", "XDG_STATE_HOME": "relative"})
-    assert measured("uid-1", "prod", {"HOME": "relative"}) is None

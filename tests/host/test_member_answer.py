@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,9 +10,9 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.host.fleet import outcome
 from kubectl_eksdoc.model.cluster import Identity
-from kubectl_eksdoc.model.documents import ADDON_DIFF, IMDS_PROBE, UPGRADE_CHECK
+from kubectl_eksdoc.model.documents import UPGRADE_CHECK
 from kubectl_eksdoc.model.findings import Severity, Status
-from kubectl_eksdoc.model.fleet import FleetFigure, JudgedMember, MemberFinding, Outcome, UnjudgedMember
+from kubectl_eksdoc.model.fleet import JudgedMember, MemberFinding, Outcome, UnjudgedMember
 
 FINDING = {
     "code": "ami-al2",
@@ -29,7 +28,14 @@ DOCUMENT = {
     "apiVersion": "eksdoc.io/v1alpha1",
     "kind": "UpgradeCheck",
     "metadata": {
-        "cluster": {"context": "prod", "cluster": "shop", "account": None, "region": "eu-west-1", "uid": "u"},
+        "cluster": {
+            "context": "prod",
+            "cluster": "shop",
+            "account": None,
+            "region": "eu-west-1",
+            "uid": "u",
+            "unverified": ["cluster"],
+        },
         "source": "live",
         "observedAt": "2026-11-20T08:51:00Z",
     },
@@ -46,23 +52,19 @@ def of(document: object, status: int = 1, complaint: str = "", kind: str = UPGRA
 def test_an_answer() -> None:
     assert of(DOCUMENT, 5) == JudgedMember(
         5,
-        Identity("prod", "shop", "", "eu-west-1", "", "u"),
+        Identity("prod", "shop", "", "eu-west-1", "", "u", unverified=("cluster",)),
         "live",
         "2026-11-20T08:51:00Z",
         "Not yet.",
         (
             MemberFinding(
-                "ami-al2",
-                "Nodes of Amazon Linux 2",
                 Severity.HIGH,
                 Status.UNKNOWN,
                 "Deployment shop/cart",
                 "so it is",
                 "before-nodes",
-                "eks:ListInsights",
             ),
         ),
-        (FleetFigure("TARGET", "1.34"),),
         DOCUMENT,
     )
 
@@ -104,70 +106,6 @@ WITHOUT = json.dumps({key: value for key, value in DOCUMENT.items() if key != "f
 def test_an_answer_without_findings_is_not_clean(printed: bytes) -> None:
     found = outcome(0, printed, "", UPGRADE_CHECK)
     assert found == UnjudgedMember(70, "its process ended with exit code 0 and printed no UpgradeCheck")
-
-
-def test_what_only_add_ons_have() -> None:
-    addons = [
-        {"name": "vpc-cni", "fields": [{"atRisk": True}, {"atRisk": False}, {"atRisk": True}]},
-        {"name": "coredns", "fields": []},
-    ]
-    found = of(DOCUMENT | {"kind": ADDON_DIFF, "addons": addons}, kind=ADDON_DIFF)
-    assert isinstance(found, JudgedMember)
-    assert found.figures == (FleetFigure("ADD-ONS", "2"), FleetFigure("AT RISK", "vpc-cni (2)"))
-
-
-def test_what_only_the_metadata_service_has() -> None:
-    groups = [
-        {
-            "nodes": ["a", "b"],
-            "now": {"verdict": "unreachable"},
-            "pods": {"brokenNow": [{}, {}, {}], "willBreak": [{}]},
-        },
-        {"nodes": ["c"], "now": {"verdict": "reachable"}, "pods": {"brokenNow": [], "willBreak": [{}]}},
-        {"nodes": ["fargate"], "now": {"verdict": "unreachable", "service": False}, "pods": {}},
-    ]
-    found = of(DOCUMENT | {"kind": IMDS_PROBE, "groups": groups}, kind=IMDS_PROBE)
-    assert isinstance(found, JudgedMember)
-    assert [each.text for each in found.figures] == ["2 of 4", "3", "2"]
-
-
-def test_a_figure_says_what_it_does_not_count() -> None:
-    groups = [
-        {"nodes": ["a", "b"], "now": {"verdict": "unknown"}, "next": {"verdict": "reachable"}, "pods": {}},
-        {
-            "nodes": ["c"],
-            "now": {"verdict": "unreachable"},
-            "next": {"verdict": "unknown"},
-            "pods": {"brokenNow": [{}]},
-        },
-    ]
-    found = of(DOCUMENT | {"kind": IMDS_PROBE, "groups": groups}, kind=IMDS_PROBE)
-    assert isinstance(found, JudgedMember)
-    assert [each.text for each in found.figures] == ["1 of 3, 2 unknown", "1 ?", "0 ?"]
-    unread = [{"code": "addon-object-unread", "status": "unknown"}]
-    found = of(DOCUMENT | {"kind": ADDON_DIFF, "addons": [{"name": "coredns"}], "findings": unread}, kind=ADDON_DIFF)
-    assert isinstance(found, JudgedMember)
-    assert found.figures == (FleetFigure("ADD-ONS", "1"), FleetFigure("AT RISK", "?"))
-
-
-WORDS = ["findings", "metadata", "cluster", "subject", "groups", "nodes", "now", "pods", "addons", "fields", "name"]
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=4),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=4),
-    max_leaves=15,
-)
-
-
-@given(st.dictionaries(st.sampled_from(WORDS), JSON), st.sampled_from([UPGRADE_CHECK, ADDON_DIFF, IMDS_PROBE]))
-def test_whatever_an_answer_holds_it_is_read(more: dict[str, Any], kind: str) -> None:
-    found = of(DOCUMENT | more | {"kind": kind}, kind=kind)
-    assert isinstance(found, JudgedMember if isinstance(more.get("findings", []), list) else UnjudgedMember)
-
-
-def test_names_that_nothing_confirmed() -> None:
-    cluster = DOCUMENT["metadata"]["cluster"] | {"unverified": ["cluster"]}  # type: ignore[index]
-    found = of({**DOCUMENT, "metadata": {**DOCUMENT["metadata"], "cluster": cluster}})  # type: ignore[dict-item]
-    assert found.who.unverified == ("cluster",)
 
 
 @given(st.integers(-70, 255), st.binary(max_size=40), st.text(max_size=40))

@@ -45,7 +45,6 @@ def test_plain_values(text: str, found: object) -> None:
         (b"a: *b", "it has aliases"),
         (b"a: " + b"[" * 200_000, "it is nested too deeply"),
         (b"? [a]\n: b", "a key of it is no text"),
-        (b"a: !!int c", "it has tags"),
         (b"!!python/object/apply:os.system [ls]", "it has tags"),
         (b"a: b\n---\na: c", "it holds 2 documents"),
         (b"a: 1\nb: 2\na: 3", "'a' is twice in one object"),
@@ -67,11 +66,6 @@ def test_whatever_it_is(content: bytes) -> None:
         assert "\n" not in str(error)
 
 
-@pytest.mark.parametrize("text", ['{"a": 1}', '"a: b"', "8 nodes: 5 can", "", "\0\1"])
-def test_what_does_not_look_like_it(text: str) -> None:
-    assert not looks_like_yaml(text.encode())
-
-
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_what_powershell_writes_looks_like_it_and_is_read(encoding: str) -> None:
     content = "apiVersion: eksdoc.io/v1alpha1\nkind: é\n".encode(encoding)
@@ -87,17 +81,11 @@ LAUGHS = b"a: &a [1, 2]\n" + b"".join(
     ("content", "expected"),
     [
         (b"a: &x [1]\nb: *x\n", {"a": [1], "b": [1]}),
-        (b"a: &x text\n*x : b\n", None),
         (b"a: &x {b: 1, c: 2}\nd: {<<: *x, c: 3}\n", {"a": {"b": 1, "c": 2}, "d": {"b": 1, "c": 3}}),
-        (b"a: {<<: [{b: 1}, {b: 2, c: 3}], d: 4}\n", {"a": {"b": 1, "c": 3, "d": 4}}),
-        (b"a: 1\n---\na: [\n", {"a": 1}),
+        (b"a: {<<: [{b: 1}, {b: 2, c: 3}], d: 4}\n---\na: [\n", {"a": {"b": 1, "c": 3, "d": 4}}),
     ],
 )
 def test_what_go_reads_beyond_plain_values(content: bytes, expected: object) -> None:
-    if content.startswith(b"a: &x text"):
-        with pytest.raises(ValueError, match="a key of it is no text"):
-            yaml_as_go_reads_it(content)
-        return
     assert yaml_as_go_reads_it(content) == expected
 
 
@@ -110,9 +98,9 @@ def test_aliases_grow_nothing() -> None:
 @pytest.mark.parametrize(
     ("content", "why"),
     [
+        (b"a: &x text\n*x : b\n", "a key of it is no text"),
         (b"a: *b", "[*]b leads nowhere"),
         (b"a: &a [*a]", "[*]a stands in what it leads to"),
-        (b"a: &a {b: {<<: *a}}", "[*]a stands in what it leads to"),
         (b"a: {<<: 1}", "<< stands before what is no object"),
     ],
 )

@@ -70,14 +70,3 @@ def test_a_dump_cut_at_every_byte_is_refused(form: str, step: int, tmp_path: Pat
 def test_random_changes(form: str, tmp_path: Path) -> None:
     survived = [n for n in range(60) if attempt(mutated(SEEDS[form], random.Random(n)), tmp_path / "d")]
     assert len(survived) < 60
-
-
-@pytest.mark.long
-def test_random_changes_of_a_recorded_cluster(tmp_path: Path) -> None:
-    lists = dumps.lists_of("rich")
-    for n in range(300):
-        chance = random.Random(n)
-        stem = chance.choice(sorted(lists))
-        listed = {**lists[stem], "items": chance.sample(lists[stem]["items"], min(3, len(lists[stem]["items"])))}
-        files = {"base.json": SEEDS["compact"], f"{stem}.json": mutated(dumps.compact(listed), chance)}
-        attempt(dumps.tar_of(files), tmp_path / "d")

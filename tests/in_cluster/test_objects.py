@@ -89,12 +89,6 @@ def test_an_answer_is_final_and_what_was_killed_or_disturbed_comes_again() -> No
     assert spec["template"]["spec"]["restartPolicy"] == "Never", "or the policy is refused"
 
 
-def test_what_has_no_files_has_no_config_map() -> None:
-    docs = made(an_errand())
-    assert "ConfigMap" not in {doc["kind"] for doc in docs}
-    assert [each["name"] for each in docs[-1]["spec"]["template"]["spec"]["volumes"]] == ["tmp", "home"]
-
-
 def test_a_fleet_is_an_indexed_job_with_one_kubeconfig_each() -> None:
     errand = an_errand(fleet=Fleet("clusters", ("prod-eu", "prod-us")))
     spec = made(errand)[-1]["spec"]
@@ -118,4 +112,5 @@ def test_a_schedule_makes_a_cron_job_with_the_same_pod() -> None:
     assert cron["kind"] == "CronJob" and cron["spec"]["timeZone"] == "Europe/Berlin"
     assert cron["spec"]["schedule"] == "@daily" and cron["spec"]["concurrencyPolicy"] == "Forbid"
     assert cron["spec"]["jobTemplate"]["spec"]["template"] == pod(errand)
+    assert [each["name"] for each in pod(errand)["spec"]["volumes"]] == ["tmp", "home"], "it has no files"
     assert "timeZone" not in made(errand, CronSchedule("@daily"))[-1]["spec"]

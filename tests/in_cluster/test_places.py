@@ -35,11 +35,6 @@ def test_hosts_are_known_by_their_label_whatever_the_node_is_called() -> None:
     assert avoided([bare], [bare]) == AvoidedNodes(bare=("n",)) and rooms([bare], avoided([bare], [bare])) == 0
 
 
-def test_a_pool_of_karpenters_counts_too() -> None:
-    spot = node("s-1", "", labels={"karpenter.sh/nodepool": "spot"})
-    assert avoided([spot], [spot]).groups == (("karpenter.sh/nodepool", ("spot",)),)
-
-
 def test_no_target_is_required_and_a_group_only_disliked_lest_nothing_is_left_for_ever() -> None:
     found = affinity(AvoidedNodes(("old-1",), (("eks.amazonaws.com/nodegroup", ("blue",)),), ("bare",)))["nodeAffinity"]
     (term,) = found["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
@@ -56,6 +51,7 @@ def test_no_target_is_required_and_a_group_only_disliked_lest_nothing_is_left_fo
 
 def test_a_new_node_of_the_only_pool_has_room() -> None:
     old, new = (node(name, "", labels={"karpenter.sh/nodepool": "all"}) for name in ("old-1", "new-1"))
+    assert avoided([old], [old]).groups == (("karpenter.sh/nodepool", ("all",)),)
     assert rooms([old, new], avoided([old], [old])) == 1
 
 

@@ -120,6 +120,27 @@ def test_what_cannot_be_read_is_named_and_hides_no_other(text: str, line: int, t
     assert [each.of for each in found.documents] == [OF_PDB]
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("kind: Template\napiVersion: v1\nobjects: []\n", "check what oc process prints"),
+        ("kind: Template\napiVersion: template.openshift.io/v1\n", "check what oc process prints"),
+        (f"kind: ConfigMap\napiVersion: v1\ndata: {json.dumps({'a': 'b', 'x.yaml': PDB})}\n", "its x.yaml holds"),
+        (
+            json.dumps({"kind": "ConfigMap", "apiVersion": "v1", "data": {"p": PDB}}),
+            "its p holds a PodDisruptionBudget",
+        ),
+        ("kind: ConfigMap\napiVersion: v1\ndata:\n  p: |\n    kind: KubeletConfiguration\n    apiVersion: x/v1\n", ""),
+        ("kind: ConfigMap\napiVersion: v1\ndata: {p: {kind: Pod}, 'q': 'kind: Pod', r: [x]}\n", ""),
+    ],
+)
+def test_what_makes_objects_or_holds_some_is_not_judged(text: str, said: str) -> None:
+    """In a file; a release applies no more than what Helm has made."""
+    found = manifest_of(text, "deploy/x.yaml")
+    assert len(found.documents) == 1 and manifest_of(text).unread == ()
+    assert said in found.unread[0].why and found.unread[0].line == 1 if said else found.unread == ()
+
+
 def test_a_template_with_a_literal_version_and_kind_is_read_as_text() -> None:
     begin = "{{- if .Values.on }}\napiVersion: policy/v1beta1\nkind: PodDisruptionBudget # of the web\nmetadata:\n"
     found = manifest_of(

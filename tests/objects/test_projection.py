@@ -176,9 +176,9 @@ BALANCER_TYPE = "service.beta.kubernetes.io/aws-load-balancer-type"
     ],
 )
 def test_services(kind: str, annotations: dict[str, str] | None, ip_targets: bool) -> None:
-    spec = {"type": kind, "selector": {"app": "x"}}
+    spec = {"type": kind, "selector": {"app": "x"}, "ports": [{"port": 443, "targetPort": 8443}]}
     found = observed(kinds.SERVICES, meta={"annotations": annotations}, spec=spec).services
-    assert found == (Service("shop", "x", kind, {"app": "x"}, ip_targets),)
+    assert found == (Service("shop", "x", kind, {"app": "x"}, ip_targets, ports=(443,)),)
 
 
 @pytest.mark.parametrize(("policy", "local"), [("Local", True), ("Cluster", False), (None, False)])
@@ -211,7 +211,7 @@ def test_webhooks(resource: Resource) -> None:
         {
             "name": "z.example.com",
             "failurePolicy": "Fail",
-            "clientConfig": {"service": {"namespace": "kube-system", "name": "hook", "port": 443}},
+            "clientConfig": {"service": {"namespace": "kube-system", "name": "hook", "port": 9443}},
             "rules": [rule],
             "namespaceSelector": {"matchLabels": {"a": "b"}},
         },
@@ -227,6 +227,7 @@ def test_webhooks(resource: Resource) -> None:
             service="hook",
             rules=(WebhookRule(("CREATE",), ("",), ("pods",)),),
             namespace_selector=from_parts({"a": "b"}),
+            port=9443,
         ),
         Webhook("x", resource.kind, "a.example.com", fails_closed=False, url="https://x"),
     )

@@ -333,14 +333,14 @@ def test_a_definition() -> None:
     client = {"service": {"namespace": "ops", "name": "hook", "path": "/convert"}, "caBundle": "LS0="}
     spec = {
         "names": {"kind": "Backup", "plural": "backups"},
-        "versions": [{"name": "v1alpha1", "served": True, "deprecated": True}, {"name": "v1", "served": True}, {}],
+        "versions": [{"name": "v1alpha1", "served": True}, {"name": "v1", "served": True}, {}],
         "conversion": {"strategy": "Webhook", "webhook": {"clientConfig": client}},
     }
     assert observed(kinds.DEFINITIONS, spec=spec, status={"storedVersions": ["v1"]}).definitions == (
         Definition(
             "x",
             "Backup",
-            (DefinedVersion("v1alpha1", True, True), DefinedVersion("v1", True), DefinedVersion("")),
+            (DefinedVersion("v1alpha1", True), DefinedVersion("v1", True), DefinedVersion("")),
             ("v1",),
             Callee("ops", "hook"),
         ),

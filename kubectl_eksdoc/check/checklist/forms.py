@@ -4,7 +4,7 @@ would take back what awscli has done.
 eksctl and CloudFormation leave tags, and eksctl labels its nodes. Terraform leaves none of its own: its form is left
 out only where a tag names one of the others. Sources: eksctl, pkg/ctl and pkg/actions (upgrade, update, delete); the
 schema of hashicorp/aws; terraform-aws-modules/eks, variables.tf and node_groups.tf of v18 to v21 (a group without a
-version of its own has the cluster's); CloudFormation's reference of AWS::EKS.
+version of its own has the cluster's).
 """
 
 from __future__ import annotations
@@ -45,7 +45,6 @@ def of_cluster(facts: CheckFacts, version: str) -> tuple[StepForm, ...]:
     return _forms(
         by,
         StepForm(EKSCTL, "It made this cluster.", (made,)) if _of_eksctl(facts, by) else None,
-        f'Set Version = "{version}" in its AWS::EKS::Cluster',
         f'Set version = "{version}" in its aws_eks_cluster ({_MODULE}: kubernetes_version, before v21'
         " cluster_version; its groups without a version of their own follow in the same apply)",
     )
@@ -57,13 +56,11 @@ def of_addon(facts: CheckFacts, name: str, versions: Sequence[str]) -> tuple[Ste
     made = [_command(facts, "update addon", "--name", name, "--version", each, "--wait") for each in versions]
     text = "Give --config-file instead where the add-on has Pod Identity associations: it has to name them."
     to = ", then ".join(f'"{each}"' for each in versions)
-    several = len(versions) > 1
     return _forms(
         {tool: tag for tool, tag in by.items() if tool != EKSCTL},
         StepForm(EKSCTL, text, tuple(made)) if _of_eksctl(facts, by) else None,
-        f"Set AddonVersion = {to} in its AWS::EKS::Addon{', one after the other' * several}",
         f'Set addon_version = {to} in its aws_eks_addon ({_MODULE}: addons["{name}"].addon_version,'
-        f' before v21 cluster_addons["{name}"].addon_version){"; apply each before the next" * several}',
+        f' before v21 cluster_addons["{name}"].addon_version){"; apply each before the next" * (len(versions) > 1)}',
     )
 
 
@@ -79,7 +76,6 @@ def of_group(
     applied: tuple[str, ...] = _APPLIED
     if way is GroupUpdateKind.NEW_GROUP:
         made = new_by_eksctl(facts, group.name, emptied)
-        stack = f'Add another AWS::EKS::Nodegroup with Version = "{to}", and remove this one when it is drained'
         declared = (
             f'Add another aws_eks_node_group with version = "{to}" ({_MODULE}: an entry beside {entry}),'
             " and remove this one when it is drained"
@@ -87,23 +83,18 @@ def of_group(
         applied = (*_APPLIED, *emptied, *_APPLIED)
     elif way is GroupUpdateKind.TEMPLATE:
         made = (_command(facts, *upgraded, "--launch-template-version", "N"),)
-        stack = (
-            f"Set an ImageId of {to} in its AWS::EC2::LaunchTemplate, and LaunchTemplate.Version in its "
-            "AWS::EKS::Nodegroup where that is a number"
-        )
         declared = (
             f"Set image_id = an AMI of {to} in its aws_launch_template, and launch_template.version in its "
             f"aws_eks_node_group where that is a number ({_MODULE}: {entry}.ami_id)"
         )
     else:
         made = (_command(facts, *upgraded, "--kubernetes-version", to),)
-        stack = f'Set Version = "{to}" in its AWS::EKS::Nodegroup'
         declared = (
             f'Set version = "{to}" in its aws_eks_node_group, and release_version where it is given ({_MODULE}: '
             f"{entry}.kubernetes_version, before v21 .cluster_version, and .ami_release_version)"
         )
     mine = StepForm(EKSCTL, "It made this group, and keeps a stack for it.", made) if EKSCTL in by else None
-    return _forms(by, mine, stack, declared, applied)
+    return _forms(by, mine, declared, applied)
 
 
 def of_scaling_group(version: str) -> tuple[StepForm, ...]:
@@ -113,16 +104,16 @@ def of_scaling_group(version: str) -> tuple[StepForm, ...]:
         " self_managed_node_groups), with a higher desired_capacity in its aws_autoscaling_group, before the drain;"
         " afterwards desired_capacity is again what it was"
     )
-    return _forms({}, None, "", declared)
+    return _forms({}, None, declared)
 
 
 def _forms(
-    by: Mapping[str, str], eksctl: StepForm | None, stack: str, declared: str, applied: Sequence[str] = _APPLIED
+    by: Mapping[str, str], eksctl: StepForm | None, declared: str, applied: Sequence[str] = _APPLIED
 ) -> tuple[StepForm, ...]:
-    """`by`: as tags tell. `stack`, `declared`: what is set there, in CloudFormation's words and in Terraform's."""
+    """`by`: as tags tell. `declared`: what is set there, in Terraform's words."""
     found = [] if eksctl is None else [eksctl]
-    if CLOUDFORMATION in by and stack:
-        text = f"{stack}, in the template of stack {by[CLOUDFORMATION]}, and update that: {_DRIFT}."
+    if CLOUDFORMATION in by:
+        text = f"Stack {by[CLOUDFORMATION]} made it: change it in the template of that, and update the stack: {_DRIFT}."
         found.append(StepForm(CLOUDFORMATION, text))
     if TERRAFORM in by or not by:
         tagged = f"It is tagged {by[TERRAFORM]}. " if TERRAFORM in by else ""

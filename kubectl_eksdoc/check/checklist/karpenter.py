@@ -41,7 +41,7 @@ def held(facts: CheckFacts) -> Iterator[UpgradeStep]:
     if not facts.way.steps:
         return
     for group in groups(facts.cluster.nodes):
-        if not _has_pool(group) or _pinned(facts, group.name):
+        if not _has_pool(group) or _ids(_class_of(facts, group.name)):
             continue
         named = _class_of(facts, group.name)
         yield _budget(facts, group) if named is None else _pin(facts, group, named)
@@ -182,10 +182,6 @@ def _ids(named: NodeClass | None) -> tuple[str, ...]:
     if named is None or not named.amis or not all(each.startswith("id=") for each in named.amis):
         return ()
     return named.amis
-
-
-def _pinned(facts: CheckFacts, pool: str) -> bool:
-    return bool(_ids(_class_of(facts, pool)))
 
 
 # How a managed node group gets to a version: in place, by a new group beside it, or by its launch template.

@@ -354,8 +354,6 @@ CHECKS = (
     _on_the_way("api-written", api_objects.judge),
     _on_the_way("api-in-helm", judge_releases),
     _on_the_way("api-in-manifest", judge_files),
-    # What is refused today is so with or without an upgrade.
-    UpgradeCheck.of("api-refused-today", api_objects.judge_refused),
     _today("api-in-helm", judge_releases_today),
     _today("api-in-manifest", judge_files_today),
 )

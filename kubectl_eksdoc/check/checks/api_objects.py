@@ -22,7 +22,7 @@ from kubectl_eksdoc.amazon.removed_apis import (
 )
 from kubectl_eksdoc.amazon.removed_apis import convert as converting
 from kubectl_eksdoc.amazon.skew import in_words, minor_of
-from kubectl_eksdoc.amazon.written_kinds import KEPT_BY_SERVER, STAYS, going, gone_before, innocent
+from kubectl_eksdoc.amazon.written_kinds import KEPT_BY_SERVER, STAYS, going, innocent
 from kubectl_eksdoc.check.checking import cluster_of, unknown
 from kubectl_eksdoc.check.facts import CheckFacts, UpgradePath
 from kubectl_eksdoc.check.wording import aws, doubted, in_region, listed
@@ -223,55 +223,12 @@ def _explained(uses: Iterable[_Use]) -> Iterator[Finding]:
     """Those that nobody has to mind, together by what explains them."""
     alike: dict[tuple[str, str, str], dict[str, None]] = defaultdict(dict)
     for use in uses:
-        alike[use.sign.kind, use.sign.api_version, use.why][str(_subject(use.of))] = None
+        alike[use.sign.kind, use.sign.api_version, use.why][
+            str(Subject(use.of.of.kind, use.of.of.name, use.of.of.namespace))
+        ] = None
     for (kind, api_version, why), names in alike.items():
         subject = Subject(kind, listed(list(names)))
         yield Finding.of("api-written/explained", subject, api_version=api_version, why=why)
-
-
-def _subject(of: WrittenObject) -> Subject:
-    return Subject(of.of.kind, of.of.name, of.of.namespace)
-
-
-def judge_refused(facts: CheckFacts) -> Iterator[Finding]:
-    """What was last applied in a version that is gone already."""
-    way = facts.way
-    missing = [
-        (resource, told.objects)
-        for resource in gone_before(way.now)
-        if isinstance((told := _told(facts, resource)).objects, Unknown)
-    ]
-    if missing:
-        yield _not_listed(facts, missing)
-    for told in facts.api.written:
-        for each in () if isinstance(told.objects, Unknown) else told.objects:
-            for sign in each.signs:
-                row = gone_already(sign.api_version, sign.kind, way)
-                applied = sign.by is WrittenBy.LAST_APPLIED and innocent(sign, each.of.name) is None
-                if row is not None and applied:
-                    yield _refused(_Use(each, told.resource, sign, row), way)
-
-
-def _not_listed(facts: CheckFacts, missing: list[tuple[Resource, Unknown]]) -> Finding:
-    """One for all of them: it may be that nobody has to know."""
-    names = ", ".join(resource.full_name for resource, _ in missing)
-    rights = ", ".join(dict.fromkeys(why.missing for _, why in missing if why.missing))
-    why = replace(missing[0][1], missing=rights)
-    found = unknown("api-refused-today", cluster_of(facts), why, Severity.LOW, count=len(missing))
-    return replace(found, evidence=(names,), missing=rights or names)
-
-
-def _refused(use: _Use, way: UpgradePath) -> Finding:
-    of = use.of.of
-    return Finding.of(
-        "api-refused-today",
-        Subject(of.kind, of.name, of.namespace),
-        (_evidence(use.sign), *sources(use.row)),
-        remedy=(*_remedies((use,), way), Remedy.of("object-stays")),
-        root_cause=of_api(use.row),
-        api_version=use.sign.api_version,
-        removed=in_words(use.row.removed),
-    )
 
 
 # What the API server has counted of requests for APIs that go on the way.
@@ -293,7 +250,12 @@ def judge_requests(facts: CheckFacts) -> Iterator[Finding]:
     if told.unread and way.steps:
         why = Unknown(f"a line of the metric cannot be read: {told.unread[0][:_SHOWN]}")
         yield unknown("api-requested", cluster_of(facts), why)
-    found = [(each, removed) for each in told.requests if (removed := _removed(each)) is not None and _on(way, removed)]
+    found = [
+        (each, removed)
+        for each in told.requests
+        if (removed := _removed(each)) is not None
+        and (way.now < minor_of(removed) and not way.target < minor_of(removed))
+    ]
     for request, removed in found:
         yield _asked(facts, request, removed)
     if goes and not found and not told.unread:
@@ -312,10 +274,6 @@ def _removed(request: DeprecatedRequest) -> Version | None:
     """As the table has it; else as the server says."""
     row = _row(request)
     return request.removed if row is None else row.removed
-
-
-def _on(way: UpgradePath, removed: Version) -> bool:
-    return way.now < minor_of(removed) and not way.target < minor_of(removed)
 
 
 def _asked(facts: CheckFacts, request: DeprecatedRequest, removed: Version) -> Finding:

@@ -64,20 +64,16 @@ def _updates(facts: CheckFacts) -> Iterator[Finding]:
     if found.unknown is not None:
         yield unknown("cluster-update/one", cluster_of(facts), found.unknown)
     for each in found.under_way:
-        yield _under_way(facts, each)
+        yield Finding.of(
+            "cluster-update/under-way",
+            cluster_of(facts),
+            (f"update {each.id}",),
+            type=each.type,
+            begun=begun(facts, each),
+            command=describe(facts, each),
+        )
     if found.failed is not None:
         yield _failed(facts, found.failed)
-
-
-def _under_way(facts: CheckFacts, each: EksAddonUpdate) -> Finding:
-    return Finding.of(
-        "cluster-update/under-way",
-        cluster_of(facts),
-        (f"update {each.id}",),
-        type=each.type,
-        begun=begun(facts, each),
-        command=describe(facts, each),
-    )
 
 
 def _failed(facts: CheckFacts, each: EksAddonUpdate) -> Finding:

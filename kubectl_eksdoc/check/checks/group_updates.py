@@ -77,7 +77,14 @@ def _updates(facts: CheckFacts) -> Iterator[Finding]:
         if found.unknown is not None:
             yield unknown("nodegroup-update/one", subject(name), found.unknown)
         for each in found.under_way:
-            yield _under_way(facts, name, each)
+            yield Finding.of(
+                "nodegroup-update/under-way",
+                subject(name),
+                (*_parameters(each), f"update {each.id}"),
+                type=each.type,
+                begun=begun(facts, each),
+                command=describe(facts, each, "--nodegroup-name", name),
+            )
 
 
 def _failures(facts: CheckFacts) -> Iterator[Finding]:
@@ -87,17 +94,6 @@ def _failures(facts: CheckFacts) -> Iterator[Finding]:
         failed = None if isinstance(history, Unknown) else standing(history).failed
         if failed is not None:
             yield from _failed(facts, name, failed)
-
-
-def _under_way(facts: CheckFacts, name: str, each: EksAddonUpdate) -> Finding:
-    return Finding.of(
-        "nodegroup-update/under-way",
-        subject(name),
-        (*_parameters(each), f"update {each.id}"),
-        type=each.type,
-        begun=begun(facts, each),
-        command=describe(facts, each, "--nodegroup-name", name),
-    )
 
 
 def _failed(facts: CheckFacts, name: str, each: EksAddonUpdate) -> Iterator[Finding]:
@@ -136,7 +132,7 @@ def _in_the_way(facts: CheckFacts, name: str, said: list[str]) -> Iterator[str]:
     guards = matching(facts.cluster.budgets, ())
     held = []
     for pod in facts.cluster.pods:
-        if pod.node in names and not _stays(pod):
+        if pod.node in names and not (pod.finished or pod.mirror or pod.of_daemon_set):
             budgets = guards.of(pod)
             answer = evict(pod, budgets, facts.cluster.observed_at, dry_run=True)
             if not answer.ok:
@@ -150,10 +146,6 @@ def _in_the_way(facts: CheckFacts, name: str, said: list[str]) -> Iterator[str]:
     yield from held[: 2 * _MOST]
     if len(held) > 2 * _MOST:
         yield f"{len(held) - 2 * _MOST} more pods"
-
-
-def _stays(pod: Pod) -> bool:
-    return pod.finished or pod.mirror or pod.of_daemon_set
 
 
 def _everything(pod: Pod) -> bool:

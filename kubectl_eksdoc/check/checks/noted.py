@@ -137,7 +137,11 @@ def _fields(facts: CheckFacts, alive: Sequence[Pod]) -> Iterator[tuple[str, str 
     )
     for path, name in _POD_FIELDS.items():
         # Without a claim a pod has no volume that another one could have labelled.
-        pods = (each for each in alive if name in each.noted and (name != "seLinuxOptions" or _claims(each)))
+        pods = (
+            each
+            for each in alive
+            if name in each.noted and (name != "seLinuxOptions" or any(volume.has_claim for volume in each.volumes))
+        )
         found = next((f"pod {each.key} has {name}" for each in pods), None)
         if found is not None or not idle:
             yield path, found  # a template without pods may have it: only live pods are read
@@ -151,10 +155,6 @@ def _fields(facts: CheckFacts, alive: Sequence[Pod]) -> Iterator[tuple[str, str 
         served = any(each.software.name == _EBS_CSI for each in running(alive))
         volumes = (each for each in cluster.volumes if each.driver == _IN_TREE_EBS and not served)
         yield _IN_TREE, next((f"PersistentVolume {each.name} is of {_IN_TREE_EBS}" for each in volumes), None)
-
-
-def _claims(pod: Pod) -> bool:
-    return any(volume.has_claim for volume in pod.volumes)
 
 
 def _blind(concern: ReleaseNoteConcern, there: _There) -> bool:

@@ -140,12 +140,8 @@ def _health(facts: CheckFacts) -> Iterator[Finding]:
             _addon(addon),
             tuple(map(issue, addon.issues)),
             status=addon.status,
-            command=_past(addon),
+            command=shell("kubectl", "eksdoc", "addon-diff", addon.name, "--after"),
         )
-
-
-def _past(addon: Addon) -> str:
-    return shell("kubectl", "eksdoc", "addon-diff", addon.name, "--after")
 
 
 def _addon(addon: Addon) -> Subject:

@@ -196,13 +196,9 @@ def _templates(facts: CheckFacts) -> Iterator[Finding]:
         if isinstance(told, Unknown):
             yield unknown("nodegroup-template/newer", subject(group.name), told, Severity.LOW)
         elif isinstance(told, Absent):
-            yield _gone(group, told)
+            yield Finding.of("nodegroup-template/gone", subject(group.name), (told.said,), template=group.template)
         else:
             yield from _template(group, told)
-
-
-def _gone(group: NodeGroup, told: Absent) -> Finding:
-    return Finding.of("nodegroup-template/gone", subject(group.name), (told.said,), template=group.template)
 
 
 def _template(group: NodeGroup, told: TemplateVersions) -> Iterator[Finding]:

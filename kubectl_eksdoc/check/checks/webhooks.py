@@ -35,16 +35,20 @@ class _Backends:
     ready: Mapping[str, int]
     blind: bool
 
-    def why_down(self, namespace: str, service: str) -> str | Unknown | None:
-        """A clause; None where somebody answers."""
-        key = f"{namespace}/{service}"
-        if self.ready.get(key):
+    def why_down(self, callee: Webhook | Callee) -> str | Unknown | None:
+        """A clause; None where somebody answers. The API server calls no port that the Service does not list
+        (apiserver pkg/util/proxy: findServicePort)."""
+        key = f"{callee.namespace}/{callee.service}"
+        found = self.services.get(key)
+        offered = found is None or not found.ports or callee.port in found.ports
+        if self.ready.get(key) and offered:
             return None
         if self.blind:
             return Unknown("Services or their endpoints were not read")
-        found = self.services.get(key)
         if found is not None and found.type == "ExternalName":
             return Unknown(f"Service {key} is a name of something outside the cluster")
+        if not offered:
+            return clause("/port-missing", key=key, port=callee.port)
         return clause("/unanswered", key=key, exists=found is not None)
 
 
@@ -153,7 +157,7 @@ def _down(facts: CheckFacts) -> Iterator[Finding]:
             told = Unknown(f"it is called at {first.url or 'no address'}, which cannot be checked from here")
             yield unknown("webhook-down/one", _subject(first), told, Severity.INFO)
             continue
-        why = behind.why_down(first.namespace, first.service)
+        why = behind.why_down(first)
         if isinstance(why, Unknown):
             if not behind.blind:
                 yield unknown("webhook-down/one", _subject(first), why, Severity.LOW)
@@ -165,7 +169,7 @@ def _together(hooks: Iterable[Webhook]) -> list[list[Webhook]]:
     """Those of one configuration that call the same, and do the same when nobody answers."""
     found: dict[tuple[str, ...], list[Webhook]] = defaultdict(list)
     for hook in hooks:
-        whom = (hook.namespace, hook.service, hook.url, str(hook.fails_closed))
+        whom = (hook.namespace, hook.service, hook.url, str(hook.port), str(hook.fails_closed))
         key = (hook.configuration_kind, hook.configuration, *whom)
         found[key].append(hook)
     return [found[key] for key in sorted(found)]
@@ -266,7 +270,7 @@ CHECKS = (
 )
 
 
-# Groups of the API that other servers answer for, and custom resources: conversion, and versions that end.
+# Groups of the API that other servers answer for, and the conversion of custom resources.
 
 
 _METRICS = ("metrics.k8s.io", "custom.metrics.k8s.io", "external.metrics.k8s.io")
@@ -313,7 +317,7 @@ def _conversions(facts: CheckFacts) -> Iterator[Finding]:
             told = Unknown(f"its webhook is at {where}, which cannot be checked from here")
             yield unknown("crd-conversion/one", _extensions_subject(each), told, Severity.INFO)
             continue
-        why = behind.why_down(converter.namespace, converter.service)
+        why = behind.why_down(converter)
         if isinstance(why, Unknown):
             if not behind.blind:
                 yield unknown("crd-conversion/one", _extensions_subject(each), why)
@@ -337,27 +341,6 @@ def _unconverted(each: Definition, converter: Callee, why: str) -> Finding:
     )
 
 
-def _stored(facts: CheckFacts) -> Iterator[Finding]:
-    yield from unread(facts, "crd-stored-version/all", severity=Severity.LOW)
-    for each in facts.cluster.definitions:
-        known = {version.name: version for version in each.versions}
-        stored = ((name, known.get(name)) for name in each.stored)
-        old = [(name, of) for name, of in stored if of is None or of.deprecated or not of.served]
-        if old:
-            yield Finding.of(
-                "crd-stored-version",
-                _extensions_subject(each),
-                (f"stored: {', '.join(each.stored)}", f"versions: {listed(tuple(known))}"),
-                where="; ".join(
-                    clause("crd-stored-version/old", name=name, defined=of is not None, served=of and of.served)
-                    for name, of in old
-                ),
-                command=kubectl(
-                    "get", "customresourcedefinition", each.name, "", "-o", "jsonpath={.status.storedVersions}"
-                ),
-            )
-
-
 def _extensions_subject(each: Definition) -> Subject:
     return Subject("CustomResourceDefinition", each.name)
 
@@ -365,5 +348,4 @@ def _extensions_subject(each: Definition) -> Subject:
 EXTENSION_CHECKS = (
     UpgradeCheck.of("apiservice-down", _groups),
     UpgradeCheck.of("crd-conversion", _conversions),
-    UpgradeCheck.of("crd-stored-version", _stored),
 )

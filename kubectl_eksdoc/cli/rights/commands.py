@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from kubectl_eksdoc.amazon.removed_apis import READ_TO
-from kubectl_eksdoc.amazon.written_kinds import OLDEST, going, gone_before
+from kubectl_eksdoc.amazon.written_kinds import OLDEST, going
 from kubectl_eksdoc.cli.rights import asked as of_aws
 from kubectl_eksdoc.cli.rights.asked import NOTHING_WITHOUT, Right, rights_of
 from kubectl_eksdoc.model import kinds, permissions, questions
@@ -159,7 +159,6 @@ METRICS = Resource("", "/metrics", namespaced=False)
 
 _UNCOUNTED = "whether the API server has had requests for APIs that go is unknown"
 _UNWRITTEN = "in which version these objects were written is unknown, where the upgrade removes one of their versions"
-_REFUSED = "whether manifests of these would be refused today is unknown"
 _NO_RELEASES = "which API versions the releases of Helm use is unknown"
 
 NEXT = Version(READ_TO.major, READ_TO.minor + 1)
@@ -174,7 +173,6 @@ def written(target: Version) -> tuple[Right, ...]:
 OF_NEED: Mapping[CheckNeed, tuple[Right, ...]] = {
     CheckNeed.API_REQUESTS: (Right("get", METRICS, lost=_UNCOUNTED),),
     CheckNeed.API_WRITTEN: written(NEXT),
-    CheckNeed.API_GONE: _each("list", *gone_before(NEXT), lost=_REFUSED),
     CheckNeed.HELM: _each("get list", SECRETS, lost=_NO_RELEASES, opt_in=permissions.HELM_RELEASES),
     CheckNeed.PLAN_DRAIN: DRAIN_PLAN,
     CheckNeed.PLAN_ADDONS: ADDON_DIFF,
@@ -183,7 +181,7 @@ OF_NEED: Mapping[CheckNeed, tuple[Right, ...]] = {
     CheckNeed.PLAN_INTERRUPTION: INTERRUPTION,
     CheckNeed.PROXY: _each("get", CONFIG_MAPS, DAEMON_SETS, lost="the mode of kube-proxy is unknown", namespace=SYSTEM),
 }
-"""Besides the lists that a check judges by. Of `API_WRITTEN` and `API_GONE` all that ways to the `NEXT` version need.
+"""Besides the lists that a check judges by. Of `API_WRITTEN` all that ways to the `NEXT` version need.
 What is not in here needs no right of the cluster."""
 
 _ADDONS = (questions.ADDONS, questions.ADDON, questions.ADDON_VERSIONS)

@@ -137,8 +137,6 @@ class CheckReport(CommandReport):
         return CheckResult.of(self)
 
     def markdown(self, look: Look) -> str:
-        from kubectl_eksdoc.render.check.report import ticket
-
         return ticket(self.plan, self.since, self.tool_version, look)
 
     def page(self, look: Look) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple
 
 from kubectl_eksdoc.amazon.skew import in_words
@@ -11,7 +12,7 @@ from kubectl_eksdoc.check.checking import Area, Gate
 from kubectl_eksdoc.check.plan import CheckPlan, JudgedFindings
 from kubectl_eksdoc.check.wording import listed
 from kubectl_eksdoc.model.cluster import Source
-from kubectl_eksdoc.model.findings import Finding, Severity, Status
+from kubectl_eksdoc.model.findings import Finding, Severity, Status, in_order
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.render.report import SIGNS, Line, Lines, Mark, ReportFigure, Section, as_it_is, flush
 from kubectl_eksdoc.render.text import (
@@ -349,42 +350,119 @@ def blind(plan: CheckPlan) -> Section | None:
 # The areas.
 
 
-_SIGNS = {
-    Status.PASS: Cell("✓", Tone.GOOD),
-    Status.FAIL: Cell("✗", Tone.BAD),
-    Status.UNKNOWN: Cell("?", Tone.UNKNOWN),
-}
-_PASSED_OVER = Cell("○", Tone.FAINT)
-"""Nothing counts, for --fail-on alone: nobody is to take that for well."""
-_JOINED = "\N{NO-BREAK SPACE}"
+_GRAVE = (Severity.CRITICAL, Severity.HIGH)
 
 
-class _Light(NamedTuple):
-    """An area in which something was looked at: how many causes fail in it, are not known, and are too slight. A cause
-    counts where its first finding is."""
+class AreaLight(Enum):
+    """Of an area, the worst first. GRAVE: something critical or high fails; PASSED_OVER: nothing
+    counts, but for --fail-on or a suppression alone; UNSEEN: nobody looked."""
+
+    GRAVE = auto()
+    FAILS = auto()
+    UNKNOWN = auto()
+    PASSED_OVER = auto()
+    FINE = auto()
+    UNSEEN = auto()
+
+
+class AreaPart(NamedTuple):
+    """An area: `counting` fails or is not known and is severe enough; `others` block nothing. Worst first. Of what
+    does not count, so many are `slight`, which is less severe than asked for, and `suppressed`. `causes` begin in it:
+    so many fail, and so many are not known."""
 
     area: Area
-    checks: int
-    sign: Cell
-    fails: int
-    unknown: int
-    slight: int
+    judged: tuple[JudgedFindings, ...]
+    counting: tuple[Finding, ...]
+    others: tuple[Finding, ...]
+    slight: int = 0
+    suppressed: int = 0
+    causes: tuple[int, int] = (0, 0)
+
+    @property
+    def fails(self) -> tuple[Finding, ...]:
+        return tuple(each for each in self.counting if each.status is Status.FAIL)
+
+    @property
+    def unknown(self) -> tuple[Finding, ...]:
+        return tuple(each for each in self.counting if each.status is Status.UNKNOWN)
+
+    @property
+    def light(self) -> AreaLight:
+        if not self.judged:
+            return AreaLight.UNSEEN
+        if self.fails:
+            return AreaLight.GRAVE if any(each.severity in _GRAVE for each in self.fails) else AreaLight.FAILS
+        if self.unknown:
+            return AreaLight.UNKNOWN
+        return AreaLight.PASSED_OVER if self.slight or self.suppressed else AreaLight.FINE
+
+    @property
+    def title(self) -> str:
+        """As it stands at the beginning of a line."""
+        name = self.area.value
+        return f"{name[:1].upper()}{name[1:]}"
+
+    @property
+    def figures(self) -> str:
+        """``6 causes, worst high; 1 unknown``, and what does not count. A cause counts in one area."""
+        if not self.judged:
+            return "not checked"
+        fails, unknown = self.causes
+        elsewhere, worst = "part of causes elsewhere", self.fails[0].severity.value if self.fails else ""
+        parts = (
+            f"{counted(fails, 'cause') if fails else elsewhere}, worst {worst}" if worst else "",
+            f"{unknown} unknown" if unknown else elsewhere if self.unknown and not worst else "",
+            f"{self.slight} less severe" if self.slight else "",
+            f"{self.suppressed} suppressed" if self.suppressed else "",
+        )
+        return "; ".join(filter(None, parts)) or "fine"
+
+    @property
+    def anchor(self) -> str:
+        return f"area-{self.area.name.lower().replace('_', '-')}"
+
+
+def area_parts(plan: CheckPlan) -> tuple[AreaPart, ...]:
+    """In the order of the areas."""
+    return tuple(_part(plan, area) for area in Area)
+
+
+def _part(plan: CheckPlan, area: Area) -> AreaPart:
+    judged = plan.in_area(area)
+    every = in_order(found for each in judged for found in each.findings)
+    counting = tuple(each for each in every if each.status is not Status.PASS and plan.counts(each))
+    others = tuple(each for each in every if each.status is Status.PASS or not plan.counts(each))
+    slight = sum(too_slight(plan, each) for each in others)
+    codes = {code for each in judged for code in each.check.codes}
+    suppressed = sum(each.finding.code in codes for each in plan.suppressed)
+    return AreaPart(area, judged, counting, others, slight, suppressed, counts(plan, counting))
+
+
+_SIGNS = {
+    **dict.fromkeys((AreaLight.GRAVE, AreaLight.FAILS), Cell("✗", Tone.BAD)),
+    AreaLight.UNKNOWN: Cell("?", Tone.UNKNOWN),
+    AreaLight.PASSED_OVER: Cell("○", Tone.FAINT),  # nobody is to take that for well
+    AreaLight.FINE: Cell("✓", Tone.GOOD),
+}
+_JOINED = "\N{NO-BREAK SPACE}"
 
 
 def areas(plan: CheckPlan) -> Drawn:
     """Those in which something was looked at."""
-    lights = _lights(plan)
-    titles = ("CHECKS", "CAUSES", "UNKNOWN", *(("LESS SEVERE",) if any(each.slight for each in lights) else ()))
+    seen = [each for each in area_parts(plan) if each.judged]
+    titles = ("CHECKS", "CAUSES", "UNKNOWN", *(("LESS SEVERE",) if any(each.slight for each in seen) else ()))
     columns = columns_of("", "AREA", *(number_column(title) for title in titles))
-    figures = ((each, (each.checks, each.fails, each.unknown, each.slight)) for each in lights)
+    figures = ((each, (len(each.judged), *each.causes, each.slight)) for each in seen)
     return columns, [
-        [each.sign, each.area.value, *(count or "-" for count in told)][: len(columns)] for each, told in figures
+        [_SIGNS[each.light], each.area.value, *(count or "-" for count in told)][: len(columns)]
+        for each, told in figures
     ]
 
 
 def in_line(plan: CheckPlan) -> Section:
     """``✗ APIs 1 · ✓ DNS``: the same where room is short."""
-    said = (f"{each.sign.text} {each.area.value}{_figures(each)}" for each in _lights(plan))
+    seen = (each for each in area_parts(plan) if each.judged)
+    said = (f"{_SIGNS[each.light].text} {each.area.value}{_figures(each)}" for each in seen)
     lights = " · ".join(light.replace(" ", _JOINED) for light in said)
 
     def draw(look: Look, _: bool) -> list[str]:
@@ -394,26 +472,13 @@ def in_line(plan: CheckPlan) -> Section:
     return ReportFigure(None, draw)
 
 
-def _figures(of: _Light) -> str:
+def _figures(of: AreaPart) -> str:
+    (fails, unknown), over = of.causes, of.light is AreaLight.PASSED_OVER
     parts = (
-        str(of.fails) if of.fails else "",
-        f"{of.unknown} unknown" if of.unknown else "",
-        f"{of.slight} less severe" if of.slight and of.sign is _PASSED_OVER else "",
+        str(fails) if fails else "",
+        f"{unknown} unknown" if unknown else "",
+        f"{of.slight} less severe" if of.slight and over else "",
+        f"{of.suppressed} suppressed" if of.suppressed and over else "",
     )
     told = ", ".join(filter(None, parts))
-    elsewhere = " (cause elsewhere)" if of.sign in (_SIGNS[Status.FAIL], _SIGNS[Status.UNKNOWN]) else ""
-    return f" {told}" if told else elsewhere
-
-
-def _lights(plan: CheckPlan) -> list[_Light]:
-    return [_light(plan, area, judged) for area in Area if (judged := plan.in_area(area))]
-
-
-def _light(plan: CheckPlan, area: Area, judged: Sequence[JudgedFindings]) -> _Light:
-    """Accepted unknowns are unknown all the same."""
-    found = [each for one in judged for each in one.findings if plan.counts(each)]
-    fails, unknown = counts(plan, found)
-    slight = sum(too_slight(plan, each) for one in judged for each in one.findings)
-    status = Status.worst(each.status for each in found)
-    sign = _PASSED_OVER if status is Status.PASS and slight else _SIGNS[status]
-    return _Light(area, len(judged), sign, fails, unknown, slight)
+    return f" {told}" if told else " (cause elsewhere)" if of.counting else ""

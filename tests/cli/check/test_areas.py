@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.check.checking import Area
 from kubectl_eksdoc.check.registry import codes_of
 from tests.cli.running import run_cli
 
@@ -36,13 +35,3 @@ def test_the_answer_has_it_as_it_was_given(tmp_path: Path) -> None:
 def test_errors_name_it(words: tuple[str, ...], said: str) -> None:
     ran = run_cli(*words)
     assert ran.code == 2 and said in ran.err and "--only" not in ran.err
-
-
-@pytest.mark.parametrize("area", [Area.WORKLOADS, Area.DNS])
-def test_its_rights_are_those_of_its_codes(area: Area) -> None:
-    def rules(*flags: str) -> object:
-        return [
-            each.get("rules") for each in json.loads(run_cli("permissions", "check", *flags, "-o", "json").out)["items"]
-        ]
-
-    assert rules("--area", area.flag) == rules("--only", ",".join(codes_of((area.flag,)))) != rules()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.check.test_checklist_forms import OF_A_STACK, OF_EKSCTL, OF_TERRAFORM
+from tests.check.test_checklist_forms import OF_EKSCTL, OF_TERRAFORM
 from tests.cli.check.clusters import MANAGED
 from tests.cli.check.kept import somebody_at
 from tests.cli.running import run_cli
@@ -28,9 +28,7 @@ def tools(told: dict[str, Any]) -> dict[str, list[str]]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("tags", "tool"), [(OF_EKSCTL, "eksctl"), (OF_TERRAFORM, "Terraform"), (OF_A_STACK, "CloudFormation")]
-)
+@pytest.mark.parametrize(("tags", "tool"), [(OF_EKSCTL, "eksctl"), (OF_TERRAFORM, "Terraform")])
 def test_the_same_live_and_in_a_snapshot(
     tags: dict[str, str], tool: str, aws_of_this_session: World, tmp_path: Path
 ) -> None:

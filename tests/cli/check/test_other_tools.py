@@ -131,33 +131,8 @@ DIFFERENCES = (
 )
 
 
-FORMS = {
-    "list.yaml": "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: extensions/v1beta1, kind: Deployment}\n"
-    "- {apiVersion: apps/v1, kind: Deployment}\n",
-    "typed-list.yaml": "apiVersion: apps/v1beta1\nkind: DeploymentList\nitems:\n- metadata: {name: it}\n",
-    "one.json": '{"apiVersion": "extensions/v1beta1", "kind": "Deployment", "metadata": {"name": "it"}}',
-    "two.yaml": "apiVersion: v1\nkind: Service\n---\n" + written("apps/v1beta1", "Deployment"),
-    "chart/Chart.yaml": "apiVersion: v2\nname: it\nversion: 1.0.0\n",
-    "chart/values.yaml": "replicas: 1\n",
-    "chart/templates/NOTES.txt": "{{ .Release.Name }} is there\n",
-    "chart/templates/_helpers.tpl": '{{- define "it.name" -}}it{{- end }}\n',
-    "chart/templates/old.yaml": "apiVersion: extensions/v1beta1\nkind: Deployment\nmetadata:\n"
-    '  name: {{ include "it.name" . }}\nspec:\n  replicas: {{ .Values.replicas }}\n',
-    "chart/templates/new.yaml": 'apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {{ include "it.name" . }}\n',
-}
-
-
 def test_other_tables_differ_where_a_source_says_so() -> None:
     assert all(theirs != ours and why for _, _, theirs, ours, why in DIFFERENCES)
     assert {(api, kind): judged_by_table(api, kind) for api, kind, *_ in DIFFERENCES} == {
         (api, kind): ours for api, kind, _, ours, _ in DIFFERENCES
     }
-
-
-def test_the_forms_that_they_read_are_read(tmp_path: Path) -> None:
-    for name, text in FORMS.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    old = ["list.yaml", "old.yaml", "one.json", "two.yaml", "typed-list.yaml"]
-    found = judged(tmp_path, "1.16")
-    assert sorted(found["fail"]) == old and "unknown" not in found

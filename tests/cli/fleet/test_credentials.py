@@ -113,16 +113,3 @@ def test_told_to_end_nobody_is_left(tmp_path: Path, numbers: list[signal.Signals
     pids = [int(word) for path in noted.iterdir() for word in path.read_text().split()]
     assert len(pids) == 4, "two were asked at a time"
     until(lambda: all(gone(pid) for pid in pids))
-
-
-@pytest.mark.long
-def test_without_a_profile_of_their_own_all_ask_as_one_command_would(tmp_path: Path, aws: World) -> None:
-    environ = aws.environ(OURS)
-    with places(tmp_path) as there:
-        for name in ACCOUNTS:
-            there.add(arn(name), "fine")
-        aws.forget_calls()
-        _, out, err = there.run("check", "--only", "cluster-health", "--fleet", "arn:*", "-o", "json", **environ)
-    assert {call.account for call in aws.calls} == {OURS}, err
-    assert [each["standing"] for each in json.loads(out)["members"]] == ["not-judged"] * 2, "it is not their account"
-    assert {each["exitCode"] for each in json.loads(out)["members"]} == {4}

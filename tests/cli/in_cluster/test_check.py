@@ -72,17 +72,6 @@ def test_its_rights_are_those_of_what_it_looks_at(ann: Machine) -> None:
     assert "get secrets" not in allowed(shown(ann, "--only", "kube-proxy-skew,kubelet-skew"))
 
 
-def test_what_it_needs_in_one_namespace_is_a_role_there(ann: Machine) -> None:
-    """Whether or not its objects are there; where Karpenter is, only its owner can say."""
-    docs = shown(ann, "--with", "proxy", "--karpenter-namespace", "karpenter", "-n", "ops")
-    of = {doc["metadata"].get("namespace", ""): allowed([doc]) for doc in docs if "rules" in doc}
-    assert of.keys() == {"", "default", "karpenter", "kube-system"} and of["default"] == {"list events"}
-    assert {"get pods/proxy", "get serviceaccounts"} <= of["karpenter"]
-    assert not {"get pods/proxy", "get configmaps", "get serviceaccounts", "list events"} & of[""]
-    assert not {"get pods/proxy"} & of["kube-system"]
-    assert {doc["kind"] for doc in shown(ann, "--only", "kubelet-skew")}.isdisjoint({"Role", "RoleBinding"})
-
-
 def test_no_role_has_the_name_of_another_one(ann: Machine) -> None:
     """Of a CronJob of the same name in another namespace, or of what `permissions` prints."""
     printed = yaml_documents(run_cli("permissions", "check", "-o", "yaml").out)
@@ -113,15 +102,11 @@ def test_yaml_says_in_words_what_it_is(ann: Machine) -> None:
     assert "aws eks create-pod-identity-association --cluster-name lab" in head
     assert "create-pod-identity" not in ann.run(*DAILY, "--role-arn", "arn:aws:iam::111122223333:role/x").out
     assert "eks:DescribeCluster" in head and "Not granted, so that what it tells is unknown: opt-in proxy" in head
-    assert "Opt-in helm-releases (get secrets, list secrets) reads every Secret" in ann.run(
-        *DAILY, "--with", "helm-releases"
-    ).out.replace("\n# ", " ")
     left_out = ann.run(*DAILY, "--without", "helm-releases")
     assert "ecret" not in left_out.out and "--without helm-releases" in " ".join(container_of(left_out.out)["args"])
     both = ann.run(*DAILY, "--with", "proxy", "--without", "proxy")
     assert both.code == 2 and "exclude each other" in both.err
     assert "kubectl create job -n kube-system eksdoc-check-now --from cronjob/eksdoc-check" in head
-    assert "Secrets" not in ann.run(*DAILY, "--only", "kubelet-skew").out
 
 
 def test_of_a_fleet_each_cluster_has_an_index_and_nothing_is_granted_here(api: Api, ann: Machine) -> None:
@@ -130,9 +115,7 @@ def test_of_a_fleet_each_cluster_has_an_index_and_nothing_is_granted_here(api: A
     assert ran.code == 0, ran.err
     docs = json.loads(ran.out)["items"]
     assert [each for doc in docs for each in problems(doc)] == []
-    assert [doc["kind"] for doc in docs] == ["ServiceAccount", "CronJob"]
-    spec = docs[-1]["spec"]["jobTemplate"]["spec"]
-    assert spec["completions"] == 2 and spec["template"]["spec"]["containers"][0]["args"] == ["check"]
+    assert docs[-1]["spec"]["jobTemplate"]["spec"]["completions"] == 2
     head = ann.run(*words).out
     assert "looks whether each of prod-eu, prod-us may be upgraded" in head and "in Secret clusters" in head
     assert ann.run(*words, "--apply", "--yes", "--expect-changes", "2").code == 0
@@ -146,6 +129,7 @@ def test_it_is_created_once_and_never_written_over(api: Api, ann: Machine) -> No
     assert "cronjobs.batch/eksdoc-check" in ours(api)
     ran = ann.run(*DAILY, "--apply", "--yes", "--expect-changes", "8")
     assert ran.code == 2 and "it is there already" in ran.err and "kubectl delete" in ran.err
+    assert ann.run(*DAILY, "--apply", EKSDOC_READ_ONLY="1").code == 2
     ran = ann.run(*DAILY, "--apply", "--yes", "--expect-changes", "8", "--job-name", "nightly", "-n", "default")
     assert ran.code == 0, ran.err
 
@@ -163,12 +147,6 @@ def test_what_was_created_is_listed_and_deleted_again(api: Api, ann: Machine) ->
     ran = ann.run(*undo)
     assert ran.code == 0 and ours(api) == set(), ran.err
     assert json.loads(ann.run("changes", "-o", "json").out)["changes"][0]["state"] == "undone"
-
-
-def test_what_is_asked_is_written_so_that_kubernetes_puts_nothing_in_its_place(ann: Machine) -> None:
-    docs = shown(ann, "--cluster-name", "la$(HOME)b")
-    (container,) = docs[-1]["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
-    assert "la$$(HOME)b" in container["args"]
 
 
 def test_without_aws_it_needs_no_role(ann: Machine) -> None:
@@ -202,12 +180,6 @@ def test_what_does_not_go_is_said(ann: Machine) -> None:
         if ran.code != 2 or said not in ran.err:
             wrong.append((words, ran))
     assert wrong == []
-
-
-def test_a_pod_cannot_tell_which_cluster_it_is(ann: Machine) -> None:
-    ran = ann.run("check", "--in-cluster", "--schedule", "@daily", "--region", "eu-west-1")
-    assert ran.code == 2 and "Give --cluster-name and --region." in ran.err
-    assert ann.run(*DAILY, "--apply", EKSDOC_READ_ONLY="1").code == 2
 
 
 def test_what_comes_while_it_is_typed_is_not_written_over(api: Api, ann: Machine) -> None:

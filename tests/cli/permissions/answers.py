@@ -40,7 +40,7 @@ def problems(whole: Ran, fewer: Ran, right: Held, required: bool) -> list[str]:
     if required:
         refused = fewer.code == NO_CLUSTER and right.said in fewer.err
         return [] if refused else [f"it is required, and the exit code is {fewer.code}: {fewer.err[-300:]}"]
-    found = [] if _named(right, fewer) else [f"it is nowhere named: {fewer.err[-300:]}"]
+    found = [] if named(right, fewer) else [f"it is nowhere named: {fewer.err[-300:]}"]
     return found if is_unknown_without(right.said, fewer) else found + better(whole, fewer)
 
 
@@ -60,7 +60,7 @@ def better(whole: Ran, fewer: Ran) -> list[str]:
     return found + [f"{code} failed, and is not there any more" for code in sorted(failing - still)]
 
 
-def _named(right: Held, ran: Ran) -> bool:
+def named(right: Held, ran: Ran) -> bool:
     """Or, of a list, said to be forbidden among the kinds that were read."""
     if right.said in ran.out or right.said in ran.err:
         return True

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.amazon.removed_apis import READ_TO
-from kubectl_eksdoc.amazon.written_kinds import going, gone_before
+from kubectl_eksdoc.amazon.written_kinds import going
 from kubectl_eksdoc.cli.rights import commands
 from kubectl_eksdoc.cli.rights.commands import written
 from kubectl_eksdoc.embedded.demo.reader import NOW
@@ -55,15 +55,19 @@ class Line:
 
 _THERE = "--karpenter-namespace karpenter"
 _PROXY, _ALL_OF_IT = "--with proxy", "--with proxy,helm-releases"
-_WAY = "one way of versions looks at few of the kinds of which versions go: this one is gone since 1.22"
+_WAY = "one way of versions looks at few of the kinds of which versions go: this one went with 1.22"
 _IN_LISTS = {"get pods": "what is looked at of one pod is in the list of all that the file holds"}
-_LOOKED_AT = {"list certificatesigningrequests.certificates.k8s.io": _WAY}
+_LOOKED_AT = {
+    "list certificatesigningrequests.certificates.k8s.io": _WAY,
+    "list ingressclasses.networking.k8s.io": _WAY,
+    "list ingresses.networking.k8s.io": _WAY,
+}
 _FIRST, _LAST = Version(1, 24), Version(1, 24 + FURTHER)
 _NEXT_WAYS = {
     right: "of ways that begin later: test_reading has them all"
     for each in written(Version(READ_TO.major, READ_TO.minor + FURTHER))
     if (right := str(each)) not in {*map(str, (*commands.LISTED, *commands.ADDON_DIFF, *commands.DRAIN_PLAN))}
-    if each.resource not in {*going(_FIRST, _LAST), *gone_before(_FIRST)}
+    if each.resource not in going(_FIRST, _LAST)
 }
 """Of a snapshot of that version of a cluster."""
 _NOTHING = "no update of the add-on comes of it here, so none of its objects is looked at"

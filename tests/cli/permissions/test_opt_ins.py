@@ -14,8 +14,7 @@ from tests.cli.permissions.answers import findings
 from tests.cli.permissions.desk import desk
 from tests.cli.permissions.granted import printed
 from tests.cli.permissions.sites import of_version
-from tests.cli.running import Ran, run_cli
-from tests.examples import one_in
+from tests.cli.running import Ran
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
@@ -45,13 +44,6 @@ def test_releases_of_helm_are_unknown_or_out_of_the_scope(
     assert left_out.code == 0 and "api-in-helm" not in {each["code"] for each in findings(left_out)}
     assert options(left_out)["without"] == ["helm-releases"]
     assert [each for each in who.asked if each.resource == SECRETS.plural] == []
-
-
-@pytest.mark.parametrize("command", one_in(3, ("check --target 1.34", "coredns-lameduck", "interruption")))
-@pytest.mark.long
-def test_what_is_left_out_stands_in_the_metadata(command: str) -> None:
-    ran = run_cli(*command.split(), "--demo", "--without", "proxy", "-o", "json")
-    assert options(ran)["without"] == ["proxy"]
 
 
 @pytest.mark.long

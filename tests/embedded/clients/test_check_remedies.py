@@ -1,7 +1,7 @@
 """What check proposes is done with kubectl on the demo as it is served, and check is run again: the cause is gone.
 
-The demo has budgets that never allow an eviction, two over one pod, and a short lameduck; planted are a manifest of an
-API that is gone, a webhook without a Service, and kube-proxy in IPVS mode.
+The demo has budgets that never allow an eviction, two over one pod, and a short lameduck; planted are a webhook
+without a Service, and kube-proxy in IPVS mode.
 """
 
 from __future__ import annotations
@@ -9,9 +9,7 @@ from __future__ import annotations
 import io
 import json
 import os
-import shlex
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +23,6 @@ from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.stages import Serving, served
 from tests import needed
-from tests.fakes.programs import program as a_program
 
 HOOK = {
     "apiVersion": "admissionregistration.k8s.io/v1",
@@ -41,20 +38,6 @@ HOOK = {
         }
     ],
 }
-OLD = {
-    "apiVersion": "policy/v1beta1",
-    "kind": "PodDisruptionBudget",
-    "metadata": {"name": "loyalty", "namespace": "shop"},
-    "spec": {"maxUnavailable": 1, "selector": {"matchLabels": {"app": "loyalty"}}},
-}
-CONVERT = """
-import sys
-words = dict(zip(sys.argv[1:], sys.argv[2:]))
-for line in open(words["-f"]):
-    print("apiVersion: " + words["--output-version"] if line.startswith("apiVersion:") else line.rstrip())
-"""
-"""The plugin, as far as one object goes whose fields are the same in both versions."""
-LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 Cause = tuple[str, str]
 
 
@@ -96,8 +79,6 @@ class Operator:
 def operator(tmp_path: Path) -> Iterator[Operator]:
     config = str(tmp_path / "config")
     (tmp_path / "kubectl").symlink_to(needed.kubectl_of(needed.KUBECTLS[-1]))
-    (tmp_path / "convert.py").write_text(CONVERT, encoding="utf-8")
-    a_program(tmp_path / "kubectl-convert", sys.executable, "-IS", str(tmp_path / "convert.py"))
     how = Serving(60.0, config, lambda path, url: None, lambda text: None)
     with served(SourceChoice(demo=True), Connection(), None, how):
         yield Operator(tmp_path, config)
@@ -108,7 +89,6 @@ AS_PRINTED: dict[Cause, tuple[int, str]] = {
     ("pod-several-budgets", "loyalty"): (0, "kubectl get pdb team-rewards -n shop -o yaml "),
     ("budget-missing", "rehearsal"): (0, "kubectl create poddisruptionbudget policy-webhook -n policy "),
     ("webhook-down", "images"): (1, "kubectl get validatingwebhookconfiguration images "),
-    ("api-refused-today", "loyalty"): (0, "kubectl apply view-last-applied poddisruptionbudgets.policy loyalty "),
 }
 """Which of a finding's remedies is done, and how its command begins."""
 BY_HAND: tuple[Cause, ...] = (("dns-kept-flows", "kube-proxy-config"), ("dns-lameduck-short", "coredns"))
@@ -118,16 +98,13 @@ BY_HAND: tuple[Cause, ...] = (("dns-kept-flows", "kube-proxy-config"), ("dns-lam
 @pytest.mark.long
 def test_causes_are_gone_once_their_remedies_have_been_carried_out(operator: Operator) -> None:
     operator.does("kubectl create -f -", json.dumps(HOOK))
-    operator.does(f"kubectl annotate pdb loyalty -n shop {shlex.quote(f'{LAST_APPLIED}={json.dumps(OLD)}')}")
     operator.rewrites("kube-proxy-config", "config", "iptables", "ipvs")
     before = operator.checks()
     assert {*AS_PRINTED, *BY_HAND} <= before.keys()
     for cause, (at, begins) in AS_PRINTED.items():
         command = before[cause]["remedy"][at]["command"]
         assert command.startswith(begins)
-        out = operator.does(command)
-        if " convert " in command:
-            operator.does("kubectl apply -f -", out)
+        operator.does(command)
     assert (operator.folder / "images.yaml").exists() and (operator.folder / "team-rewards.yaml").exists()
     assert "iptables" in before[BY_HAND[0]]["remedy"][0]["text"]
     assert "lameduck=20s" in before[BY_HAND[1]]["remedy"][0]["command"]

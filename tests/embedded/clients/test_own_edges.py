@@ -20,7 +20,7 @@ from kubectl_eksdoc.addon_diff.aftermath.timeline import (
     step_at,
     templates_of,
 )
-from kubectl_eksdoc.amazon.written_kinds import going, gone_before
+from kubectl_eksdoc.amazon.written_kinds import going
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.embedded.loading import load, load_observed
 from kubectl_eksdoc.embedded.serving.api import Api
@@ -212,11 +212,6 @@ def test_objects_tell_in_which_version_they_were_written(url: tuple[str, str], t
 def _objects(told: KindUsage) -> tuple:
     assert not isinstance(told.objects, Unknown), told.objects
     return told.objects
-
-
-def test_every_kind_that_is_looked_at_can_be_listed(url: tuple[str, str], tmp_path: Path) -> None:
-    for told in signs(tmp_path, url[0], 500).written(gone_before(Version(1, 33))):
-        assert _objects(told) == ()
 
 
 READ = (kinds.NODES, kinds.PODS, kinds.JOBS, kinds.CRON_JOBS, kinds.DEFINITIONS, kinds.API_SERVICES)

@@ -24,12 +24,6 @@ def test_two_checks_of_one_code_are_told_apart_in_the_document() -> None:
     }
 
 
-def test_two_checks_of_one_code_are_told_apart_in_sarif() -> None:
-    (ran,) = json.loads(view(CHECKS).render("sarif", LOOK))["runs"]
-    told = {each["properties"]["status"]: each["properties"]["gate"] for each in ran["results"]}
-    assert told == {"unknown": "before-control-plane", "fail": "before-nodes"}
-
-
 @pytest.mark.parametrize("output", ["json", "sarif"])
 def test_what_is_suppressed_has_a_gate_by_its_code(output: str) -> None:
     told = view(CHECKS[:1], CheckWish(suppressions=(accepted(UNFIT),))).render(output, LOOK)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from xml.etree import ElementTree
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -69,46 +70,37 @@ def test_each_code_is_a_case_in_the_suite_of_its_area() -> None:
     ]
 
 
-def test_what_fails_is_a_failure_with_all_that_is_known_of_it() -> None:
-    failure = the_case(view(), "kubelet-skew").find("failure")
-    assert failure is not None
-    assert failure.get("message") == "Nodegroup blue: 2 nodes are too old"
-    assert failure.get("type") == "high"
-    assert failure.text is not None
-    assert "blue-1, blue-2" in failure.text
-    assert "kubectl get nodes" in failure.text
+LACKED = "unknown: whether it fits is not known (missing: eks:DescribeAddonVersions)"
+DRAIN = check(Area.DISRUPTION, Gate.BEFORE_NODES, GONE, of=(Code.of("check-drain"), Code.of("budget-never-allows")))
 
 
-def test_the_unknown_is_an_error_which_no_server_takes_for_a_pass() -> None:
-    """As the exit code is not 0: servers that read the file alone count failures and errors."""
-    error = the_case(view(), "check-addon-unfit").find("error")
-    assert error is not None
-    assert error.get("message") == "unknown: whether it fits is not known (missing: eks:DescribeAddonVersions)"
-    assert error.get("type") == "unknown"
-
-
-def test_what_may_be_unknown_is_skipped() -> None:
-    of = view(wish=CheckWish(accepted=frozenset({"check-addon-unfit"})))
-    skipped = the_case(of, "check-addon-unfit").find("skipped")
-    assert skipped is not None
-    assert skipped.get("message", "").startswith("accepted: unknown: whether it fits is not known")
-    assert parsed(of).get("errors") == "0"
-
-
-def test_of_a_command_that_could_not_be_had_no_code_passes() -> None:
-    checks = [
-        check(Area.DISRUPTION, Gate.BEFORE_NODES, GONE, of=(Code.of("check-drain"), Code.of("budget-never-allows")))
-    ]
-    error = the_case(view(checks), "budget-never-allows").find("error")
-    assert error is not None
-    assert "it could not be had" in error.get("message", "")
-
-
-def test_what_is_suppressed_is_skipped_with_its_reason() -> None:
-    of = view(wish=CheckWish(suppressions=(accepted(SKEW),)))
-    skipped = the_case(of, "kubelet-skew").find("skipped")
-    assert skipped is not None
-    assert skipped.get("message") == "suppressed until 2027-01-31: agreed"
+@pytest.mark.parametrize(
+    ("of", "name", "tag", "said"),
+    [
+        (view(), "kubelet-skew", "failure", "Nodegroup blue: 2 nodes are too old"),
+        # As the exit code is not 0: servers that read the file alone count failures and errors.
+        (view(), "check-addon-unfit", "error", LACKED),
+        (
+            view(wish=CheckWish(accepted=frozenset({"check-addon-unfit"}))),
+            "check-addon-unfit",
+            "skipped",
+            f"accepted: {LACKED}",
+        ),
+        (
+            view(wish=CheckWish(suppressions=(accepted(SKEW),))),
+            "kubelet-skew",
+            "skipped",
+            "suppressed until 2027-01-31: agreed",
+        ),
+        (view([DRAIN]), "budget-never-allows", "error", f"unknown: {GONE.message}"),
+    ],
+)
+def test_what_becomes_of_a_code(of: CheckReport, name: str, tag: str, said: str) -> None:
+    (told,) = (each for each in the_case(of, name) if each.tag != "system-out")
+    assert (told.tag, told.get("message")) == (tag, said)
+    if tag == "failure":
+        assert told.get("type") == "high" and "blue-1, blue-2" in (told.text or "")
+        assert "kubectl get nodes" in (told.text or "")
 
 
 def test_what_does_not_count_is_told_and_passes() -> None:
@@ -118,10 +110,6 @@ def test_what_does_not_count_is_told_and_passes() -> None:
     assert case[0].text is not None
     assert case[0].text.startswith("does not count")
     assert [each.tag for each in the_case(view([check(Area.SUPPORT, None, SLIGHT)]), "support-ends")] == ["system-out"]
-
-
-def test_ascii_is_ascii() -> None:
-    assert view(usual(replace(SKEW, message="größer → kleiner"))).render("junit", replace(LOOK, ascii=True)).isascii()
 
 
 @given(st.text(max_size=40), st.text(max_size=40), st.text(max_size=40))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.fleet import summed
 from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.findings import Severity, Status
-from kubectl_eksdoc.model.fleet import FleetFigure, JudgedMember, Member, Outcome
+from kubectl_eksdoc.model.fleet import JudgedMember, Member, MemberFinding, Outcome
 from kubectl_eksdoc.render.fleet import FleetReport
 from kubectl_eksdoc.render.text import Look, unsafe
 from tests.fleet.answers import a_finding, a_member, an_answer, refused
@@ -23,38 +23,27 @@ from tests.render.golden import TABLES, AnswerFormats
 ARN = "arn:aws:eks:ap-northeast-2:111122223333:cluster/checkout-production"
 
 
-def answered(*findings: Any, **more: Any) -> JudgedMember:
-    """With a document that says what its facts say."""
-    found = an_answer(*findings, **more)
-    told = [
-        {
-            "code": each.code,
-            "title": each.title,
-            "severity": each.severity.value,
-            "status": each.status.value,
-            "subject": {"kind": "Nodegroup", "name": "blue"},
-            "message": each.message,
-            "evidence": [],
-            "remedy": [],
-        }
-        for each in found.findings
-    ]
-    document = {"apiVersion": "eksdoc.io/v1alpha1", "kind": "UpgradeCheck", "metadata": {}, "findings": told}
-    return replace(found, document=document)
+def answered(*findings: MemberFinding, exit_code: int | None = None) -> JudgedMember:
+    """With a document that has as many findings."""
+    told = {
+        **dict.fromkeys(("code", "title", "message"), "so"),
+        "severity": "low",
+        "status": "fail",
+        "subject": {"kind": "Nodegroup"},
+        "evidence": [],
+        "remedy": [],
+    }
+    document = {"apiVersion": "eksdoc.io/v1alpha1", "kind": "UpgradeCheck", "metadata": {}}
+    return replace(an_answer(*findings, exit_code=exit_code), document={**document, "findings": [told] * len(findings)})
 
 
 UNCONFIRMED = replace(refused(2), who=Identity(cluster="shop", unverified=("cluster",)))
-UNSURE = a_finding("insight-error", Severity.MEDIUM, Status.UNKNOWN, missing="eks:ListInsights")
+UNSURE = a_finding("insight-error", Severity.MEDIUM, Status.UNKNOWN)
 OUTCOMES: dict[str, Outcome] = {
-    "prod-us": answered(
-        a_finding("kubelet-skew", Severity.CRITICAL, gate="before-nodes", title="Kubelets are too old"),
-        a_finding(title="Nodes of Amazon Linux 2"),
-        UNSURE,
-        uid="u1",
-    ),
-    ARN: answered(a_finding(title="Nodes of Amazon Linux 2"), UNSURE, a_finding("x", Severity.LOW), uid="u2"),
-    "staging": answered(UNSURE, uid="u3"),
-    "sandbox": answered(uid="u3"),
+    "prod-us": answered(a_finding("kubelet-skew", Severity.CRITICAL, gate="before-nodes"), a_finding(), UNSURE),
+    ARN: answered(a_finding(), UNSURE, a_finding("x", Severity.LOW)),
+    "staging": answered(UNSURE),
+    "sandbox": answered(),
     "gone": refused(3, "cannot reach https://gone:443: Connection refused"),
     "closed": refused(4, "AWS does not accept the credentials (ExpiredToken)"),
 }
@@ -92,12 +81,6 @@ def test_every_cluster_has_its_row_however_many_there_are() -> None:
     many: dict[str, Outcome] = {f"c{number:03}": answered(a_finding()) for number in range(120)}
     text = view(many).render("table", Look())
     assert [name for name in many if f" {name} " not in text] == []
-
-
-def test_what_only_one_command_has_is_a_column() -> None:
-    figures = (FleetFigure("CUT OFF", "3 of 9"), FleetFigure("BROKEN", "2"))
-    text = view({"a": an_answer(figures=figures), "b": refused()}).render("table", Look(200))
-    assert "CUT OFF  BROKEN" in text and "3 of 9" in text
 
 
 def test_a_symptom_without_a_failing_finding_is_told_by_its_verdict() -> None:

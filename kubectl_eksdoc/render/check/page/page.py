@@ -21,13 +21,13 @@ from kubectl_eksdoc.render.check.page.shown import (
     MOST_ALIKE,
     OPEN,
     PASSED_OVER,
-    AreaPart,
     CheckPage,
     about,
     drain,
     findings,
     unknown,
 )
+from kubectl_eksdoc.render.check.verdict import AreaPart
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.identity import called
 from kubectl_eksdoc.render.pages import STYLE as COMMON
@@ -47,7 +47,7 @@ from kubectl_eksdoc.render.pages import (
     table,
 )
 from kubectl_eksdoc.render.since import screen
-from kubectl_eksdoc.render.text import Cell, Column, Look, Row, Tone, columns_of, counted, number_column, rfc3339
+from kubectl_eksdoc.render.text import Cell, Column, Look, Row, Tone, columns_of, counted, rfc3339
 
 
 def page(shown: CheckPage, since: ResultComparison | None, look: Look) -> str:
@@ -319,35 +319,7 @@ def judged(shown: CheckPage) -> Html:
         for part in shown.parts
         for each in part.judged
     ]
-    return lines(
-        [
-            folded(f"{counted(len(rows), 'check')}, and how each ended", table(columns, rows)),
-            _reads(shown),
-            _asked(shown),
-        ]
-    )
-
-
-def _reads(shown: CheckPage) -> Html:
-    columns = columns_of("KIND", "STATE", number_column("OBJECTS"))
-    reads = shown.plan.facts.cluster.reads
-    rows: list[Row] = [
-        [each.resource.full_name, each.state.value, str(each.count) if each.known else "unknown"] for each in reads
-    ]
-    return folded(f"{counted(len(rows), 'list')} of the cluster, and how many objects each has", table(columns, rows))
-
-
-def _asked(shown: CheckPage) -> Html:
-    """The options as given."""
-    given = shown.options
-    if not given:
-        return el("p", "No option was given that changes what is judged.", class_="soft")
-    items = bullets(f"--{name} {_said(value)}" for name, value in given.items())
-    return folded(f"{counted(len(given), 'option')} as given", items)
-
-
-def _said(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else "" if value is True else str(value)
+    return folded(f"{counted(len(rows), 'check')}, and how each ended", table(columns, rows))
 
 
 # How the page looks, beyond what all pages have.

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from enum import Enum, auto
 from functools import cached_property
 from typing import NamedTuple
 
 from kubectl_eksdoc.amazon.skew import in_words
-from kubectl_eksdoc.check.checking import Area
-from kubectl_eksdoc.check.plan import CheckPlan, JudgedFindings
+from kubectl_eksdoc.check.plan import CheckPlan
 from kubectl_eksdoc.drain.outcome import DrainTarget, TargetVerdict
 from kubectl_eksdoc.frozen import CachedProperties, frozen
-from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, When, in_order
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, When
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render.check import verdict as check_verdict
-from kubectl_eksdoc.render.check.verdict import GateOf, counts, gates, of_aws, too_slight
+from kubectl_eksdoc.render.check.verdict import AreaLight, AreaPart, GateOf, area_parts, gates, of_aws
 from kubectl_eksdoc.render.drain import rows
 from kubectl_eksdoc.render.drain.page import budgets
 from kubectl_eksdoc.render.drain.plan import BAD as SIGNS_BAD
@@ -36,77 +34,6 @@ MOST_ALIKE = 12
 
 LONGEST_NAME = 120
 """Characters of what a finding is about: some are about hundreds of nodes."""
-
-_GRAVE = (Severity.CRITICAL, Severity.HIGH)
-
-
-class AreaLight(Enum):
-    """Of an area, the worst first. GRAVE: something critical or high fails; PASSED_OVER: nothing
-    counts, but for --fail-on or a suppression alone; UNSEEN: nobody looked."""
-
-    GRAVE = auto()
-    FAILS = auto()
-    UNKNOWN = auto()
-    PASSED_OVER = auto()
-    FINE = auto()
-    UNSEEN = auto()
-
-
-class AreaPart(NamedTuple):
-    """An area: `counting` fails or is not known and is severe enough; `others` block nothing. Worst first. Of what
-    does not count, so many are `slight`, which is less severe than asked for, and `suppressed`. `causes` begin in it:
-    so many fail, and so many are not known."""
-
-    area: Area
-    judged: tuple[JudgedFindings, ...]
-    counting: tuple[Finding, ...]
-    others: tuple[Finding, ...]
-    slight: int = 0
-    suppressed: int = 0
-    causes: tuple[int, int] = (0, 0)
-
-    @property
-    def fails(self) -> tuple[Finding, ...]:
-        return tuple(each for each in self.counting if each.status is Status.FAIL)
-
-    @property
-    def unknown(self) -> tuple[Finding, ...]:
-        return tuple(each for each in self.counting if each.status is Status.UNKNOWN)
-
-    @property
-    def light(self) -> AreaLight:
-        if not self.judged:
-            return AreaLight.UNSEEN
-        if self.fails:
-            return AreaLight.GRAVE if any(each.severity in _GRAVE for each in self.fails) else AreaLight.FAILS
-        if self.unknown:
-            return AreaLight.UNKNOWN
-        return AreaLight.PASSED_OVER if self.slight or self.suppressed else AreaLight.FINE
-
-    @property
-    def title(self) -> str:
-        """As it stands at the beginning of a line."""
-        name = self.area.value
-        return f"{name[:1].upper()}{name[1:]}"
-
-    @property
-    def figures(self) -> str:
-        """``6 causes, worst high; 1 unknown``, and what does not count. A cause counts in one area."""
-        if not self.judged:
-            return "not checked"
-        fails, unknown = self.causes
-        elsewhere, worst = "part of causes elsewhere", self.fails[0].severity.value if self.fails else ""
-        parts = (
-            f"{counted(fails, 'cause') if fails else elsewhere}, worst {worst}" if worst else "",
-            f"{unknown} unknown" if unknown else elsewhere if self.unknown and not worst else "",
-            f"{self.slight} less severe" if self.slight else "",
-            f"{self.suppressed} suppressed" if self.suppressed else "",
-        )
-        return "; ".join(filter(None, parts)) or "fine"
-
-    @property
-    def anchor(self) -> str:
-        return f"area-{self.area.name.lower().replace('_', '-')}"
 
 
 class CountedFindings(NamedTuple):
@@ -128,7 +55,7 @@ class CheckPage(CachedProperties):
     @cached_property
     def parts(self) -> tuple[AreaPart, ...]:
         """In the order of the areas."""
-        return tuple(self._part(area) for area in Area)
+        return area_parts(self.plan)
 
     @cached_property
     def worst_first(self) -> tuple[AreaPart, ...]:
@@ -167,16 +94,6 @@ class CheckPage(CachedProperties):
         return self.anchors.get(found) or next(
             (part.anchor for part in self.worst_first if found in part.counting), "findings"
         )
-
-    def _part(self, area: Area) -> AreaPart:
-        judged = self.plan.in_area(area)
-        every = in_order(found for each in judged for found in each.findings)
-        counting = tuple(each for each in every if each.status is not Status.PASS and self.plan.counts(each))
-        others = tuple(each for each in every if each.status is Status.PASS or not self.plan.counts(each))
-        slight = sum(too_slight(self.plan, each) for each in others)
-        codes = {code for each in judged for code in each.check.codes}
-        suppressed = sum(each.finding.code in codes for each in self.plan.suppressed)
-        return AreaPart(area, judged, counting, others, slight, suppressed, counts(self.plan, counting))
 
 
 def about(found: Finding) -> str:
@@ -386,16 +303,17 @@ def _inside(shown: CheckPage, found: Finding) -> Html:
 
 
 _MOST_ROWS = 100
-"""Rows: equal ones are one."""
-_MOST_TEXTS = 3
-"""Of one code for want of one thing."""
+"""Rows: what lacks the same is one."""
 
 
 def unknown(shown: CheckPage) -> Html:
     """Nothing where all is known."""
     by_aws = of_aws(shown.plan)
     seen = frozenset(by_aws)
-    groups = _alike(found for part in shown.worst_first for found in part.unknown if found not in seen)
+    alike: dict[tuple[str, str], list[Finding]] = defaultdict(list)
+    for found in (found for part in shown.worst_first for found in part.unknown if found not in seen):
+        alike[found.code.name, found.missing].append(found)
+    groups = list(alike.values())
     columns = columns_of("MISSING", "WHAT AND WHY", "OF", Column("CODE", drop=1))
     answers = table(columns, [_row(shown, some) for some in groups[:_MOST_ROWS]])
     unread = [read for read in shown.plan.facts.cluster.reads if not read.known]
@@ -412,19 +330,6 @@ def _aws(shown: CheckPage, found: Sequence[Finding]) -> Html:
     said = el("p", el("b", "? Nothing of AWS is known: "), f"{eks.why}.", missing, class_="open")
     codes = el("p", ", ".join(sorted({each.code.name for each in found})))
     return put(said, folded(f"Unknown by that: {counted(len(found), 'answer')}", codes) if found else "")
-
-
-def _alike(found: Iterable[Finding]) -> list[list[Finding]]:
-    """What lacks the same and says the same goes together; so does what says too many different things."""
-    said: dict[tuple[str, str], dict[str, list[Finding]]] = defaultdict(lambda: defaultdict(list))
-    for each in found:
-        # Without the subject's name, to see whether the same is said of another.
-        masked = each.message.replace(str(each.subject), "").replace(each.subject.name, "")
-        said[each.code.name, each.missing][masked].append(each)
-    groups: list[list[Finding]] = []
-    for texts in said.values():
-        groups += texts.values() if len(texts) <= _MOST_TEXTS else [[one for some in texts.values() for one in some]]
-    return groups
 
 
 def _row(shown: CheckPage, found: Sequence[Finding]) -> Row:
