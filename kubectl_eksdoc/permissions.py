@@ -14,7 +14,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.guards import rules
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.documents import COMPONENT, MANAGED_BY, MANAGER, NAME, PROGRAM, VERSION
-from kubectl_eksdoc.model.permissions import OptIn, Permission, opt_ins_of
+from kubectl_eksdoc.model.permissions import OptIn, Permission, Review, opt_ins_of
 from kubectl_eksdoc.model.placing import RBAC
 
 # The objects of RBAC that grant rights: roles, and bindings where it is said to whom.
@@ -82,16 +82,38 @@ def objects(
     return tuple(found)
 
 
-# The policy of IAM that allows actions on what they need and nothing else.
+# Policies of IAM that allow actions on what they need and nothing else.
 #
-# Source of the limit: IAM and STS quotas, 6,144 characters of a managed policy, white space not counted; all actions
-# that there are fit.
+# Source of the limit: IAM and STS quotas, 6,144 characters of a managed policy, white space not counted.
 
 
-def policy(actions: Iterable[str], place: IamPlace) -> Doc | None:
-    """None where there are no actions."""
-    statements = _statements(actions, place)
-    return {"Version": "2012-10-17", "Statement": statements} if statements else None
+LONGEST = 6144
+_VERSION = "2012-10-17"
+
+
+def policies(actions: Iterable[str], place: IamPlace, longest: int = LONGEST) -> tuple[Doc, ...]:
+    """One where it is short enough; none where there are no actions. A statement is cut if it is too long alone."""
+    found: list[list[Doc]] = []
+    for statement in _statements(actions, place):
+        for part in _short_enough(statement, longest):
+            if found and size(_policy([*found[-1], part])) <= longest:
+                found[-1].append(part)
+            else:
+                found.append([part])
+    return tuple(map(_policy, found))
+
+
+def size(value: object) -> int:
+    """In characters as IAM counts them: of JSON without white space. Names in policies hold nothing to be escaped."""
+    if isinstance(value, dict):
+        return 1 + sum(size(key) + size(each) + 2 for key, each in value.items())
+    if isinstance(value, list):
+        return 1 + sum(size(each) + 1 for each in value)
+    return len(str(value)) + 2
+
+
+def _policy(statements: Sequence[Doc]) -> Doc:
+    return {"Version": _VERSION, "Statement": list(statements)}
 
 
 def _statements(actions: Iterable[str], place: IamPlace) -> list[Doc]:
@@ -117,6 +139,16 @@ def _name(action: str) -> str:
     return "".join(word.capitalize() for word in (service, *(each.partition(":")[2] for each in found))).replace(
         "-", ""
     )
+
+
+def _short_enough(statement: Doc, longest: int) -> list[Doc]:
+    actions = statement["Action"]
+    if len(actions) == 1 or size(_policy([statement])) <= longest:
+        return [statement]
+    half = len(actions) // 2
+    parts = [{**statement, "Sid": f"{statement['Sid']}1", "Action": actions[:half]}]
+    parts.append({**statement, "Sid": f"{statement['Sid']}2", "Action": actions[half:]})
+    return [each for part in parts for each in _short_enough(part, longest)]
 
 
 # The rights of one command, and those of several put together: each once, with all that rests on it.
@@ -220,3 +252,25 @@ def _order(each: NeededRight) -> tuple[bool, str, bool, str, str, str]:
         asked.resource.plural,
         (f"{asked.subresource} {asked.verb}"),
     )
+
+
+# Which of the rights that are wanted somebody has.
+
+
+@frozen
+class HeldRight:
+    """`held` None: the cluster does not say, and `why` not."""
+
+    needed: NeededRight
+    held: bool | None
+    why: str = ""
+
+
+def held(wanted: WantedPermissions, reviews: Iterable[Review]) -> tuple[HeldRight, ...]:
+    """In the order of `wanted`; what no review is about is unknown."""
+    by_permission = {each.permission: each for each in reviews}
+    found = []
+    for each in wanted.needed:
+        review = by_permission.get(each.permission) or Review(each.permission, None, "it was not asked")
+        found.append(HeldRight(each, review.allowed, review.why))
+    return tuple(found)

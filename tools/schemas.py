@@ -37,6 +37,7 @@ from kubectl_eksdoc.render.interruption.report import InterruptionResult
 from kubectl_eksdoc.render.metadata.report import ProbeResult
 from kubectl_eksdoc.render.metadata_fix import FixResult
 from kubectl_eksdoc.render.metadata_probe import ActiveProbeResult
+from kubectl_eksdoc.render.permissions import PermissionResult
 from kubectl_eksdoc.render.rehearsal import RehearsalResult
 from kubectl_eksdoc.render.result import FindingResult, ObjectResult, Printed
 from kubectl_eksdoc.render.run.events import EventResult
@@ -62,6 +63,7 @@ RESULTS: Mapping[type[Printed], Collection[Code]] = {
     CorefileResult: _OF_COREFILES,
     ChangesResult: (),
     FleetResult: (),
+    PermissionResult: (),
     SnapshotResult: (),
     DnsChangeResult: (*Code.of_area("addon", "dns_change"), *_OF_DNS_CHANGES),
     UpdateResult: Code.of_area("addon"),

@@ -29,6 +29,7 @@ from kubectl_eksdoc.wiring.runs import (
     open_runs,
     open_watch,
     pod_report,
+    reviewed,
 )
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.model.interruption import PodReport
     from kubectl_eksdoc.model.journal import Entries
-    from kubectl_eksdoc.model.permissions import Permission
+    from kubectl_eksdoc.model.permissions import Permission, Review
     from kubectl_eksdoc.model.placing import ProbeLabels
 
 
@@ -70,6 +71,7 @@ class DrainRunEdges:
     keeping: Callable[[str, str, Mapping[str, str]], JournalLocation] = keeping_here
     open_watch: Callable[[Connection], AbstractContextManager[Field]] = open_watch
     denied: Callable[[Connection, Sequence[Permission]], tuple[Permission, ...]] = denied
+    reviewed: Callable[[Connection, Sequence[Permission]], tuple[Review, ...]] = reviewed
     pod_report: Callable[[Connection, str], PodReport] = pod_report
     new_run_id: Callable[[datetime], str] = new_run_id
     earlier_journals: Callable[[Mapping[str, str], str], dict[str, Entries]] = earlier_journals

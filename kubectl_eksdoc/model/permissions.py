@@ -54,6 +54,14 @@ class PlanPermissions(NamedTuple):
     run: tuple[NeededPermission, ...] = ()
 
 
+class Review(NamedTuple):
+    """What the server says of a right: `allowed` None where it does not say, and `why` not."""
+
+    permission: Permission
+    allowed: bool | None
+    why: str = ""
+
+
 # Rights that an administrator grants only by name, each with its risk.
 #
 # Sources: kubernetes.io, RBAC Good Practices (listing secrets, workload creation, pods/proxy past the API's own

@@ -1,24 +1,29 @@
-"""What must be allowed for commands: as a table for people, and as objects for kubectl."""
+"""What must be allowed for commands: as a table for people, and as objects for kubectl; and who has it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from types import MappingProxyType
+from typing import Annotated, Any, Literal
 
 from kubectl_eksdoc.amazon import iam
 from kubectl_eksdoc.amazon.iam import IamPlace
 from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.permissions import OptIn
 from kubectl_eksdoc.permissions import (
+    HeldRight,
     NeededRight,
     ObjectNames,
     RbacSubject,
     WantedPermissions,
     objects,
 )
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import (
     PLAIN,
+    CommandReport,
     Foot,
     Head,
     Line,
@@ -31,8 +36,9 @@ from kubectl_eksdoc.render.report import (
     as_it_is,
     flush,
 )
+from kubectl_eksdoc.render.result import Meta, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.roles import RoleManifests, RoleStep
-from kubectl_eksdoc.render.text import Cell, Column, Row, Title, Tone, joined, number_column, text_column
+from kubectl_eksdoc.render.text import Cell, Column, Row, Title, Tone, counted, joined, number_column, text_column
 
 # The sentences that are said of rights.
 
@@ -66,7 +72,7 @@ _OURS = ("kubectl", "eksdoc", "permissions")
 
 
 def steps(view: PermissionsReport) -> tuple[RoleStep, ...]:
-    """First the cluster, then AWS."""
+    """First the cluster, then AWS, then whether it has come about."""
     group = next((each.name for each in view.subjects if each.kind == "Group"), view.name)
     bind = tuple(word for each in view.subjects for word in ("--bind", _said(each.kind, each.name, each.namespace)))
     printed = f"{again(view)} {shell('-o', 'yaml', *(bind or ('--bind', f'Group:{group}')))}"
@@ -85,7 +91,7 @@ def steps(view: PermissionsReport) -> tuple[RoleStep, ...]:
             RoleStep("write its policy of IAM:", f"{policy} > policy.json"),
             RoleStep("create that, then attach it:", f"{created} --policy-document file://policy.json"),
         ]
-    return tuple(found)
+    return (*found, RoleStep("look whether you have it:", f"{again(view)} --check"))
 
 
 def again(view: PermissionsReport) -> str:
@@ -264,3 +270,101 @@ class PermissionsReport(Report):
             "yaml": OwnFormat(lambda report, look: report.manifests().yaml(look)),
         }
     )
+
+
+# Which rights somebody has: the missing first, then what the cluster does not say, then a line for the rest.
+
+
+_ORDER = (False, None, True)
+_SIGNS = {True: Cell("✓ yes", Tone.GOOD), False: Cell("✗ missing", Tone.BAD), None: Cell("? unknown", Tone.UNKNOWN)}
+_COLUMNS = (
+    Column("YOU MAY"),
+    text_column("RIGHT", 30, 2),
+    Column("REQUIRED"),
+    text_column("WITHOUT IT", 30, 9),
+)
+
+
+@frozen
+class HeldReport(CommandReport):
+    of = "what you may"
+
+    held: tuple[HeldRight, ...]
+    cluster: Cluster
+
+    def sections(self, full: bool) -> Iterator[Section]:
+        """What you have is counted, not listed."""
+        rows = [_row(each) for each in _sorted(self) if full or each.held is not True]
+        yield Head(verdict(self))
+        yield Table("Rights", (list(_COLUMNS), rows), "rights", _MANY_ROWS)
+
+    def result(self) -> object:
+        return PermissionResult.filled(
+            self,
+            verdict=verdict(self),
+            missing=(each.needed.permission.said for each in self.held if each.held is False),
+            findings=(),
+        )
+
+
+def _sorted(view: HeldReport) -> list[HeldRight]:
+    return sorted(view.held, key=lambda each: _ORDER.index(each.held))
+
+
+def _row(each: HeldRight) -> Row:
+    lost = "; ".join(each.needed.lost)
+    said = f"{lost} ({each.why})" if each.why else lost
+    return [_SIGNS[each.held], each.needed.permission.said, "yes" if each.needed.required else "no", said]
+
+
+def verdict(view: HeldReport) -> str:
+    many = {state: sum(each.held is state for each in view.held) for state in _ORDER}
+    if many[True] == len(view.held):
+        return f"You have all {counted(len(view.held), 'right')}."
+    parts = [f"{counted(many[False], 'right')} missing"] if many[False] else []
+    parts += [f"{counted(many[None], 'right')} that the cluster does not report"] if many[None] else []
+    return f"Of {counted(len(view.held), 'right')} you have {many[True]}: {', '.join(parts)}."
+
+
+# Which rights a user has, as ``-o json`` and ``-o yaml`` print it.
+
+
+_STATES = {True: "held", False: "missing", None: "unknown"}
+_SomeTexts = Annotated[Texts, Meta(min_length=1)]
+
+
+class _Right(Printed):
+    called = {"group": "resource.group", "resource": "resource.plural", "without": "lost"}
+
+    verb: Text
+    group: str
+    """Empty for the core group."""
+    resource: Text
+    """The plural; a path of the server, as /metrics, where it is no resource."""
+    subresource: Text | None
+    namespace: Text | None
+    """null: everywhere."""
+    required: bool
+    state: Literal["held", "missing", "unknown"]
+    without: _SomeTexts
+    commands: _SomeTexts
+    why: Text | UnsetType
+    """Of what is unknown: why."""
+
+    @classmethod
+    def of(cls, facts: HeldRight) -> _Right:
+        return cls.filled(facts, facts.needed, facts.needed.permission, state=_STATES[facts.held])
+
+
+class PermissionResult(CommandResult):
+    """Which rights of commands a user has: kubectl eksdoc permissions COMMAND --check -o json."""
+
+    called = {"rights": "held"}
+
+    kind: Literal["PermissionCheck"]
+    verdict: Text
+    rights: tuple[_Right, ...]
+    """Every right that the commands need, those first without which one ends with exit code 3."""
+    missing: Texts
+    """As RBAC names them: create pods/eviction."""
+    findings: Annotated[tuple[Any, ...], Meta(max_length=0)]

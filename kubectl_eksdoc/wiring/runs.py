@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.errors import LocalJournalError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.permissions import Permission
+from kubectl_eksdoc.model.permissions import Permission, Review
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.flows.ports import DrainLock, DryRunField, Field, RunStore
@@ -238,6 +238,18 @@ def denied(connection: Connection, asked: Sequence[Permission]) -> tuple[Permiss
     from kubectl_eksdoc.kube import reviews
 
     return reviews.denied(sender_of(connection), asked)
+
+
+def reviewed(connection: Connection, asked: Sequence[Permission]) -> tuple[Review, ...]:
+    """What the cluster says of each of `asked`.
+
+    Raises:
+        ConfigError: the kubeconfig cannot be used.
+        Unauthorized, Forbidden: the cluster does not let us ask.
+    """
+    from kubectl_eksdoc.kube import reviews
+
+    return reviews.reviewed(sender_of(connection), asked)
 
 
 def events_file(keeping: JournalLocation) -> str:

@@ -63,14 +63,19 @@ def test_what_aws_confirmed_is_shown(command: str, at: Desk) -> None:
         "interruption",
         "drain plan --nodegroup blue",
         *(pytest.param(each, marks=pytest.mark.long) for each in MORE if not each.startswith("addon-diff")),
+        pytest.param("permissions --check drain plan", marks=pytest.mark.long),
     ),
 )
 def test_a_name_that_aws_did_not_confirm_is_marked(command: str, at: Desk) -> None:
-    """AWS may not be asked which cluster it is; `drain plan` does not ask."""
+    """AWS may not be asked which cluster it is; `drain plan` and `permissions` do not ask."""
     at.aws.deny("eks:DescribeCluster")
     ran, _ = at.run(f"{command} -o json", ALL)
-    assert BY_FLAGS in first(ran.err)
-    assert whose(ran.out) == {"cluster": NAME, "account": None, "region": REGION, "unverified": ["cluster"]}
+    if command.startswith("permissions"):  # which reads no nodes
+        assert BY_FLAGS.replace(REGION, f"{REGION} (unverified)") in first(ran.err)
+        assert whose(ran.out)["unverified"] == ["cluster", "region"]
+    else:
+        assert BY_FLAGS in first(ran.err)
+        assert whose(ran.out) == {"cluster": NAME, "account": None, "region": REGION, "unverified": ["cluster"]}
 
 
 def test_a_name_that_something_else_tells_is_not_marked() -> None:

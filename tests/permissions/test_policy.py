@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from kubectl_eksdoc.amazon.iam import BY_ACTION, IamPlace, resources, types
 from kubectl_eksdoc.model import questions
-from kubectl_eksdoc.permissions import policy
+from kubectl_eksdoc.permissions import LONGEST, policies, size
 
 HELD = json.loads((Path(__file__).parents[1] / "data" / "iam" / "resource-types.json").read_text(encoding="utf-8"))
 ACTIONS = sorted({action for each in questions.ALL for action in each.actions})
@@ -22,11 +24,14 @@ LEFT_OUT = {
 """Types of resources that the tool does not ask about, and quotas, which `*` alone is sure to allow."""
 
 
-def test_types_and_arns_are_those_of_the_reference() -> None:
-    for action in ACTIONS:
-        service = action.partition(":")[0]
-        held = {"rule" if each.startswith("rule-on-") else each for each in HELD["types"][action]}
-        assert set(types(action)) == {f"{service}:{each}" for each in held - LEFT_OUT.get(action, set())}, action
+@pytest.mark.parametrize("action", ACTIONS)
+def test_types_are_those_of_the_reference(action: str) -> None:
+    service = action.partition(":")[0]
+    held = {"rule" if each.startswith("rule-on-") else each for each in HELD["types"][action]}
+    assert set(types(action)) == {f"{service}:{each}" for each in held - LEFT_OUT.get(action, set())}
+
+
+def test_arns_are_of_the_form_that_the_reference_gives() -> None:
     for action in BY_ACTION:
         for arn in resources(action, SHOP):
             service, region, account = arn.split(":")[2:5]
@@ -42,15 +47,32 @@ def test_a_known_cluster_limits_and_without_a_region_nothing_does() -> None:
     assert resources("ec2:DescribeInstances", SHOP) == ("*",)
 
 
-def test_every_action_is_allowed_once_and_what_cannot_be_limited_comes_last_and_all_fit() -> None:
-    long = IamPlace("ap-northeast-2", "1" * 12, "c" * 100)
-    for place in (SHOP, long):
-        made = policy(ACTIONS, place)
-        assert made is not None and len(json.dumps(made, separators=(",", ":"))) <= 6144, "a managed policy's quota"
-        allowed = [action for each in made["Statement"] for action in each["Action"]]
-        assert sorted(allowed) == ACTIONS
-        assert [each["Resource"] for each in made["Statement"]].count("*") == 1
-        assert made["Statement"][-1]["Resource"] == "*"
-        names = [each["Sid"] for each in made["Statement"]]
-        assert len(set(names)) == len(names) and all(name.isalnum() for name in names)
-    assert policy((), SHOP) is None
+def test_every_action_is_allowed_once_and_what_cannot_be_limited_comes_last() -> None:
+    (policy,) = policies(ACTIONS, SHOP)
+    allowed = [action for each in policy["Statement"] for action in each["Action"]]
+    assert sorted(allowed) == ACTIONS
+    assert [each["Resource"] for each in policy["Statement"]].count("*") == 1
+    assert policy["Statement"][-1]["Resource"] == "*"
+    names = [each["Sid"] for each in policy["Statement"]]
+    assert len(set(names)) == len(names) and all(name.isalnum() for name in names)
+
+
+def test_its_size_is_that_of_json_without_white_space_and_all_commands_fit() -> None:
+    (policy,) = policies(ACTIONS, IamPlace("ap-northeast-2", "1" * 12, "c" * 100))
+    assert size(policy) == len(json.dumps(policy, separators=(",", ":"))) <= LONGEST
+
+
+@pytest.mark.parametrize("longest", [600, 900, 2000])
+def test_what_is_too_long_comes_in_parts(longest: int) -> None:
+    parts = policies(ACTIONS, SHOP, longest)
+    assert len(parts) > 1 and max(map(size, parts)) <= longest
+    assert sorted(action for part in parts for each in part["Statement"] for action in each["Action"]) == ACTIONS
+
+
+def test_what_is_just_short_enough_stays_whole() -> None:
+    (whole,) = policies(("ec2:DescribeInstances", "ec2:DescribeSubnets"), SHOP)
+    assert policies(whole["Statement"][0]["Action"], SHOP, size(whole)) == (whole,)
+
+
+def test_no_actions_are_no_policy() -> None:
+    assert policies((), SHOP) == ()

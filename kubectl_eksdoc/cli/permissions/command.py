@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.amazon.iam import IamPlace
-from kubectl_eksdoc.cli import opening, options, values
+from kubectl_eksdoc.cli import exits, opening, options, values
 from kubectl_eksdoc.cli.commands import tree
-from kubectl_eksdoc.cli.options import add_command, add_source_early, opted_from
+from kubectl_eksdoc.cli.options import add_command, add_source_early, non_empty, opted_from
 from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch, add_text
 from kubectl_eksdoc.cli.permissions import rights
 from kubectl_eksdoc.cli.permissions.rights import Grown, Invocation, cautions, doubts, reading, wanted
@@ -26,7 +26,7 @@ from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import SYSTEM
 from kubectl_eksdoc.model.journal import is_namespace
 from kubectl_eksdoc.model.permissions import OptIn
-from kubectl_eksdoc.permissions import KINDS, RbacSubject, WantedPermissions, policy
+from kubectl_eksdoc.permissions import KINDS, LONGEST, RbacSubject, WantedPermissions, held, policies
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ JOURNAL, PROBE, KARPENTER = "--journal-namespace", "--probe-namespace", "--karpe
 
 @frozen
 class PermissionsRequest:
-    """`commands`: none for all that read. `opted`: names of opt-ins."""
+    """`commands`: none for all that read. `opted`: names of opt-ins. `part`: of the policy, from 1; 0 for the whole of
+    it."""
 
     commands: tuple[Invocation, ...]
     places: Places
@@ -50,6 +51,8 @@ class PermissionsRequest:
     subjects: tuple[RbacSubject, ...]
     place: IamPlace
     iam: bool = False
+    part: int = 0
+    check: bool = False
 
     @staticmethod
     def from_args(args: argparse.Namespace, grown: Grown, around: CommandContext) -> PermissionsRequest:
@@ -72,15 +75,40 @@ class PermissionsRequest:
             tuple(args.bind),
             IamPlace(options.region, args.account or "", options.cluster_name),
             args.iam,
+            args.part,
+            args.check,
         )
         for name in astuple(places):
             if not is_namespace(name):
                 raise UsageError(f"{name!r} is no name of a namespace")
-        if request.iam and request.subjects:
-            raise UsageError("--iam prints a policy, and --bind is about the cluster", "Leave one of them out.")
+        if request.part and not request.iam:
+            raise UsageError("--part is of a policy", "Say --iam, too.")
+        for flag, given in (("--check", request.check), ("--bind", bool(request.subjects))):
+            if request.iam and given:
+                raise UsageError(f"--iam prints a policy, and {flag} is about the cluster", "Leave one of them out.")
+        if request.check and request.subjects:
+            raise UsageError("--check asks, and --bind prints", "Leave one of them out.")
         if request.iam and options.output not in ("table", "json"):
             raise UsageError(f"a policy has no output format {options.output!r}: IAM takes JSON alone")
         return request
+
+    @property
+    def given(self) -> dict[str, object]:
+        """By the names of the flags."""
+        return non_empty(
+            {
+                "commands": list(self.typed),
+                "with": list(self.opted),
+                "journal-namespace": self.places.journal,
+                "probe-namespace": self.places.probe,
+                "karpenter-namespace": self.places.karpenter,
+            }
+        )
+
+    @property
+    def typed(self) -> tuple[str, ...]:
+        """The commands as a shell takes them."""
+        return tuple(shell(*each.words) for each in self.commands)
 
     @property
     def more(self) -> tuple[str, ...]:
@@ -119,7 +147,7 @@ _OF_COMMANDS = ("--filename", "--watch")
 _ABOUT = """\
 Print the permissions that commands of this tool need with their flags, and no more: a ClusterRole, Roles for what is
 needed in one namespace only, and an IAM policy. Without a command: for all commands that only read, as one role. Broad
-permissions are opt-ins (--with). Contacts neither the cluster nor AWS.
+permissions are opt-ins (--with). Does not contact the cluster unless --check is given, which shows what you have.
 
 Examples:
   %(prog)s
@@ -128,10 +156,12 @@ Examples:
   %(prog)s drain run --surge-singles
   %(prog)s check addon-diff -o yaml --bind Group:eksdoc | kubectl apply -f -
   %(prog)s addon-diff --apply --iam --cluster-name shop --region eu-west-1 --account 111122223333
+  %(prog)s drain run --check
 """
 
 _EXIT_CODES = """\
-Exit codes: 0 printed; 2 usage.
+Exit codes: 0 printed, or with --check: you have all permissions; 1 some are missing, 5 some are unknown; 2 usage,
+3 cluster.
 """
 
 
@@ -140,7 +170,7 @@ def add_to(commands: Commands) -> None:
     parser = add_command(
         commands,
         NAME,
-        "print the ClusterRole and IAM policy that a command needs",
+        "print the ClusterRole and IAM policy that a command needs, or check that you have them",
         "[COMMAND [flags of it] …] [flags]",
         _ABOUT,
         _EXIT_CODES,
@@ -163,6 +193,7 @@ def add_to(commands: Commands) -> None:
     add_text(group, JOURNAL, "NAME", f"namespace of the journals (default: that of -n, else {JOURNAL_NAMESPACE})")
     add_text(group, PROBE, "NAME", f"namespace of test pods (default: {PROBE_NAMESPACE})")
     add_text(group, KARPENTER, "NAME", f"where Karpenter is installed (default: {SYSTEM})")
+    add_switch(group, "--check", "check which of these permissions you have")
     group = parser.add_argument_group("In AWS")
     add_switch(
         group,
@@ -171,12 +202,13 @@ def add_to(commands: Commands) -> None:
         "--cluster-name and --account limit its resources",
     )
     add_flag(group, "--account", "ID", "account ID of the cluster, twelve digits", account)
+    add_flag(group, "--part", "N", "part N of a policy that is too long for one document", values.count, 0)
 
 
 def run(grown: Grown, args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     """
     Raises:
-        UsageError: the command line is at fault.
+        EksdocError: the command line or, with --check, the cluster is at fault; the error says which.
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.render.permissions import PermissionsReport
@@ -190,6 +222,8 @@ def run(grown: Grown, args: argparse.Namespace, around: CommandContext) -> Comma
         for line in doubtful:
             around.note(line)
         return CommandAnswer(_policy(request, found, look, around))
+    if request.check:
+        return checked(request, found, around)
     PermissionsReport.check(around.options.output)
     warned = cautions(found)
     offered = tuple(
@@ -200,7 +234,7 @@ def run(grown: Grown, args: argparse.Namespace, around: CommandContext) -> Comma
     view = PermissionsReport(
         role_of(request.commands, [each for each in found.opt_ins if each.name in request.opted]),
         found,
-        tuple(shell(*each.words) for each in request.commands),
+        request.typed,
         request.subjects,
         request.place,
         each,
@@ -232,18 +266,55 @@ def role_of(commands: Sequence[Invocation], opted: Sequence[OptIn] = ()) -> str:
 def _policy(request: PermissionsRequest, found: WantedPermissions, look: Look, around: CommandContext) -> str:
     """
     Raises:
-        UsageError: AWS is not asked.
+        UsageError: AWS is not asked, or it is too long for one policy, or has no such part.
     """
     from kubectl_eksdoc.render.encode import to_json
 
-    allowed = policy(found.actions, request.place)
-    if allowed is None:
+    parts = policies(found.actions, request.place)
+    if not parts:
         raise UsageError(f"{' and '.join(found.commands)} asks AWS nothing that must be allowed: there is no policy")
-    named = {
-        "--region": request.place.region,
-        "--cluster-name": request.place.cluster,
-        "--account": request.place.account,
-    }
-    if lacking := [flag for flag, value in named.items() if not value]:
+    if len(parts) > 1 and not request.part:
+        raise UsageError(
+            f"the policy is longer than the {LONGEST} characters that a managed policy may have",
+            f"It comes in {len(parts)} parts: --part 1 to --part {len(parts)}. A role may have several policies.",
+        )
+    if request.part > len(parts):
+        raise UsageError(f"the policy has no part {request.part}: it comes in {len(parts)}")
+    if not request.place.whole:
+        lacking = [
+            flag
+            for flag, value in (
+                ("--region", request.place.region),
+                ("--cluster-name", request.place.cluster),
+                ("--account", request.place.account),
+            )
+            if not value
+        ]
         around.note(f"it allows more than one cluster: give {', '.join(lacking)} to limit it")
-    return to_json(allowed, look.ascii)
+    return to_json(parts[max(request.part, 1) - 1], look.ascii)
+
+
+# ``permissions --check``: which of the rights somebody has, by what the cluster says.
+
+
+def checked(request: PermissionsRequest, wanted: WantedPermissions, around: CommandContext) -> CommandAnswer:
+    """
+    Raises:
+        ClusterError: the cluster cannot be asked; the error says why.
+        UsageError: there is no such output format.
+    """
+    from kubectl_eksdoc.model.cluster import Cluster, Source
+    from kubectl_eksdoc.render.identity import identity_line
+    from kubectl_eksdoc.render.permissions import HeldReport
+
+    HeldReport.check(around.options.output)
+    edges = around.edges
+    who = edges.identity_of(around.connection, around.aws)
+    found = held(wanted, edges.reviewed(around.connection, wanted.permissions))
+    cluster = Cluster(identity=who, source=Source.LIVE, observed_at=around.now())
+    around.note(identity_line(cluster, around.now(), opening.decide(around, around.stderr)))
+    if wanted.asked:
+        around.note("of AWS nothing was asked: whether IAM allows the actions shows when they are needed")
+    report = HeldReport(found, cluster, options=request.given, tool_version=__version__)
+    states = [each.held for each in found]
+    return opening.answer(report, around, exits.FAILS if False in states else exits.UNKNOWN if None in states else 0)

@@ -23,7 +23,7 @@ from kubectl_eksdoc.model.questions import AwsOperation
 from kubectl_eksdoc.model.spelling import maybe
 from kubectl_eksdoc.permissions import READING_ACTIONS, IamAction, NeededRight, WantedPermissions, together
 
-_CHANGES = "changes"
+_OWN, _CHANGES = "permissions", "changes"
 _NAMELESS = "%(prog)s [flags]"
 """The usage of a command that takes no names."""
 _NARROWING = ("--only", "--gate", "--symptom", "--target", "--without", "--kubeconfig-secret")
@@ -71,8 +71,9 @@ class Invocation:
 
 
 def known() -> tuple[str, ...]:
-    """All that have rights of their own, sorted."""
-    return tuple(sorted({*rights.BY_COMMAND, *rights.ASKED_OF_AWS}))
+    """All that have rights of their own, sorted; ``permissions --check`` needs none that must be granted."""
+    every = {*rights.BY_COMMAND, *rights.ASKED_OF_AWS}
+    return tuple(sorted(each for each in every if each.split()[0] != _OWN))
 
 
 def plain(name: str) -> Invocation:

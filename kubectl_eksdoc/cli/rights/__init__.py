@@ -13,8 +13,14 @@ from kubectl_eksdoc.cli.rights.asked import Places, Right, needed_with
 from kubectl_eksdoc.cli.rights.commands import DRAIN_PLAN, MEASURED_WITH
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.model import permissions, questions
+from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.permissions import NeededPermission, Permission, PlanPermissions
 from kubectl_eksdoc.model.questions import AwsOperation
+
+ACCESS_REVIEWS = Resource(
+    "SelfSubjectAccessReview", "selfsubjectaccessreviews", "authorization.k8s.io", namespaced=False
+)
+"""Asked by whoever is about to change something, too; everybody may, by the ClusterRole system:basic-user."""
 
 __all__ = ["DRAIN_PLAN", "MEASURED_WITH", "Places", "Right", "needed_with"]
 
@@ -62,6 +68,7 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "drain status --attach": commands.ATTACHED,
     "drain pause": commands.ASK,
     "drain abort": commands.ASK,
+    "permissions --check": (Right("create", ACCESS_REVIEWS, True),),
 }
 
 BESIDES = ("check --changed-since", "check --refresh-insights", "imds-probe --evidence")

@@ -67,6 +67,7 @@ MORE = {
     "coredns-lameduck --autoscale": ("coredns-lameduck --autoscale 2:6",),
     "interruption": ("interruption", *(f"interruption --print {what}" for what in ("stack", "commands", "iam"))),
     "snapshot": ("snapshot HOME/lab.eksdoc --overwrite",),
+    "permissions --check": ("permissions drain run --check",),
     "completion": ("completion bash",),
 }
 """What a command needs beside its name, where that alone says nothing."""
@@ -169,12 +170,12 @@ def test_a_few_commands_print_and_write_none(tmp_path: Path, monkeypatch: pytest
     """Of each kubeconfig, of a server that is there and of one that is away."""
     with places.served(places.plane("small-traps")) as site:
         place, configs = places.planted_cluster(site.url(places.TOKEN), tmp_path, monkeypatch)
-        few = list(lines(among=("drain plan",)))[:1] + ["drain status -o json"]
+        few = list(lines(among=("drain plan",)))[:1] + ["drain status -o json", "permissions drain run --check -o json"]
         found = list(leaks(place, configs.of_token(), {"DUMP": ""}, few))
         for config in (configs.of_password(), configs.of_broken_key(), configs.of_plugin("sys.exit(3)\n")):
             found += place.leaks(config, place.run(few[-1], config))
     away = replace(configs, url=configs.url.replace(str(urlsplit(configs.url).port), "9"))
-    refused = place.run("drain status", away.of_token())
+    refused = place.run("permissions drain run --check", away.of_token())
     assert refused.code == 3
     found += place.leaks("a server that is away", refused) + place.kept()
     assert found == [], "\n".join(found)

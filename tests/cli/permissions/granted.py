@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
+from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.embedded.serving.access import Action, RbacRule, ServedUser, restricted
 from kubectl_eksdoc.embedded.serving.targets import words_of
 from kubectl_eksdoc.model.api_objects import Doc
@@ -13,7 +14,7 @@ from tests.cli.running import run_cli
 from tests.reading import yaml_documents
 
 EVERYBODY = restricted("everybody", ())
-_REVIEWS = "selfsubjectaccessreviews"
+_REVIEWS = rights.ACCESS_REVIEWS.plural
 
 
 class Held(NamedTuple):

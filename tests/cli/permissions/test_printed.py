@@ -16,6 +16,7 @@ from kubectl_eksdoc.cli.permissions.rights import Grown, known, named, plain, re
 from kubectl_eksdoc.cli.rights import Places
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.permissions import READING_ACTIONS
+from kubectl_eksdoc.permissions import held as held_of
 from tests.cli.in_cluster.models import problems
 from tests.cli.permissions.granted import Held, held, printed
 from tests.cli.run.served import machine
@@ -89,6 +90,10 @@ def test_what_is_needed_everywhere_is_not_granted_in_a_namespace_besides() -> No
     assert len(set(both.permissions)) == len(both.permissions)
     everywhere = {each._replace(namespace="") for each in both.permissions if not each.namespace}
     assert not [each for each in both.permissions if each.namespace and each._replace(namespace="") in everywhere]
+
+
+def test_what_no_review_is_about_is_unknown() -> None:
+    assert {each.held for each in held_of(wanted([plain("drain plan")], Places()), ())} == {None}
 
 
 def rights_of(words: str) -> set[str]:
@@ -221,7 +226,8 @@ def test_commands_are_words(words: str, commands: tuple[str, ...]) -> None:
         ("imds-probe aplly", "'aplly' is no name that 'imds-probe' takes (did you mean --apply"),
         ("--apply", "stands before any"),
         ("drain plan --iam", "asks AWS nothing that must be allowed"),
-        ("check --iam --bind Group:x", "leave one of them out"),
+        ("check --iam --part 2", "the policy has no part 2"),
+        ("check --iam --check", "leave one of them out"),
         ("check --bind Grup:x", "'Grup:x' is no subject"),
         ("check --bind ServiceAccount:bot", "does not say in which namespace"),
         ("check --demo", "leave --demo and --snapshot out"),
