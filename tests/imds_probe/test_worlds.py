@@ -114,8 +114,7 @@ def test_commands_of_kubectl_reach_the_cluster_that_was_read() -> None:
     plan, words = of(world), ("--context", "lab", "--kubeconfig", "/k")
     fixes = [fix for _, choice in offered(plan, plan.facts.cluster, kubectl=words) for fix in choice.fixes]
     commands = [line for fix in fixes for line in fix.commands if line.startswith("kubectl ")]
-    assert any(" drain run " in each for each in commands)
-    assert [each for each in commands if " ".join(words) not in each] == []
+    assert commands and [each for each in commands if " ".join(words) not in each] == []
 
 
 def test_where_one_hop_is_meant_no_node_is_changed_for_a_pod_that_may_need_it() -> None:

@@ -53,13 +53,11 @@ from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, named
 from kubectl_eksdoc.model.findings import in_order
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.nodes import Pod
 
 Charts = Callable[[str], "Doc | Unknown"]
 """By the add-on's version: what its chart sets by default."""
 
 _PATCHER, _NOW = "kubectl-patch", "2000-01-01T00:00:00Z"
-_HASH = "controller-revision-hash"
 
 
 def look_back(facts: PastFacts, charts: Charts, judge: Judge) -> UpdateReview:
@@ -80,7 +78,7 @@ def look_back(facts: PastFacts, charts: Charts, judge: Judge) -> UpdateReview:
     found = UpdateReview(
         facts,
         templated,
-        unrecorded(facts.now, update.begun, facts.applied) if _takes(update) else (),
+        unrecorded(facts.now, update.begun) if _takes(update) else (),
         recreating(lost, facts.now.usage, update.begun),
         plan_update(replace(facts.now, objects=objects), AddonUpdateRequest(Mode.OVERWRITE), judge),
         earlier=_earlier(facts, update.begun, {change.field for change in lost}, charts),
@@ -141,7 +139,7 @@ def _templated(
 ) -> _Looked:
     of = named(live)
     docs = facts.kept.get(of.kind, Unknown("its revisions were not asked for"))
-    rollout = _rollout(live, of, facts.pods, None)
+    rollout = _rollout(live, of)
     if isinstance(docs, Unknown):
         return Templated(of, UnknownRevision(docs.why, missing=docs.missing), rollout=rollout), None
     templates = templates_of(live, docs)
@@ -150,7 +148,6 @@ def _templated(
     whole = newest is not None and newest.doc == template_in(live)
     until = next((when for when, _ in _known(facts) if when > begun), None)
     step = step_at(found, begun, update.parameter("AddonVersion"), whole, until)
-    rollout = _rollout(live, of, facts.pods, newest.pods_hash if newest is not None and whole else None)
     if not isinstance(step, TemplateUpdateStep):
         return Templated(of, step, rollout=rollout, unreadable=templates.unreadable), None
     changes = _changes(live, of, step, found, facts, begun, ran, charts)
@@ -239,20 +236,13 @@ def _state(before: Any, after: Any, live: Any, owners: tuple[str, ...]) -> State
     return State.GONE if same_value(live, after) or set(owners) <= {EKS.manager} else State.OTHER
 
 
-def _rollout(live: Doc, of: ObjectName, pods: Iterable[Pod], newest: str | None) -> TemplateRollout:
-    """`newest` is what pods of the template in force are labelled with, None or "" if that is not known."""
+def _rollout(live: Doc, of: ObjectName) -> TemplateRollout:
     if of.kind == "Deployment":
         most = at(live, "spec", "strategy", "rollingUpdate", "maxUnavailable")
         return TemplateRollout(_count(at(live, "spec", "replicas")), _amount(most, "25%"))
-    own = [pod for pod in pods if pod.namespace == of.namespace and pod.owner is not None and _is(pod, of)]
-    behind = tuple(sorted(pod.key for pod in own if pod.labels.get(_HASH) != newest)) if newest and own else None
     most = at(live, "spec", "updateStrategy", "rollingUpdate", "maxUnavailable")
     waits = at(live, "spec", "updateStrategy", "type") == "OnDelete"
-    return TemplateRollout(_count(at(live, "status", "desiredNumberScheduled")), _amount(most, 1), waits, behind)
-
-
-def _is(pod: Pod, of: ObjectName) -> bool:
-    return pod.owner is not None and (pod.owner.kind, pod.owner.name) == (of.kind, of.name)
+    return TemplateRollout(_count(at(live, "status", "desiredNumberScheduled")), _amount(most, 1), waits)
 
 
 def _count(value: object) -> int | None:

@@ -38,7 +38,7 @@ def test_it_offers_what_it_then_does(ann: Desk) -> None:
     told = json.loads(ann.run("-o", "json").out)
     offered = {group["name"]: [fix["name"] for fix in group["fixes"]] for group in told["groups"]}
     assert offered == {
-        "blue": ["instance-options", "new-group"],
+        "blue": ["instance-options"],
         "own": ["instance-options", "template-version"],
         "general": ["instance-options", "node-class"],
     }

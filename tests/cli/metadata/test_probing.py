@@ -143,11 +143,6 @@ def test_rights_that_are_missing_are_all_named_before_anything_is_made(desk: Ope
     assert "in the probe's namespace: " in ran.err
 
 
-def test_without_aws_it_is_measured_all_the_same(desk: Opened) -> None:
-    ran = desk().run()
-    assert ran.err.index("context lab") < ran.err.index("what EC2 says is not known, and not needed") and ran.code == 1
-
-
 def test_a_dry_run_prints_what_kubectl_takes(desk: Opened) -> None:
     at = desk()
     ran = at.run("--dry-run")
