@@ -79,20 +79,30 @@ Judge = Callable[[Doc], "tuple[SchemaViolation, ...] | Unknown"]
 
 def plan_update(facts: AddonFacts, asked: AddonUpdateRequest, judge: Judge) -> AddonPlan:
     """What the update does."""
+    predictions, unreadable = _predicted(facts, _values(facts, asked))
+    way_out = _way_out(facts, asked, predictions, judge)
+    return AddonPlan(facts, asked, predictions, findings_of(facts, asked, predictions, unreadable, judge), way_out)
+
+
+def findings_of(
+    facts: AddonFacts,
+    asked: AddonUpdateRequest,
+    predictions: tuple[Prediction, ...],
+    unreadable: tuple[Unread, ...],
+    judge: Judge,
+) -> tuple[Finding, ...]:
+    """In the mode that is asked for; what is predicted holds for all. `unreadable`: what could not be predicted."""
     values = _values(facts, asked)
-    predictions, unreadable = _predicted(facts, values)
     changes = tuple(change for each in predictions for change in each.changes)
-    way_out = _way_out(facts, asked, [change for change in changes if change.at_risk], judge)
-    unread = (*facts.unread, *unreadable)
     found = (
-        *judged(facts, asked, changes, unread),
+        *judged(facts, asked, changes, (*facts.unread, *unreadable)),
         *shared(predictions),
         *may_return(predictions),
         *refused(predictions, asked.mode),
         *circumstances(facts, asked, judge(values) if values else ()),
         *corefile(facts, values, changes, asked.mode),
     )
-    return AddonPlan(facts, asked, predictions, in_order(found), way_out)
+    return in_order(found)
 
 
 def _values(facts: AddonFacts, asked: AddonUpdateRequest) -> Doc | None:
@@ -149,11 +159,11 @@ def _update(facts: AddonFacts, values: Doc | None) -> ExpectedApply:
 
 
 def _way_out(
-    facts: AddonFacts, asked: AddonUpdateRequest, at_risk: Iterable[FieldChange], judge: Judge
+    facts: AddonFacts, asked: AddonUpdateRequest, predictions: Iterable[Prediction], judge: Judge
 ) -> WayOut | None:
     """Today's values, with those asked for over them, and each field at risk as it is live but for what was asked. They
     are tried, not just believed. None, too, where today's are not known: what is given replaces all of them."""
-    risky = tuple(at_risk)
+    risky = tuple(change for each in predictions for change in each.changes if change.at_risk)
     if not risky or isinstance(facts.values, Unknown):
         return None
     values = merged(facts.values, asked.values or {}).values
