@@ -82,11 +82,6 @@ def test_a_hop_limit_that_is_meant_and_met_is_no_finding() -> None:
     assert missed.remedy[0].command.endswith("--nodegroup blue --assume hops=1")
 
 
-def test_a_sentence_about_no_node_is_no_double_negative() -> None:
-    said = shown(plan_metadata(of(cloud("own template", options=TWO, said=SaidOptions("required", 2))).facts, 2))
-    assert said.startswith("Pods on 0 of 1 node cannot reach the instance metadata service")
-
-
 def test_tokens_can_be_meant_and_an_endpoint_that_is_disabled_misses_nothing() -> None:
     world = cloud("own template", options=MetadataOptions("optional", 1), said=SaidOptions("optional", 1))
     assert "imds-intent-missed" in told(meant(world, tokens="required"))
@@ -183,16 +178,6 @@ def test_a_disabled_endpoint_is_lost_to_the_network_of_the_host_as_well() -> Non
     assert of(cloud("own template", options=TWO, said=SaidOptions("required", 2))).findings == ()
     world.templates = cloud("own template").templates
     assert "imds-pods-will-break" not in told(of(world)), "one hop is enough for it"
-
-
-def test_what_was_read_of_one_replica_holds_in_other_groups() -> None:
-    world = cloud("managed", "own template")
-    world.pods = [
-        replace(pod("lbc", LBC, RoleBy.IRSA, node=f"n{at}"), name=f"lbc-{at}", ready=True, ready_at=None)
-        for at in range(2)
-    ]
-    saw(world, started=WHOLE)
-    assert of(world).findings == ()
 
 
 def moving() -> Cloud:
@@ -295,13 +280,6 @@ def test_a_log_counts_where_ec2_says_nothing() -> None:
     assert [each.name for each in worth_a_look(world.facts(), 2)] == ["lbc", "web"]
     saw(world, "failed to get VPC ID")
     assert told(of(world))["imds-pods-broken"].status is Status.FAIL
-
-
-def test_a_node_of_no_auto_scaling_group_has_no_next_one() -> None:
-    world = cloud("self-managed", options=TWO)
-    world.instances = {ident(0): Instance(ident(0), state="running", options=TWO)}
-    plan = of(world)
-    assert plan.findings == () and "no auto scaling group" in plan.groups[0].alike.next.by
 
 
 def test_groups_have_the_names_of_their_auto_scaling_groups() -> None:

@@ -43,7 +43,7 @@ def test_the_incident(mode: Any, status: str, after: str, owners: int) -> None:
     )
     assert [line for each in outcome.errors for line in each.message.splitlines()[-2:]] == (
         [
-            f"Conflicts found when trying to apply. Will not continue due to resolve conflicts mode. Conflicts: {BOTH[0]}",
+            f"{REFUSED}{BOTH[0]}",
             BOTH[1],
         ]
         if mode == "NONE"

@@ -158,7 +158,7 @@ REFUSED = (
     (("--fix", "instance-options"), "without --apply"),
     (("--apply",), "--apply wants one fix"),
     (("--apply", "--fix", "instance-option"), "did you mean"),
-    (("--apply", "--fix", "new-group"), "is done by the owners of these nodes"),
+    (("--apply", "--fix", "replace-nodes"), "is done by the owners of these nodes"),
     (("--apply", "--fix", "template-version", "--nodegroup", "blue"), "it can never get one"),
     (("--apply", "--fix", "instance-options", "pod/p0"), "--apply is of nodes"),
     (("--apply", "--resume", "x", "--undo", "x"), "do not go together"),
