@@ -138,9 +138,9 @@ def _update(facts: AddonFacts, values: Doc | None) -> ExpectedApply:
     if isinstance(target, Unknown):
         after = rendered(name, values)
     else:
-        after = rendered(name, merged(target, values).values)
+        after = rendered(name, merged(target, values))
         # Without today's chart nobody knows what is not rendered any more.
-        before = () if isinstance(now, Unknown) else rendered(name, merged(now, today).values)
+        before = () if isinstance(now, Unknown) else rendered(name, merged(now, today))
     explicit = frozenset(leaf.path for leaf in leaves(values))
     whole = not isinstance(target, Unknown)
     return ExpectedApply(
@@ -166,7 +166,7 @@ def _way_out(
     risky = tuple(change for each in predictions for change in each.changes if change.at_risk)
     if not risky or isinstance(facts.values, Unknown):
         return None
-    values = merged(facts.values, asked.values or {}).values
+    values = merged(facts.values, asked.values or {})
     wanted = {leaf.path for leaf in leaves(asked.values or {})}
     for change in risky:
         if _settable(change, facts) and change.config not in wanted:

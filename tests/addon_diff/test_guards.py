@@ -227,20 +227,20 @@ documents: st.SearchStrategy[Values] = st.recursive(
 def test_above_holds_and_the_rest_stays(below: Values, above: Values) -> None:
     made = merged(below, above)
     for leaf in leaves(above):
-        found = value_at(made.values, leaf.path)
+        found = value_at(made, leaf.path)
         assert same_json(found, leaf.value) or (leaf.value == {} and isinstance(found, dict))
     said = {leaf.path for leaf in leaves(above)}
     for leaf in leaves(below):
         untouched = not any(leaf.path[: len(path)] == path or path[: len(leaf.path)] == leaf.path for path in said)
-        assert not untouched or same_json(value_at(made.values, leaf.path), leaf.value)
-    assert made.changed == differences(below, made.values)
-    assert bool(made.changed) == (not same_json(below, made.values))
-    for path in made.changed:
-        assert not same_json(value_at(below, path), value_at(made.values, path)) or value_at(below, path) == {}
+        assert not untouched or same_json(value_at(made, leaf.path), leaf.value)
+    changed = differences(below, made)
+    assert bool(changed) == (not same_json(below, made))
+    for path in changed:
+        assert not same_json(value_at(below, path), value_at(made, path)) or value_at(below, path) == {}
     again: Values = {}
-    for leaf in leaves(made.values):
+    for leaf in leaves(made):
         again = with_value(again, leaf.path, leaf.value)
-    assert same_json(again, made.values), "the leaves make it again"
+    assert same_json(again, made), "the leaves make it again"
 
 
 def test_a_list_is_one_leaf_and_an_empty_object_too() -> None:

@@ -117,7 +117,7 @@ def test_the_way_out_changes_nothing_at_risk(live: Any) -> None:
     known = facts(objects=(live(),), values=today)
     way = planned(known, AddonUpdateRequest(Mode.OVERWRITE)).way_out
     assert way is not None and not way.cannot and len(way.keeps) == 2
-    assert way.values == merged(today, WANTED).values
+    assert way.values == merged(today, WANTED)
     after = planned(known, AddonUpdateRequest(Mode.OVERWRITE, way.values))
     assert after.way_out is None and not found(after, "addon-field-reset")
 

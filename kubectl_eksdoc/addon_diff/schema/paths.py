@@ -220,7 +220,9 @@ def _here(path: ConfigPath, schema: Doc, must: Rules) -> Allowed:
     unclear = [f"type: {spelled(said)}"] if len(known) < len(types) else []
     return _with_default(
         Allowed(
-            path, rules | must | ({"closed": True} if closed else {}), unclear=(*unclear, *_not_understood(schema))
+            path,
+            {**rules, **must, **({"closed": True} if closed else {})},
+            unclear=(*unclear, *_not_understood(schema)),
         ),
         schema,
     )
