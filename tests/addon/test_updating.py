@@ -224,13 +224,6 @@ def test_told_to_stop_before_it_is_asked_for_nothing_is_sent() -> None:
     assert not case.eks.calls and [each["entry"] for each in case.journal.entries] == ["begun", "refused"]
 
 
-def test_a_rollout_that_stands_still_is_left_in_the_end() -> None:
-    case = overwritten()
-    case.objects.stands = 1
-    ended = case.done(watch_s=500)
-    assert "has not ended" in ended.left and not ended.whole
-
-
 BINDING = TargetGroupBinding("shop", "web", "web", "ip", "arn:tg")
 
 

@@ -63,24 +63,6 @@ def test_flags_and_variables_meet_a_need_if_they_have_a_value() -> None:
     )
 
 
-def test_a_role_meets_credentials_and_nothing_else() -> None:
-    assert needs(LBC, role=False).surely == (*BOTH, ImdsNeed.CREDENTIALS) and needs(LBC).surely == BOTH
-    assert needs(LBC, role=False, variables=("AWS_SHARED_CREDENTIALS_FILE",)).surely == BOTH
-
-
-def test_what_comes_as_a_whole_may_meet_what_a_variable_can() -> None:
-    found = needs(LBC, more_variables=True)
-    assert (found.surely, found.may) == ((ImdsNeed.VPC,), (ImdsNeed.REGION,))
-
-
-def test_what_was_not_read_is_not_known() -> None:
-    of = pod(LBC)
-    found = program_of(of)
-    assert found is not None
-    unread = needs_of(found, of, None, has_role=False)
-    assert (unread.surely, unread.may) == ((ImdsNeed.CREDENTIALS,), BOTH)
-
-
 OFF, ELSEWHERE = "AWS_EC2_METADATA_DISABLED", "AWS_EC2_METADATA_SERVICE_ENDPOINT"
 
 
