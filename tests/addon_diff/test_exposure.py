@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kubectl_eksdoc.addon_diff.outcome import affected
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
 from kubectl_eksdoc.addon_diff.usage import USED_BY, FullestNode, Usage, usage
 from kubectl_eksdoc.model import kinds
@@ -92,13 +93,14 @@ def read(*resources: Any) -> tuple[KindRead, ...]:
 def a_cluster(*unread: Any) -> Any:
     pods = (
         a_pod("pay", namespace="shop", labels={"app": "pay"}, node="n1", branch=Branch()),
-        a_pod("old", namespace="shop", labels={"app": "pay"}, node="n1", branch=Branch(), phase="Succeeded"),
+        a_pod("old", namespace="shop", labels={"app": "old"}, node="n1", branch=Branch(), phase="Succeeded"),
         a_pod("web", namespace="shop", labels={"app": "web"}, node="n1"),
     )
-    services = tuple(Service("shop", name, selector={"app": name}) for name in ("pay", "web"))
+    services = tuple(Service("shop", name, selector={"app": name}) for name in ("pay", "old", "web"))
     services += (Service("shop", "by-hand"), Service("other", "pay", selector={"app": "pay"}))
-    bindings = tuple(TargetGroupBinding("shop", f"k8s-{each}", each) for each in ("pay", "web", "by-hand", "none"))
-    bindings += (TargetGroupBinding("other", "k8s-other", "pay"),)
+    bound = ("pay", "old", "web", "by-hand", "none")
+    bindings = tuple(TargetGroupBinding("shop", f"k8s-{each}", each, arn=f"arn:{each}") for each in bound)
+    bindings += (TargetGroupBinding("other", "k8s-other", "pay"), TargetGroupBinding("shop", "bare", "pay"))
     kept = [each for each in USED_BY if each not in unread]
     return a_whole(
         nodes=(a_node("n1", pods_allocatable=58), a_node("n2", pods_allocatable=110)),
@@ -111,7 +113,12 @@ def a_cluster(*unread: Any) -> Any:
 
 def test_only_what_selects_them_sends_them_traffic() -> None:
     seen = usage(a_cluster())
-    assert seen.branch_pods == ("shop/pay",) and seen.target_groups == ("shop/k8s-pay",)
+    assert seen.branch_pods == ("shop/pay",) and seen.target_groups == ("shop/bare", "shop/k8s-pay")
+    watched = affected("vpc-cni", a_cluster())
+    assert not isinstance(watched, Unknown) and [each.arn for each in watched] == ["arn:pay"]
+    assert affected("coredns", a_cluster()) == ()
+    unread = affected("vpc-cni", a_cluster(kinds.SERVICES))
+    assert isinstance(unread, Unknown) and unread.missing == "list services"
     assert seen.fullest == FullestNode("n1", 2, 58)
 
 

@@ -261,8 +261,16 @@ def test_a_full_stop_behind_a_field_is_none_of_it(message: str) -> None:
     assert fields_in(message) == (FIELD,)
 
 
-def test_a_reference_that_is_no_object_is_taken_as_it_stands() -> None:
-    variable = {"name": "MY_NODE_NAME", "valueFrom": {"fieldRef": "spec.nodeName"}}
-    spec = {"template": {"spec": {"containers": [{"name": "aws-node", "env": [variable]}]}}}
-    pods = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "aws-node"}, "spec": spec}
-    assert "DaemonSet aws-node" in known_of("", [pods]).objects
+def test_a_manifest_is_taken_as_it_stands() -> None:
+    """A reference that is no object, an entry of keys alone, and nothing for a null; definitions are nobody's."""
+    container = {"name": "aws-node", "image": None, "ports": [{"containerPort": 1, "protocol": "TCP"}]}
+    container["env"] = [{"name": "A", "valueFrom": {"fieldRef": "spec.nodeName"}}]
+    docs: list[Doc] = [
+        {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "a"}},
+        {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "r"}},
+        {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "c"}},
+    ]
+    docs[0]["spec"] = {"template": {"spec": {"containers": [container]}}}
+    made = known_of("", docs)
+    assert [each.namespace for each in made.names] == ["kube-system", "", ""]
+    assert [[*values.values()] for values in made.objects.values()] == [["spec.nodeName", container["ports"][0]], []]

@@ -99,6 +99,12 @@ WORLDS: list[tuple[str, Pod, PodEvidence, Effect | None]] = [
     ("30 the network of the host", pod(LBC, host=True), inside(), None),
     ("30 Pod Identity", pod("own/app:1", RoleBy.POD_IDENTITY), inside(), None),
     ("30 access keys", pod("own/app:1", RoleBy.KEYS), inside(), None),
+    (
+        "30 access keys that may be among variables that come as a whole",
+        pod(AUTOSCALER),
+        inside(AWS, variables=("AWS_REGION",), more_secrets=True),
+        POSSIBLE,
+    ),
     ("31 an app that never asks", pod(), inside(**OFF), None),
     ("31 nginx", pod("nginx:1"), inside(), None),
     ("31 redis", pod("redis:7"), inside(), None),

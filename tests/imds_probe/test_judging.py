@@ -22,9 +22,9 @@ from tests.imds_probe.fixes.nodes_of_all_kinds import OFF, OPTIONAL, TWO, Cloud,
 AUTOSCALER = "registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0"
 
 
-def breaking(*kinds: str, hops: int = 2) -> tuple[Finding, ...]:
+def breaking(*kinds: str, hops: int = 2, **more: Any) -> tuple[Finding, ...]:
     """Of one pod on each node, which will break there."""
-    of = cloud(*kinds)
+    of = cloud(*kinds, **more)
     calls = Calls(images=(AUTOSCALER,))
     of.pods = [a_pod(f"p{at}", node=node.name, calls=calls) for at, node in enumerate(of.nodes)]
     of.inside = {pod.key: PodEvidence(ContainerCommand(("--cloud-provider=aws",))) for pod in of.pods}
@@ -40,9 +40,9 @@ def test_tonight_the_running_instances_and_tomorrow_the_program() -> None:
     assert found.remedy[1].command == "kubectl eksdoc imds-probe node/n0 --hops 3 --apply --fix instance-options"
 
 
-def test_where_nobody_can_change_the_instances_that_is_not_said() -> None:
-    for kind in ("auto", "fargate"):
-        (found,) = breaking(kind)
+def test_where_nobody_can_or_need_change_the_instances_that_is_not_said() -> None:
+    for kind, more in (("auto", {}), ("fargate", {}), ("own template", {"options": TWO})):
+        (found,) = breaking(kind, **more)
         assert [each.when for each in found.remedy] == [When.LATER], kind
 
 

@@ -142,9 +142,7 @@ def offered(
     found = []
     for group in plan.groups:
         helped = every or any(_by_node(each, meant) for each in group.affected)
-        choice = FixOptions()
-        if helped or any(each.effect is not Effect.NO_KNOWN_NEED for each in group.affected):
-            choice = choices(group.alike, plan.facts, plan.hops, group.affected, vpc, whole, pods, profile, kubectl)
+        choice = choices(group.alike, plan.facts, plan.hops, group.affected, vpc, whole, pods, profile, kubectl)
         if not helped:
             choice = FixOptions(tuple(fix for fix in choice.fixes if fix.name in _ON_PODS))
         found.append((group.alike, choice))

@@ -144,12 +144,12 @@ def test_an_object_that_may_not_be_read_is_named() -> None:
 
 def test_what_has_no_history_is_not_known() -> None:
     name = {"name": "amazon-vpc-cni", "namespace": "kube-system"}
-    doc = owned(
-        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": name, "data": {"a": "1"}}, **{"f:data": {"f:a": {}}}
-    )
+    bare: Doc = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": name, "data": {"a": "1", "b": "2"}}
+    theirs = owned(bare, "kubectl-edit", **{"f:data": {"f:b": {}}})
+    doc = owned(theirs, **{"f:data": {"f:a": {}, "f:b": {}}})
     found = looked((live(), doc))
     (said,) = [each for each in of(found, "addon-change-untold") if each.subject.kind == "ConfigMap"]
-    assert said.status is Status.UNKNOWN and ".data.a" in said.message
+    assert said.status is Status.UNKNOWN and ".data.a" in said.message and ".data.b" not in said.message
     before = owned({**doc, "metadata": name}, written_at=100, **{"f:data": {"f:a": {}}})
     assert not looked((live(), before)).unrecorded, "EKS has not written it since"
     gentle = replace(DONE, parameters=(("ResolveConflicts", "NONE"),))
