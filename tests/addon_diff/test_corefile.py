@@ -8,6 +8,7 @@ import pytest
 
 from kubectl_eksdoc.addon_diff.corefile import at_later_version
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Mode, OfVersion
+from kubectl_eksdoc.model.api_objects import with_value
 from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.model.kinds import Unknown
 from tests.addon_diff.test_plan import COREFILE, edited, found, planned, without_charts
@@ -18,7 +19,8 @@ UNKNOWN = Unknown("not known")
 
 
 def facts(text: str, target: str = "v1.13.1-eksbuild.1", manager: str = "kubectl-edit") -> AddonFacts:
-    live = edited(COREFILE, ("data", "Corefile"), text, manager)
+    labelled = with_value(COREFILE, ("metadata", "labels"), {"k8s-app": "kube-dns"})
+    live = edited(labelled, ("data", "Corefile"), text, manager)
     made = without_charts("coredns", objects=(live,))
     now = OfVersion("v1.11.4-eksbuild.2", UNKNOWN, UNKNOWN)
     return replace(made, now=now, target=OfVersion(target, UNKNOWN, UNKNOWN))
@@ -42,6 +44,7 @@ STAYS = "v1.11.4-eksbuild.2"
     [
         (GOOD, "v1.13.1-eksbuild.1", AddonUpdateRequest(), []),
         (OLD, STAYS, AddonUpdateRequest(), []),
+        (OLD, "v1.13.1-eksbuild.1", AddonUpdateRequest(Mode.OVERWRITE), []),  # EKS writes its own
         (OLD, "v1.13.1-eksbuild.1", AddonUpdateRequest(Mode.OVERWRITE, {"corefile": GOOD}), []),
         (GOOD, "v1.13.1-eksbuild.1", AddonUpdateRequest(Mode.NONE, {"corefile": OLD}), [Status.FAIL]),
         (GOOD, STAYS, AddonUpdateRequest(Mode.NONE, {"corefile": OLD}), [Status.FAIL]),

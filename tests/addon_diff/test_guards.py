@@ -249,7 +249,7 @@ def test_a_list_is_one_leaf_and_an_empty_object_too() -> None:
         Leaf(("b",), [{"x": 1}]),
         Leaf(("c", "d"), None),
     )
-    assert leaves({}) == ()
+    assert leaves({}) == () and merged({"a": {"b": 1}}, {"a": {}}) == {"a": {"b": 1}}
     assert differences({"a": 1}, {"a": True}) == differences({"a": None}, {}) == (("a",),)
 
 

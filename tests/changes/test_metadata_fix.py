@@ -20,7 +20,7 @@ from kubectl_eksdoc.errors import (
     JournalError,
     Stopped,
 )
-from kubectl_eksdoc.imds_probe.run import from_doc, group_reverting, to_doc
+from kubectl_eksdoc.imds_probe.run import from_doc, group_reverting, reverting, to_doc
 from kubectl_eksdoc.model.addons import Issue
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.change_journal import Became, SavedChange, State
@@ -109,6 +109,8 @@ def test_the_rollback_is_of_what_this_fix_changed() -> None:
     done = case.resumed()
     assert [part.became for part in done.parts] == [Became.OTHER] + [Became.DONE] * 4
     assert done.changed == tuple(ident(at) for at in (1, 2, 3))
+    back = reverting(instances(5), {ident(0), *done.changed}, case.aws.held)
+    assert [one.instance for one in back.each] == [*done.changed]
 
 
 @pytest.mark.parametrize("lost", [False, True])

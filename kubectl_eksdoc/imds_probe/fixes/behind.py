@@ -78,15 +78,12 @@ class GroupNodes:
 
     @property
     def instances(self) -> tuple[tuple[Node, Instance, MetadataOptions], ...]:
-        """Those whose options are known and in force, and that run."""
+        """Those whose options are known, and that run."""
         found = ((node, _known(self.facts.told.instances, instance_of(node))) for node in self.nodes)
         return tuple(
             (node, instance, instance.options)
             for node, instance in found
-            if instance is not None
-            and instance.options is not None
-            and not instance.options.pending
-            and instance.state in ("", "running")
+            if instance is not None and instance.options is not None and instance.state in ("", "running")
         )
 
     @property

@@ -272,9 +272,10 @@ def assert_pods_reach_it_after(of: Fix, hops: int) -> None:
         assert of.act.hop_limit >= hops
 
 
-def test_an_instance_whose_change_is_under_way_is_left_alone() -> None:
-    of = cloud("managed", "managed")
+def test_an_instance_whose_change_is_under_way_or_that_is_stopped_is_left_alone() -> None:
+    of = cloud("managed", "managed", "managed")
     of.instances[ident(1)] = Instance(ident(1), state="running", options=replace(ONE, pending=True))
+    of.instances[ident(2)] = Instance(ident(2), state="stopped", options=ONE)
     facts = of.facts()
     found = [choices(alike, facts, POD) for alike in nodes_alike(facts)]
     acts = [one.act for each in found for one in each.fixes if isinstance(one.act, OnInstances)]
