@@ -65,13 +65,20 @@ def test_by_default_the_values_that_keep_everything_are_sent(mode: str, as_asked
 
 def test_a_conflict_that_nobody_foresaw_changes_nothing() -> None:
     case = incident()
-    case.eks.before_it_begins = lambda: hands.sets_env(case.service.objects, "WARM_ENI_TARGET", "9")
+
+    def meanwhile() -> None:
+        """The second as the update would have left it."""
+        hands.sets_env(case.service.objects, "WARM_ENI_TARGET", "9")
+        hands.removes_env(case.service.objects, "AWS_VPC_K8S_CNI_CONFIGURE_RPFILTER")
+
+    case.eks.before_it_begins = meanwhile
     ended = case.done()
     assert ended.stage is Stage.FAILED and not ended.whole and not ended.left
     assert ended.errors[0].code == "ConfigurationConflict" and "WARM_ENI_TARGET" in ended.errors[0].message
     assert env(case) == ("true", "true") and case.service.version == OLD
     verdicts = {check.field.variable: check.verdict for check in ended.checks}
-    assert verdicts.pop("WARM_ENI_TARGET") is Verdict.OTHER, "a person has changed it"
+    for name in ("WARM_ENI_TARGET", "AWS_VPC_K8S_CNI_CONFIGURE_RPFILTER"):
+        assert verdicts.pop(name) is Verdict.OTHER, "a person has changed it"
     assert set(verdicts.values()) == {Verdict.AS_BEFORE}
 
 

@@ -156,7 +156,9 @@ def test_values_that_are_taken_away_are_named() -> None:
 
 def test_versions_that_cannot_be_taken() -> None:
     known = replace(facts(), offered=False, steps=("v1.13.4-eksbuild.1", "v1.14.1-eksbuild.1"))
-    unfit = found(planned(known, AddonUpdateRequest()), "addon-version-unfit")
+    plan = planned(known, AddonUpdateRequest())
+    assert plan.way_out is not None and not plan.way_out.usable
+    unfit = found(plan, "addon-version-unfit")
     told = [(each.message, each.severity, each.status) for each in unfit]
     way = "v1.12.0-eksbuild.1 → v1.13.4-eksbuild.1 → v1.14.1-eksbuild.1"
     assert told == [

@@ -243,13 +243,10 @@ def test_pods_that_could_not_be_read_for_one_reason_are_one_finding() -> None:
 
 
 def test_tokens_that_become_required_are_a_finding_of_their_own() -> None:
-    world = cloud("managed", options=OLD)
-    world.pods = [pod("web", "shop/web:1")]
-    world.groups["blue"] = AL2
-    found = told(of(world, Assumed(tokens="required")))
-    assert found["imds-tokens-required"].status is Status.UNKNOWN
+    found = told(of(moving(), Assumed(tokens="required")))
+    assert found["imds-tokens-required"].status is Status.UNKNOWN and "imds-successor" not in found
     assert "MetadataNoToken" in found["imds-tokens-required"].remedy[0].text
-    assert "imds-tokens-required" not in told(of(world))
+    assert "imds-tokens-required" not in told(of(moving()))
 
 
 def test_an_account_that_enforces_tokens_launches_no_node_with_optional_ones() -> None:
