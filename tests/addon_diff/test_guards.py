@@ -16,40 +16,27 @@ from kubectl_eksdoc.addon_diff.manifests import known_of, rendered
 from kubectl_eksdoc.addon_diff.merging import MISSING, Leaf, differences, leaves, merged
 from kubectl_eksdoc.addon_diff.outcome import AddonRollback, way_back
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update
-from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, FieldChange, Mode, predict
+from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Fate, FieldChange, Mode, predict
 from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths
-from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.model.addons import Addon, ConfigPath
 from kubectl_eksdoc.model.api_objects import Doc, same_json, with_value
 from kubectl_eksdoc.model.eks import EksCluster
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
-from kubectl_eksdoc.model.nodes import Asks, Branch, Probe
-from tests.addon_diff.incident import CHART, EARLY_DEMUX, POD_ENI, a_persons, chart, rich, schema, version
-from tests.builders import a_pod
+from tests.addon_diff.incident import CHART, EARLY_DEMUX, a_persons, rich, schema, version
+from tests.addon_diff.test_plan import facts
 
 CLUSTER = EksCluster("shop", "arn", "1.24", "", "ACTIVE", "", "")
 
 
 def planned(
-    asked: AddonUpdateRequest = AddonUpdateRequest(), status: str = "ACTIVE", to: str = "v1.15.1", **facts: Any
+    asked: AddonUpdateRequest = AddonUpdateRequest(), status: str = "ACTIVE", to: str = "v1.15.1", **more: Any
 ) -> AddonPlan:
     """The incident: two variables are set by a person, and pods have security groups."""
-    now = facts.pop("now", version("v1.12.0"))
-    target = version(to) if to != now.version else now
-    usual = AddonFacts(
-        CLUSTER,
-        Addon("vpc-cni", now.version, status),
-        now,
-        target,
-        {},
-        (a_persons(),),
-        (),
-        Usage((a_pod("payment", "shop", branch=Branch(probes=(Probe("app", Asks.READINESS, "tcpSocket"),))),)),
-        True,
-        (target.version,),
-    )
-    return plan_update(replace(usual, **facts), asked, lambda values: ())
+    now, target = version("v1.12.0"), version(to)
+    addon = Addon("vpc-cni", now.version, status)
+    whole = facts(**{"addon": addon, "target": target, "objects": (a_persons(),), "steps": (target.version,), **more})
+    return plan_update(replace(whole, cluster=CLUSTER), asked, lambda values: ())
 
 
 def whys(plan: AddonPlan, on_purpose: bool = True) -> str:
@@ -60,7 +47,7 @@ OVERWRITE = AddonUpdateRequest(Mode.OVERWRITE)
 
 
 @pytest.mark.parametrize(
-    ("facts", "said"),
+    ("given", "said"),
     [
         ({"status": "UPDATING"}, "another update of vpc-cni is in progress"),
         ({"status": "CREATE_FAILED"}, "vpc-cni is CREATE_FAILED"),
@@ -68,11 +55,11 @@ OVERWRITE = AddonUpdateRequest(Mode.OVERWRITE)
         *(({"to": "v1.12.6", "status": each}, "") for each in ("", "ACTIVE", "UPDATE_FAILED", "DEGRADED")),
     ],
 )
-def test_what_forbids_it(facts: dict[str, Any], said: str) -> None:
-    plan = planned(OVERWRITE, **facts)
+def test_what_forbids_it(given: dict[str, Any], said: str) -> None:
+    plan = planned(OVERWRITE, **given)
     assert said in whys(plan) and bool(whys(plan)) is bool(said)
     named = {each.code.name for each in to_acknowledge(plan)}
-    assert ("addon-not-active" in named) is (facts.get("status") not in (None, "", "ACTIVE"))
+    assert ("addon-not-active" in named) is (given.get("status") not in (None, "", "ACTIVE"))
 
 
 def test_a_conflict_is_not_asked_for_and_a_loss_only_on_purpose() -> None:
@@ -135,9 +122,6 @@ def test_the_way_back_sets_what_the_old_version_lets_be_set() -> None:
     assert isinstance(way_back(planned(values=Unknown("not JSON"))), Unknown)
 
 
-LIVES = {"names are EKS's": rich, "all is a person's": a_persons}
-
-
 def changes(live: Doc, update: ExpectedApply) -> dict[ConfigPath, FieldChange]:
     return {change.config: change for change in predict(live, update).changes if change.config}
 
@@ -149,22 +133,6 @@ def an_update(after: Doc = CHART, before: Doc = CHART, **more: Any) -> ExpectedA
 def known(version: str) -> SchemaPaths | None:
     found = schema(version)
     return found if isinstance(found, SchemaPaths) else None
-
-
-@pytest.mark.parametrize("live", LIVES.values(), ids=LIVES)
-@pytest.mark.parametrize("old", ["v1.11.0", "v1.12.0"])
-@pytest.mark.parametrize("new", ["v1.12.6", "v1.15.1"])
-def test_the_incident(live: Any, old: str, new: str) -> None:
-    foretold = changes(live(), an_update(chart(new), chart(old), schema=known(new)))
-    for path in (EARLY_DEMUX, POD_ENI):
-        change = foretold[path]
-        assert change.live == "true" and change.at_risk and "eks" not in change.owners
-        assert {mode: (told.fate, told.value) for mode, told in change.by_mode.items()} == {
-            Mode.OVERWRITE: (Fate.RESET, "false"),
-            Mode.PRESERVE: (Fate.KEPT, "true"),
-            Mode.NONE: (Fate.CONFLICT, "true"),
-        }
-        assert change.confidence(Mode.PRESERVE) is Confidence.LOW, "no document says how"
 
 
 def test_the_conflict_is_worded_as_eks_words_it() -> None:

@@ -81,6 +81,13 @@ def test_overwrite_is_critical_where_pods_have_security_groups() -> None:
     where = "DISABLE_TCP_EARLY_DEMUX of init container aws-vpc-cni-init"
     assert demux.message == f'{where}, set to "true" by kubectl-patch, is reset to "false"'
     assert any("2 pods have security groups of their own: shop/cart-0, shop/pay-0" in line for line in demux.evidence)
+    for change in (
+        each for whole in (plan, expanded) for each in whole.changes if each.config in (EARLY_DEMUX, POD_ENI)
+    ):
+        assert change.live == "true" and change.at_risk and "eks" not in change.owners
+        told = {mode: (each.fate, each.value) for mode, each in change.by_mode.items()}
+        assert told[Mode.OVERWRITE] == (Fate.RESET, "false") and told[Mode.NONE] == (Fate.CONFLICT, "true")
+        assert told[Mode.PRESERVE] == (Fate.KEPT, "true") and change.confidence(Mode.PRESERVE) is Confidence.LOW
 
 
 def test_preserve_keeps_with_its_caveat() -> None:
