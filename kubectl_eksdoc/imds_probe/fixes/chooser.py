@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubectl_eksdoc.amazon.metadata_service import Reach
+from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.affected import AffectedPod, Effect
 from kubectl_eksdoc.imds_probe.fixes.behind import (
@@ -218,51 +219,33 @@ Offered = Sequence[tuple[NodesAlike, FixOptions]]
 
 @frozen
 class SelectedFix:
-    """`fixes` are alike in all but whose nodes they are of, and `act` is all of them together. `groups`: the names of
-    the nodes' groups, "" for those that have none."""
+    """`fixes` are alike in all but whose nodes they are of, and `act` is all of them together."""
 
-    name: str
     act: Act
     fixes: tuple[Fix, ...]
-    groups: tuple[str, ...]
-
-    @property
-    def nodes(self) -> tuple[str, ...]:
-        """Those that are changed or replaced."""
-        return self.act.nodes
 
 
-@frozen
-class UnselectedFix:
-    """Why, a clause, and what to do, a sentence."""
+def chosen(offered: Offered, name: str) -> SelectedFix:
+    """Of all groups that are looked at. Instances of several groups are one fix; templates and classes are not.
 
-    why: str
-    hint: str
-
-
-def chosen(offered: Offered, name: str) -> SelectedFix | UnselectedFix:
-    """Of all groups that are looked at. Instances of several groups are one fix; templates and classes are not."""
-    found = [(alike.name, fix) for alike, choice in offered for fix in choice.fixes if fix.name == name]
-    if not found:
-        # Whether it fits these pods is not looked into here: it is nothing that can be carried out either way.
-        return _by_others(name) if name in NAMES and name not in CARRIED_OUT else _none(offered, name)
-    fixes = tuple(fix for _, fix in found)
-    groups = tuple(dict.fromkeys(group for group, _ in found))
+    Raises:
+        UsageError: there is none, or it is not one thing that can be done.
+    """
+    fixes = tuple(fix for _, choice in offered for fix in choice.fixes if fix.name == name)
     acts = tuple(dict.fromkeys(fix.act for fix in fixes if fix.act is not None))
+    # Whether it fits these pods is not looked into here: it is nothing that can be carried out either way.
+    if name in NAMES and name not in CARRIED_OUT:
+        hint = f"Without --apply, -o wide has its commands; this tool carries out {', '.join(CARRIED_OUT)}."
+        raise UsageError(f"{name} is done by the owners of these nodes or pods", hint)
     if not acts:
-        return _by_others(name)
+        raise _none(offered, name)
     if all(isinstance(act, OnInstances) for act in acts):
         each = tuple(one for act in acts if isinstance(act, OnInstances) for one in act.each)
-        return SelectedFix(name, OnInstances(tuple(sorted(each, key=lambda one: one.node))), fixes, groups)
+        return SelectedFix(OnInstances(tuple(sorted(each, key=lambda one: one.node))), fixes)
     if len(acts) > 1:
         names = ", ".join(sorted(_of(act) for act in acts))
-        return UnselectedFix(f"{name} is of several: {names}", "Name one group: --nodegroup NAME.")
-    return SelectedFix(name, acts[0], fixes, groups)
-
-
-def _by_others(name: str) -> UnselectedFix:
-    hint = f"Without --apply, -o wide has its commands; this tool carries out {', '.join(CARRIED_OUT)}."
-    return UnselectedFix(f"{name} is done by the owners of these nodes or pods", hint)
+        raise UsageError(f"{name} is of several: {names}", "Name one group: --nodegroup NAME.")
+    return SelectedFix(acts[0], fixes)
 
 
 def _of(act: Act) -> str:
@@ -275,17 +258,17 @@ def _of(act: Act) -> str:
             return "instances"
 
 
-def _none(offered: Offered, name: str) -> UnselectedFix:
+def _none(offered: Offered, name: str) -> UsageError:
     found: Iterable[str] = (fix.name for _, choice in offered for fix in choice.fixes)
     there = list(dict.fromkeys(found))
     why = [each for _, choice in offered for each in choice.cannot]
     if not there:
         unaffected = "No pod there is known to be affected; name the groups that are to be changed all the same"
         hint = "; ".join(dict.fromkeys(why)) or unaffected
-        return UnselectedFix("there is nothing to fix on these nodes", f"{hint}.")
+        return UsageError("there is nothing to fix on these nodes", f"{hint}.")
     known = maybe(name, there)
     reasons = f" {'; '.join(dict.fromkeys(why))}." if why and name in NAMES else ""  # a slip of the pen needs none
-    return UnselectedFix(f"there is no fix {name} for these nodes{known}", f"There are: {', '.join(there)}.{reasons}")
+    return UsageError(f"there is no fix {name} for these nodes{known}", f"There are: {', '.join(there)}.{reasons}")
 
 
 _READY = ("", "ACTIVE", "DEGRADED")
