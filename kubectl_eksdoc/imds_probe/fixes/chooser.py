@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.errors import UsageError
@@ -87,40 +87,21 @@ _FIXED = {
 }
 
 
-def choices(
-    alike: NodesAlike,
-    facts: MetadataFacts,
-    hops: int,
-    affected: Sequence[AffectedPod] = (),
-    vpc: str = "",
-    whole: Cluster | None = None,
-    pods: Mapping[str, int] | None = None,
-    profile: str = "",
-    kubectl: tuple[str, ...] = (),
-) -> FixOptions:
-    """`hops` are needed; `affected` those on these nodes; `vpc`: the id of the cluster's, "" where it is not known.
-    `profile`: that of awscli by which AWS was asked, so that commands ask the same account; `kubectl` as `behind`.
-    `whole`: all of the cluster, where the facts are of a part of it; `pods` of it by `leaving`, where they are counted
-    already. Where every pod reaches the service, now and later, there is nothing to choose.
-    """
+def choices(of: GroupNodes, affected: Sequence[AffectedPod] = ()) -> FixOptions:
+    """`affected`: those on these nodes. Where every pod reaches the service, now and later, there is nothing to
+    choose."""
+    alike, facts = of.alike, of.facts
     if not {alike.here.reach, alike.later.reach} & {*_CUT}:
         return FixOptions()
-    whole = whole or facts.cluster
-    of = behind(alike, facts, hops, whole, leaving(whole.pods) if pods is None else pods, vpc, profile, kubectl)
-    found = [*on_pods(of, affected)]
-    cannot: list[str] = []
-    if facts.assumed is not None:
-        pass  # what is only assumed is no reason to change nodes
-    elif alike.owner in _FIXED:
-        cannot.append(f"{_FIXED[alike.owner]}: only what the pods themselves are given helps")
-    else:
-        for each in _on_nodes(of):
-            if isinstance(each, Fix):
-                found.append(each)
-            else:
-                cannot.append(each)
-    if not found and not cannot and facts.assumed is None:
-        cannot.append(f"nothing is known that would change it: {_why(of)}")
+    fixed, assumed = _FIXED.get(alike.owner), facts.assumed is not None
+    # What is only assumed is no reason to change nodes.
+    ways = [] if fixed or assumed else [*_on_nodes(of)]
+    found = [*on_pods(of, affected), *(each for each in ways if isinstance(each, Fix))]
+    cannot = [each for each in ways if isinstance(each, str)]
+    if fixed and not assumed:
+        cannot = [f"{fixed}: only what the pods themselves are given helps"]
+    elif not found and not cannot and not assumed:
+        cannot = [f"nothing is known that would change it: {_why(of)}"]
     meant = facts.intent is not None  # then what the pods are given comes before what widens the nodes
     in_order = sorted(
         found, key=lambda fix: (meant and fix.name not in _ON_PODS, *fix.blast.size, NAMES.index(fix.name))
@@ -136,14 +117,19 @@ def offered(
     every: bool = False,
     kubectl: tuple[str, ...] = (),
 ) -> tuple[tuple[NodesAlike, FixOptions], ...]:
-    """For each group of the plan, in its order. A hop limit of 1 is what AWS recommends: nodes are changed only for
-    pods that may need it and have no role that should give it, unless `every` group was asked about by name; where
-    that limit is meant, only for those that do need it."""
+    """For each group of the plan, in its order. `whole`: all of the cluster; `vpc`: its id, "" where it is not known;
+    `profile`: that of awscli by which AWS was asked, so that commands ask the same account.
+
+    A hop limit of 1 is what AWS recommends: nodes are changed only for pods that may need it and have no role that
+    should give it, unless `every` group was asked about by name; where that limit is meant, only for those that do need
+    it.
+    """
     pods, meant = leaving(whole.pods), plan.facts.intent is not None
     found = []
     for group in plan.groups:
         helped = every or any(_by_node(each, meant) for each in group.affected)
-        choice = choices(group.alike, plan.facts, plan.hops, group.affected, vpc, whole, pods, profile, kubectl)
+        of = behind(group.alike, plan.facts, plan.hops, whole, pods, vpc, profile, kubectl)
+        choice = choices(of, group.affected)
         if not helped:
             choice = FixOptions(tuple(fix for fix in choice.fixes if fix.name in _ON_PODS))
         found.append((group.alike, choice))

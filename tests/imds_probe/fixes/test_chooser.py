@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from kubectl_eksdoc.amazon.metadata_service import NESTED, POD, Reach, verdict
-from kubectl_eksdoc.imds_probe.affected import JudgedPods, PodEvidence
+from kubectl_eksdoc.imds_probe.affected import AffectedPod, JudgedPods, PodEvidence
+from kubectl_eksdoc.imds_probe.fixes.behind import behind, leaving
 from kubectl_eksdoc.imds_probe.fixes.chooser import choices
 from kubectl_eksdoc.imds_probe.fixes.fix import (
     CARRIED_OUT,
@@ -29,7 +31,7 @@ from kubectl_eksdoc.imds_probe.fixes.fix import (
 )
 from kubectl_eksdoc.imds_probe.plan import plan_metadata
 from kubectl_eksdoc.imds_probe.programs import ContainerCommand
-from kubectl_eksdoc.imds_probe.sources import nodes_alike
+from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike, nodes_alike
 from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.machines import Instance, MetadataOptions, NodeGroup, PodIdentity, SaidOptions, ScalingGroup
@@ -51,10 +53,22 @@ from tests.imds_probe.fixes.nodes_of_all_kinds import (
 CUT = (Reach.CUT_OFF, Reach.V1_ONLY)
 
 
+def of_nodes(
+    alike: NodesAlike,
+    facts: MetadataFacts,
+    hops: int = POD,
+    affected: Sequence[AffectedPod] = (),
+    vpc: str = "vpc-1",
+    profile: str = "",
+) -> FixOptions:
+    whole = facts.cluster
+    return choices(behind(alike, facts, hops, whole, leaving(whole.pods), vpc, profile), affected)
+
+
 def choice(of: Cloud, hops: int = POD) -> FixOptions:
     """Of the nodes that are first."""
     facts = of.facts()
-    return choices(nodes_alike(facts, hops)[0], facts, hops, vpc="vpc-1")
+    return of_nodes(nodes_alike(facts, hops)[0], facts, hops)
 
 
 def fix(of: Cloud, name: str) -> Fix:
@@ -145,7 +159,7 @@ def test_a_version_enables_the_endpoint_that_is_or_may_be_disabled(
 ) -> None:
     facts = cloud("own template", said=said).facts()
     facts = replace(facts, told=replace(facts.told, account=SaidOptions(endpoint=account)))
-    found = choices(nodes_alike(facts)[0], facts, POD).named(TEMPLATE_VERSION)
+    found = of_nodes(nodes_alike(facts)[0], facts).named(TEMPLATE_VERSION)
     assert found is not None and data_of(found)[1]["MetadataOptions"].get("HttpEndpoint") == endpoint
 
 
@@ -238,7 +252,7 @@ def clouds(draw: some.DrawFn) -> Cloud:
 def test_whoever_is_cut_off_gets_a_fix_or_a_sentence(of: Cloud, hops: int) -> None:
     facts = of.facts()
     for alike in nodes_alike(facts, hops):
-        found = choices(alike, facts, hops)
+        found = of_nodes(alike, facts, hops)
         cut = bool({alike.here.reach, alike.later.reach} & {*CUT})
         assert bool(found.fixes or found.cannot) == cut
         assert all(found.cannot), "a clause says something"
@@ -277,7 +291,7 @@ def test_an_instance_whose_change_is_under_way_or_that_is_stopped_is_left_alone(
     of.instances[ident(1)] = Instance(ident(1), state="running", options=replace(ONE, pending=True))
     of.instances[ident(2)] = Instance(ident(2), state="stopped", options=ONE)
     facts = of.facts()
-    found = [choices(alike, facts, POD) for alike in nodes_alike(facts)]
+    found = [of_nodes(alike, facts) for alike in nodes_alike(facts)]
     acts = [one.act for each in found for one in each.fixes if isinstance(one.act, OnInstances)]
     assert [one.instance for act in acts for one in act.each] == [ident(0)]
 
@@ -286,7 +300,7 @@ def test_commands_ask_the_account_that_was_asked() -> None:
     of = cloud("managed", "managed")
     facts = of.facts()
     (alike, *_) = nodes_alike(facts, POD)
-    found = choices(alike, facts, POD, profile="prod")
+    found = of_nodes(alike, facts, profile="prod")
     asked = [command for each in found.fixes for command in (*each.commands, *each.back) if "aws e" in command]
     assert asked and all("--profile prod" in command for command in asked)
 
@@ -317,7 +331,7 @@ def chosen(
     (alike,) = nodes_alike(facts)
     judged = JudgedPods(alike.here, alike.later, identities, NOW)
     found = [judged.affected(pod, PodEvidence(started)) for pod in pods]
-    return choices(alike, facts, POD, [each for each in found if each is not None], vpc)
+    return of_nodes(alike, facts, POD, [each for each in found if each is not None], vpc)
 
 
 def way(name: str, *pods: Pod, **more: Any) -> Fix:
