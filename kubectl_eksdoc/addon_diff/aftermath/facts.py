@@ -240,10 +240,9 @@ class UpdateVersions:
     gently: bool = False
 
 
-def course(
-    update: EksAddonUpdate, history: UpdateHistory | Unknown, version_now: str, values_now: Doc | Unknown
-) -> UpdateVersions:
-    """`version_now` and `values_now`: of today, which are those since the update if no later one changed them."""
+def course(update: EksAddonUpdate, facts: PastFacts) -> UpdateVersions:
+    """Version and values of today are those since the update if no later one changed them."""
+    history, version_now, values_now = facts.history, facts.now.addon.version, facts.now.values
     known = history.updates if isinstance(history, UpdateHistory) else ()
     done = [
         each for each in known if isinstance(each, EksAddonUpdate) and (each.status == _DONE or each.id == update.id)

@@ -66,12 +66,7 @@ def look_back(facts: PastFacts, charts: Charts, judge: Judge) -> UpdateReview:
     if not isinstance(update, EksAddonUpdate) or update.begun is None:
         bare = UpdateReview(facts)
         return replace(bare, findings=in_order(judged(bare)))
-    ran = course(update, facts.history, facts.now.addon.version, facts.now.values)
-    looked = [
-        _templated(live, facts, update, update.begun, ran, charts)
-        for live in facts.now.objects
-        if live.get("kind") in kinds.HISTORY_OF
-    ]
+    looked = _looked(update, update.begun, facts, charts)
     objects = tuple(_restored(live, looked) for live in facts.now.objects)
     templated = tuple(each for each, _ in looked)
     lost = tuple(change for each in templated for change in each.changes if change.lost)
@@ -101,13 +96,10 @@ def _earlier(facts: PastFacts, begun: datetime, lost: set[AddonField], charts: C
     for when, each in reversed(_known(facts)):
         if when >= begun:
             continue
-        ran = course(each, facts.history, facts.now.addon.version, facts.now.values)
-        looked = [
-            _templated(live, facts, each, when, ran, charts)[0]
-            for live in facts.now.objects
-            if live.get("kind") in kinds.HISTORY_OF
-        ]
-        missed = tuple(change for one in looked for change in one.changes if change.missed and change.field not in said)
+        looked = _looked(each, when, facts, charts)
+        missed = tuple(
+            change for one, _ in looked for change in one.changes if change.missed and change.field not in said
+        )
         said |= {change.field for change in missed}
         found += [EarlierUpdate(each, when, missed)] if missed else []
     return tuple(found)
@@ -120,6 +112,13 @@ def _takes(update: EksAddonUpdate) -> bool:
 
 
 _Looked = tuple[Templated, "Restoring | None"]
+
+
+def _looked(update: EksAddonUpdate, begun: datetime, facts: PastFacts, charts: Charts) -> list[_Looked]:
+    """At each object with a pod template."""
+    ran = course(update, facts)
+    templated = (live for live in facts.now.objects if live.get("kind") in kinds.HISTORY_OF)
+    return [_templated(live, facts, update, begun, ran, charts) for live in templated]
 
 
 def _restored(live: Doc, looked: Iterable[_Looked]) -> Doc:
