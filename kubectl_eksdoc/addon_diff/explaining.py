@@ -1,7 +1,6 @@
 """The message of a conflict, explained: who has each field that it names, and what ends the conflict.
 
-Sources: the message as EKS words it, amazon-vpc-cni-k8s #2607; ``aws eks describe-update`` prints it as JSON. As the
-API server words it, which kubectl prints and which names no object: apimachinery pkg/util/managedfields conflict.go.
+Source: the message as EKS words it, amazon-vpc-cni-k8s #2607; ``aws eks describe-update`` prints it as JSON.
 """
 
 from __future__ import annotations
@@ -17,18 +16,13 @@ from kubectl_eksdoc.model.api_objects import named
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Finding, Subject, in_order
 
-_PATH = r"((?:\.[\w/~.-]+|\[[^\]\n]*\])+)"
-_FIELD = re.compile(rf"([A-Z]\w*(?:\.[\w.-]+)? [\w.:-]+) - {_PATH}")
-_OF_KUBECTL = re.compile(rf"(?:conflict with \".*?\"[^:\n]*: |^- ){_PATH}", re.MULTILINE)
-_OF_ANY = " - "
-"""What a field of an object that is not named begins with."""
+_FIELD = re.compile(r"([A-Z]\w*(?:\.[\w.-]+)? [\w.:-]+) - ((?:\.[\w/~.-]+|\[[^\]\n]*\])+)")
 
 
 def fields_in(message: str) -> tuple[str, ...]:
     """As `AddonField` prints them, in their order: ``DaemonSet.apps aws-node - .spec.…``."""
     plain = message.replace("\\n", "\n").replace('\\"', '"')
-    found = [f"{each[1]} - {each[2].rstrip('.')}" for each in _FIELD.finditer(plain)]
-    return tuple(dict.fromkeys(found or [f"{_OF_ANY}{each[1]}" for each in _OF_KUBECTL.finditer(plain)]))
+    return tuple(dict.fromkeys(f"{each[1]} - {each[2].rstrip('.')}" for each in _FIELD.finditer(plain)))
 
 
 def addon_in(fields: Sequence[str]) -> str:
@@ -46,9 +40,7 @@ def _object(field: str) -> tuple[str, str]:
 def explained(plan: AddonPlan, fields: Sequence[str]) -> AddonPlan:
     """Of its fields those that the message names. The values that are proposed stay those for all fields at risk: else
     the next update would be in conflict over another one."""
-    every = [str(change.field) for change in plan.changes]
-    fields = tuple(one for field in fields for one in _of_objects(field, every))
-    others = {*every} - {*fields}
+    others = {str(change.field) for change in plan.changes} - {*fields}
     kept = [each for each in plan.findings if not others & set(each.evidence)]
     predictions = tuple(
         replace(each, changes=tuple(change for change in each.changes if str(change.field) in fields))
@@ -57,24 +49,17 @@ def explained(plan: AddonPlan, fields: Sequence[str]) -> AddonPlan:
     return replace(plan, predictions=predictions, findings=in_order((*kept, *_unexplained(plan, fields))))
 
 
-def _of_objects(field: str, every: Sequence[str]) -> Sequence[str]:
-    """Those of `every` that it may be, itself where it is none of them."""
-    return [each for each in every if field.startswith(_OF_ANY) and each.endswith(field)] or [field]
-
-
 def _unexplained(plan: AddonPlan, fields: Sequence[str]) -> Iterator[Finding]:
     """What is in conflict by the message, and not by what is read now."""
     told = {str(change.field): change for change in plan.changes}
-    addon = Subject("Addon", plan.facts.addon.name)
     read = {(of.kind, of.name) for of in map(named, plan.facts.objects)}
     for field in fields:
         if field in told and told[field].fate(Mode.NONE) in (Fate.CONFLICT, Fate.UNKNOWN):
             continue
         of = _object(field)
         others = addons_of(*of)
-        if of in read or field.startswith(_OF_ANY):
-            subject, told_field = (Subject(*of), field) if of in read else (addon, field.removeprefix(_OF_ANY))
-            yield Finding.of("addon-field-unknown/not-in-conflict", subject, (told_field,), field=told_field)
+        if of in read:
+            yield Finding.of("addon-field-unknown/not-in-conflict", Subject(*of), (field,), field=field)
         elif others and plan.facts.addon.name not in others:
             command = shell("kubectl", "eksdoc", "addon-diff", others[0], "--explain-conflict", field)
             yield Finding.of(

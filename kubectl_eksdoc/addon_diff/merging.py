@@ -30,26 +30,12 @@ class Leaf:
     value: Any
 
 
-@frozen
-class Merged:
-    """`changed`: the paths at which `values` differ from what they were before, sorted; of what is new or taken away as
-    a whole object, its leaves."""
-
-    values: Doc
-    changed: tuple[ConfigPath, ...]
-
-
-def merged(below: Doc, above: Doc) -> Merged:
+def merged(below: Doc, above: Doc) -> Doc:
     """What `above` says holds, the rest of `below` stays."""
-    values = _over(below, above)
-    return Merged(values, differences(below, values))
-
-
-def _over(below: Doc, above: Doc) -> Doc:
     made = dict(below)
     for key, value in above.items():
         old = made.get(key)
-        made[key] = _over(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+        made[key] = merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
     return made
 
 

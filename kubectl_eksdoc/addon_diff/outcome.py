@@ -17,7 +17,7 @@ from kubectl_eksdoc.addon_diff.guards import RolloutState
 from kubectl_eksdoc.addon_diff.merging import MISSING, MissingValue
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import Fate, FieldChange, Mode
-from kubectl_eksdoc.addon_diff.usage import BEHIND_BALANCERS
+from kubectl_eksdoc.addon_diff.usage import balanced
 from kubectl_eksdoc.amazon import addon_versions
 from kubectl_eksdoc.drain.run.waves import Stage
 from kubectl_eksdoc.frozen import frozen
@@ -25,7 +25,6 @@ from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.kubernetes.keeping import Digests
 from kubectl_eksdoc.kubernetes.ownership.comparing import Path, compare, names_item
 from kubectl_eksdoc.kubernetes.ownership.entries import MalformedEntries, without_entries
-from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import EksAddonUpdate, Issue
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named, same_json, with_value
 from kubectl_eksdoc.model.cluster import Cluster
@@ -161,23 +160,10 @@ def affected(addon: str, cluster: Cluster) -> tuple[TargetGroupBinding, ...] | U
     to do with that."""
     if addon != _REACHES_PODS:
         return ()
-    missing = cluster.unread(kinds.PODS, *BEHIND_BALANCERS)
-    if missing:
-        why = "; ".join(f"{read.resource.full_name}: {read.detail}" for read in missing)
-        return Unknown(f"which target groups are affected is not known: {why}", f"list {missing[0].resource.full_name}")
-    branch = [pod for pod in cluster.pods if pod.branch is not None and not pod.finished]
-    serving = {
-        service.key
-        for service in cluster.services
-        if service.selector
-        and any(
-            pod.namespace == service.namespace
-            and all(pod.labels.get(key) == value for key, value in service.selector.items())
-            for pod in branch
-        )
-    }
-    bound = (each for each in cluster.target_group_bindings if f"{each.namespace}/{each.service}" in serving)
-    return tuple(sorted((each for each in bound if each.arn), key=lambda each: (each.namespace, each.name)))
+    bound = balanced(cluster)
+    if isinstance(bound, Unknown):
+        return Unknown(f"which target groups are affected is not known: {bound.why}", bound.missing)
+    return tuple(each for each in bound if each.arn)
 
 
 @frozen
@@ -384,7 +370,7 @@ def _why(doc: Doc | Unknown) -> str:
 @frozen
 class AddonUpdateResult:
     """`id`: EKS's own of the update. `left`: why it was followed no longer though it goes on, a clause, "" where it
-    has ended. `not_ready`: pods of a rollout that is not done, each with why. `unread`: objects of which nobody knows
+    has ended. `unread`: objects of which nobody knows
     what became of them; `unwatched`: why targets were not watched, "" where they were or none is affected."""
 
     id: str
@@ -393,7 +379,6 @@ class AddonUpdateResult:
     left: str = ""
     errors: tuple[Issue, ...] = ()
     rollouts: tuple[RolloutState, ...] = ()
-    not_ready: tuple[str, ...] = ()
     health: tuple[Health, ...] = ()
     checks: tuple[FieldCheck, ...] = ()
     unread: tuple[tuple[ObjectName, str], ...] = ()

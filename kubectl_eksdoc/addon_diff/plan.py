@@ -79,20 +79,30 @@ Judge = Callable[[Doc], "tuple[SchemaViolation, ...] | Unknown"]
 
 def plan_update(facts: AddonFacts, asked: AddonUpdateRequest, judge: Judge) -> AddonPlan:
     """What the update does."""
+    predictions, unreadable = _predicted(facts, _values(facts, asked))
+    way_out = _way_out(facts, asked, predictions, judge)
+    return AddonPlan(facts, asked, predictions, findings_of(facts, asked, predictions, unreadable, judge), way_out)
+
+
+def findings_of(
+    facts: AddonFacts,
+    asked: AddonUpdateRequest,
+    predictions: tuple[Prediction, ...],
+    unreadable: tuple[Unread, ...],
+    judge: Judge,
+) -> tuple[Finding, ...]:
+    """In the mode that is asked for; what is predicted holds for all. `unreadable`: what could not be predicted."""
     values = _values(facts, asked)
-    predictions, unreadable = _predicted(facts, values)
     changes = tuple(change for each in predictions for change in each.changes)
-    way_out = _way_out(facts, asked, [change for change in changes if change.at_risk], judge)
-    unread = (*facts.unread, *unreadable)
     found = (
-        *judged(facts, asked, changes, unread),
+        *judged(facts, asked, changes, (*facts.unread, *unreadable)),
         *shared(predictions),
         *may_return(predictions),
         *refused(predictions, asked.mode),
         *circumstances(facts, asked, judge(values) if values else ()),
         *corefile(facts, values, changes, asked.mode),
     )
-    return AddonPlan(facts, asked, predictions, in_order(found), way_out)
+    return in_order(found)
 
 
 def _values(facts: AddonFacts, asked: AddonUpdateRequest) -> Doc | None:
@@ -128,9 +138,9 @@ def _update(facts: AddonFacts, values: Doc | None) -> ExpectedApply:
     if isinstance(target, Unknown):
         after = rendered(name, values)
     else:
-        after = rendered(name, merged(target, values).values)
+        after = rendered(name, merged(target, values))
         # Without today's chart nobody knows what is not rendered any more.
-        before = () if isinstance(now, Unknown) else rendered(name, merged(now, today).values)
+        before = () if isinstance(now, Unknown) else rendered(name, merged(now, today))
     explicit = frozenset(leaf.path for leaf in leaves(values))
     whole = not isinstance(target, Unknown)
     return ExpectedApply(
@@ -149,14 +159,14 @@ def _update(facts: AddonFacts, values: Doc | None) -> ExpectedApply:
 
 
 def _way_out(
-    facts: AddonFacts, asked: AddonUpdateRequest, at_risk: Iterable[FieldChange], judge: Judge
+    facts: AddonFacts, asked: AddonUpdateRequest, predictions: Iterable[Prediction], judge: Judge
 ) -> WayOut | None:
     """Today's values, with those asked for over them, and each field at risk as it is live but for what was asked. They
     are tried, not just believed. None, too, where today's are not known: what is given replaces all of them."""
-    risky = tuple(at_risk)
+    risky = tuple(change for each in predictions for change in each.changes if change.at_risk)
     if not risky or isinstance(facts.values, Unknown):
         return None
-    values = merged(facts.values, asked.values or {}).values
+    values = merged(facts.values, asked.values or {})
     wanted = {leaf.path for leaf in leaves(asked.values or {})}
     for change in risky:
         if _settable(change, facts) and change.config not in wanted:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -49,8 +48,6 @@ HISTORIES = tuple(kinds.HISTORY_OF.values())
 """In what of the cluster earlier pod templates are kept."""
 
 NEEDS = ClusterNeeds("addon-diff", KINDS, every_object(), aws=AwsUse.REQUIRED)
-
-_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def addon_names(session: ClusterSession) -> tuple[str, ...]:
@@ -230,19 +227,8 @@ def look_back_on(session: ClusterSession, past: AddonPast) -> UpdateReview:
         kept[kind] = (
             found if isinstance(found, Unknown) else before if isinstance(before, Unknown) else (*before, *found)
         )
-    applied = {named(live): said for live in now.objects if (said := _applied(live)) is not None}
-    facts = PastFacts(now, past.update, past.history, kept, session.cluster.pods, applied)
+    facts = PastFacts(now, past.update, past.history, kept)
     return look_back(facts, lambda version: chart_defaults(past.addon.name, version), judge_of(past.now))
-
-
-def _applied(live: Doc) -> Doc | None:
-    """None where nothing was applied by kubectl, or what is noted of it is none."""
-    text = at(live, "metadata", "annotations", _APPLIED)
-    try:
-        said = json.loads(text) if isinstance(text, str) else None
-    except (ValueError, RecursionError):
-        return None
-    return said if isinstance(said, dict) else None
 
 
 # What an update would send.

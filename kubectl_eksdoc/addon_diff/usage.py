@@ -8,6 +8,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.kinds import Resource, Unknown
+from kubectl_eksdoc.model.network import TargetGroupBinding
 from kubectl_eksdoc.model.nodes import Pod
 
 BEHIND_BALANCERS = (kinds.SERVICES, kinds.TARGET_GROUP_BINDINGS)
@@ -56,7 +57,9 @@ def usage(cluster: Cluster) -> Usage:
         return Usage(unread, unread, unread, *_custom(cluster))
     branched = tuple(pod for pod in cluster.pods if pod.branch is not None and not pod.finished)
     fullest = _fullest(cluster) if nodes.known else Unknown(f"nodes were not read: {nodes.detail}", "list nodes")
-    return Usage(branched, _target_groups(cluster, branched), fullest, *_custom(cluster))
+    bound = balanced(cluster)
+    groups = bound if isinstance(bound, Unknown) else tuple(f"{each.namespace}/{each.name}" for each in bound)
+    return Usage(branched, groups, fullest, *_custom(cluster))
 
 
 def _custom(cluster: Cluster) -> tuple[tuple[str, ...] | Unknown, tuple[str, ...] | Unknown]:
@@ -75,19 +78,23 @@ def _unread(cluster: Cluster, resource: Resource) -> Unknown | None:
     return None if read.known else Unknown(f"{name} were not read: {read.detail}", f"list {name}")
 
 
-def _target_groups(cluster: Cluster, branched: tuple[Pod, ...]) -> tuple[str, ...] | Unknown:
-    unread = cluster.unread(*BEHIND_BALANCERS)
+def balanced(cluster: Cluster) -> tuple[TargetGroupBinding, ...] | Unknown:
+    """Bindings, by namespace and name, of Services with pods that have security groups of their own."""
+    unread = cluster.unread(kinds.PODS, *BEHIND_BALANCERS)
     if unread:
-        names = " and ".join(each.resource.full_name for each in unread)
-        return Unknown(f"{names} were not read: {unread[0].detail}", f"list {unread[0].resource.full_name}")
-    services = {service.key: service for service in cluster.services}
-    found = []
-    for binding in cluster.target_group_bindings:
-        service = services.get(f"{binding.namespace}/{binding.service}")
-        selector = service.selector.items() if service is not None else ()
-        if selector and any(pod.namespace == binding.namespace and selector <= pod.labels.items() for pod in branched):
-            found.append(f"{binding.namespace}/{binding.name}")
-    return tuple(sorted(found))
+        why = "; ".join(f"{read.resource.full_name}: {read.detail}" for read in unread)
+        return Unknown(why, f"list {unread[0].resource.full_name}")
+    branched = [pod for pod in cluster.pods if pod.branch is not None and not pod.finished]
+    serving = {
+        service.key
+        for service in cluster.services
+        if service.selector
+        and any(
+            pod.namespace == service.namespace and service.selector.items() <= pod.labels.items() for pod in branched
+        )
+    }
+    bound = (each for each in cluster.target_group_bindings if f"{each.namespace}/{each.service}" in serving)
+    return tuple(sorted(bound, key=lambda each: (each.namespace, each.name)))
 
 
 def _fullest(cluster: Cluster) -> FullestNode | None:

@@ -25,7 +25,6 @@ from kubectl_eksdoc.imds_probe.probing.result import (
 )
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.metadata import report_in
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner
@@ -209,10 +208,8 @@ def probed(
     clock: ImdsProbeClock,
     told: Callable[[], int],
     tell: Callable[[str], object],
-    options: Mapping[str, MetadataOptions] | None = None,
 ) -> Probed:
-    """`told`: how often the process was told to end; `tell` hears how far it is, a line each. `options`: what EC2 says
-    of the nodes' instances, where that is known.
+    """`told`: how often the process was told to end; `tell` hears how far it is, a line each.
 
     Raises:
         Forbidden, ClusterError: not even the first object can be made; nothing is left.
@@ -230,8 +227,7 @@ def probed(
         return heard
 
     answers, cleared = owning(ground, what.probe, manifest, what.stale, clock, tell, body)
-    nodes = probed_nodes(what, answers, options or {})
-    return Probed(nodes, cleared.owner, cleared.left, cleared.not_removed, told() > 0)
+    return Probed(probed_nodes(what, answers), cleared.owner, cleared.left, cleared.not_removed, told() > 0)
 
 
 def _waves(what: ProbePlan) -> Iterator[list[ProbePod]]:

@@ -19,7 +19,7 @@ from kubectl_eksdoc.imds_probe.affected import (
     unexplained,
 )
 from kubectl_eksdoc.imds_probe.evidence import ENOUGH_DAYS, Counted, answered, in_all, rejected
-from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike
+from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike, counted_of
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Finding, Remedy, Subject, When
@@ -34,22 +34,15 @@ NODES = "nodes: "
 """How the line of the evidence begins that says on which nodes, and whose doing that is."""
 
 
-def judged(
-    alike: NodesAlike,
-    affected: Sequence[AffectedPod],
-    hops: int = POD,
-    assumed: Assumed | None = None,
-    intent: IntendedOptions | None = None,
-    counted: Counted | None = None,
-) -> Iterator[Finding]:
-    """Of one group; pods of one owner that are affected alike are one finding. `hops` are needed. `assumed`: what the
-    next node has, where that is assumed, so that it is no finding that it differs. `intent`: which options are meant;
-    `counted`: requests without a token, None where CloudWatch was not asked."""
+def judged(facts: MetadataFacts, alike: NodesAlike, affected: Sequence[AffectedPod], hops: int) -> Iterator[Finding]:
+    """Of one group; pods of one owner that are affected alike are one finding. `hops` are needed. Where it is assumed
+    what the next node has, it is no finding that it differs."""
+    assumed, counted = facts.assumed, counted_of(alike.nodes, facts)
     for effect in (Effect.BROKEN, Effect.WILL_BREAK):
         for same in _together(each for each in affected if each.effect is effect):
             yield _of_pods(alike, same, hops, assumed is not None)
     if assumed is None:
-        yield from _next(alike, affected, intent)
+        yield from _next(alike, affected, facts.intent)
     yield from _tokens(alike, assumed, counted)
     yield from rejected(_subject(alike), counted or {})
     if alike.next.refused:

@@ -24,7 +24,7 @@ from kubectl_eksdoc.imds_probe.affected import (
 from kubectl_eksdoc.imds_probe.evidence import role_clauses, role_used, tells, with_role_use
 from kubectl_eksdoc.imds_probe.judging import judged, judged_whole, reasons, some, whose
 from kubectl_eksdoc.imds_probe.programs import program_of
-from kubectl_eksdoc.imds_probe.sources import MetadataFacts, MetadataService, NodesAlike, counted_of, nodes_alike
+from kubectl_eksdoc.imds_probe.sources import MetadataFacts, MetadataService, NodesAlike, nodes_alike
 from kubectl_eksdoc.model.baseline import SavedResult
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import CommandTarget, shell
@@ -106,13 +106,7 @@ def plan_metadata(facts: MetadataFacts, hops: int, reach: CommandTarget = Comman
         if later is not None:
             next_group = replace(each, later=later)
             successors.append(GroupPlan(next_group, _affected(next_group, there.get(at, ()), facts, read_of, clauses)))
-    findings = [
-        found
-        for group in groups
-        for found in judged(
-            group.alike, group.affected, hops, facts.assumed, facts.intent, counted_of(group.alike.nodes, facts)
-        )
-    ]
+    findings = [found for group in groups for found in judged(facts, group.alike, group.affected, hops)]
     pairs = [(group.alike, group.affected) for group in groups]
     findings += judged_whole(facts, pairs)
     findings += role_used(facts, pairs, [(group.alike, group.affected) for group in successors])

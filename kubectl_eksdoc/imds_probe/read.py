@@ -222,11 +222,6 @@ def metadata_facts(session: ClusterSession, cluster: Cluster) -> MetadataFacts:
     return MetadataFacts(cluster, told)
 
 
-def facts_of_today(session: ClusterSession, cluster: Cluster) -> MetadataFacts:
-    """What the nodes that run have; of those that come in their place nothing is asked."""
-    return MetadataFacts(cluster, _tell(session, MachineKeys(instances=_instances(cluster))))
-
-
 def _instances(cluster: Cluster) -> tuple[str, ...]:
     return tuple(sorted({ident for node in cluster.nodes if (ident := instance_of(node))}))
 

@@ -211,7 +211,6 @@ class OutcomeResult(Printed):
     fields: tuple[_Check, ...]
     """Prediction against reality, by object and field."""
     rollouts: tuple[_Rollout, ...]
-    not_ready: Lines
     targets: tuple[_Targets, ...]
     unwatched: Text | None
     unread: tuple[_Unread, ...]
@@ -373,8 +372,7 @@ def _after(report: UpdateReport, ended: AddonUpdateResult, full: bool) -> Iterat
     yield ReportLines("What EKS says", list(_of_eks(report, ended)))
     yield Table("Prediction and reality", _fields(ended.checks), "fields")
     rollouts = [str(each) + (f"; {each.stuck}" if each.stuck else "") for each in ended.rollouts]
-    waits = [f"- {each}" for each in ended.not_ready]
-    yield ReportLines("Rollout", rollouts + _few(waits, len(waits) if full else _MOST))
+    yield ReportLines("Rollout", rollouts)
     health = [str(each) for each in ended.health]
     most = _MOST + 99 * full
     ill = [f"- {target}" for each in ended.health if not each.back for target in each.unhealthy[:most]]

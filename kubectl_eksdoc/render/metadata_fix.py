@@ -55,7 +55,6 @@ class FixChoice(Printed):
         "node-class",
         "template-version",
         "replace-nodes",
-        "new-group",
     ]
     when: When
     does: Text

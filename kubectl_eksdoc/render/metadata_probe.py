@@ -161,8 +161,7 @@ def _nodes(plan: ProbePlan, probed: Probed) -> Drawn:
 
 def _v6(node: ProbedNode) -> Cell:
     """Where the node itself is not answered either, it is switched off, as it is by default."""
-    off = node.options is not None and not node.options.ipv6
-    if node.v6.cause in (Cause.NODE, Cause.DISABLED) or (off and node.v6.reach is not Reach.REACHABLE):
+    if node.v6.cause in (Cause.NODE, Cause.DISABLED):
         return Cell("off", Tone.FAINT)
     return reached(Reach.UNKNOWN if node.v6.cause is Cause.UNKNOWN else node.v6.reach)
 

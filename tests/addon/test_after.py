@@ -147,6 +147,15 @@ def test_values_that_the_update_dropped_are_lost_with_it() -> None:
     assert change.field.variable == "ENABLE_POD_ENI" and "configuration values of before" in change.because.why
 
 
+def test_what_came_with_other_images_was_of_eks() -> None:
+    """By an update that EKS tells no more of, where no chart is known."""
+    lived = Lived("v1.14.0-eksbuild.1")
+    lived.step(Updates("v1.15.1-eksbuild.1", "OVERWRITE"))
+    lived.updates.clear()
+    lived.step(Updates("v1.16.0-eksbuild.1", "OVERWRITE"))
+    assert not lived.looked_back(lambda name, version: Unknown("no chart")).lost
+
+
 def test_what_the_values_of_the_update_set_is_not_lost() -> None:
     lived = Lived("v1.15.1-eksbuild.1")
     lived.step(SetsEnv("WARM_ENI_TARGET", "2", MAIN))

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.addon_diff import outcome
 from kubectl_eksdoc.addon_diff.merging import MISSING
 from kubectl_eksdoc.addon_diff.outcome import ExpectedUpdate, Verdict, checked, expected_of, from_doc, to_doc
-from kubectl_eksdoc.changes.addon_update import STILL_S
 from kubectl_eksdoc.drain.run.waves import Stage
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsRefused, Stopped
 from kubectl_eksdoc.model.api_objects import ObjectName, named
@@ -20,12 +19,10 @@ from kubectl_eksdoc.model.eks import TargetGroup, TargetHealth
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.knowledge import made
 from kubectl_eksdoc.model.network import TargetGroupBinding
-from kubectl_eksdoc.model.nodes import ControllerOwner
 from tests.addon.stand_in import hands
 from tests.addon.stand_in.histories import HISTORIES, UPDATES, VERSIONS, AppliesEnv, Step, Updates, installed, played
 from tests.addon.stand_in.pod_template import INIT
 from tests.addon.updating import Case
-from tests.builders import a_pod
 from tests.examples import examples
 
 OLD, NEW = "v1.12.0-eksbuild.1", "v1.12.6-eksbuild.1"
@@ -48,39 +45,40 @@ def env(case: Case) -> tuple[Any, Any]:
     return hands.env_of(doc)["ENABLE_POD_ENI"], hands.env_of(doc, INIT)["DISABLE_TCP_EARLY_DEMUX"]
 
 
-def test_overwrite_as_it_was_asked_for_resets_as_predicted() -> None:
-    case = overwritten()
+@pytest.mark.parametrize(
+    ("mode", "as_asked"), [("NONE", False), ("OVERWRITE", False), ("PRESERVE", False), ("OVERWRITE", True)]
+)
+def test_by_default_the_values_that_keep_everything_are_sent(mode: str, as_asked: bool) -> None:
+    """As it was asked for, OVERWRITE resets what was predicted; what is kept is read again as well."""
+    case = incident(mode, as_asked=as_asked)
     ended = case.done()
-    assert env(case) == ("false", "false") and case.eks.calls[0].values is None
+    after = "false" if as_asked else "true"
+    kept = {"env": {"ENABLE_POD_ENI": "true"}, "init": {"env": {"DISABLE_TCP_EARLY_DEMUX": "true"}}}
+    assert env(case) == (after, after) and case.service.version == NEW
+    assert json.loads(case.eks.calls[0].values or "null") == (None if as_asked else kept)
     assert ended.stage is Stage.SUCCESSFUL and ended.whole and not ended.differs
-    lost = {check.field.variable: check for check in ended.checks}
+    told = {check.field.variable: check for check in ended.of(Verdict.AS_PREDICTED)}
     for name in ("ENABLE_POD_ENI", "DISABLE_TCP_EARLY_DEMUX"):
-        check = lost[name]
-        assert (check.verdict, check.live, check.found) == (Verdict.AS_PREDICTED, "true", "false")
-        assert check.owners == ("eks",)
-
-
-@pytest.mark.parametrize("mode", ["NONE", "OVERWRITE", "PRESERVE"])
-def test_by_default_the_values_that_keep_everything_are_sent(mode: str) -> None:
-    case = incident(mode)
-    ended = case.done()
-    assert env(case) == ("true", "true")
-    sent = json.loads(case.eks.calls[0].values or "")
-    assert sent == {"env": {"ENABLE_POD_ENI": "true"}, "init": {"env": {"DISABLE_TCP_EARLY_DEMUX": "true"}}}
-    assert ended.whole and not ended.differs and case.service.version == NEW
-    kept = {check.field.variable for check in ended.of(Verdict.AS_PREDICTED) if check.found == check.live}
-    assert kept >= {"ENABLE_POD_ENI", "DISABLE_TCP_EARLY_DEMUX"}, "what is kept is read again as well"
+        assert (told[name].live, told[name].found) == ("true", after)
+        assert told[name].owners == ("eks",) or not as_asked
 
 
 def test_a_conflict_that_nobody_foresaw_changes_nothing() -> None:
     case = incident()
-    case.eks.before_it_begins = lambda: hands.sets_env(case.service.objects, "WARM_ENI_TARGET", "9")
+
+    def meanwhile() -> None:
+        """The second as the update would have left it."""
+        hands.sets_env(case.service.objects, "WARM_ENI_TARGET", "9")
+        hands.removes_env(case.service.objects, "AWS_VPC_K8S_CNI_CONFIGURE_RPFILTER")
+
+    case.eks.before_it_begins = meanwhile
     ended = case.done()
     assert ended.stage is Stage.FAILED and not ended.whole and not ended.left
     assert ended.errors[0].code == "ConfigurationConflict" and "WARM_ENI_TARGET" in ended.errors[0].message
     assert env(case) == ("true", "true") and case.service.version == OLD
     verdicts = {check.field.variable: check.verdict for check in ended.checks}
-    assert verdicts.pop("WARM_ENI_TARGET") is Verdict.OTHER, "a person has changed it"
+    for name in ("WARM_ENI_TARGET", "AWS_VPC_K8S_CNI_CONFIGURE_RPFILTER"):
+        assert verdicts.pop(name) is Verdict.OTHER, "a person has changed it"
     assert set(verdicts.values()) == {Verdict.AS_BEFORE}
 
 
@@ -130,22 +128,12 @@ def test_the_journal_tells_what_was_sent_and_what_was_foretold() -> None:
     case.done()
     entries = case.journal.entries
     assert [each["entry"] for each in entries] == ["begun", "asking", "asked", "stage", "stage", "ended"]
-    assert [each.field for each in from_doc(entries[0]["expected"]).fields] == [
-        each.field for each in expected_of(ready.plan).fields
-    ]
-    assert {each["kind"] for each in entries[0]["expected"]["objects"]} >= {"DaemonSet", "ServiceAccount"}
+    kept = from_doc(entries[0]["expected"])
+    assert [each.field for each in kept.fields] == [each.field for each in expected_of(ready.plan).fields]
+    assert {named(each).kind for each in kept.objects} >= {"DaemonSet", "ServiceAccount"}
     assert entries[2]["update"] == "8d1a-update" and entries[-1]["stage"] == "successful"
-
-
-def test_what_is_kept_of_an_expectation_is_all_of_it() -> None:
-    case = incident()
-    case.to = "v1.19.5-eksbuild.1"  # which has fields that were not there before
-    expected = expected_of(case.ready().plan)
-    kept = json.loads(json.dumps(to_doc(expected, "")))
-    assert from_doc(kept) == expected
-    assert any(each.live is MISSING for each in expected.fields)
     with pytest.raises((KeyError, TypeError, ValueError)):
-        from_doc({**kept, "fields": {}})
+        from_doc({**entries[0]["expected"], "fields": {}})
 
 
 def test_no_secret_of_an_object_is_kept() -> None:
@@ -207,12 +195,15 @@ def test_who_says_it_twice_does_not_wait_for_anything() -> None:
 
 def test_a_lost_connection_stops_nothing() -> None:
     case = overwritten()
-    case.eks.silent_until_s = 100.0
+    case.eks.silent_until_s, case.eks.may_describe = 100.0, False
     case.at(3, away=True)
     case.at(90, away=False)
     assert case.done().whole
     told = [line for line in case.lines if "continues in EKS" in line]
     assert len(told) == 2, "each is told once"
+    assert sum("the add-on itself is checked instead" in line for line in case.lines) == 1, (
+        "by whom may describe it not"
+    )
 
 
 def test_pods_of_before_are_not_taken_for_new_ones_where_the_cluster_does_not_answer() -> None:
@@ -238,28 +229,6 @@ def test_told_to_stop_before_it_is_asked_for_nothing_is_sent() -> None:
     with pytest.raises(Stopped, match="before anything was requested"):
         case.done()
     assert not case.eks.calls and [each["entry"] for each in case.journal.entries] == ["begun", "refused"]
-
-
-def test_without_the_right_to_describe_updates_the_addon_tells() -> None:
-    case = overwritten()
-    case.eks.may_describe = False
-    assert case.done().whole
-    assert sum("the add-on itself is checked instead" in line for line in case.lines) == 1
-
-
-def test_a_rollout_that_stands_still_is_told_with_its_pods() -> None:
-    case = overwritten()
-    case.objects.stands = 1
-    owner = ControllerOwner("DaemonSet", "aws-node", "uid", "apps")
-    crashing = {"ready": False, "not_ready_because": "CrashLoopBackOff"}
-    case.pods = (
-        a_pod("aws-node-x", "kube-system", node="n-1", owner=owner, **crashing),
-        a_pod("aws-node-y", "kube-system", node="n-2", owner=owner),
-    )
-    ended = case.done(watch_s=STILL_S + 200)
-    assert "has not ended" in ended.left and not ended.whole
-    assert ended.not_ready == ("aws-node-x on n-1: CrashLoopBackOff",)
-    assert case.lines.count("aws-node-x on n-1: CrashLoopBackOff") == 1
 
 
 BINDING = TargetGroupBinding("shop", "web", "web", "ip", "arn:tg")
@@ -307,20 +276,17 @@ def test_another_look_holds_targets_against_those_before_the_update() -> None:
         made(outcome.Health, {"arn": "arn:tg"})
 
 
-def test_what_is_gone_in_the_end_is_other_than_predicted() -> None:
-    case = overwritten()
-    case.at(10, gone=True)
-    ended = case.done()
-    gone = [check for check in ended.checks if check.field.of.kind == "ConfigMap"]
-    assert all(check.verdict is Verdict.OTHER and check.found is MISSING for check in gone)
-
-
-def test_what_cannot_be_read_in_the_end_is_not_known() -> None:
+def test_what_cannot_be_read_in_the_end_is_not_known_and_what_is_gone_is_other() -> None:
     case = overwritten()
     case.at(10, away=True)
     ended = case.done()
     assert ended.lacks and {check.verdict for check in ended.checks} == {Verdict.NOT_READ}
     assert {of.kind for of, _ in ended.unread} >= {"DaemonSet"}
+    case = Case(installed("v1.15.1-eksbuild.1"), "v1.16.0-eksbuild.1", "OVERWRITE", as_asked=True)
+    hands.sets_data(case.service.objects, "enable-windows-ipam", "true")
+    case.at(10, gone=True)
+    gone = [check for check in case.done().checks if check.field.of.kind == "ConfigMap"]
+    assert gone and all(check.verdict is Verdict.OTHER and check.found is MISSING for check in gone)
 
 
 @pytest.mark.parametrize("mode", ["NONE", "OVERWRITE"])

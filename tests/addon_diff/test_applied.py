@@ -196,8 +196,3 @@ def test_what_is_unknown_of_one_addon_hides_nothing_of_another() -> None:
         earlier = saved(found, addons=addons)
         (change,) = (each for each in against(earlier, CLUSTER, [of_two], {}, True).changes if each.before == found)
         assert change.became.value == expected
-
-
-def test_beside_itself_nothing_has_changed() -> None:
-    earlier = saved(*map(outline_of, PLAN.findings), addons={"vpc-cni": TARGET})
-    assert against(earlier, CLUSTER, [PLAN], {}, False).changes == ()

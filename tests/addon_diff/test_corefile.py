@@ -8,6 +8,7 @@ import pytest
 
 from kubectl_eksdoc.addon_diff.corefile import at_later_version
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Mode, OfVersion
+from kubectl_eksdoc.model.api_objects import with_value
 from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.model.kinds import Unknown
 from tests.addon_diff.test_plan import COREFILE, edited, found, planned, without_charts
@@ -18,7 +19,8 @@ UNKNOWN = Unknown("not known")
 
 
 def facts(text: str, target: str = "v1.13.1-eksbuild.1", manager: str = "kubectl-edit") -> AddonFacts:
-    live = edited(COREFILE, ("data", "Corefile"), text, manager)
+    labelled = with_value(COREFILE, ("metadata", "labels"), {"k8s-app": "kube-dns"})
+    live = edited(labelled, ("data", "Corefile"), text, manager)
     made = without_charts("coredns", objects=(live,))
     now = OfVersion("v1.11.4-eksbuild.2", UNKNOWN, UNKNOWN)
     return replace(made, now=now, target=OfVersion(target, UNKNOWN, UNKNOWN))
@@ -34,24 +36,26 @@ def test_a_plugin_that_is_gone_is_found_before_the_update() -> None:
     assert finding.remedy[0].command.endswith("-f Corefile --coredns-version 1.13.1-eksbuild.1")
 
 
-@pytest.mark.parametrize(("text", "target"), [(GOOD, "v1.13.1-eksbuild.1"), (OLD, "v1.11.4-eksbuild.2")])
-def test_what_it_accepts_and_a_version_that_stays_are_no_finding(text: str, target: str) -> None:
-    assert judged(facts(text, target)) == []
+STAYS = "v1.11.4-eksbuild.2"
 
 
-def test_a_corefile_that_is_given_is_the_one_that_counts() -> None:
-    assert judged(facts(OLD), AddonUpdateRequest(Mode.OVERWRITE, {"corefile": GOOD})) == []
-    assert [each.status for each in judged(facts(GOOD), AddonUpdateRequest(Mode.NONE, {"corefile": OLD}))] == [
-        Status.FAIL
-    ]
-
-
-def test_a_corefile_that_is_given_is_judged_where_the_version_stays() -> None:
-    stays = facts(GOOD, "v1.11.4-eksbuild.2")
-    assert [each.status for each in judged(stays, AddonUpdateRequest(Mode.NONE, {"corefile": OLD}))] == [Status.FAIL]
-    assert judged(facts(OLD, "v1.11.4-eksbuild.2"), AddonUpdateRequest(Mode.NONE, {"corefile": OLD})) == [], (
-        "it is there already"
-    )
+@pytest.mark.parametrize(
+    ("text", "target", "asked", "said"),
+    [
+        (GOOD, "v1.13.1-eksbuild.1", AddonUpdateRequest(), []),
+        (OLD, STAYS, AddonUpdateRequest(), []),
+        (OLD, "v1.13.1-eksbuild.1", AddonUpdateRequest(Mode.OVERWRITE), []),  # EKS writes its own
+        (OLD, "v1.13.1-eksbuild.1", AddonUpdateRequest(Mode.OVERWRITE, {"corefile": GOOD}), []),
+        (GOOD, "v1.13.1-eksbuild.1", AddonUpdateRequest(Mode.NONE, {"corefile": OLD}), [Status.FAIL]),
+        (GOOD, STAYS, AddonUpdateRequest(Mode.NONE, {"corefile": OLD}), [Status.FAIL]),
+        (OLD, STAYS, AddonUpdateRequest(Mode.NONE, {"corefile": OLD}), []),  # it is there already
+        (OLD, "v1.99.0-eksbuild.1", AddonUpdateRequest(), [Status.UNKNOWN]),
+    ],
+)
+def test_the_corefile_that_counts_is_judged_by_the_version_that_comes(
+    text: str, target: str, asked: AddonUpdateRequest, said: list[Status]
+) -> None:
+    assert [each.status for each in judged(facts(text, target), asked)] == said
 
 
 def test_a_version_that_comes_after_the_control_plane_judges_what_it_will_be_given() -> None:
@@ -61,8 +65,3 @@ def test_a_version_that_comes_after_the_control_plane_judges_what_it_will_be_giv
     assert list(at_later_version((live,), {"corefile": GOOD}, "v1.13.1-eksbuild.1")) == []
     (eks,) = facts(OLD, manager="eks").objects
     assert list(at_later_version((eks,), {}, "v1.13.1-eksbuild.1")) == [], "EKS brings another"
-
-
-def test_a_version_that_is_newer_than_all_that_is_known_is_unknown() -> None:
-    (finding,) = judged(facts(OLD, "v1.99.0-eksbuild.1"))
-    assert finding.status is Status.UNKNOWN and finding.missing

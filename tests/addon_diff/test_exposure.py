@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kubectl_eksdoc.addon_diff.outcome import affected
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
 from kubectl_eksdoc.addon_diff.usage import USED_BY, FullestNode, Usage, usage
 from kubectl_eksdoc.model import kinds
@@ -33,33 +34,32 @@ def of(users: Usage, live: Any = None, mode: Mode = Mode.OVERWRITE) -> Finding:
     return next(each for each in found(plan, "addon-field-reset") if EARLY_DEMUX[2] in each.message)
 
 
-def test_probes_say_what_the_kubelet_does_and_when() -> None:
-    told = of(Usage((branched("cart", READY), branched("pay", READY, LIVE)), ("shop/k8s-pay",)))
-    assert told.severity is Severity.CRITICAL
-    assert "readiness probes over the network, unready from 10 s on: shop/cart, shop/pay" in told.evidence
-    assert "liveness or startup probes over the network, containers restarted from 30 s on: shop/pay" in told.evidence
-    assert "target groups they stand in: shop/k8s-pay" in told.evidence
+def enforcing(mode: str) -> Any:
+    return by_hand(rich(), "containers", 0, ENFORCING, mode)
 
 
-def test_pods_that_nobody_probes_over_the_network_stay_in_their_services() -> None:
-    told = of(Usage((branched("cart"),)))
-    assert told.severity is Severity.HIGH
-    assert any("none of them is probed over the network" in line for line in told.evidence)
-
-
-def test_in_standard_mode_it_does_no_harm() -> None:
-    live = by_hand(rich(), "containers", 0, ENFORCING, "standard")
-    told = of(Usage((branched("cart", READY),)), live)
-    assert told.severity is Severity.LOW
-    assert any(f"{ENFORCING} is standard" in line for line in told.evidence)
-    assert of(Usage((branched("cart", READY),)), by_hand(rich(), "containers", 0, ENFORCING, "strict")).severity is (
-        Severity.CRITICAL
-    )
-
-
-def test_target_groups_that_were_not_read_are_not_none() -> None:
-    told = of(Usage((branched("cart", READY),), Unknown("services were not read: forbidden", "list services")))
-    assert "which target groups they stand in is not known: services were not read: forbidden" in told.evidence
+@pytest.mark.parametrize(
+    ("users", "live", "severity", "said"),
+    [
+        (Usage((branched("cart", READY), branched("pay", READY, LIVE)), ("shop/k8s-pay",)), None, Severity.CRITICAL,
+         ("readiness probes over the network, unready from 10 s on: shop/cart, shop/pay",
+          "liveness or startup probes over the network, containers restarted from 30 s on: shop/pay",
+          "target groups they stand in: shop/k8s-pay")),
+        (Usage((branched("cart", READY),), Unknown("services were not read: forbidden")), None, Severity.CRITICAL,
+         ("which target groups they stand in is not known: services were not read: forbidden",)),
+        (Usage((branched("cart"),)), None, Severity.HIGH, ("none of them is probed over the network",)),
+        (Usage((branched("cart", READY),)), "standard", Severity.LOW, (f"{ENFORCING} is standard",)),
+        (Usage((branched("cart", READY),)), "strict", Severity.CRITICAL, ()),
+        (Usage(()), None, Severity.LOW, ("no pod has security groups of its own; else",)),
+        (Usage(Unknown("pods were not read")), None, Severity.CRITICAL, ("is not known: pods were not read",)),
+        (Usage((), policies=("shop/pay",)), None, Severity.MEDIUM, ("SecurityGroupPolicies give them: shop/pay",)),
+        (Usage((), policies=Unknown("policies were not read")), None, Severity.LOW, ("policies were not read",)),
+    ],
+)  # fmt: skip
+def test_who_notices_decides_how_bad_it_is(users: Usage, live: Any, severity: Severity, said: tuple[str, ...]) -> None:
+    told = of(users, live and enforcing(live))
+    assert told.severity is severity
+    assert [each for each in said if not any(each in line for line in told.evidence)] == []
 
 
 def test_a_pod_with_the_address_of_its_node_is_astray() -> None:
@@ -72,14 +72,6 @@ def test_a_pod_with_the_address_of_its_node_is_astray() -> None:
     (told,) = found(plan, "addon-pods-astray")
     assert (told.subject.namespace, told.subject.name) == ("shop", "gone")
     assert "kubectl -n shop delete pod gone" in told.remedy[0].text
-
-
-def test_pods_may_get_theirs_later() -> None:
-    told = of(Usage((), policies=("shop/pay",)))
-    assert told.severity is Severity.MEDIUM
-    assert any("SecurityGroupPolicies give them: shop/pay" in line for line in told.evidence)
-    told = of(Usage((), policies=Unknown("securitygrouppolicies were not read: forbidden")))
-    assert told.severity is Severity.LOW and any("were not read" in line for line in told.evidence)
 
 
 @pytest.mark.parametrize(
@@ -101,13 +93,14 @@ def read(*resources: Any) -> tuple[KindRead, ...]:
 def a_cluster(*unread: Any) -> Any:
     pods = (
         a_pod("pay", namespace="shop", labels={"app": "pay"}, node="n1", branch=Branch()),
-        a_pod("old", namespace="shop", labels={"app": "pay"}, node="n1", branch=Branch(), phase="Succeeded"),
+        a_pod("old", namespace="shop", labels={"app": "old"}, node="n1", branch=Branch(), phase="Succeeded"),
         a_pod("web", namespace="shop", labels={"app": "web"}, node="n1"),
     )
-    services = tuple(Service("shop", name, selector={"app": name}) for name in ("pay", "web"))
+    services = tuple(Service("shop", name, selector={"app": name}) for name in ("pay", "old", "web"))
     services += (Service("shop", "by-hand"), Service("other", "pay", selector={"app": "pay"}))
-    bindings = tuple(TargetGroupBinding("shop", f"k8s-{each}", each) for each in ("pay", "web", "by-hand", "none"))
-    bindings += (TargetGroupBinding("other", "k8s-other", "pay"),)
+    bound = ("pay", "old", "web", "by-hand", "none")
+    bindings = tuple(TargetGroupBinding("shop", f"k8s-{each}", each, arn=f"arn:{each}") for each in bound)
+    bindings += (TargetGroupBinding("other", "k8s-other", "pay"), TargetGroupBinding("shop", "bare", "pay"))
     kept = [each for each in USED_BY if each not in unread]
     return a_whole(
         nodes=(a_node("n1", pods_allocatable=58), a_node("n2", pods_allocatable=110)),
@@ -120,7 +113,12 @@ def a_cluster(*unread: Any) -> Any:
 
 def test_only_what_selects_them_sends_them_traffic() -> None:
     seen = usage(a_cluster())
-    assert seen.branch_pods == ("shop/pay",) and seen.target_groups == ("shop/k8s-pay",)
+    assert seen.branch_pods == ("shop/pay",) and seen.target_groups == ("shop/bare", "shop/k8s-pay")
+    watched = affected("vpc-cni", a_cluster())
+    assert not isinstance(watched, Unknown) and [each.arn for each in watched] == ["arn:pay"]
+    assert affected("coredns", a_cluster()) == ()
+    unread = affected("vpc-cni", a_cluster(kinds.SERVICES))
+    assert isinstance(unread, Unknown) and unread.missing == "list services"
     assert seen.fullest == FullestNode("n1", 2, 58)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -17,40 +16,27 @@ from kubectl_eksdoc.addon_diff.manifests import known_of, rendered
 from kubectl_eksdoc.addon_diff.merging import MISSING, Leaf, differences, leaves, merged
 from kubectl_eksdoc.addon_diff.outcome import AddonRollback, way_back
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update
-from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, FieldChange, Mode, predict
+from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Fate, FieldChange, Mode, predict
 from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths
-from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.model.addons import Addon, ConfigPath
 from kubectl_eksdoc.model.api_objects import Doc, same_json, with_value
 from kubectl_eksdoc.model.eks import EksCluster
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
-from kubectl_eksdoc.model.nodes import Asks, Branch, Probe
-from tests.addon_diff.incident import CHART, EARLY_DEMUX, POD_ENI, a_persons, chart, rich, schema, version
-from tests.builders import a_pod
+from tests.addon_diff.incident import CHART, EARLY_DEMUX, a_persons, rich, schema, version
+from tests.addon_diff.test_plan import facts
 
 CLUSTER = EksCluster("shop", "arn", "1.24", "", "ACTIVE", "", "")
 
 
 def planned(
-    asked: AddonUpdateRequest = AddonUpdateRequest(), status: str = "ACTIVE", to: str = "v1.15.1", **facts: Any
+    asked: AddonUpdateRequest = AddonUpdateRequest(), status: str = "ACTIVE", to: str = "v1.15.1", **more: Any
 ) -> AddonPlan:
     """The incident: two variables are set by a person, and pods have security groups."""
-    now = facts.pop("now", version("v1.12.0"))
-    target = version(to) if to != now.version else now
-    usual = AddonFacts(
-        CLUSTER,
-        Addon("vpc-cni", now.version, status),
-        now,
-        target,
-        {},
-        (a_persons(),),
-        (),
-        Usage((a_pod("payment", "shop", branch=Branch(probes=(Probe("app", Asks.READINESS, "tcpSocket"),))),)),
-        True,
-        (target.version,),
-    )
-    return plan_update(replace(usual, **facts), asked, lambda values: ())
+    now, target = version("v1.12.0"), version(to)
+    addon = Addon("vpc-cni", now.version, status)
+    whole = facts(**{"addon": addon, "target": target, "objects": (a_persons(),), "steps": (target.version,), **more})
+    return plan_update(replace(whole, cluster=CLUSTER), asked, lambda values: ())
 
 
 def whys(plan: AddonPlan, on_purpose: bool = True) -> str:
@@ -61,24 +47,19 @@ OVERWRITE = AddonUpdateRequest(Mode.OVERWRITE)
 
 
 @pytest.mark.parametrize(
-    ("facts", "said"),
+    ("given", "said"),
     [
         ({"status": "UPDATING"}, "another update of vpc-cni is in progress"),
         ({"status": "CREATE_FAILED"}, "vpc-cni is CREATE_FAILED"),
         ({"to": "v1.12.6", "offered": False}, "EKS does not offer v1.12.6-eksbuild.1 for Kubernetes 1.24"),
+        *(({"to": "v1.12.6", "status": each}, "") for each in ("", "ACTIVE", "UPDATE_FAILED", "DEGRADED")),
     ],
 )
-def test_what_forbids_it(facts: dict[str, Any], said: str) -> None:
-    plan = planned(OVERWRITE, **facts)
-    assert said in whys(plan)
-
-
-def test_nothing_forbids_a_step_of_a_minor_and_a_failed_one_may_be_mended() -> None:
-    for status in ("", "ACTIVE", "UPDATE_FAILED", "DEGRADED"):
-        plan = planned(OVERWRITE, status, to="v1.12.6")
-        assert refusals(plan, True) == ()
-        named = {each.code.name for each in to_acknowledge(plan)}
-        assert ("addon-not-active" in named) is (status in ("UPDATE_FAILED", "DEGRADED"))
+def test_what_forbids_it(given: dict[str, Any], said: str) -> None:
+    plan = planned(OVERWRITE, **given)
+    assert said in whys(plan) and bool(whys(plan)) is bool(said)
+    named = {each.code.name for each in to_acknowledge(plan)}
+    assert ("addon-not-active" in named) is (given.get("status") not in (None, "", "ACTIVE"))
 
 
 def test_a_conflict_is_not_asked_for_and_a_loss_only_on_purpose() -> None:
@@ -121,18 +102,14 @@ def test_what_is_sent() -> None:
     assert sending(nothing, as_asked=False).asked.values is None, "what is not known is not replaced"
 
 
-def test_the_count_is_of_fields_that_become_other() -> None:
-    assert (
-        len(changing(planned(OVERWRITE, to="v1.12.6")))
-        > len(changing(planned(AddonUpdateRequest(Mode.NONE), to="v1.12.6")))
-        == 0
-    )
-
-
-def test_nothing_to_do() -> None:
+def test_what_changes_and_nothing_to_do() -> None:
+    plan = planned(OVERWRITE, to="v1.12.6")
+    assert len(changing(plan)) > len(changing(planned(AddonUpdateRequest(Mode.NONE), to="v1.12.6"))) == 0
+    assert not is_nothing(plan)
     same = planned(to="v1.12.0", objects=())
     assert not is_nothing(same), "no object was looked at, which is a finding"
-    assert not is_nothing(planned(OVERWRITE, to="v1.12.6"))
+    assert is_nothing(replace(same, findings=()))
+    assert not is_nothing(replace(same, findings=(), asked=AddonUpdateRequest(values={"env": {}})))
 
 
 def test_the_way_back_sets_what_the_old_version_lets_be_set() -> None:
@@ -143,9 +120,6 @@ def test_the_way_back_sets_what_the_old_version_lets_be_set() -> None:
     far = way_back(planned(OVERWRITE, to="v1.15.1"))
     assert isinstance(far, AddonRollback) and any("one minor" in caveat for caveat in far.caveats)
     assert isinstance(way_back(planned(values=Unknown("not JSON"))), Unknown)
-
-
-LIVES = {"names are EKS's": rich, "all is a person's": a_persons}
 
 
 def changes(live: Doc, update: ExpectedApply) -> dict[ConfigPath, FieldChange]:
@@ -159,22 +133,6 @@ def an_update(after: Doc = CHART, before: Doc = CHART, **more: Any) -> ExpectedA
 def known(version: str) -> SchemaPaths | None:
     found = schema(version)
     return found if isinstance(found, SchemaPaths) else None
-
-
-@pytest.mark.parametrize("live", LIVES.values(), ids=LIVES)
-@pytest.mark.parametrize("old", ["v1.11.0", "v1.12.0"])
-@pytest.mark.parametrize("new", ["v1.12.6", "v1.15.1"])
-def test_the_incident(live: Any, old: str, new: str) -> None:
-    foretold = changes(live(), an_update(chart(new), chart(old), schema=known(new)))
-    for path in (EARLY_DEMUX, POD_ENI):
-        change = foretold[path]
-        assert change.live == "true" and change.at_risk and "eks" not in change.owners
-        assert {mode: (told.fate, told.value) for mode, told in change.by_mode.items()} == {
-            Mode.OVERWRITE: (Fate.RESET, "false"),
-            Mode.PRESERVE: (Fate.KEPT, "true"),
-            Mode.NONE: (Fate.CONFLICT, "true"),
-        }
-        assert change.confidence(Mode.PRESERVE) is Confidence.LOW, "no document says how"
 
 
 def test_the_conflict_is_worded_as_eks_words_it() -> None:
@@ -203,53 +161,12 @@ def test_what_neither_schema_nor_ownership_says_is_unknown() -> None:
     assert {told.fate for told in change.by_mode.values()} == {Fate.UNKNOWN} and change.at_risk
 
 
-def test_values_that_say_the_same_change_nothing() -> None:
-    """And all of it in the call: the chart's defaults with the configuration values over them."""
-    wanted = merged(CHART, {"env": {POD_ENI[1]: "true"}, "init": {"env": {EARLY_DEMUX[2]: "true"}}}).values
-    for live in (rich(), a_persons()):
-        found = changes(live, an_update(wanted, explicit={EARLY_DEMUX, POD_ENI}))
-        assert EARLY_DEMUX not in found and POD_ENI not in found
-        assert not predict(live, an_update(wanted, explicit={EARLY_DEMUX, POD_ENI})).conflict
-
-
-def test_what_the_chart_drops_goes_with_the_value_a_person_gave_it() -> None:
-    """After ``kubectl set env`` EKS keeps the entry's name: applied without it, the entry goes (recorded)."""
-    without = {**CHART, "init": {"env": {}}}
-    change = next(c for c in predict(rich(), an_update(without)).changes if c.field.variable == EARLY_DEMUX[2])
-    assert change.live == "true" and change.fate(Mode.OVERWRITE) is change.fate(Mode.PRESERVE) is Fate.REMOVED
-    kept = [c for c in predict(a_persons(), an_update(without)).changes if c.field.variable == EARLY_DEMUX[2]]
-    assert not kept, "what only a person added survives even a forced apply"
-
-
 def test_what_only_eks_has_follows_the_version() -> None:
     newer = {**CHART, "env": {**CHART["env"], "AWS_VPC_ENI_MTU": "1500", "NEW": "x"}}
     found = changes(a_persons(), an_update(newer))
     assert found["env", "AWS_VPC_ENI_MTU"].fate(Mode.OVERWRITE) is Fate.FOLLOWS
     added = found["env", "NEW"]
     assert added.live is MISSING and not added.at_risk and added.by_mode[Mode.PRESERVE].value == "x"
-
-
-def test_without_a_chart_what_eks_names_and_others_set_is_unknown() -> None:
-    found = {change.field.variable: change for change in predict(rich(), ExpectedApply((), ())).changes}
-    assert set(found) == {"DISABLE_TCP_EARLY_DEMUX", "ENABLE_POD_ENI"}
-    assert all(change.fate(Mode.OVERWRITE) is Fate.UNKNOWN and change.at_risk for change in found.values())
-
-
-def test_an_object_that_eks_has_never_applied() -> None:
-    """Self-managed: kubectl created it, and the add-on takes it over."""
-    live = {**a_persons(), "metadata": {"name": "aws-node", "namespace": "kube-system"}}
-    found = changes(live, an_update())
-    assert found[POD_ENI].fate(Mode.OVERWRITE) is Fate.RESET and found[POD_ENI].fate(Mode.NONE) is Fate.CONFLICT
-
-
-@pytest.mark.parametrize("live", LIVES.values(), ids=LIVES)
-def test_a_variable_that_is_there_twice_is_told_once(live: Any) -> None:
-    """By the value of the second, which is the one that containers get."""
-    twice = json.loads(json.dumps(live()))
-    env = twice["spec"]["template"]["spec"]["containers"][0]["env"]
-    env.append({"name": POD_ENI[1], "value": "second"})
-    (told,) = (each for each in predict(twice, an_update()).changes if f'"{POD_ENI[1]}"' in str(each.field))
-    assert (told.config, told.live) == (POD_ENI, "second")
 
 
 Values = dict[str, Any]
@@ -272,62 +189,26 @@ documents: st.SearchStrategy[Values] = st.recursive(
     lambda inner: st.dictionaries(KEYS, inner | scalars, max_size=3),
     max_leaves=10,
 )
-paths = st.lists(KEYS, min_size=1, max_size=4).map(tuple)
 
 
 @given(documents, documents)
 def test_above_holds_and_the_rest_stays(below: Values, above: Values) -> None:
     made = merged(below, above)
     for leaf in leaves(above):
-        found = value_at(made.values, leaf.path)
+        found = value_at(made, leaf.path)
         assert same_json(found, leaf.value) or (leaf.value == {} and isinstance(found, dict))
     said = {leaf.path for leaf in leaves(above)}
     for leaf in leaves(below):
         untouched = not any(leaf.path[: len(path)] == path or path[: len(leaf.path)] == leaf.path for path in said)
-        assert not untouched or same_json(value_at(made.values, leaf.path), leaf.value)
-
-
-@given(documents, documents)
-def test_what_changed_is_said_and_nothing_else(below: Values, above: Values) -> None:
-    made = merged(below, above)
-    assert made.changed == differences(below, made.values)
-    assert bool(made.changed) == (not same_json(below, made.values))
-    for path in made.changed:
-        assert not same_json(value_at(below, path), value_at(made.values, path)) or value_at(below, path) == {}
-
-
-@given(documents, documents, documents)
-def test_merging_twice_or_with_nothing_or_in_another_grouping(a: Values, b: Values, c: Values) -> None:
-    once = merged(a, b).values
-    assert merged(once, b).values == once and merged(once, b).changed == ()
-    assert merged(a, {}).values == a and merged({}, a).values == a
-    assert same_json(merged(merged(a, b).values, c).values, merged(a, merged(b, c).values).values) or _replaced(a, b, c)
-
-
-@given(documents)
-def test_leaves_make_the_document_again(values: Values) -> None:
-    made: Values = {}
-    for leaf in leaves(values):
-        made = with_value(made, leaf.path, leaf.value)
-    assert same_json(made, values)
-
-
-@given(documents, paths, scalars)
-def test_a_value_that_was_put_is_there(values: Values, path: tuple[str, ...], value: Any) -> None:
-    before = repr(values)
-    put = with_value(values, path, value)
-    assert same_json(value_at(put, path), value)
-    assert repr(values) == before
-    for leaf in leaves(values):
-        apart = leaf.path[: len(path)] != path and path[: len(leaf.path)] != leaf.path
-        assert not apart or same_json(value_at(put, leaf.path), leaf.value)
-
-
-def _replaced(a: Values, b: Values, c: Values) -> bool:
-    """Whether something that is no object stands between two objects: only then does the grouping matter."""
-    return any(
-        isinstance(value_at(c, leaf.path), dict) and isinstance(value_at(a, leaf.path), dict) for leaf in leaves(b)
-    )
+        assert not untouched or same_json(value_at(made, leaf.path), leaf.value)
+    changed = differences(below, made)
+    assert bool(changed) == (not same_json(below, made))
+    for path in changed:
+        assert not same_json(value_at(below, path), value_at(made, path)) or value_at(below, path) == {}
+    again: Values = {}
+    for leaf in leaves(made):
+        again = with_value(again, leaf.path, leaf.value)
+    assert same_json(again, made), "the leaves make it again"
 
 
 def test_a_list_is_one_leaf_and_an_empty_object_too() -> None:
@@ -336,11 +217,7 @@ def test_a_list_is_one_leaf_and_an_empty_object_too() -> None:
         Leaf(("b",), [{"x": 1}]),
         Leaf(("c", "d"), None),
     )
-    assert leaves({}) == ()
-
-
-def test_true_is_not_1_and_null_is_not_nothing() -> None:
-    assert not same_json(True, 1) and not same_json(None, MISSING) and same_json(MISSING, MISSING)
+    assert leaves({}) == () and merged({"a": {"b": 1}}, {"a": {}}) == {"a": {"b": 1}}
     assert differences({"a": 1}, {"a": True}) == differences({"a": None}, {}) == (("a",),)
 
 
@@ -352,8 +229,16 @@ def test_a_full_stop_behind_a_field_is_none_of_it(message: str) -> None:
     assert fields_in(message) == (FIELD,)
 
 
-def test_a_reference_that_is_no_object_is_taken_as_it_stands() -> None:
-    variable = {"name": "MY_NODE_NAME", "valueFrom": {"fieldRef": "spec.nodeName"}}
-    spec = {"template": {"spec": {"containers": [{"name": "aws-node", "env": [variable]}]}}}
-    pods = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "aws-node"}, "spec": spec}
-    assert "DaemonSet aws-node" in known_of("", [pods]).objects
+def test_a_manifest_is_taken_as_it_stands() -> None:
+    """A reference that is no object, an entry of keys alone, and nothing for a null; definitions are nobody's."""
+    container = {"name": "aws-node", "image": None, "ports": [{"containerPort": 1, "protocol": "TCP"}]}
+    container["env"] = [{"name": "A", "valueFrom": {"fieldRef": "spec.nodeName"}}]
+    docs: list[Doc] = [
+        {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "a"}},
+        {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "r"}},
+        {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "c"}},
+    ]
+    docs[0]["spec"] = {"template": {"spec": {"containers": [container]}}}
+    made = known_of("", docs)
+    assert [each.namespace for each in made.names] == ["kube-system", "", ""]
+    assert [[*values.values()] for values in made.objects.values()] == [["spec.nodeName", container["ports"][0]], []]

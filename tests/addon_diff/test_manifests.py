@@ -11,7 +11,7 @@ import pytest
 from kubectl_eksdoc.addon_diff.expected import leaves_of
 from kubectl_eksdoc.addon_diff.fields import value_at
 from kubectl_eksdoc.addon_diff.manifests import built, manifests
-from kubectl_eksdoc.addon_diff.plan import AddonPlan
+from kubectl_eksdoc.addon_diff.plan import AddonPlan, _predicted
 from kubectl_eksdoc.addon_diff.prediction import (
     AddonFacts,
     AddonUpdateRequest,
@@ -33,7 +33,7 @@ from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.render.addon.update import verdict
 from tests.addon_diff.incident import NOW, SCHEMA, applied, version
-from tests.addon_diff.test_passing_wrongly import check_histories, env_of, hand, plain, planned_histories, recorded
+from tests.addon_diff.test_passing_wrongly import check_histories, env_of, hand, plain, predicted_histories, recorded
 from tests.addon_diff.test_plan import facts, planned
 
 
@@ -185,13 +185,27 @@ class Agreeing:
             self.wrong += [(name, said ^ message, missed)] * bool(said != message or missed)
 
 
-@pytest.mark.parametrize(("addon", "every", "right", "of"), [("vpc-cni", 15, 68, 68), ("coredns", 8, 80, 80)])
-def test_the_answers_of_a_real_server_are_foretold(addon: str, every: int, right: int, of: int) -> None:
-    """All of them: test_recordings."""
+@pytest.mark.parametrize(
+    ("addon", "every", "right"),
+    [
+        ("vpc-cni", 15, 68),
+        ("coredns", 8, 80),
+        pytest.param("vpc-cni", 1, 1082, marks=pytest.mark.long),
+        pytest.param("coredns", 1, 600, marks=pytest.mark.long),
+    ],
+)
+def test_nothing_that_a_real_server_took_passes_and_all_of_its_answers_are_foretold(
+    addon: str, every: int, right: int
+) -> None:
     found = Agreeing()
-    for name, case, plans in planned_histories(addon, every):
-        found.add(name, case, plans[Mode.NONE])
-    assert (found.wrong, found.right, found.of) == ([], right, of)
+
+    def seen() -> Iterator[tuple[str, Doc, AddonPlan]]:
+        for name, case, plan in predicted_histories(addon, every):
+            found.add(name, case, plan)
+            yield name, case, plan
+
+    check_histories(seen())
+    assert (found.wrong, found.right, found.of) == ([], right, right)
 
 
 @pytest.mark.parametrize(("kind", "name", "lost"), [("Service", "kube-dns", True), ("ConfigMap", "coredns", False)])
@@ -310,7 +324,8 @@ def test_the_newest_updates_are_foretold_field_by_field(
 
     def changes(live: Doc) -> dict[Path, FieldChange]:
         known = facts(addon=Addon(addon, now, "ACTIVE"), now=sides[0], target=sides[1], objects=(live,))
-        return {each.field.path: each for each in planned(known, AddonUpdateRequest(Mode.NONE)).changes}
+        (prediction,), _ = _predicted(known, {})
+        return {each.field.path: each for each in prediction.changes}
 
     untouched = changes(before)
     assert len(untouched) == fields and not any(each.at_risk for each in untouched.values())
@@ -383,18 +398,3 @@ def test_every_answer_is_predicted(addon: str) -> None:
             right += same
             wrong += [] if same else [(name, mode, told, ours)]
     assert wrong == [] and right > 500
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("addon", "right"), [("vpc-cni", 1082), ("coredns", 600)])
-def test_nothing_that_the_server_took_passes_and_all_of_its_answers_are_foretold(addon: str, right: int) -> None:
-    """Of all histories, each planned once for both."""
-    found = Agreeing()
-
-    def seen() -> Iterator[tuple[str, Doc, dict[Mode, AddonPlan]]]:
-        for name, case, plans in planned_histories(addon, 1):
-            found.add(name, case, plans[Mode.NONE])
-            yield name, case, plans
-
-    check_histories(seen())
-    assert (found.wrong, found.right, found.of) == ([], right, right)

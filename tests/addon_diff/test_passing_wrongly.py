@@ -13,7 +13,7 @@ from kubectl_eksdoc.addon_diff.expected import leaves_of
 from kubectl_eksdoc.addon_diff.fields import value_at
 from kubectl_eksdoc.addon_diff.manifests import objects_of
 from kubectl_eksdoc.addon_diff.merging import MISSING
-from kubectl_eksdoc.addon_diff.plan import AddonPlan
+from kubectl_eksdoc.addon_diff.plan import AddonPlan, _predicted, findings_of
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode, OfVersion, differing
 from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.kubernetes.ownership.applying import AppliedDocument, apply, removed
@@ -26,7 +26,6 @@ from kubectl_eksdoc.model.kinds import Unknown
 from tests import raw_facts
 from tests.addon_diff.incident import NOW, SCHEMA, a_persons, chart, rich, version
 from tests.addon_diff.test_plan import COREFILE, edited, facts, found, planned, without_charts
-from tests.examples import one_in
 
 ENI_TAGS = "ADDITIONAL_ENI_TAGS"
 
@@ -55,68 +54,68 @@ def statuses(live: Doc, mode: Mode) -> list[Finding]:
     ]
 
 
-@pytest.mark.parametrize("mode", Mode)
-def test_an_emptied_variable_comes_back_in_every_mode(mode: Mode) -> None:
+def emptied(pod: Doc) -> None:
     """``kubectl set env ds/aws-node ADDITIONAL_ENI_TAGS=`` leaves the entry with its name."""
+    (entry,) = [each for each in env_of(pod) if each["name"] == ENI_TAGS]
+    del entry["value"]
 
-    def empty(pod: Doc) -> None:
-        for entry in env_of(pod):
-            if entry["name"] == ENI_TAGS:
-                del entry["value"]
 
-    plan = planned(facts(objects=(hand(a_persons(), empty),)), AddonUpdateRequest(mode))
+def without_key() -> Doc:
+    """ConfigMap amazon-vpc-cni, of whose keys a user has removed one."""
+    data = {"enable-windows-ipam": "false", "enable-network-policy-controller": "false"}
+    names = ("k8s-app", "app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/version")
+    meta = {"name": "amazon-vpc-cni", "namespace": "kube-system", "labels": dict.fromkeys(names, "x")}
+    return edited({**COREFILE, "metadata": meta, "data": data}, ("data",), {"enable-windows-ipam": "false"})
+
+
+def lacks(what: str) -> Doc:
+    return hand(rich(), lambda pod: pod["containers"][0].pop(what))
+
+
+def without_agent() -> Doc:
+    """Which came with v1.14.0."""
+    return hand(rich(), lambda pod: pod["containers"].__delitem__(slice(1, None)))
+
+
+AGENT, UNKNOWN = "aws-eks-nodeagent", {Status.UNKNOWN}
+
+
+@pytest.mark.parametrize(
+    ("live", "now", "values", "text", "said"),
+    [
+        (lambda: hand(a_persons(), emptied), "v1.12.0", {}, ENI_TAGS, {Status.FAIL}),
+        (lambda: hand(a_persons(), without_tags), "v1.12.0", {}, ENI_TAGS, {Status.FAIL}),
+        (lambda: hand(a_persons(), without_tags), "v1.12.6", {}, ENI_TAGS, UNKNOWN),  # of no known schema
+        (lambda: lacks("livenessProbe"), "v1.12.0", {}, "livenessProbe", UNKNOWN),
+        (lambda: lacks("resources"), "v1.12.0", {}, "resources", {Status.FAIL}),
+        (lambda: lacks("securityContext"), "v1.12.0", {}, "securityContext", UNKNOWN),
+        (without_agent, "v1.15.1", {}, AGENT, UNKNOWN),
+        (without_agent, "v1.12.0", {}, AGENT, set()),
+        (without_agent, "v1.15.1", {"nodeAgent": {"enabled": False}}, AGENT, set()),
+        (without_key, "v1.15.1", {}, "enable-network-policy-controller", {Status.FAIL}),
+    ],
+)
+def test_what_a_user_emptied_or_removed_comes_back_in_every_mode(
+    live: Any, now: str, values: Doc, text: str, said: set[Status]
+) -> None:
+    for mode in Mode:
+        plan = planned(facts(objects=(live(),), now=version(now), values=values), AddonUpdateRequest(mode))
+        assert {each.status for each in plan.findings if text in each.message} == said
+
+
+def test_values_keep_an_emptied_variable_empty() -> None:
+    plan = planned(facts(objects=(hand(a_persons(), emptied),)), AddonUpdateRequest())
     (finding,) = [each for each in found(plan, "addon-field-changed-in-every-mode") if ENI_TAGS in each.message]
-    assert finding.status is Status.FAIL and 'is set to "{}" again' in finding.message
+    assert 'is set to "{}" again' in finding.message
     assert plan.way_out is not None and plan.way_out.values["env"][ENI_TAGS] == ""
     kept = planned(plan.facts, AddonUpdateRequest(Mode.OVERWRITE, plan.way_out.values))
     assert not [each for each in kept.findings if ENI_TAGS in each.message]
-
-
-@pytest.mark.parametrize("mode", Mode)
-@pytest.mark.parametrize(
-    ("now", "said"), [("v1.12.0", Status.FAIL), ("v1.12.6", Status.UNKNOWN)], ids=["schema known", "schema unknown"]
-)
-def test_a_removed_variable_comes_back_in_every_mode(mode: Mode, now: str, said: Status) -> None:
-    plan = planned(facts(objects=(hand(a_persons(), without_tags),), now=version(now)), AddonUpdateRequest(mode))
-    assert [each.status for each in plan.findings if ENI_TAGS in each.message] == [said]
 
 
 def test_a_variable_that_the_call_sets_is_no_loss() -> None:
     asked = AddonUpdateRequest(Mode.OVERWRITE, {"env": {ENI_TAGS: '{"a":"b"}'}})
     plan = planned(facts(objects=(hand(a_persons(), without_tags),)), asked)
     assert not [each for each in plan.findings if ENI_TAGS in each.message]
-
-
-@pytest.mark.parametrize("mode", one_in(3, Mode))
-@pytest.mark.parametrize("what", ["livenessProbe", "resources", "securityContext"])
-def test_a_removed_part_of_the_container_may_come_back(mode: Mode, what: str) -> None:
-    live = hand(rich(), lambda pod: pod["containers"][0].pop(what))
-    assert [each for each in statuses(live, mode) if what in each.message]
-
-
-@pytest.mark.parametrize("mode", one_in(3, Mode))
-@pytest.mark.parametrize(("installed", "comes"), [("v1.15.1", True), ("v1.12.0", False)])
-def test_a_removed_agent_may_come_back(mode: Mode, installed: str, comes: bool) -> None:
-    """The network policy agent came with v1.14.0."""
-    live = hand(rich(), lambda pod: pod["containers"].__delitem__(slice(1, None)))
-    known = facts(now=version(installed), objects=(live,))
-    said = [each for each in planned(known, AddonUpdateRequest(mode)).findings if "aws-eks-nodeagent" in each.message]
-    assert {each.status for each in said} == ({Status.UNKNOWN} if comes else set())
-    off = {"nodeAgent": {"enabled": False}}
-    plan = planned(facts(now=version(installed), objects=(live,), values=off), AddonUpdateRequest(mode))
-    assert not [each for each in plan.findings if "aws-eks-nodeagent" in each.message]
-
-
-@pytest.mark.parametrize("mode", Mode)
-def test_a_removed_key_of_the_config_map_comes_back(mode: Mode) -> None:
-    data = {"enable-windows-ipam": "false", "enable-network-policy-controller": "false"}
-    labels = dict.fromkeys(
-        ("k8s-app", "app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/version"), "x"
-    )
-    meta = {"name": "amazon-vpc-cni", "namespace": "kube-system", "labels": labels}
-    live = edited({**COREFILE, "metadata": meta, "data": data}, ("data",), {"enable-windows-ipam": "false"})
-    plan = planned(facts(now=version("v1.15.1"), objects=(live,)), AddonUpdateRequest(mode))
-    assert [each for each in plan.findings if "enable-network-policy-controller" in each.message]
 
 
 @pytest.mark.parametrize("mode", Mode)
@@ -170,6 +169,7 @@ def test_what_is_there_twice_and_cannot_be_applied_is_unknown() -> None:
     assert [each.status for each in found(plan, "addon-object-unread")] == [Status.UNKNOWN]
 
 
+_RBAC = "rbac.authorization.k8s.io/v1"
 _TOLD = {
     Mode.NONE: ("addon-field-conflict", "addon-field-unknown"),
     Mode.OVERWRITE: ("addon-field-reset", "addon-field-unknown"),
@@ -177,20 +177,31 @@ _TOLD = {
 }
 
 
-@pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize(
-    "path",
+    ("addon", "api", "kind", "name", "more", "path"),
     [
-        ("metadata", "labels", "app.kubernetes.io/version"),
-        ("metadata", "labels", "kubernetes.io/name"),
-        ("metadata", "labels", "k8s-app"),
+        *(
+            ("coredns", "v1", "ConfigMap", "coredns", {"data": COREFILE["data"]}, f"metadata labels {label}")
+            for label in ("app.kubernetes.io/version", "kubernetes.io/name", "k8s-app")
+        ),
+        ("vpc-cni", _RBAC, "ClusterRole", "aws-node", {"rules": []}, "rules"),
+        ("vpc-cni", "apiextensions.k8s.io/v1", "CustomResourceDefinition", "policyendpoints.networking.k8s.aws",
+         {"spec": {"scope": "Namespaced"}}, "spec preserveUnknownFields"),
+        ("coredns", "v1", "Service", "kube-dns", {"spec": {"internalTrafficPolicy": "Cluster"}},
+         "spec internalTrafficPolicy"),
+        ("kube-proxy", "v1", "ConfigMap", "kube-proxy", {"data": COREFILE["data"]}, "data kubeconfig"),
     ],
-    ids=lambda path: path[-1],
-)
-def test_a_label_of_eks_that_a_user_changed_never_passes(path: tuple[str, ...], mode: Mode) -> None:
-    live = edited(COREFILE, path, "mine")
-    plan = planned(without_charts("coredns", objects=(live,)), AddonUpdateRequest(mode))
-    assert [each.code.name for each in plan.findings if path[-1] in each.message and each.code.name in _TOLD[mode]]
+)  # fmt: skip
+def test_every_object_of_the_add_on_and_its_labels_are_judged(
+    addon: str, api: str, kind: str, name: str, more: Doc, path: str
+) -> None:
+    namespace = {} if kind.startswith("C") and kind != "ConfigMap" else {"namespace": "kube-system"}
+    doc = {"apiVersion": api, "kind": kind, "metadata": {"name": name, **namespace}, **more}
+    steps = tuple(path.split(" "))
+    assert named(doc) in objects_of(addon)
+    for mode in Mode:
+        plan = planned(without_charts(addon, objects=(edited(doc, steps, "mine"),)), AddonUpdateRequest(mode))
+        assert [each for each in plan.findings if steps[-1] in each.message and each.code.name in _TOLD[mode]]
 
 
 @pytest.mark.parametrize("mode", [Mode.OVERWRITE, Mode.NONE])
@@ -212,49 +223,6 @@ def test_a_name_below_an_entry_with_other_keys_never_passes(listed: str, item: o
 
     live = hand(rich(), rename, "kubectl-patch")
     assert [each for each in statuses(live, mode) if f".{listed}[" in each.message and ".name" in each.message]
-
-
-_RBAC = "rbac.authorization.k8s.io/v1"
-
-
-@pytest.mark.parametrize("mode", Mode)
-@pytest.mark.parametrize(
-    ("addon", "doc", "path"),
-    [
-        (
-            "vpc-cni",
-            {"apiVersion": _RBAC, "kind": "ClusterRole", "metadata": {"name": "aws-node"}, "rules": []},
-            "rules",
-        ),
-        (
-            "vpc-cni",
-            {
-                "apiVersion": "apiextensions.k8s.io/v1",
-                "kind": "CustomResourceDefinition",
-                "metadata": {"name": "policyendpoints.networking.k8s.aws"},
-                "spec": {"scope": "Namespaced"},
-            },
-            "spec.preserveUnknownFields",
-        ),
-        (
-            "coredns",
-            {
-                "apiVersion": "v1",
-                "kind": "Service",
-                "metadata": {"name": "kube-dns", "namespace": "kube-system"},
-                "spec": {"internalTrafficPolicy": "Cluster"},
-            },
-            "spec.internalTrafficPolicy",
-        ),
-        ("kube-proxy", {**COREFILE, "metadata": {"name": "kube-proxy", "namespace": "kube-system"}}, "data.kubeconfig"),
-    ],
-)
-def test_every_object_of_the_add_on_is_read_and_judged(addon: str, doc: Doc, path: str, mode: Mode) -> None:
-    assert named(doc) in objects_of(addon)
-    plan = planned(
-        without_charts(addon, objects=(edited(doc, tuple(path.split(".")), "mine"),)), AddonUpdateRequest(mode)
-    )
-    assert [each.code.name for each in plan.findings if f".{path}" in each.message and each.code.name in _TOLD[mode]]
 
 
 @pytest.mark.parametrize("addon", ["aws-ebs-csi-driver", "metrics-server", "eks-pod-identity-agent"])
@@ -324,18 +292,23 @@ def side(addon: str, of: str) -> OfVersion:
     return OfVersion(f"v1.{_DNS_VERSIONS.get(int(of.split('.')[1]), '14.3-eksbuild.11')}", unknown, unknown)
 
 
-def planned_histories(addon: str, every: int) -> Iterator[tuple[str, Doc, dict[Mode, AddonPlan]]]:
+def predicted_histories(addon: str, every: int) -> Iterator[tuple[str, Doc, AddonPlan]]:
+    """For all modes at once; the findings of each are `findings_of`'s."""
     for name, world, case in recorded(addon, every):
         now, target = side(addon, world["from"]), side(addon, world["to"])
         known = facts(addon=Addon(addon, now.version, "ACTIVE"), now=now, target=target, objects=(case["live"],))
-        yield name, case, {mode: planned(known, AddonUpdateRequest(mode)) for mode in (Mode.NONE, Mode.OVERWRITE)}
+        predictions, unreadable = _predicted(known, {})
+        assert not unreadable
+        yield name, case, AddonPlan(known, AddonUpdateRequest(), predictions, (), None)
 
 
-def check_histories(every: Iterable[tuple[str, Doc, dict[Mode, AddonPlan]]]) -> None:
+def check_histories(every: Iterable[tuple[str, Doc, AddonPlan]]) -> None:
+    """What a real server took never passes, and nearly all that it left alone does."""
     wrong, quiet, passed = [], 0, 0
-    for name, case, plans in every:
-        for mode, plan in plans.items():
-            passes = all(each.status is Status.PASS for each in plan.findings)
+    for name, case, plan in every:
+        for mode in (Mode.NONE, Mode.OVERWRITE):
+            found = findings_of(plan.facts, AddonUpdateRequest(mode), plan.predictions, (), lambda values: ())
+            passes = all(each.status is Status.PASS for each in found)
             if taken(case, mode):
                 wrong += [f"{name} {mode.value}"] * passes
             else:
@@ -367,12 +340,6 @@ def test_a_write_in_the_name_of_eks_is_a_users() -> None:
     assert lost == [
         'AWS_VPC_K8S_CNI_LOGLEVEL of container aws-node, set to "ERROR" by eks (Update), is reset to "DEBUG"'
     ]
-
-
-@pytest.mark.parametrize(("addon", "every"), [("vpc-cni", 25), ("coredns", 12)])
-def test_what_a_real_server_took_never_passes(addon: str, every: int) -> None:
-    """And nearly all that it left alone does."""
-    check_histories(planned_histories(addon, every))
 
 
 _DEFAULTED = (

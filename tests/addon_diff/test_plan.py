@@ -72,28 +72,22 @@ def found(plan: AddonPlan, code: str) -> list[Finding]:
 
 def test_overwrite_is_critical_where_pods_have_security_groups() -> None:
     plan = planned(facts(), AddonUpdateRequest(Mode.OVERWRITE))
+    expanded = planned(facts(objects=(a_persons(),)), AddonUpdateRequest(Mode.OVERWRITE))
+    (grows,) = found(expanded, "addon-ownership-grows")
+    assert "takes it over with v1.15.1-eksbuild.1" in grows.message and not found(plan, "addon-ownership-grows")
     resets = found(plan, "addon-field-reset")
     assert [(each.severity, each.status) for each in resets] == [(Severity.CRITICAL, Status.FAIL)] * 2
     demux = next(each for each in resets if EARLY_DEMUX[2] in each.message)
     where = "DISABLE_TCP_EARLY_DEMUX of init container aws-vpc-cni-init"
     assert demux.message == f'{where}, set to "true" by kubectl-patch, is reset to "false"'
     assert any("2 pods have security groups of their own: shop/cart-0, shop/pay-0" in line for line in demux.evidence)
-
-
-@pytest.mark.parametrize(
-    ("pods", "severity"),
-    [((), Severity.LOW), (Unknown("pods were not read"), Severity.CRITICAL)],
-    ids=["none", "unknown"],
-)
-def test_how_bad_it_is_depends_on_who_uses_it(pods: Any, severity: Severity) -> None:
-    plan = planned(facts(usage=Usage(pods)), AddonUpdateRequest(Mode.OVERWRITE))
-    assert {each.severity for each in found(plan, "addon-field-reset")} == {severity}
-
-
-def test_only_the_value_that_matters_is_bad_to_lose() -> None:
-    live = by_hand(rich(), "initContainers", 0, EARLY_DEMUX[2], "perhaps")
-    plan = planned(facts(objects=(live,)), AddonUpdateRequest(Mode.OVERWRITE))
-    assert {each.severity for each in found(plan, "addon-field-reset")} == {Severity.LOW, Severity.CRITICAL}
+    for change in (
+        each for whole in (plan, expanded) for each in whole.changes if each.config in (EARLY_DEMUX, POD_ENI)
+    ):
+        assert change.live == "true" and change.at_risk and "eks" not in change.owners
+        told = {mode: (each.fate, each.value) for mode, each in change.by_mode.items()}
+        assert told[Mode.OVERWRITE] == (Fate.RESET, "false") and told[Mode.NONE] == (Fate.CONFLICT, "true")
+        assert told[Mode.PRESERVE] == (Fate.KEPT, "true") and change.confidence(Mode.PRESERVE) is Confidence.LOW
 
 
 def test_preserve_keeps_with_its_caveat() -> None:
@@ -101,17 +95,6 @@ def test_preserve_keeps_with_its_caveat() -> None:
     kept = found(plan, "addon-field-kept")
     assert len(kept) == 2 and {each.status for each in kept} == {Status.UNKNOWN}, "no document says how"
     assert all("confidence: low" in each.evidence and each.missing for each in kept)
-
-
-def test_none_conflicts() -> None:
-    plan = planned(facts(), AddonUpdateRequest())
-    assert len(found(plan, "addon-field-conflict")) == 2 and "DISABLE_TCP_EARLY_DEMUX" in plan.conflict
-
-
-def test_ownership_that_grows_is_told() -> None:
-    plan = planned(facts(objects=(a_persons(),)), AddonUpdateRequest(Mode.OVERWRITE))
-    (grows,) = found(plan, "addon-ownership-grows")
-    assert "takes it over with v1.15.1-eksbuild.1" in grows.message
 
 
 def test_what_is_not_known_is_never_pass() -> None:
@@ -141,7 +124,7 @@ def test_the_way_out_changes_nothing_at_risk(live: Any) -> None:
     known = facts(objects=(live(),), values=today)
     way = planned(known, AddonUpdateRequest(Mode.OVERWRITE)).way_out
     assert way is not None and not way.cannot and len(way.keeps) == 2
-    assert way.values == merged(today, WANTED).values
+    assert way.values == merged(today, WANTED)
     after = planned(known, AddonUpdateRequest(Mode.OVERWRITE, way.values))
     assert after.way_out is None and not found(after, "addon-field-reset")
 
@@ -180,7 +163,9 @@ def test_values_that_are_taken_away_are_named() -> None:
 
 def test_versions_that_cannot_be_taken() -> None:
     known = replace(facts(), offered=False, steps=("v1.13.4-eksbuild.1", "v1.14.1-eksbuild.1"))
-    unfit = found(planned(known, AddonUpdateRequest()), "addon-version-unfit")
+    plan = planned(known, AddonUpdateRequest())
+    assert plan.way_out is not None and not plan.way_out.usable
+    unfit = found(plan, "addon-version-unfit")
     told = [(each.message, each.severity, each.status) for each in unfit]
     way = "v1.12.0-eksbuild.1 → v1.13.4-eksbuild.1 → v1.14.1-eksbuild.1"
     assert told == [
@@ -223,42 +208,29 @@ def overwriting(live: Doc) -> AddonPlan:
     return planned(without_charts("coredns", objects=(live,)), AddonUpdateRequest(Mode.OVERWRITE))
 
 
-def test_a_corefile_that_somebody_wrote_never_passes() -> None:
-    """After it nothing of ``data`` is EKS's any more."""
-    live = edited(COREFILE, ("data", "Corefile"), ".:53 { ready }")
-    plan = overwriting(live)
+def test_what_somebody_wrote_never_passes_without_a_chart() -> None:
+    """A Corefile: after it nothing of ``data`` is EKS's any more; the replicas of an autoscaler; a role; a restart is
+    nobody's business."""
+    plan = overwriting(edited(COREFILE, ("data", "Corefile"), ".:53 { ready }"))
     unknown, labels = found(plan, "addon-field-unknown")
     assert (unknown.severity, unknown.status) == (Severity.CRITICAL, Status.UNKNOWN)
     assert "labels" in labels.message and labels.status is Status.UNKNOWN
     assert plan.changes[0].config == ("corefile",), "it is one scalar, and it can be given as a value"
-
-
-def test_a_corefile_that_somebody_wrote_is_reset_where_eks_has_the_object() -> None:
-    """Its labels are EKS's still, so that its manifest holds for it."""
     labelled = with_at(COREFILE, ("metadata", "labels"), {"k8s-app": "kube-dns"})
-    live = edited(labelled, ("data", "Corefile"), ".:53 { ready }")
-    plan = overwriting(live)
-    (lost,) = found(plan, "addon-field-reset")
-    assert "Corefile" in lost.message and (lost.severity, lost.status) == (Severity.CRITICAL, Status.FAIL)
-
-
-def test_replicas_that_an_autoscaler_set_never_pass() -> None:
-    deployment = {**COREFILE, "apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 2}}
-    del deployment["data"]
-    live = edited(deployment, ("spec", "replicas"), 5, "kube-controller-manager", "scale")
-    plan = overwriting(live)
+    (lost,) = found(overwriting(edited(labelled, ("data", "Corefile"), ".:53 { ready }")), "addon-field-reset")
+    assert "Corefile" in lost.message and (lost.severity, lost.status) == (Severity.CRITICAL, Status.FAIL), (
+        "its labels are EKS's still, so that its manifest holds for it"
+    )
+    bare = {key: value for key, value in COREFILE.items() if key != "data"}
+    deployment = {**bare, "apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 2}}
+    plan = overwriting(edited(deployment, ("spec", "replicas"), 5, "kube-controller-manager", "scale"))
     assert [change.config for change in plan.changes] == [("replicaCount",)] and found(plan, "addon-field-unknown")
-
-
-def test_a_role_that_somebody_annotated_never_passes_and_a_restart_is_nobodys_business() -> None:
-    role = "eks.amazonaws.com/role-arn"
-    account = with_at({**COREFILE, "kind": "ServiceAccount"}, ("metadata", "labels"), {"k8s-app": "kube-dns"})
-    del account["data"]
-    account["metadata"]["labels"]["eks.amazonaws.com/component"] = "coredns"
-    for key, expected in ((role, 1), ("kubectl.kubernetes.io/restartedAt", 0)):
+    account = with_at(
+        {**bare, "kind": "ServiceAccount"}, ("metadata", "labels", "eks.amazonaws.com/component"), "coredns"
+    )
+    for key, expected in (("eks.amazonaws.com/role-arn", 1), ("kubectl.kubernetes.io/restartedAt", 0)):
         live = edited(account, ("metadata", "annotations", key), "x")
-        plan = overwriting(live)
-        assert len(found(plan, "addon-field-unknown")) == expected
+        assert len(found(overwriting(live), "addon-field-unknown")) == expected
 
 
 ROLE, OWN = "arn:aws:iam::111122223333:role/cni", "arn:aws:iam::111122223333:role/by-hand"
@@ -339,11 +311,14 @@ def test_a_target_that_is_older_and_an_addon_that_is_not_in_order() -> None:
     assert "is UPDATE_FAILED" in status.message and status.evidence == ("ConfigurationConflict: Conflicts found",)
 
 
-@pytest.mark.parametrize("live", ["True", "1", "t"])
-def test_a_variable_is_on_as_vpc_cni_reads_it(live: str) -> None:
+@pytest.mark.parametrize(
+    ("live", "worst"), [("True", "critical"), ("1", "critical"), ("t", "critical"), ("perhaps", "low")]
+)
+def test_a_variable_is_on_as_vpc_cni_reads_it(live: str, worst: str) -> None:
+    """Only the value that matters is bad to lose."""
     doc = by_hand(rich(), "initContainers", 0, EARLY_DEMUX[2], live)
-    plan = planned(facts(objects=(doc,)), AddonUpdateRequest(Mode.OVERWRITE))
-    assert {each.severity for each in found(plan, "addon-field-reset")} == {Severity.CRITICAL}
+    resets = found(planned(facts(objects=(doc,)), AddonUpdateRequest(Mode.OVERWRITE)), "addon-field-reset")
+    assert {each.severity.value for each in resets if EARLY_DEMUX[2] in each.message} == {worst}
 
 
 @pytest.mark.parametrize("entries", ["text", [1], {"manager": "eks"}, [{"manager": "eks", "operation": 1}]])
@@ -372,6 +347,7 @@ def test_it_is_the_first_one_few_are_asked_and_what_is_not_known_is_never_guesse
         at = versions.index(version)
         return Unknown("none is published") if at in unknown else HAS if at >= first else LACKS
 
+    assert since(CHANGES, versions, lambda _: LACKS) == () == since(CHANGES, [], schema_of)
     (found,) = since(CHANGES, versions, schema_of)
     known = [at for at in range(count) if at not in unknown]
     assert found.has == versions[min(at for at in known if at >= first)]
@@ -379,7 +355,3 @@ def test_it_is_the_first_one_few_are_asked_and_what_is_not_known_is_never_guesse
     assert found.lacks == (versions[max(below)] if below else "")
     assert found.exact == (versions.index(found.has) == (versions.index(found.lacks) if found.lacks else -1) + 1)
     assert unknown or len(asked) == len(set(asked)) <= 2 + math.ceil(math.log2(count + 1))
-
-
-def test_a_target_without_the_path_has_none() -> None:
-    assert since(CHANGES, ["v1", "v2"], lambda _: LACKS) == () == since(CHANGES, [], lambda _: HAS)

@@ -130,26 +130,6 @@ def test_a_conflict_over_an_object_of_another_addon_leads_to_that_addon() -> Non
     assert any(each["code"] == "addon-field-conflict" for each in again["findings"])
 
 
-_KUBECTL = """error: Apply failed with 2 conflicts: conflicts with "kubectl-patch" using apps/v1:
-- {}
-conflict with "helm" with subresource "scale" using apps/v1: .spec.paused
-Please review the fields above--they currently have other managers. Here
-are the ways you can resolve this warning:
-"""
-
-
-def test_a_conflict_as_kubectl_words_it_is_of_the_objects_that_have_the_field() -> None:
-    text = _KUBECTL.format(_DEMUX.format(q='"').partition(" - ")[2])
-    found = told("addon-diff", "vpc-cni", "--demo", "--to", "v1.20.4-eksbuild.2", "--explain-conflict", text)
-    ((field,),) = [addon["fields"] for addon in found["addons"]]
-    assert (field["owners"], field["modes"]["NONE"]["fate"]) == (["kubectl-patch"], "conflict")
-    (unknown,) = (each for each in found["findings"] if each["code"] == "addon-field-unknown")
-    assert unknown["subject"] == {"kind": "Addon", "name": "vpc-cni"}
-    assert "names .spec.paused as in conflict" in unknown["message"]
-    ran = run_cli("addon-diff", "--demo", "--explain-conflict", text)
-    assert ran.code == 2 and "name" in ran.err.lower(), "the message does not tell the add-on"
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -90,6 +90,11 @@ class Account:
 
 
 def test_each_is_asked_once_and_what_it_names_after_it() -> None:
+    assert verdicts() == {
+        "green": (Reach.CUT_OFF, Reach.CUT_OFF),
+        "own": (Reach.CUT_OFF, Reach.REACHABLE),
+        "old": (Reach.CUT_OFF, Reach.REACHABLE),
+    }
     account = Account()
     metadata_facts(account.session(), cluster())
     assert [keys.account for keys in account.asked] == [True, False, False]
@@ -102,24 +107,9 @@ def test_each_is_asked_once_and_what_it_names_after_it() -> None:
             assert len(names) == len(set(names)), field.name
 
 
-def test_nodes_of_one_group_ask_for_its_template_once() -> None:
-    many = a_cluster(nodes=[node(number, "own") for number in range(1000)])
-    account = Account()
-    metadata_facts(account.session(), many)
-    assert sum(len(keys.templates) for keys in account.asked) == 1 and len(account.asked) <= 4
-
-
 def verdicts(refuse: str = "") -> dict[str, tuple[Reach, Reach]]:
     plan = plan_imds(Account(refuse).session())
     return {group.alike.name: (group.alike.here.reach, group.alike.later.reach) for group in plan.groups}
-
-
-def test_now_and_next_of_each_way_to_make_a_node() -> None:
-    assert verdicts() == {
-        "green": (Reach.CUT_OFF, Reach.CUT_OFF),
-        "own": (Reach.CUT_OFF, Reach.REACHABLE),
-        "old": (Reach.CUT_OFF, Reach.REACHABLE),
-    }
 
 
 def test_a_node_whose_instance_is_not_known_is_not_asked_about_and_that_is_said() -> None:
@@ -180,6 +170,7 @@ def test_what_is_not_there_is_said(scope: ProbeScope, said: str) -> None:
     with pytest.raises(UsageError) as caught:
         scope.of(cluster())
     assert said in str(caught.value)
+    assert ("is in default" in caught.value.hint) is (scope.namespace == "shop")
 
 
 ID = "i-0123456789abcdef0"
@@ -228,9 +219,3 @@ def test_each_pod_has_what_was_found_of_it() -> None:
     assert "shop/c" in str(plan.findings) and "shop/d" not in str([each.message for each in plan.findings])
     (group,) = plan.groups
     assert [each.pod.name for each in group.of(Effect.BROKEN)] == ["a"]
-
-
-def test_a_pod_of_that_name_elsewhere_is_named() -> None:
-    with pytest.raises(UsageError) as caught:
-        ProbeScope(pod="p1", namespace="shop").of(cluster())
-    assert "is in default" in caught.value.hint

@@ -99,6 +99,12 @@ WORLDS: list[tuple[str, Pod, PodEvidence, Effect | None]] = [
     ("30 the network of the host", pod(LBC, host=True), inside(), None),
     ("30 Pod Identity", pod("own/app:1", RoleBy.POD_IDENTITY), inside(), None),
     ("30 access keys", pod("own/app:1", RoleBy.KEYS), inside(), None),
+    (
+        "30 access keys that may be among variables that come as a whole",
+        pod(AUTOSCALER),
+        inside(AWS, variables=("AWS_REGION",), more_secrets=True),
+        POSSIBLE,
+    ),
     ("31 an app that never asks", pod(), inside(**OFF), None),
     ("31 nginx", pod("nginx:1"), inside(), None),
     ("31 redis", pod("redis:7"), inside(), None),
@@ -160,26 +166,26 @@ def test_who_runs_well_with_the_service_may_not_do_without() -> None:
     assert effect(certs, inside(), only, only) is NO_NEED and effect(certs, inside(), CUT, FREE) is NO_NEED
 
 
-def test_a_log_tells_whatever_ec2_refuses() -> None:
-    found = judged(pod(LBC, ready=False), inside(log="failed to get VPC ID"), UNKNOWN, UNKNOWN)
-    assert found.effect is BROKEN and "not known: denied" in found.where
+REGION_LINE = "botocore.exceptions.NoRegionError: You must specify a region."
 
 
 def test_a_log_that_says_so_names_what_is_lacking_and_what_helps() -> None:
+    """Whatever EC2 refuses; one that has a role is not told to get one."""
     found = judged(pod(LBC, ready=False), inside(log="failed to get VPC ID"))
     assert "lacks the id of its VPC" in found.why and found.line == "failed to get VPC ID"
     assert "the hop limit is 1, but 2 are needed" in found.where and "--aws-vpc-id" in found.way_out and found.source
-
-
-def test_one_that_has_a_role_is_not_told_to_get_one() -> None:
+    found = judged(pod(LBC, ready=False), inside(log="failed to get VPC ID"), UNKNOWN, UNKNOWN)
+    assert found.effect is BROKEN and "not known: denied" in found.where
     found = judged(pod("own/app:1", IRSA, ready=False), inside(log=NO_ROLE))
     assert found.effect is BROKEN
     assert found.way_out.startswith("it has a role by IRSA") and "trust policy" in found.way_out
-
-
-def test_an_sdk_that_does_not_ask_for_a_region_is_told_one() -> None:
-    found = judged(pod(ready=False), inside(log="botocore.exceptions.NoRegionError: You must specify a region."))
+    found = judged(pod(ready=False), inside(log=REGION_LINE))
     assert found.effect is BROKEN and not found.asks and found.way_out == "set AWS_REGION"
+    found = judged(pod(LBC, IRSA), inside(), FREE, CUT)
+    assert found.where == f"on the next node {CUT.why}" and "its region and the id of its VPC" in found.why
+    found = judged(pod(LBC, IRSA))
+    assert found.effect is POSSIBLE
+    assert "whether it was given its region and the id of its VPC is not known" in found.why
 
 
 def test_a_role_by_pod_identity_comes_as_the_pod_is_made_anew() -> None:
@@ -189,12 +195,6 @@ def test_a_role_by_pod_identity_comes_as_the_pod_is_made_anew() -> None:
     assert found.way_out.startswith("recreate it")
     assert effect(pod(), identities=frozenset({PodIdentity("other", "cart")})) is NO_NEED
     assert effect(pod(), identities=Unknown("denied")) is NO_NEED
-
-
-def test_what_was_given_is_unknown_where_nobody_could_read_it() -> None:
-    found = judged(pod(LBC, IRSA))
-    assert found.effect is POSSIBLE
-    assert "whether it was given its region and the id of its VPC is not known" in found.why
 
 
 def test_what_is_answered_without_a_token_may_go_on() -> None:
@@ -219,12 +219,6 @@ def test_what_runs_for_long_without_has_no_need_of_credentials(hours: int, truth
     assert effect(pod(AUTOSCALER, ready=True, ready_at=since), inside(AWS)) is WILL, (
         "a region is asked for at its start"
     )
-
-
-def test_where_it_is_cut_off_is_said() -> None:
-    found = judged(pod(LBC, IRSA), inside(), FREE, CUT)
-    assert found.where == f"on the next node {CUT.why}"
-    assert "its region and the id of its VPC" in found.why
 
 
 def test_a_ready_pod_that_has_printed_much_since_goes_on_without() -> None:

@@ -13,7 +13,7 @@ from kubectl_eksdoc.imds_probe.plan import of_pod, plan_metadata
 from kubectl_eksdoc.imds_probe.programs import ContainerCommand
 from kubectl_eksdoc.model.findings import Finding, Status, When
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.machines import Instance
+from kubectl_eksdoc.model.machines import Instance, SaidOptions
 from kubectl_eksdoc.model.nodes import Calls, Pod, RoleBy
 from kubectl_eksdoc.render.metadata.report import in_short
 from tests.builders import a_pod, ago
@@ -22,9 +22,9 @@ from tests.imds_probe.fixes.nodes_of_all_kinds import OFF, OPTIONAL, TWO, Cloud,
 AUTOSCALER = "registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0"
 
 
-def breaking(*kinds: str, hops: int = 2) -> tuple[Finding, ...]:
+def breaking(*kinds: str, hops: int = 2, **more: Any) -> tuple[Finding, ...]:
     """Of one pod on each node, which will break there."""
-    of = cloud(*kinds)
+    of = cloud(*kinds, **more)
     calls = Calls(images=(AUTOSCALER,))
     of.pods = [a_pod(f"p{at}", node=node.name, calls=calls) for at, node in enumerate(of.nodes)]
     of.inside = {pod.key: PodEvidence(ContainerCommand(("--cloud-provider=aws",))) for pod in of.pods}
@@ -40,9 +40,9 @@ def test_tonight_the_running_instances_and_tomorrow_the_program() -> None:
     assert found.remedy[1].command == "kubectl eksdoc imds-probe node/n0 --hops 3 --apply --fix instance-options"
 
 
-def test_where_nobody_can_change_the_instances_that_is_not_said() -> None:
-    for kind in ("auto", "fargate"):
-        (found,) = breaking(kind)
+def test_where_nobody_can_or_need_change_the_instances_that_is_not_said() -> None:
+    for kind, more in (("auto", {}), ("fargate", {}), ("own template", {"options": TWO})):
+        (found,) = breaking(kind, **more)
         assert [each.when for each in found.remedy] == [When.LATER], kind
 
 
@@ -60,13 +60,6 @@ def test_the_next_node_is_not_measured_on_one_that_runs() -> None:
     assert unknown(of)["the metadata options now"] == "kubectl eksdoc imds-probe node/n0 --active"
 
 
-def test_nodes_without_a_group_are_named_by_the_first() -> None:
-    of = cloud("self-managed", "self-managed")
-    of.instances = {ident(at): Unknown("the answer is not what it should be") for at in range(2)}
-    found = [each for each in plan_metadata(of.facts(), 2).findings if each.code.name == "imds-nodes-unknown"]
-    assert {each.subject.name for each in found} == {"n0"}
-
-
 @pytest.mark.parametrize("state", ["shutting-down", "terminated"])
 def test_of_an_instance_that_is_gone_nothing_is_said(state: str) -> None:
     of = cloud("managed", options=TWO)
@@ -75,13 +68,13 @@ def test_of_an_instance_that_is_gone_nothing_is_said(state: str) -> None:
     assert group.alike.here.reach is Reach.UNKNOWN and state in group.alike.here.why
 
 
-def test_who_never_had_a_service_is_not_counted_among_those_that_lost_it() -> None:
+def test_the_first_line() -> None:
+    """Who never had a service is not counted among those that lost it, and a hop limit of 1 is what AWS recommends."""
     said = in_short(plan_metadata(cloud("managed", "fargate").facts(), 2))
     assert said.startswith("Pods on 1 of 2 nodes cannot reach the instance metadata service, 1 has none;")
-
-
-def test_a_hop_limit_of_1_is_recommended_and_a_disabled_endpoint_is_not() -> None:
-    assert "a hop limit of 1 is what AWS recommends" in in_short(plan_metadata(cloud("managed").facts(), 2))
+    assert "a hop limit of 1 is what AWS recommends" in said
+    none = in_short(plan_metadata(cloud("own template", options=TWO, said=SaidOptions("required", 2)).facts(), 2))
+    assert none.startswith("Pods on 0 of 1 node cannot reach the instance metadata service")
     assert "recommends" not in in_short(plan_metadata(cloud("managed", options=OFF).facts(), 2))
 
 
@@ -120,16 +113,10 @@ def test_a_pod_that_fails_where_it_is_cut_off_is_never_passed(pod: Pod, said: li
     assert said_of(pod, options=OPTIONAL) == said, "what asks with a token gets none"
     assert said_of(pod, "fargate") == said, "it never had a service"
     assert said_of(pod, options=TWO) == []
-
-
-def test_a_job_that_went_well_after_all_has_no_failure() -> None:
-    failed, done = a_pod(phase="Failed", owner="Job/import"), a_pod("b", phase="Succeeded", owner="Job/import")
-    assert said_of(failed, "managed", done) == []
-
-
-def test_the_network_of_the_host_is_cut_off_where_the_endpoint_is_disabled() -> None:
-    pod = a_pod(ready=False, calls=Calls(host_network=True))
-    assert said_of(pod, options=OFF) == UNKNOWN and said_of(pod) == []
+    done = a_pod("b", phase="Succeeded", owner="Job/import")
+    assert said_of(pod, "managed", done) == ([] if pod.phase == "Failed" else said), "its Job went well after all"
+    on_host = replace(pod, calls=Calls(host_network=True))
+    assert said_of(on_host, options=OFF) == said and said_of(on_host) == []
 
 
 @pytest.mark.parametrize("node", ["gone", ""])

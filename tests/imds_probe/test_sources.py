@@ -140,7 +140,9 @@ def classes(*said: SaidOptions, pools: Sequence[NodePool] = (), unread: Sequence
     return MetadataFacts(with_classes(a_cluster(unread=unread, node_pools=pools), *named))
 
 
-def test_karpenter_goes_by_its_class() -> None:
+def test_karpenter_goes_by_its_class_and_auto_mode_is_eks_own() -> None:
+    auto = of("", **{COMPUTE_TYPE: "auto"})
+    assert service_next(auto, facts()).options == AL2023 and service_now(auto, facts()).options == AL2
     told = service_next(OF_KARPENTER, classes(SaidOptions("required", 1), SaidOptions("optional", 2)))
     assert told.options == AL2023 and told.by == "EC2NodeClass default"
 
@@ -215,11 +217,6 @@ def test_a_group_that_launches_some_types_from_another_template(hops: int, known
     assert isinstance(service_next(of(""), facts(templates=templates, scaling_groups=scaling)).options, Unknown)
 
 
-def test_auto_mode_is_eks_own() -> None:
-    node = of("", **{COMPUTE_TYPE: "auto"})
-    assert service_next(node, facts()).options == AL2023 and service_now(node, facts()).options == AL2
-
-
 ONE, TWO, OLD = MetadataOptions("required", 1), MetadataOptions("required", 2), MetadataOptions("optional", 2)
 
 
@@ -240,16 +237,6 @@ def facts_of(
     nodes: Sequence[Node], instances: Mapping[str, Instance], groups: Mapping[str, NodeGroup]
 ) -> MetadataFacts:
     return MetadataFacts(a_cluster(nodes=nodes), MachineFacts(instances, groups))
-
-
-def test_the_incident_is_one_line_for_each_group() -> None:
-    nodes = [node(n, "blue" if n < 3 else "green") for n in range(5)]
-    instances = {ident(n): Instance(ident(n), options=OLD if n < 3 else ONE) for n in range(5)}
-    made = groups(blue="AL2_x86_64", green="AL2023_x86_64_STANDARD")
-    green, blue = nodes_alike(facts_of(nodes, instances, made))
-    assert (green.name, green.nodes, green.here.reach) == ("green", ("n3", "n4"), Reach.CUT_OFF)
-    assert "AL2023" in green.next.by and not green.by_hand and not green.changes
-    assert (blue.name, len(blue.nodes), blue.here.reach) == ("blue", 3, Reach.REACHABLE)
 
 
 def test_nodes_of_one_group_that_differ_are_two_lines() -> None:

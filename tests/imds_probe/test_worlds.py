@@ -82,11 +82,6 @@ def test_a_hop_limit_that_is_meant_and_met_is_no_finding() -> None:
     assert missed.remedy[0].command.endswith("--nodegroup blue --assume hops=1")
 
 
-def test_a_sentence_about_no_node_is_no_double_negative() -> None:
-    said = shown(plan_metadata(of(cloud("own template", options=TWO, said=SaidOptions("required", 2))).facts, 2))
-    assert said.startswith("Pods on 0 of 1 node cannot reach the instance metadata service")
-
-
 def test_tokens_can_be_meant_and_an_endpoint_that_is_disabled_misses_nothing() -> None:
     world = cloud("own template", options=MetadataOptions("optional", 1), said=SaidOptions("optional", 1))
     assert "imds-intent-missed" in told(meant(world, tokens="required"))
@@ -114,8 +109,7 @@ def test_commands_of_kubectl_reach_the_cluster_that_was_read() -> None:
     plan, words = of(world), ("--context", "lab", "--kubeconfig", "/k")
     fixes = [fix for _, choice in offered(plan, plan.facts.cluster, kubectl=words) for fix in choice.fixes]
     commands = [line for fix in fixes for line in fix.commands if line.startswith("kubectl ")]
-    assert any(" drain run " in each for each in commands)
-    assert [each for each in commands if " ".join(words) not in each] == []
+    assert commands and [each for each in commands if " ".join(words) not in each] == []
 
 
 def test_where_one_hop_is_meant_no_node_is_changed_for_a_pod_that_may_need_it() -> None:
@@ -186,16 +180,6 @@ def test_a_disabled_endpoint_is_lost_to_the_network_of_the_host_as_well() -> Non
     assert "imds-pods-will-break" not in told(of(world)), "one hop is enough for it"
 
 
-def test_what_was_read_of_one_replica_holds_in_other_groups() -> None:
-    world = cloud("managed", "own template")
-    world.pods = [
-        replace(pod("lbc", LBC, RoleBy.IRSA, node=f"n{at}"), name=f"lbc-{at}", ready=True, ready_at=None)
-        for at in range(2)
-    ]
-    saw(world, started=WHOLE)
-    assert of(world).findings == ()
-
-
 def moving() -> Cloud:
     """A node group of AL2, which answers pods now, and a controller without a role."""
     world = cloud("managed", options=OLD)
@@ -259,13 +243,10 @@ def test_pods_that_could_not_be_read_for_one_reason_are_one_finding() -> None:
 
 
 def test_tokens_that_become_required_are_a_finding_of_their_own() -> None:
-    world = cloud("managed", options=OLD)
-    world.pods = [pod("web", "shop/web:1")]
-    world.groups["blue"] = AL2
-    found = told(of(world, Assumed(tokens="required")))
-    assert found["imds-tokens-required"].status is Status.UNKNOWN
+    found = told(of(moving(), Assumed(tokens="required")))
+    assert found["imds-tokens-required"].status is Status.UNKNOWN and "imds-successor" not in found
     assert "MetadataNoToken" in found["imds-tokens-required"].remedy[0].text
-    assert "imds-tokens-required" not in told(of(world))
+    assert "imds-tokens-required" not in told(of(moving()))
 
 
 def test_an_account_that_enforces_tokens_launches_no_node_with_optional_ones() -> None:
@@ -296,13 +277,6 @@ def test_a_log_counts_where_ec2_says_nothing() -> None:
     assert [each.name for each in worth_a_look(world.facts(), 2)] == ["lbc", "web"]
     saw(world, "failed to get VPC ID")
     assert told(of(world))["imds-pods-broken"].status is Status.FAIL
-
-
-def test_a_node_of_no_auto_scaling_group_has_no_next_one() -> None:
-    world = cloud("self-managed", options=TWO)
-    world.instances = {ident(0): Instance(ident(0), state="running", options=TWO)}
-    plan = of(world)
-    assert plan.findings == () and "no auto scaling group" in plan.groups[0].alike.next.by
 
 
 def test_groups_have_the_names_of_their_auto_scaling_groups() -> None:

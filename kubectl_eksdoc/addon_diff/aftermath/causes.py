@@ -240,7 +240,7 @@ def _by_chart(path: Path, before: Any, around: ChangeContext) -> ChangeReason | 
     if isinstance(around.chart, Unknown) or not around.config(path):
         return None
     values = {} if isinstance(around.values_before, Unknown) else around.values_before
-    plain, made = (_made(around, merged(around.chart, each).values) for each in ({}, values))
+    plain, made = (_made(around, merged(around.chart, each)) for each in ({}, values))
     if path in made and same_value(made[path], before):
         if path in plain and same_value(plain[path], before):
             return ChangeReason(Cause.VERSION, "it was as the chart of the version before sets it", Confidence.MEDIUM)
@@ -283,7 +283,7 @@ def base_of(path: Path, before: Any, around: ChangeContext) -> Any:
     """What EKS had applied before somebody set the field to `before`; `MISSING` where that is not known."""
     if not isinstance(around.chart, Unknown) and around.config(path):
         values = {} if isinstance(around.values_before, Unknown) else around.values_before
-        return _made(around, merged(around.chart, values).values).get(path, MISSING)
+        return _made(around, merged(around.chart, values)).get(path, MISSING)
     earlier = last_other(path, around.past, around.schema)
     return around.manifest.get(path, MISSING) if earlier is MISSING else earlier
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import field
+from collections.abc import Mapping
 from datetime import datetime, timezone
 from enum import Enum
 from typing import Any
@@ -19,27 +18,22 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.types import Schema, schema_of
 from kubectl_eksdoc.kubernetes.ownership.comparing import NONE, Path
 from kubectl_eksdoc.kubernetes.ownership.entries import MalformedEntries
-from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import ConfigPath, EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, named
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.kinds import Absent, Confidence, Unknown
-from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator.store import moment
 
 
 @frozen
 class PastFacts:
     """`now` is the add-on as it is, its target the version that is installed. `kept`: by the kind of what has a pod
-    template, all objects of its namespace in which earlier ones are kept. `applied`: by object, what ``kubectl apply``
-    sent last, as it notes it there itself."""
+    template, all objects of its namespace in which earlier ones are kept."""
 
     now: AddonFacts
     update: EksAddonUpdate | Unknown | Absent
     history: UpdateHistory | Unknown
     kept: Mapping[str, tuple[Doc, ...] | Unknown]
-    pods: tuple[Pod, ...] = ()
-    applied: Mapping[ObjectName, Doc] = field(default_factory=dict)
 
 
 class State(str, Enum):
@@ -80,12 +74,11 @@ class ChangedField:
 @frozen
 class TemplateRollout:
     """What replaces the pods of an object when its template changes. `waits`: nobody does, until each is deleted
-    (OnDelete). `behind` are pods of an earlier template than the newest, None where that cannot be told."""
+    (OnDelete)."""
 
     pods: int | None
     at_a_time: int | str
     waits: bool = False
-    behind: tuple[str, ...] | None = None
 
 
 @frozen
@@ -105,12 +98,11 @@ class Templated:
 @frozen
 class UnrecordedFields:
     """What the API keeps no history of: `fields` that only EKS has, in an object (or a part of one) that it wrote
-    `when`, with the update or later. `applied` is what ``kubectl apply`` sent last, None if nothing says."""
+    `when`, with the update or later."""
 
     of: ObjectName
     fields: tuple[AddonField, ...]
     when: str
-    applied: Doc | None = None
 
 
 @frozen
@@ -171,14 +163,14 @@ _BY_PEOPLE = (
 """What people set there by hand; labels are the chart's."""
 
 
-def unrecorded(now: AddonFacts, begun: datetime, applied: Mapping[ObjectName, Doc]) -> tuple[UnrecordedFields, ...]:
+def unrecorded(now: AddonFacts, begun: datetime) -> tuple[UnrecordedFields, ...]:
     """Of each object that EKS has written since the update began: the fields that nobody but EKS has now, and that
     neither configuration values nor the add-on's role declare."""
-    found = (_of(live, now, begun, applied.get(named(live))) for live in now.objects)
+    found = (_of(live, now, begun) for live in now.objects)
     return tuple(each for each in found if each is not None)
 
 
-def _of(live: Doc, now: AddonFacts, begun: datetime, applied: Doc | None) -> UnrecordedFields | None:
+def _of(live: Doc, now: AddonFacts, begun: datetime) -> UnrecordedFields | None:
     of = named(live)
     try:
         owners = owners_of(live)
@@ -202,7 +194,7 @@ def _of(live: Doc, now: AddonFacts, begun: datetime, applied: Doc | None) -> Unr
     leaves = [path for path in paths if not any(other[: len(path)] == path and other != path for other in paths)]
     if not leaves:
         return None
-    return UnrecordedFields(of, tuple(sorted(AddonField(of, path) for path in leaves)), mine.time, applied)
+    return UnrecordedFields(of, tuple(sorted(AddonField(of, path) for path in leaves)), mine.time)
 
 
 def _is_by_people(path: Path) -> bool:
@@ -223,16 +215,6 @@ def _moment(text: str) -> float:
         return moment(text).timestamp()
     except ValueError:
         return float("inf")
-
-
-def differing_data(found: UnrecordedFields, live: Doc) -> Iterator[tuple[str, str]]:
-    """Keys of a ConfigMap for which ``kubectl apply`` sent another text last, each with that text."""
-    said, data = (doc.get("data") if doc is not None else None for doc in (found.applied, live))
-    if found.of.kind != kinds.CONFIG_MAPS.kind or not isinstance(said, dict) or not isinstance(data, dict):
-        return
-    for key in sorted(said):
-        if isinstance(said[key], str) and said[key] != data.get(key):
-            yield key, said[key]
 
 
 # Which version and configuration values an add-on had before an update and since, by what EKS tells of updates.
@@ -258,10 +240,9 @@ class UpdateVersions:
     gently: bool = False
 
 
-def course(
-    update: EksAddonUpdate, history: UpdateHistory | Unknown, version_now: str, values_now: Doc | Unknown
-) -> UpdateVersions:
-    """`version_now` and `values_now`: of today, which are those since the update if no later one changed them."""
+def course(update: EksAddonUpdate, facts: PastFacts) -> UpdateVersions:
+    """Version and values of today are those since the update if no later one changed them."""
+    history, version_now, values_now = facts.history, facts.now.addon.version, facts.now.values
     known = history.updates if isinstance(history, UpdateHistory) else ()
     done = [
         each for each in known if isinstance(each, EksAddonUpdate) and (each.status == _DONE or each.id == update.id)

@@ -14,7 +14,6 @@ from kubectl_eksdoc.addon_diff.aftermath.facts import (
     Templated,
     UnrecordedFields,
     UpdateReview,
-    differing_data,
 )
 from kubectl_eksdoc.addon_diff.aftermath.timeline import UnknownRevision
 from kubectl_eksdoc.addon_diff.exposure import exposed
@@ -24,7 +23,7 @@ from kubectl_eksdoc.addon_diff.merging import same_value
 from kubectl_eksdoc.addon_diff.prediction import Fate, FieldChange, FieldPrediction, Mode
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
-from kubectl_eksdoc.model.api_objects import ObjectName, named
+from kubectl_eksdoc.model.api_objects import ObjectName
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.missing_rights import learned
@@ -46,7 +45,7 @@ def judged(found: UpdateReview) -> Iterator[Finding]:
     for past in found.earlier:
         yield _of_earlier(found, past)
     for kept in found.unrecorded:
-        yield _of_unrecorded(found, kept)
+        yield _of_unrecorded(kept)
     for rule in found.recreating:
         yield from _of_pods(rule)
 
@@ -97,8 +96,7 @@ def _unread(found: UpdateReview) -> Iterator[Finding]:
 def _of_template(each: Templated) -> Iterator[Finding]:
     step = each.step
     if isinstance(step, UnknownRevision):
-        evidence = [f"it may have been {_pair(*pair)}" for pair in step.candidates]
-        evidence += [f"{name} cannot be understood" for name in each.unreadable]
+        evidence = [f"{name} cannot be understood" for name in each.unreadable]
         yield Finding.of(
             "addon-change-untold/template",
             _subject(each.of),
@@ -119,10 +117,6 @@ def _of_template(each: Templated) -> Iterator[Finding]:
         )
     if each.cannot:
         yield Finding.of("addon-change-untold/no-patch", _subject(each.of), fields=_listed(each.cannot))
-
-
-def _pair(before: int, after: int) -> str:
-    return f"revision {before}, and nothing changed" if before == after else f"from revision {before} to {after}"
 
 
 def _of_lost(found: UpdateReview, change: ChangedField) -> Iterator[Finding]:
@@ -206,16 +200,11 @@ def _as_foretold(change: ChangedField) -> FieldChange:
     return FieldChange(change.field, change.before, change.owners, dict.fromkeys(Mode, reset), change.config)
 
 
-def _of_unrecorded(found: UpdateReview, kept: UnrecordedFields) -> Finding:
-    live = next(each for each in found.facts.now.objects if named(each) == kept.of)
-    texts = [
-        f"kubectl apply last sent another text for {key}: it is shown here" for key, _ in differing_data(kept, live)
-    ]
+def _of_unrecorded(kept: UnrecordedFields) -> Finding:
     worst = [effect.worst for each in kept.fields if (effect := effect_of(each)) is not None]
     return Finding.of(
         "addon-change-untold/unrecorded",
         _subject(kept.of),
-        tuple(texts),
         severity=Severity.HIGH if Severity.CRITICAL in worst else Severity.LOW,
         of=kept.of,
         outside=kept.of.kind in kinds.HISTORY_OF,

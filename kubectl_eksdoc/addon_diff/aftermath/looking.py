@@ -53,13 +53,11 @@ from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, named
 from kubectl_eksdoc.model.findings import in_order
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.nodes import Pod
 
 Charts = Callable[[str], "Doc | Unknown"]
 """By the add-on's version: what its chart sets by default."""
 
 _PATCHER, _NOW = "kubectl-patch", "2000-01-01T00:00:00Z"
-_HASH = "controller-revision-hash"
 
 
 def look_back(facts: PastFacts, charts: Charts, judge: Judge) -> UpdateReview:
@@ -68,19 +66,14 @@ def look_back(facts: PastFacts, charts: Charts, judge: Judge) -> UpdateReview:
     if not isinstance(update, EksAddonUpdate) or update.begun is None:
         bare = UpdateReview(facts)
         return replace(bare, findings=in_order(judged(bare)))
-    ran = course(update, facts.history, facts.now.addon.version, facts.now.values)
-    looked = [
-        _templated(live, facts, update, update.begun, ran, charts)
-        for live in facts.now.objects
-        if live.get("kind") in kinds.HISTORY_OF
-    ]
+    looked = _looked(update, update.begun, facts, charts)
     objects = tuple(_restored(live, looked) for live in facts.now.objects)
     templated = tuple(each for each, _ in looked)
     lost = tuple(change for each in templated for change in each.changes if change.lost)
     found = UpdateReview(
         facts,
         templated,
-        unrecorded(facts.now, update.begun, facts.applied) if _takes(update) else (),
+        unrecorded(facts.now, update.begun) if _takes(update) else (),
         recreating(lost, facts.now.usage, update.begun),
         plan_update(replace(facts.now, objects=objects), AddonUpdateRequest(Mode.OVERWRITE), judge),
         earlier=_earlier(facts, update.begun, {change.field for change in lost}, charts),
@@ -103,13 +96,10 @@ def _earlier(facts: PastFacts, begun: datetime, lost: set[AddonField], charts: C
     for when, each in reversed(_known(facts)):
         if when >= begun:
             continue
-        ran = course(each, facts.history, facts.now.addon.version, facts.now.values)
-        looked = [
-            _templated(live, facts, each, when, ran, charts)[0]
-            for live in facts.now.objects
-            if live.get("kind") in kinds.HISTORY_OF
-        ]
-        missed = tuple(change for one in looked for change in one.changes if change.missed and change.field not in said)
+        looked = _looked(each, when, facts, charts)
+        missed = tuple(
+            change for one, _ in looked for change in one.changes if change.missed and change.field not in said
+        )
         said |= {change.field for change in missed}
         found += [EarlierUpdate(each, when, missed)] if missed else []
     return tuple(found)
@@ -122,6 +112,13 @@ def _takes(update: EksAddonUpdate) -> bool:
 
 
 _Looked = tuple[Templated, "Restoring | None"]
+
+
+def _looked(update: EksAddonUpdate, begun: datetime, facts: PastFacts, charts: Charts) -> list[_Looked]:
+    """At each object with a pod template."""
+    ran = course(update, facts)
+    templated = (live for live in facts.now.objects if live.get("kind") in kinds.HISTORY_OF)
+    return [_templated(live, facts, update, begun, ran, charts) for live in templated]
 
 
 def _restored(live: Doc, looked: Iterable[_Looked]) -> Doc:
@@ -141,7 +138,7 @@ def _templated(
 ) -> _Looked:
     of = named(live)
     docs = facts.kept.get(of.kind, Unknown("its revisions were not asked for"))
-    rollout = _rollout(live, of, facts.pods, None)
+    rollout = _rollout(live, of)
     if isinstance(docs, Unknown):
         return Templated(of, UnknownRevision(docs.why, missing=docs.missing), rollout=rollout), None
     templates = templates_of(live, docs)
@@ -150,7 +147,6 @@ def _templated(
     whole = newest is not None and newest.doc == template_in(live)
     until = next((when for when, _ in _known(facts) if when > begun), None)
     step = step_at(found, begun, update.parameter("AddonVersion"), whole, until)
-    rollout = _rollout(live, of, facts.pods, newest.pods_hash if newest is not None and whole else None)
     if not isinstance(step, TemplateUpdateStep):
         return Templated(of, step, rollout=rollout, unreadable=templates.unreadable), None
     changes = _changes(live, of, step, found, facts, begun, ran, charts)
@@ -239,20 +235,13 @@ def _state(before: Any, after: Any, live: Any, owners: tuple[str, ...]) -> State
     return State.GONE if same_value(live, after) or set(owners) <= {EKS.manager} else State.OTHER
 
 
-def _rollout(live: Doc, of: ObjectName, pods: Iterable[Pod], newest: str | None) -> TemplateRollout:
-    """`newest` is what pods of the template in force are labelled with, None or "" if that is not known."""
+def _rollout(live: Doc, of: ObjectName) -> TemplateRollout:
     if of.kind == "Deployment":
         most = at(live, "spec", "strategy", "rollingUpdate", "maxUnavailable")
         return TemplateRollout(_count(at(live, "spec", "replicas")), _amount(most, "25%"))
-    own = [pod for pod in pods if pod.namespace == of.namespace and pod.owner is not None and _is(pod, of)]
-    behind = tuple(sorted(pod.key for pod in own if pod.labels.get(_HASH) != newest)) if newest and own else None
     most = at(live, "spec", "updateStrategy", "rollingUpdate", "maxUnavailable")
     waits = at(live, "spec", "updateStrategy", "type") == "OnDelete"
-    return TemplateRollout(_count(at(live, "status", "desiredNumberScheduled")), _amount(most, 1), waits, behind)
-
-
-def _is(pod: Pod, of: ObjectName) -> bool:
-    return pod.owner is not None and (pod.owner.kind, pod.owner.name) == (of.kind, of.name)
+    return TemplateRollout(_count(at(live, "status", "desiredNumberScheduled")), _amount(most, 1), waits)
 
 
 def _count(value: object) -> int | None:

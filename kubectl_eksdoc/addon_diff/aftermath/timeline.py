@@ -6,8 +6,8 @@ time. So numbers tell the order, and a creation tells when a number came only wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -34,31 +34,23 @@ _KEPT = 10
 
 @frozen
 class Template:
-    """`number` counts the changes of the template, from 1; `earlier` are numbers that it had before, where that is
-    noted. `numbered`: when it got its number, as far as managedFields tell. `pods_hash`: what its pods are labelled
-    with; `doc` is the template without what a controller adds and without nulls."""
+    """`number` counts the changes of the template, from 1. `came`: when it got each of its numbers, as far as that is
+    noted; None is not known. `doc` is the template without what a controller adds and without nulls."""
 
     number: int
-    name: str
     doc: Doc
     created: datetime | None = None
-    numbered: datetime | None = None
-    earlier: tuple[int, ...] = ()
-    pods_hash: str = ""
+    came: Mapping[int, datetime | None] = field(default_factory=dict)
 
 
 @frozen
 class TemplateRevisions:
     """`kept` by their numbers; the last is the one in force. `unreadable` are names of objects that could not be
-    understood. `noted`: all earlier numbers are. `limit`: so many that are not in force are kept."""
+    understood. `limit`: so many that are not in force are kept."""
 
     kept: tuple[Template, ...]
     unreadable: tuple[str, ...] = ()
-    noted: bool = False
     limit: int = _KEPT
-
-    def number(self, number: int) -> Template | None:
-        return next((each for each in self.kept if each.number == number), None)
 
 
 def templates_of(live: Doc, docs: Iterable[Doc]) -> TemplateRevisions:
@@ -69,7 +61,7 @@ def templates_of(live: Doc, docs: Iterable[Doc]) -> TemplateRevisions:
         if not _is_of(doc, live):
             continue
         name = str(at(doc, "metadata", "name") or "")
-        found = _template(doc, name)
+        found = _template(doc)
         if found is None or found.number in kept:
             unreadable.append(name)
         else:
@@ -78,7 +70,6 @@ def templates_of(live: Doc, docs: Iterable[Doc]) -> TemplateRevisions:
     return TemplateRevisions(
         tuple(kept[number] for number in sorted(kept)),
         tuple(sorted(unreadable)),
-        live.get("kind") == "Deployment",
         limit if isinstance(limit, int) and not isinstance(limit, bool) and limit >= 0 else _KEPT,
     )
 
@@ -100,28 +91,23 @@ def _is_of(doc: Doc, live: Doc) -> bool:
     return False
 
 
-def _template(doc: Doc, name: str) -> Template | None:
-    """None where it is none."""
+def _template(doc: Doc) -> Template | None:
+    """None where it is none. A ReplicaSet notes its earlier numbers: the first of them all came with its creation. A
+    ControllerRevision never changes but for its number, so whoever owns that wrote it last at that time."""
     number: Any
+    created = _moment(at(doc, "metadata", "creationTimestamp"))
+    came: dict[int, datetime | None] = {}
     if doc.get("kind") == "ReplicaSet":
         number = _numeral(at(doc, "metadata", "annotations", _NUMBER))
         said, history = at(doc, "spec", "template"), at(doc, "metadata", "annotations", _EARLIER)
-        earlier = [_numeral(each) for each in history.split(",")] if isinstance(history, str) and history else []
+        numbers = [*map(_numeral, history.split(","))] if isinstance(history, str) else []
+        came = dict.fromkeys(each for each in (*numbers, number) if 0 < each <= number)
+        came |= {min(came): created} if came else {}
     else:
-        number, said, earlier = doc.get("revision"), at(doc, "data", "spec", "template"), []
+        number, said = doc.get("revision"), at(doc, "data", "spec", "template")
     if not isinstance(number, int) or isinstance(number, bool) or number < 1 or not isinstance(said, dict):
         return None
-    labels = at(doc, "metadata", "labels")
-    hashes = [labels.get(each) for each in _HASHES] if isinstance(labels, dict) else []
-    return Template(
-        number,
-        name,
-        _plain(said),
-        _moment(at(doc, "metadata", "creationTimestamp")),
-        _numbered(doc),
-        tuple(sorted(each for each in earlier if each and each < number)),
-        next((each for each in hashes if isinstance(each, str)), ""),
-    )
+    return Template(number, _plain(said), created, came or {number: _numbered(doc)})
 
 
 def _numeral(text: object) -> int:
@@ -140,9 +126,7 @@ def _plain(template: Doc) -> Doc:
 
 
 def _numbered(doc: Doc) -> datetime | None:
-    """A ControllerRevision never changes but for its number, so whoever owns that wrote it last at that time."""
-    if doc.get("kind") != "ControllerRevision":
-        return None  # a ReplicaSet is written at every scaling
+    """By its managedFields."""
     try:
         entries = read(doc)
     except (MalformedEntries, AttributeError, TypeError):
@@ -197,10 +181,7 @@ class Untouched:
 
 @frozen
 class UnknownRevision:
-    """`candidates` are pairs of numbers, each of which it may be; the same number twice: nothing changed."""
-
     why: str
-    candidates: tuple[tuple[int, int], ...] = ()
     missing: str = ""
 
 
@@ -210,13 +191,12 @@ def slots(templates: TemplateRevisions) -> tuple[Slot, ...]:
     if not kept:
         return ()
     lost = kept[0].number - 1 if len(kept) > templates.limit else 0
-    certain = _certain_by_note(kept) if templates.noted else _certain(kept, lost)
-    known = {each.number: each for each in kept}
-    earlier = {number: each for each in kept for number in each.earlier if number not in known}
-    first = min((lost + 1, *earlier, *known))
-    found = [
-        _slot(number, known.get(number) or earlier.get(number), certain) for number in range(first, kept[-1].number + 1)
-    ]
+    # The n-th to be created had number n at least, so one that has it now never had another.
+    by_age = sorted((each.created.timestamp() if each.created else 0.0, each.number) for each in kept)
+    once = {number for rank, (_, number) in enumerate(by_age, lost + 1) if rank == number}
+    known = {number: each for each in kept for number in each.came} | {each.number: each for each in kept}
+    numbers = range(min((lost + 1, *known)), kept[-1].number + 1)
+    found = [_slot(number, known.get(number), number in once) for number in numbers]
     # Each begins no sooner than the one before it, and no later than the one after it.
     since: datetime | None = None
     for place, slot in enumerate(found):
@@ -231,48 +211,14 @@ def slots(templates: TemplateRevisions) -> tuple[Slot, ...]:
     return tuple(found)
 
 
-def _slot(number: int, template: Template | None, certain: set[int]) -> Slot:
+def _slot(number: int, template: Template | None, once: bool) -> Slot:
+    """`once`: the template never had another number."""
     if template is None:
         return Slot(number, None)
-    if number in certain:
-        return Slot(number, template, template.created, template.created)
-    if number == template.number and template.numbered is not None:
-        return Slot(number, template, template.numbered, template.numbered, believed=True)
-    return Slot(number, template, template.created, None)
-
-
-def _certain_by_note(kept: Sequence[Template]) -> set[int]:
-    """The numbers that came with the creation: the first of each."""
-    return {min((each.number, *each.earlier)) for each in kept if each.created is not None}
-
-
-def _certain(kept: Sequence[Template], lost: int) -> set[int]:
-    """The numbers that surely came with the creation, of ControllerRevisions, which note no earlier ones. `lost`: so
-    many of the oldest were deleted.
-
-    The n-th to be created had number n at least, so one that has it now never had another. One that was created after
-    some number had come had a later one from the beginning: if all those up to its own are another's, it is its first.
-    """
-    ranks = {
-        each.number: rank
-        for rank, each in enumerate(sorted(kept, key=lambda each: (_time(each.created), each.number)), lost + 1)
-    }
-    held = {each.number for each in kept}
-    found: dict[int, datetime] = {}
-    for each in kept:
-        if each.created is None:
-            continue
-        before = [number for number, time in found.items() if time < each.created]
-        last = max(before, default=None)
-        if ranks[each.number] == each.number or (
-            last is not None and all(number in held for number in range(last + 1, each.number))
-        ):
-            found[each.number] = each.created
-    return set(found)
-
-
-def _time(moment: datetime | None) -> float:
-    return moment.timestamp() if moment is not None else 0.0
+    came = template.came[number] or (template.created if once else None)
+    if came is None:
+        return Slot(number, template, template.created, None)
+    return Slot(number, template, came, came, believed=came != template.created)
 
 
 def step_at(
@@ -288,7 +234,7 @@ def step_at(
             "its newest revision is not its template: the controller has not come to it yet, or one is missing"
         )
     if not _in_order(found):
-        return UnknownRevision("the times of its revisions contradict their numbers", _pairs(found))
+        return UnknownRevision("the times of its revisions contradict their numbers")
     begin = begun.replace(microsecond=0)  # as objects have their times
     sooner = [slot for slot in found if slot.by is not None and slot.by < begin]
     later = [slot for slot in found if slot.since is not None and slot.since >= begin]
@@ -305,9 +251,7 @@ def step_at(
         return UnknownRevision("the revisions that are kept do not go back to before the update")
     last = sooner[-1]
     if last.template is None:
-        return UnknownRevision(
-            f"its revision {last.number}, in force before the update, is kept no more", _pairs(found)
-        )
+        return UnknownRevision(f"its revision {last.number}, in force before the update, is kept no more")
     following = _soon(later[:1], begin, until)
     if not following:
         late = next((slot.template for slot in later[:1] if _ours(slot, until) and slot.template is not None), None)
@@ -317,7 +261,7 @@ def step_at(
         return Untouched(last.template, _after_all(later[:1], begin))
     (new,) = following
     if new.template is None:
-        return UnknownRevision(f"its revision {new.number}, in force after the update, is kept no more", _pairs(found))
+        return UnknownRevision(f"its revision {new.number}, in force after the update, is kept no more")
     return _step(last.template, new.template, version, last.believed or new.believed)
 
 
@@ -353,7 +297,7 @@ def _step(before: Template, after: Template, version: str, believed: bool) -> Te
     return TemplateUpdateStep(before, after, Confidence.LOW if odd or believed else Confidence.MEDIUM, why)
 
 
-_USED_AGAIN = "its controller has used the revision of an earlier template again, and nothing tells since when"
+_USED_AGAIN = "nothing tells since when a revision of its template, which may have been used again, was in force"
 
 
 def _of_open(chain: Sequence[Slot], version: str, why: str) -> TemplateUpdateStep | UnknownRevision:
@@ -369,14 +313,7 @@ def _of_open(chain: Sequence[Slot], version: str, why: str) -> TemplateUpdateSte
         return TemplateUpdateStep(
             before, after, Confidence.MEDIUM, f"of those that may have come then, only it has images of {version}"
         )
-    return UnknownRevision(
-        why,
-        (*_pairs(chain), *((slot.number, slot.number) for slot in chain if slot.template is not None)),
-    )
-
-
-def _pairs(chain: Sequence[Slot]) -> tuple[tuple[int, int], ...]:
-    return tuple((one.number, other.number) for one, other in pairwise(chain))
+    return UnknownRevision(why)
 
 
 def carries(template: Doc, version: str) -> bool:

@@ -5,109 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
-from kubectl_eksdoc.addon_diff.schema.paths import GOES_ON, Allowed, SchemaPaths, spelled
+from kubectl_eksdoc.addon_diff.schema.paths import (
+    ALL_OF,
+    CHOICES,
+    DOWNWARDS,
+    UPWARDS,
+    Allowed,
+    SchemaPaths,
+    in_words,
+    spelled,
+)
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.addons import ANY_KEY, ITEMS, ConfigPath, shown
-
-# Whether what may stand at a path became less, more, or something else.
-
-
-@frozen
-class SchemaShift:
-    """`tighter`: something fits no more; `looser`: something fits that did not. Both, where it is another thing."""
-
-    tighter: bool
-    looser: bool
-    what: str
-
-
-def shifts(old: Allowed, new: Allowed) -> Iterator[SchemaShift]:
-    """What differs between what two schemas allow at the same path, not below it.
-
-    Swapping `old` and `new` swaps `tighter` and `looser`, but not the rules by which it was seen.
-    """
-    yield from _sets("types", old.types or None, new.types or None)
-    yield from _sets("values", old.enum, new.enum)
-    yield from _asked("pattern", old.patterns, new.patterns)
-    yield from _asked("format", old.formats, new.formats)
-    for name in sorted({name for name, _ in (*old.limits, *new.limits)}):
-        was, now = _strictest(old, name), _strictest(new, name)
-        if was == now:
-            continue
-        if was is None or now is None:
-            tighter, looser = was is None, now is None
-        elif name in _UPWARDS or name in _DOWNWARDS:
-            tighter = now > was if name in _UPWARDS else now < was
-            looser = not tighter
-        else:
-            tighter = looser = True
-        yield SchemaShift(
-            tighter, looser, f"{name} was {'none' if was is None else was}, is {'none' if now is None else now}"
-        )
-    yield from _sets("alternatives", old.either or None, new.either or None)
-    if old.required != new.required:
-        yield SchemaShift(new.required, old.required, "is required" if new.required else "is not required any more")
-    if old.closed != new.closed:
-        what = "takes no other keys any more" if new.closed else "takes any key"
-        yield SchemaShift(new.closed, old.closed, what)
-    if old.alternative != new.alternative:
-        what = "only in some alternatives" if new.alternative else "in all alternatives"
-        yield SchemaShift(new.alternative, old.alternative, what)
-
-
-def _sets(name: str, old: tuple[str, ...] | None, new: tuple[str, ...] | None) -> Iterator[SchemaShift]:
-    """Of what may be chosen from; None for anything."""
-    if old == new:
-        return
-    lost = new is not None and (old is None or not _held(name, set(old), set(new)))
-    won = old is not None and (new is None or not _held(name, set(new), set(old)))
-    yield SchemaShift(lost, won, f"{name} were {_list(old)}, are {_list(new)}")
-
-
-def _held(name: str, these: set[str], among: set[str]) -> bool:
-    """Whether all of `these` are still allowed; every integer is a number."""
-    return these <= (among | {"integer"} if name == "types" and "number" in among else among)
-
-
-def _asked(name: str, old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[SchemaShift]:
-    """Of what all has to fit."""
-    if old != new:
-        tighter, looser = not set(new) <= set(old), not set(old) <= set(new)
-        yield SchemaShift(tighter, looser, f"{name} was {_list(old or None)}, is {_list(new or None)}")
-
-
-_UPWARDS = {"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"}
-_DOWNWARDS = {"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"}
-
-
-def _strictest(allowed: Allowed, name: str) -> float | None:
-    """Of what all schemas at the path ask for."""
-    values = [value for key, value in allowed.limits if key == name]
-    if not values:
-        return None
-    found: float = max(values) if name in _UPWARDS else min(values)
-    return found
-
-
-def _list(these: tuple[str, ...] | None) -> str:
-    return "any" if these is None else " or ".join(these) if these else "none"
-
-
-@frozen
-class OneSided:
-    """A path that only one of the two schemas has. `refused`: the other one refuses a value there; otherwise it lets
-    any key pass without a word."""
-
-    allowed: Allowed
-    refused: bool
-
-    @property
-    def path(self) -> ConfigPath:
-        return self.allowed.path
-
-    def __str__(self) -> str:
-        return str(self.allowed)
 
 
 @frozen
@@ -123,36 +34,17 @@ class Renamed:
 
 
 @frozen
-class _Changed:
-    """Something else is allowed at a path of both."""
-
-    path: ConfigPath
-    what: str
-
-    def __str__(self) -> str:
-        return f"{shown(self.path)}: {self.what}"
-
-
-@frozen
 class SchemaChanges:
-    """From an old schema to a new one; each sorted by path.
+    """From an old schema to a new one, each sorted by path. `tightened`: some values fit no more; `defaults`: what
+    holds where nothing is configured is another; `unclear`: what of one schema alone is not understood, so that there
+    may be more differences. What is allowed besides is nobody's concern, and left out."""
 
-    `tightened`: some values fit no more; `loosened`: some fit that did not; what is allowed instead of something else
-    is in both. `defaults`: what holds where nothing is configured is another. `unclear`: what of either schema is not
-    understood, so that there may be more differences.
-    """
-
-    added: tuple[OneSided, ...] = ()
-    removed: tuple[OneSided, ...] = ()
+    added: tuple[Allowed, ...] = ()
+    removed: tuple[Allowed, ...] = ()
     renamed: tuple[Renamed, ...] = ()
-    tightened: tuple[_Changed, ...] = ()
-    loosened: tuple[_Changed, ...] = ()
-    defaults: tuple[_Changed, ...] = ()
-    unclear: tuple[_Changed, ...] = ()
-
-    def __bool__(self) -> bool:
-        """Whether anything differs; what is unclear in both alike is no difference, and no pass either."""
-        return any((self.added, self.removed, self.renamed, self.tightened, self.loosened, self.defaults))
+    tightened: tuple[str, ...] = ()
+    defaults: tuple[str, ...] = ()
+    unclear: tuple[str, ...] = ()
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -162,61 +54,58 @@ class SchemaChanges:
             *(f"removed {each}" for each in self.removed),
             *(f"renamed {each}" for each in self.renamed),
             *(f"tightened {each}" for each in self.tightened),
-            *(f"loosened {each}" for each in self.loosened),
             *(f"default of {each}" for each in self.defaults),
             *(f"unclear {each}" for each in self.unclear),
         )
 
 
 def changes(old: SchemaPaths, new: SchemaPaths) -> SchemaChanges:
-    both = [path for path in old.at if path in new]
+    both = [(old.at[path], new.at[path]) for path in old.at if path in new]
     removed = [each for each in old if each.path not in new]
     added = [each for each in new if each.path not in old]
     renamed = _renamed(removed, added, old, new)
-    found = [(path, shift) for path in both for shift in shifts(old.at[path], new.at[path])]
     return SchemaChanges(
-        added=tuple(
-            OneSided(each, old.refuses(each.path)) for each in added if not _below(each, [to.new for to in renamed])
-        ),
-        removed=tuple(
-            OneSided(each, new.refuses(each.path)) for each in removed if not _below(each, [of.old for of in renamed])
-        ),
+        added=tuple(each for each in added if not _below(each, [to.new for to in renamed])),
+        removed=tuple(each for each in removed if not _below(each, [of.old for of in renamed])),
         renamed=tuple(renamed),
-        tightened=tuple(_Changed(path, shift.what) for path, shift in found if shift.tighter),
-        loosened=tuple(_Changed(path, shift.what) for path, shift in found if shift.looser),
-        defaults=tuple(_default(old.at[path], new.at[path]) for path in both if _differs(old.at[path], new.at[path])),
-        unclear=tuple(_unclear(old, new)),
+        tightened=tuple(f"{shown(now.path)}: {what}" for was, now in both for what in _tightened(was, now)),
+        defaults=tuple(
+            f"{shown(now.path)}: was {_default(was)}, is {_default(now)}"
+            for was, now in both
+            if _default(was) != _default(now)
+        ),
+        unclear=tuple(f"{shown(path)}: {text}" for path, text in sorted({*old.unclear} ^ {*new.unclear})),
     )
 
 
-def _unclear(old: SchemaPaths, new: SchemaPaths) -> list[_Changed]:
-    """What is not understood in the same words in both is the same there, but for what was not read to its end."""
-    before, now = set(old.unclear), set(new.unclear)
-    same = {(path, text) for path, text in before & now if text != GOES_ON}
-    found = [_Changed(path, f"{text} (before)") for path, text in before - same]
-    found += [_Changed(path, f"{text} (now)") for path, text in now - same]
-    for path in old.at.keys() & new.at.keys():
-        was, is_now = (f"{_changes_list(each.unchecked)} {each.again}".strip() for each in (old.at[path], new.at[path]))
-        if was != is_now:
-            found.append(_Changed(path, f"what is not checked there was {was or 'nothing'}, is {is_now or 'nothing'}"))
-    return sorted(found, key=lambda each: (each.path, each.what))
+def _default(of: Allowed) -> str:
+    return spelled(of.default) if of.has_default else "none"
 
 
-def _changes_list(names: tuple[str, ...]) -> str:
-    return ", ".join(names)
+def _tightened(old: Allowed, new: Allowed) -> Iterator[str]:
+    """The rules of the new schema by which something fits no more, with those of before."""
+    for rule, asked in new.rules.items():
+        was = old.rules.get(rule)
+        if was is None or not _still_fits(rule, was, asked):
+            before = "not" if asked is True else "any" if was is None else _value(was)
+            yield f"{in_words(rule, asked)}, and was {before}"
+
+
+def _value(asked: Any) -> str:
+    return " or ".join(asked) if isinstance(asked, tuple) else str(asked)
+
+
+def _still_fits(rule: str, was: Any, asked: Any) -> bool:
+    """All that fitted; every integer is a number."""
+    if rule in CHOICES:
+        return {*was} <= {*asked} | ({"integer"} if "number" in asked else set())
+    if rule in ALL_OF:
+        return {*asked} <= {*was}
+    return bool(asked <= was if rule in UPWARDS else asked >= was if rule in DOWNWARDS else asked == was)
 
 
 def _below(each: Allowed, tops: Sequence[ConfigPath]) -> bool:
     return any(each.path[: len(top)] == top for top in tops)
-
-
-def _differs(old: Allowed, new: Allowed) -> bool:
-    return (old.has_default, spelled(old.default)) != (new.has_default, spelled(new.default))
-
-
-def _default(old: Allowed, new: Allowed) -> _Changed:
-    was, now = (spelled(each.default) if each.has_default else "none" for each in (old, new))
-    return _Changed(new.path, f"was {was}, is {now}")
 
 
 def _renamed(removed: Sequence[Allowed], added: Sequence[Allowed], old: SchemaPaths, new: SchemaPaths) -> list[Renamed]:
@@ -260,7 +149,10 @@ def _plain(path: ConfigPath) -> ConfigPath:
 def _shape(top: ConfigPath, of: SchemaPaths) -> list[Allowed]:
     """What may stand at a path and below, without its name; whether it has to is its parent's affair."""
     found = [each for each in of if each.path[: len(top)] == top]
-    same = [
-        replace(each, path=each.path[len(top) :], description="", has_default=False, default=None) for each in found
+    same = [replace(each, path=each.path[len(top) :], has_default=False, default=None) for each in found]
+    return [
+        replace(each, rules={name: each.rules[name] for name in each.rules if name != "required"})
+        if not each.path
+        else each
+        for each in same
     ]
-    return [replace(each, required=False) if not each.path else each for each in same]

@@ -1,7 +1,8 @@
 """All paths of a configuration schema, through references, lists, maps and alternatives.
 
 Source: JSON Schema draft 6 (draft-wright-json-schema-01, -validation-01), in which keywords beside a ``$ref`` count for
-nothing. What is not understood stays in the result, as unclear; nothing makes it raise.
+nothing, and keywords that it does not know are ignored. What is not understood stays in the result, as unclear; nothing
+makes it raise.
 """
 
 from __future__ import annotations
@@ -17,56 +18,44 @@ from kubectl_eksdoc.model.api_objects import Doc
 # What a configuration schema allows at one path.
 
 
-Limit = tuple[str, Any]
-"""A keyword with its number: ``("minimum", 2)``."""
+CHOICES = ("type", "enum", "anyOf")
+"""Rules of which one value has to fit; values and alternatives are spelled."""
+ALL_OF = ("pattern", "format")
+"""Rules of which each value has to fit."""
+UPWARDS = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
+DOWNWARDS = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
+
+Rules = Mapping[str, Any]
+"""By the keywords of JSON Schema: a tuple for `CHOICES` and `ALL_OF`, a number, or whether it holds (``required``: by
+the object that holds the value; ``closed``: no keys but those that have paths)."""
 
 
 @frozen
 class Allowed:
-    """What may stand at `path`.
-
-    `types` are JSON Schema's names, sorted; () for any. `enum`: the values that may be given, as JSON spells them, None
-    for any. `limits` are sorted. `required`: by the object that holds it. `closed`: no keys but those that have paths.
-    `either`: one of these has to fit (``anyOf``, ``oneOf``), each in words; `alternative`: the path is there in some of
-    them only. `default` is None where the schema names none: `has_default` tells.
-
-    `again`: the schema goes on here as at the definition named, for ever. `unchecked`: keys that stand where no
-    validator reads them, beside ``properties`` instead of in it: EKS's own schema does not check them. `unclear`: what
-    of the schema is not understood here, so that more or less may be allowed.
-    """
+    """What may stand at `path`. `default` is None where the schema names none: `has_default` tells. `unclear`: what of
+    the schema is not understood here, so that more or less may be allowed."""
 
     path: ConfigPath
-    types: tuple[str, ...] = ()
-    enum: tuple[str, ...] | None = None
-    patterns: tuple[str, ...] = ()
-    formats: tuple[str, ...] = ()
-    limits: tuple[Limit, ...] = ()
-    required: bool = False
-    closed: bool = False
-    either: tuple[str, ...] = ()
-    alternative: bool = False
+    rules: Rules = field(default_factory=dict)
     has_default: bool = False
     default: Any = None
-    description: str = ""
-    again: str = ""
-    unchecked: tuple[str, ...] = ()
     unclear: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
-        """In one line: ``string of format boolean, required``."""
-        parts = [" or ".join(self.types) or "anything"]
-        parts += [f"of format {' '.join(each.split())}" for each in self.formats]
-        parts += [f"matching {' '.join(each.split())}" for each in self.patterns]
-        parts += [f"one of {', '.join(self.enum)}"] if self.enum is not None else []
-        parts += [f"{name} {value}" for name, value in self.limits]
-        parts += [f"either {' or '.join(self.either)}"] if self.either else []
-        parts += ["required"] if self.required else []
-        parts += ["no other keys"] if self.closed else []
-        return ", ".join(parts)
+        """In one line: ``string, format boolean, required``."""
+        rules = dict(self.rules)
+        return ", ".join([" or ".join(rules.pop("type", ("anything",))), *(in_words(*each) for each in rules.items())])
 
     def __str__(self) -> str:
         return f"{shown(self.path)}: {self.words}"
+
+
+def in_words(rule: str, asked: Any) -> str:
+    if asked is True:
+        return rule
+    joined = (" or " if rule in CHOICES else " and ").join(asked) if isinstance(asked, tuple) else asked
+    return " ".join(f"{rule} {joined}".split())
 
 
 @frozen
@@ -81,9 +70,6 @@ class SchemaPaths:
     def __contains__(self, path: ConfigPath) -> bool:
         return path in self.at
 
-    def get(self, path: ConfigPath) -> Allowed | None:
-        return self.at.get(path)
-
     def of(self, path: ConfigPath) -> Allowed | None:
         """What may stand at a path of values, where lists have numbers and maps any key; None where nothing is said."""
         found = self._down(path)
@@ -93,7 +79,9 @@ class SchemaPaths:
         """Whether a value at a path of values is surely refused, as an object on the way takes no key of that name."""
         found = self._down(path)
         last = self.at.get(found)
-        return len(found) < len(path) and last is not None and last.closed and not last.unclear and not last.either
+        if last is None or len(found) == len(path) or last.unclear:
+            return False
+        return "closed" in last.rules and "anyOf" not in last.rules
 
     def _down(self, path: ConfigPath) -> ConfigPath:
         """The path of the schema as far as it says something."""
@@ -135,16 +123,8 @@ DEEPEST = 40
 GOES_ON = "the schema is deeper or longer than is read here"
 
 _TYPES = {"array", "boolean", "integer", "null", "number", "object", "string"}
-_LIMITS = {
-    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
-    *("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
-}
-_SILENT = {"$schema", "$ref", "$comment", "definitions", "title", "description", "default", "examples"}
-_WALKED = {"properties", "items", "additionalProperties", "additionalItems", "allOf", "anyOf", "oneOf"}
-_JUDGED = {"type", "enum", "const", "pattern", "format", "required", "uniqueItems", *_LIMITS}
-_KNOWN = _SILENT | _WALKED | _JUDGED
+_LIMITS = (*UPWARDS, *DOWNWARDS, "multipleOf")
 _UNREAD = {"not", "contains", "propertyNames", "patternProperties", "dependencies", "if", "then", "else"}
-_SIGNS = {"type", "properties", "items", "anyOf", "oneOf", "allOf", "$ref", "enum", "pattern"}
 
 
 def paths(schema: Doc) -> SchemaPaths:
@@ -163,110 +143,93 @@ class _Walk:
         self.left = left
         self.found: dict[ConfigPath, Allowed] = {}
 
-    def visit(
-        self, path: ConfigPath, schema: Any, refs: tuple[str, ...], required: bool = False, some: bool = False
-    ) -> None:
-        """Add what `schema` says of `path` and below. `refs`: the references that led here; `some`: it is an
-        alternative."""
+    def visit(self, path: ConfigPath, schema: Any, refs: tuple[str, ...], required: bool = False) -> None:
+        """Add what `schema` says of `path` and below. `refs`: the references that led here."""
         self.left[0] -= 1
         if self.left[0] < 0 or len(path) + len(refs) > DEEPEST:
-            self._add((), Allowed((), unclear=(GOES_ON,)))
+            self._add(Allowed((), unclear=(GOES_ON,)))
             return
+        must: Rules = {"required": True} if required else {}
         if not isinstance(schema, dict):
             unclear = () if schema is True else (f"a schema that is {spelled(schema)}",)
-            self._add(path, Allowed(path, required=required, alternative=some, unclear=unclear))
+            self._add(Allowed(path, must, unclear=unclear))
             return
         if "$ref" in schema:
-            self._follow(path, schema, refs, required, some)
+            ref = schema["$ref"]
+            target = referred(self.root, ref)
+            if target is None:
+                self._add(
+                    Allowed(path, must, unclear=(f"the reference {spelled(ref)} leads nowhere that is read here",))
+                )
+            elif ref in refs:
+                self._add(Allowed(path, must))  # it goes on as there, for ever
+            else:
+                self.visit(path, target, (*refs, ref), required)
+                self._add(_with_default(Allowed(path), schema))
             return
-        here = _here(path, schema)
-        self._add(path, replace(here, required=required, alternative=some))
+        self._add(_here(path, schema, must))
         for each in _schemas(schema.get("allOf")):
-            self.visit(path, each, (*refs, "allOf"), required, some)
+            self.visit(path, each, (*refs, "allOf"), required)
         self._alternatives(path, schema, refs)
-        self._children(path, schema, refs, some)
-
-    def _follow(self, path: ConfigPath, schema: Doc, refs: tuple[str, ...], required: bool, some: bool) -> None:
-        ref = schema["$ref"]
-        target = referred(self.root, ref)
-        if target is None:
-            unclear = (f"the reference {spelled(ref)} leads nowhere that is read here",)
-            self._add(path, Allowed(path, required=required, alternative=some, unclear=unclear))
-        elif ref in refs:
-            self._add(path, Allowed(path, required=required, alternative=some, again=ref))
-        else:
-            self.visit(path, target, (*refs, ref), required, some)
-            self._add(path, _annotated(Allowed(path), schema))
+        self._children(path, schema, refs)
 
     def _alternatives(self, path: ConfigPath, schema: Doc, refs: tuple[str, ...]) -> None:
+        """What each allows; what is the same object's key in one of them only may be there, and need not."""
         branches = [*_schemas(schema.get("anyOf")), *_schemas(schema.get("oneOf"))]
-        if not branches:
-            return
         tried = [_Walk(self.root, self.left) for _ in branches]
         for walk, branch in zip(tried, branches, strict=True):
             walk.visit(path, branch, (*refs, "either"))
         for below in sorted({each for walk in tried for each in walk.found}):
-            every = [(walk.found[below], _must(walk, below)) for walk in tried if below in walk.found]
+            every = [walk.found[below] for walk in tried if below in walk.found]
             if below in (path, ()) or len(every) > 1:
-                self._add(below, _any_of(below, every))
+                self._add(_any_of(below, every))
             else:
-                self._add(below, replace(every[0][0], required=False, alternative=True))
+                rules = {name: asked for name, asked in every[0].rules.items() if name != "required"}
+                self._add(replace(every[0], rules=rules))
 
-    def _children(self, path: ConfigPath, schema: Doc, refs: tuple[str, ...], some: bool) -> None:
+    def _children(self, path: ConfigPath, schema: Doc, refs: tuple[str, ...]) -> None:
         named = schema.get("required")
         must = {name for name in named if isinstance(name, str)} if isinstance(named, list) else set()
         properties = schema.get("properties")
         known = properties if isinstance(properties, dict) else {}
         for name, below in known.items():
-            self.visit((*path, name), below, refs, name in must, some)
+            self.visit((*path, name), below, refs, name in must)
         for name in sorted(must - known.keys()):
-            self._add((*path, name), Allowed((*path, name), required=True, alternative=some))
-        more = schema.get("additionalProperties", True)
-        if isinstance(more, dict):
-            self.visit((*path, ANY_KEY), more, refs, some=some)
-        items = schema.get("items", True)
-        if isinstance(items, dict):
-            self.visit((*path, ITEMS), items, refs, some=some)
+            self._add(Allowed((*path, name), {"required": True}))
+        for keyword, step in (("additionalProperties", ANY_KEY), ("items", ITEMS)):
+            if isinstance(more := schema.get(keyword), dict):
+                self.visit((*path, step), more, refs)
 
-    def _add(self, path: ConfigPath, new: Allowed) -> None:
-        old = self.found.get(path)
-        self.found[path] = new if old is None else _both(old, new)
+    def _add(self, new: Allowed) -> None:
+        old = self.found.get(new.path)
+        self.found[new.path] = new if old is None else _both(old, new)
 
 
-def _here(path: ConfigPath, schema: Doc) -> Allowed:
+def _here(path: ConfigPath, schema: Doc, must: Rules) -> Allowed:
     """What a schema without a reference says of the value itself."""
-    types, unclear = _types(schema.get("type", []))
-    enum = schema.get("enum")
+    said, enum = schema.get("type", []), schema.get("enum")
+    types = [said] if isinstance(said, str) else said if isinstance(said, list) else [None]
+    known = {name for name in types if isinstance(name, str) and name in _TYPES}
     values = [schema["const"]] if "const" in schema else enum if isinstance(enum, list) else None
-    limits = [(name, schema[name]) for name in _LIMITS if _number(schema.get(name))]
-    limits += [("uniqueItems", True)] if schema.get("uniqueItems") is True else []
-    said = Allowed(
-        path,
-        types=types,
-        enum=None if values is None else tuple(sorted({spelled(each) for each in values})),
-        patterns=(schema["pattern"],) if isinstance(schema.get("pattern"), str) else (),
-        formats=(schema["format"],) if isinstance(schema.get("format"), str) else (),
-        limits=tuple(sorted(limits)),
-        closed=schema.get("additionalProperties") is False and not schema.get("patternProperties"),
-        unchecked=tuple(sorted(key for key, value in schema.items() if _misplaced(key, value))),
-        unclear=(*unclear, *_not_understood(schema)),
+    rules: dict[str, Any] = {"type": tuple(sorted(known))} if known else {}
+    rules |= {} if values is None else {"enum": tuple(sorted({spelled(each) for each in values}))}
+    rules |= {name: (schema[name],) for name in ALL_OF if isinstance(schema.get(name), str)}
+    rules |= {name: schema[name] for name in _LIMITS if _number(schema.get(name))}
+    rules |= {"uniqueItems": True} if schema.get("uniqueItems") is True else {}
+    closed = schema.get("additionalProperties") is False and not schema.get("patternProperties")
+    unclear = [f"type: {spelled(said)}"] if len(known) < len(types) else []
+    return _with_default(
+        Allowed(
+            path,
+            {**rules, **must, **({"closed": True} if closed else {})},
+            unclear=(*unclear, *_not_understood(schema)),
+        ),
+        schema,
     )
-    return _annotated(said, schema)
 
 
-def _annotated(said: Allowed, schema: Doc) -> Allowed:
-    """With the default and the description that stand in `schema`."""
-    text = schema.get("description")
-    said = replace(said, description=text) if isinstance(text, str) else said
+def _with_default(said: Allowed, schema: Doc) -> Allowed:
     return replace(said, has_default=True, default=schema["default"]) if "default" in schema else said
-
-
-def _types(said: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The types, and what of them is none."""
-    names = [said] if isinstance(said, str) else said if isinstance(said, list) else [None]
-    good = tuple(sorted({name for name in names if isinstance(name, str) and name in _TYPES}))
-    bad = any(not isinstance(name, str) or name not in _TYPES for name in names)
-    return good, (f"type: {spelled(said)}",) if bad else ()
 
 
 def _not_understood(schema: Doc) -> list[str]:
@@ -283,75 +246,41 @@ def _not_understood(schema: Doc) -> list[str]:
         **{name: lambda value: isinstance(value, list) and bool(value) for name in ("allOf", "anyOf", "oneOf")},
         **dict.fromkeys(_LIMITS, _number),
     }
-    found = [key for key in schema if key in rules and not rules[key](schema[key])]
-    found += [key for key in schema if key not in _KNOWN and not _misplaced(key, schema[key])]
+    found = [key for key in schema if key in _UNREAD or (key in rules and not rules[key](schema[key]))]
     return [f"{key}: {spelled(schema[key])}" for key in sorted(found)]
-
-
-def _misplaced(key: str, value: Any) -> bool:
-    """What looks like the schema of a key, but stands where JSON Schema reads no keys."""
-    if key in _KNOWN or key in _UNREAD or key.startswith("$"):
-        return False
-    return isinstance(value, dict) and not _SIGNS.isdisjoint(value)
 
 
 def _both(old: Allowed, new: Allowed) -> Allowed:
     """What two schemas of the same path allow together (`allOf`, or an alternative beside the rest)."""
-    enums = [set(each.enum) for each in (old, new) if each.enum is not None]
-    types = old.types or new.types
-    unclear = {*old.unclear, *new.unclear}
-    if old.types and new.types:
-        types = tuple(sorted(set(old.types) & set(new.types)))
-        if not types:
-            types, unclear = _union((old.types, new.types)), unclear | {"no type fits all that is asked"}
+    rules, unclear = {**old.rules, **new.rules}, {*old.unclear, *new.unclear}
+    for name in old.rules.keys() & new.rules.keys():
+        was, asked = old.rules[name], new.rules[name]
+        if name in ("type", "enum"):
+            rules[name] = tuple(sorted({*was} & {*asked}))
+            if name == "type" and not rules[name]:
+                rules[name], unclear = _sorted(was, asked), unclear | {"no type fits all that is asked"}
+        elif isinstance(was, tuple):
+            rules[name] = _sorted(was, asked)
+        elif name in _LIMITS:
+            rules[name] = max(was, asked) if name in UPWARDS else min(was, asked)
     newer = new if new.has_default else old
-    return replace(
-        old,
-        types=types,
-        enum=tuple(sorted(set.intersection(*enums))) if enums else None,
-        patterns=_merged(old.patterns, new.patterns),
-        formats=_merged(old.formats, new.formats),
-        limits=tuple(sorted({*old.limits, *new.limits})),
-        required=old.required or new.required,
-        closed=old.closed or new.closed,
-        either=_merged(old.either, new.either),
-        alternative=old.alternative and new.alternative,
-        has_default=newer.has_default,
-        default=newer.default,
-        description=new.description or old.description,
-        again=old.again or new.again,
-        unchecked=_merged(old.unchecked, new.unchecked),
-        unclear=tuple(sorted(unclear)),
-    )
+    return Allowed(old.path, rules, newer.has_default, newer.default, tuple(sorted(unclear)))
 
 
-def _merged(old: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...]:
+def _sorted(old: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted({*old, *new}))
 
 
-def _must(walk: _Walk, path: ConfigPath) -> list[str]:
-    """The keys that an alternative wants of an object."""
-    return sorted(each.path[-1] for each in walk.found.values() if each.required and each.path[:-1] == path)
-
-
-def _any_of(path: ConfigPath, branches: list[tuple[Allowed, list[str]]]) -> Allowed:
+def _any_of(path: ConfigPath, branches: list[Allowed]) -> Allowed:
     """What alternatives allow together; each stays to be read in words."""
-    every = [each for each, _ in branches]
+    types: Iterable[tuple[str, ...]] = [each.rules.get("type", ()) for each in branches]
+    every = tuple(sorted({name for each in types for name in each})) if all(types) else ()
+    rules: Rules = {"type": every} if every else {}
     return Allowed(
         path,
-        types=_union(each.types for each in every),
-        either=tuple(sorted({each.words + "".join(f", with {name}" for name in must) for each, must in branches})),
-        alternative=True,
-        again=next((each.again for each in every if each.again), ""),
-        unchecked=tuple(sorted({key for each in every for key in each.unchecked})),
-        unclear=tuple(sorted({text for each in every for text in each.unclear})),
+        {**rules, "anyOf": tuple(sorted({each.words for each in branches}))},
+        unclear=tuple(sorted({text for each in branches for text in each.unclear})),
     )
-
-
-def _union(types: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    """Of alternatives; () where one of them takes any."""
-    all_of = list(types)
-    return tuple(sorted({name for each in all_of for name in each})) if all(all_of) else ()
 
 
 def _schemas(value: Any) -> list[Any]:

@@ -55,7 +55,6 @@ from kubectl_eksdoc.model.knowledge import made, told_of
 from kubectl_eksdoc.render.addon.update import as_json
 from kubectl_eksdoc.render.addon_update import Sent, UpdateReport, WayBackText, head, look_again, way_back_text
 from kubectl_eksdoc.session.session import ClusterSession
-from kubectl_eksdoc.wiring.changes import pods_now
 
 # What must be typed before EKS is asked for an update: the cluster and how many fields change; and what weighs most.
 #
@@ -329,7 +328,6 @@ def edges(session: ClusterSession, expected: ExpectedUpdate, around: CommandCont
     ports = Ports(
         AddonUpdates(session.believed, expected.addon),
         session.objects_now,
-        lambda: pods_now(around.reader),
         lambda arn: session.require(target_group, arn),
     )
     return Following(expected, affected(expected.addon, session.cluster)), ports

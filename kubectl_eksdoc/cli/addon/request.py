@@ -102,7 +102,7 @@ def _conflict(given: str) -> tuple[str, ...]:
     if not found:
         raise UsageError(
             "--explain-conflict: no field is named there",
-            "Give what kubectl said, or EKS: aws eks describe-update prints it (errors[].errorMessage).",
+            "Give what EKS said: aws eks describe-update prints it (errors[].errorMessage).",
         )
     return found
 

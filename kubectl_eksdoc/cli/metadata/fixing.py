@@ -23,9 +23,9 @@ from kubectl_eksdoc.cli.metadata.request import ImdsProbeRequest
 from kubectl_eksdoc.cli.options import non_empty
 from kubectl_eksdoc.cli.probe_pods import ClockAround
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
-from kubectl_eksdoc.errors import AwsError, ClusterError, LocalJournalError, UsageError
+from kubectl_eksdoc.errors import AwsError, ClusterError, LocalJournalError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.imds_probe.fixes.chooser import UnselectedFix, chosen, forbidden, offered
+from kubectl_eksdoc.imds_probe.fixes.chooser import chosen, forbidden, offered
 from kubectl_eksdoc.imds_probe.read import NEEDS, plan_imds, vpc_of
 from kubectl_eksdoc.imds_probe.run import (
     FixDone,
@@ -124,11 +124,9 @@ def _shown(asking: _Fixing, session: ClusterSession) -> FixReport:
     named = bool(request.groups or request.nodes)
     kubectl = opening.for_kubectl(around, session)
     found = chosen(offered(plan, session.cluster, vpc_of(session), session.profile, named, kubectl), asking.fix.name)
-    if isinstance(found, UnselectedFix):
-        raise UsageError(found.why, found.hint)
     given = {"apply": True, "fix": asking.fix.name, "dry-run": asking.fix.dry}
     return FixReport(
-        found.name,
+        asking.fix.name,
         found.act,
         session.cluster,
         found.fixes,

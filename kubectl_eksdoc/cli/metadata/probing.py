@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import replace
 
 from kubectl_eksdoc.cli import exits, opening, rights
 from kubectl_eksdoc.cli.confirming import NODES, check_writable, confirm
@@ -12,7 +11,7 @@ from kubectl_eksdoc.cli.metadata.fix_options import Active
 from kubectl_eksdoc.cli.metadata.request import ImdsProbeRequest
 from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, check_same, owned, tell_unread
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
-from kubectl_eksdoc.errors import AwsError, UsageError
+from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.flows.metadata_probe import prepared, probed, tried
 from kubectl_eksdoc.flows.ports import ProbeNamespace
 from kubectl_eksdoc.frozen import frozen
@@ -25,11 +24,10 @@ from kubectl_eksdoc.imds_probe.probing.result import (
     owner_manifest,
     plan_probe,
 )
-from kubectl_eksdoc.imds_probe.read import NEEDS, facts_of_today
-from kubectl_eksdoc.imds_probe.sources import service_now
+from kubectl_eksdoc.imds_probe.read import NEEDS
 from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.kinds import Resource, Unknown
-from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.metadata import MARKS
 from kubectl_eksdoc.render.metadata_probe import ActiveReport
 from kubectl_eksdoc.render.roles import RoleManifests
@@ -41,14 +39,6 @@ _PROVES_LITTLE = (
     "image are tested only by the real run"
 )
 _PROVES_SOME = "the server was asked; room on the nodes and the image show when it is done"
-
-
-@frozen
-class _Read(opening.WasRead):
-    """The cluster, narrowed down to what is asked about; of AWS what is known of its nodes, or in `unasked` why not."""
-
-    options: Mapping[str, MetadataOptions] = field(default_factory=dict)
-    unasked: str = ""
 
 
 @frozen
@@ -79,37 +69,13 @@ def probing(request: ImdsProbeRequest, active: Active, around: CommandContext) -
         check_writable(around.environ, COMMAND, "imds-probe without --active reads only")
     asking = _Asking(request, active, around)
     with opening.explaining(COMMAND):
-        read = _read(asking)
-        opening.told(read, around)
-        if read.unasked:
-            around.note(f"what EC2 says is not known, and not needed: {read.unasked}")
+        session = opening.opened(around, replace(NEEDS, kinds=_kinds(request), aws=AwsUse.LEFT_OUT))
+        opening.told(session, around)
+        cluster = reading.scope(request, around).of(session.cluster)
         if active.dry == "client":
-            return _dry(asking, read)
+            return _dry(asking, cluster)
         ground = around.edges.open_ground(around.connection, _manner(asking).namespace)
-        return _active(asking, read, ground)
-
-
-def _read(asking: _Asking) -> _Read:
-    """AWS is asked of the nodes' instances where it can be, and of nothing else; nothing that is measured rests on
-    it."""
-    request, around = asking.request, asking.around
-    needs = replace(NEEDS, kinds=_kinds(request))
-    try:
-        session = opening.opened(around, needs)
-    except (AwsError, UsageError) as error:
-        session = opening.opened(around, replace(needs, aws=AwsUse.LEFT_OUT))
-        return _Read(reading.scope(request, around).of(session.cluster), unasked=error.message)
-    cluster = reading.scope(request, around).of(session.cluster)
-    if isinstance(session.aws, Unknown):
-        return _Read(cluster, unasked=session.aws.why)
-    try:
-        facts = facts_of_today(session, cluster)
-    except AwsError as error:
-        return _Read(cluster, calls=session.calls, unasked=error.message)
-    services = {node.name: service_now(node, facts).options for node in cluster.nodes}
-    known = {name: options for name, options in services.items() if isinstance(options, MetadataOptions)}
-    denied = [each for each in services.values() if isinstance(each, Unknown) and each.missing]
-    return _Read(cluster, session.calls, options=known, unasked=denied[0].why if denied else "")
+        return _active(asking, cluster, ground)
 
 
 def _kinds(request: ImdsProbeRequest) -> tuple[Resource, ...]:
@@ -133,21 +99,21 @@ def _every(asking: _Asking) -> bool:
     return asking.active.every or bool(asking.request.nodes)
 
 
-def _dry(asking: _Asking, read: _Read) -> CommandAnswer:
+def _dry(asking: _Asking, cluster: Cluster) -> CommandAnswer:
     """What would be made, for kubectl; nobody is asked."""
     around, unasked = asking.around, Unknown("the cluster was not asked")
     plan = plan_probe(
-        read.cluster.nodes, unasked, unasked, around.edges.new_probe_id(), _manner(asking), every=_every(asking)
+        cluster.nodes, unasked, unasked, around.edges.new_probe_id(), _manner(asking), every=_every(asking)
     )
-    opening.show(ActiveReport(read.cluster, plan, options=asking.given), around)
+    opening.show(ActiveReport(cluster, plan, options=asking.given), around)
     around.note(_PROVES_LITTLE)
     docs = tuple(manifests(plan.probe, plan.pods, plan.manner))
     return opening.answer(RoleManifests((), (), docs), around)
 
 
-def _active(asking: _Asking, read: _Read, ground: ProbeNamespace) -> CommandAnswer:
+def _active(asking: _Asking, cluster: Cluster, ground: ProbeNamespace) -> CommandAnswer:
 
-    around, cluster = asking.around, read.cluster
+    around = asking.around
     probe = around.edges.new_probe_id()
     plan = prepared(cluster.nodes, ground, probe, _manner(asking), every=_every(asking))
     tell_unread(plan.unread, COMMAND, around)
@@ -172,7 +138,7 @@ def _active(asking: _Asking, read: _Read, ground: ProbeNamespace) -> CommandAnsw
             f"{COMMAND} on {NODES.said(len(plan.nodes))}",
             cluster.identity.context,
             around,
-            lambda told: probed(plan, ground, clock, told, around.note, read.options),
+            lambda told: probed(plan, ground, clock, told, around.note),
         )
     else:
         found = Probed((), "")

@@ -191,7 +191,7 @@ def _changed(facts: DnsFacts, side: AddonSide | None, values: Doc, wishes: Wishe
 def _together(values: Doc, new: Doc) -> Doc:
     """Today's values with the new ones: those that are given as a whole replace, others are merged."""
     rest = {key: value for key, value in values.items() if key not in _WHOLE or key not in new}
-    return merged(rest, new).values
+    return merged(rest, new)
 
 
 _WHOLE = (COREFILE, AFFINITY, SPREAD)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from kubectl_eksdoc.amazon.metadata_service import Reach, verdict
@@ -32,7 +31,7 @@ from kubectl_eksdoc.model.machines import (
     TemplateVersion,
 )
 from kubectl_eksdoc.model.metadata import OnClass, OnInstances, OnTemplate, SetOptions
-from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, Node, Pod
+from kubectl_eksdoc.model.nodes import Node, Pod
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -79,15 +78,12 @@ class GroupNodes:
 
     @property
     def instances(self) -> tuple[tuple[Node, Instance, MetadataOptions], ...]:
-        """Those whose options are known and in force, and that run."""
+        """Those whose options are known, and that run."""
         found = ((node, _known(self.facts.told.instances, instance_of(node))) for node in self.nodes)
         return tuple(
             (node, instance, instance.options)
             for node, instance in found
-            if instance is not None
-            and instance.options is not None
-            and not instance.options.pending
-            and instance.state in ("", "running")
+            if instance is not None and instance.options is not None and instance.state in ("", "running")
         )
 
     @property
@@ -114,11 +110,6 @@ class GroupNodes:
     @property
     def class_said(self) -> SaidOptions | None:
         return next((each.metadata for each in self.whole.node_classes if each.name == self.node_class), None)
-
-    @property
-    def eksctl(self) -> str:
-        """What eksctl calls the group, "" where it did not make it."""
-        return next((node.labels[EKSCTL_GROUP] for node in self.nodes if EKSCTL_GROUP in node.labels), "")
 
     def pods_on(self, nodes: Iterable[Node]) -> int:
         return sum(self.pods.get(node.name, 0) for node in nodes)
@@ -351,52 +342,6 @@ def _is_off(of: GroupNodes, template: TemplateVersion) -> bool:
     """What it launches has its endpoint disabled: by itself, or by the account's default where it says nothing."""
     options = of.alike.next.options
     return template.options.endpoint is False or (isinstance(options, MetadataOptions) and not options.endpoint)
-
-
-def on_scaling_template(of: GroupNodes, group: ScalingGroup, ref: TemplateRef, template: TemplateVersion) -> Fix | None:
-    """Of an auto scaling group that somebody runs themselves: its running nodes stay as they are."""
-    hops = max(of.hops, template.options.hop_limit or 0)
-    on = True if _is_off(of, template) else template.options.endpoint
-    said = replace(template.options, hop_limit=hops, endpoint=on)
-    used = _used(of, group, ref, template)
-    if used is None:
-        return None
-    forth, back = used
-    return Fix(
-        TEMPLATE_VERSION,
-        When.LATER,
-        f"Make a version of launch template {template.name or template.id} with a hop limit of {of.hops} for what auto "
-        f"scaling group {group.name} launches next",
-        (_create(of, template, said), *forth),
-        (*back, _delete(of, template)),
-        BlastRadius(
-            how="running nodes stay as they are until each is drained and ended; an instance refresh drains nothing"
-        ),
-        "it holds for every node to come",
-        (
-            "other launches from $Latest or $Default of this template get it, too",
-            _SNAPSHOTS,
-            _AS_CODE,
-            *complaints(RuleScope.TEMPLATES, RuleScope.LAUNCHES),
-        ),
-    )
-
-
-def _used(
-    of: GroupNodes, group: ScalingGroup, ref: TemplateRef, template: TemplateVersion
-) -> tuple[Sequence[str], Sequence[str]] | None:
-    """How the group comes to launch from the new version, and from the old one again; None: no line does it."""
-    if ref.version == "$Latest":
-        return (), ()
-    if ref.version == "$Default":
-        words = ("aws", "ec2", "modify-launch-template", "--launch-template-id", template.id, *of.where.in_region)
-        default = shell(*words) + " --default-version "
-        return (default + _VERSION,), (f"{default}{template.number}",)
-    if group.mixed:
-        return None
-    words = ("aws", "autoscaling", "update-auto-scaling-group", "--auto-scaling-group-name", group.name)
-    update = shell(*words, *of.where.in_region, "--launch-template", f"LaunchTemplateId={template.id},Version=")
-    return (update + _VERSION,), (f"{update}{template.number}",)
 
 
 def _create(of: GroupNodes, template: TemplateVersion, said: SaidOptions) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from kubectl_eksdoc.amazon.metadata_service import POD, REQUIRED, Reach
+from kubectl_eksdoc.amazon.metadata_service import Reach
+from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.affected import AffectedPod, Effect
 from kubectl_eksdoc.imds_probe.fixes.behind import (
@@ -14,14 +15,11 @@ from kubectl_eksdoc.imds_probe.fixes.behind import (
     on_class,
     on_group_template,
     on_instances,
-    on_scaling_template,
-    template_data,
 )
 from kubectl_eksdoc.imds_probe.fixes.fix import (
     CARRIED_OUT,
     CONTROLLER_FLAGS,
     NAMES,
-    NEW_GROUP,
     OWN_ROLE,
     REPLACE_NODES,
     RESTART_PODS,
@@ -35,15 +33,14 @@ from kubectl_eksdoc.imds_probe.fixes.on_pods import on_pods
 from kubectl_eksdoc.imds_probe.plan import MetadataPlan
 from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.connection import file_of, shell
 from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.machines import NodeGroup, SaidOptions
+from kubectl_eksdoc.model.machines import NodeGroup
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.spelling import maybe
 
-# Other nodes: those that come next are in order already, or another group must be made.
+# Nodes of which the next ones are in order already, and ways that people look for and that are none.
 #
 # Sources: EKS user guide, launch templates ("existing node groups that don't use a custom launch template can't be
 # updated directly"; the template that EKS makes must not be edited); botocore's model of EKS, Issue.code; eksctl's
@@ -52,11 +49,17 @@ from kubectl_eksdoc.model.spelling import maybe
 
 NO_TEMPLATE = (
     "node group {} was created without a launch template of its own, so it can never get one, and the one that EKS "
-    "made for it must not be edited: the group is unhealthy then (Ec2LaunchTemplateVersionMismatch)"
+    "made for it must not be edited: the group is unhealthy then (Ec2LaunchTemplateVersionMismatch). Make another "
+    "group from a launch template with a hop limit of {}, and drain this one onto it"
 )
-
-_KEPT = ("subnets", "nodeRole", "instanceTypes", "labels", "taints", "scalingConfig", "updateConfig")
-_PINNED = ("amiType", "capacityType", "version", "releaseVersion")
+BY_EKSCTL = (
+    "eksctl changes no template of a node group that is there: declare another one like {} with disablePodIMDS: false, "
+    "which gives two hops and no more, and drain this one onto it"
+)
+OF_SCALING_GROUP = (
+    "auto scaling group {} launches from {}: make {} with a hop limit of {}, and let the group launch from that; its "
+    "running nodes stay as they are until each is drained and ended"
+)
 
 
 def replaced(of: GroupNodes) -> Fix:
@@ -74,125 +77,31 @@ def replaced(of: GroupNodes) -> Fix:
     )
 
 
-def new_group(of: GroupNodes, group: NodeGroup) -> Fix:
-    """Beside one without a template of its owner's."""
-    name = f"{group.name}-imds"
-    file = file_of(name).removesuffix(".yaml") + ".json"
-    which = ("--cluster-name", of.where.cluster, "--nodegroup-name")
-    region = of.where.in_region
-    made = ("--launch-template-name", name, "--launch-template-data", template_data(SaidOptions(REQUIRED, of.hops)))
-    keys = ",".join((*_KEPT, *_PINNED))
-    jq = f".nodegroup | {{{keys}}} | with_entries(select(.value != null))"
-    describe = shell("aws", "eks", "describe-nodegroup", *which, group.name, "--output", "json", *region)
-    create = ("--cli-input-json", f"file://{file}", "--launch-template", f"name={name},version=1")
-    return Fix(
-        NEW_GROUP,
-        When.LATER,
-        f"Make node group {name} beside {group.name}, from a launch template with a hop limit of {of.hops}, drain "
-        f"{group.name} onto it, and delete {group.name}",
-        (
-            shell("aws", "ec2", "create-launch-template", *made, *region),
-            f"{describe} | {shell('jq', jq)} > {shell(file)}",
-            shell("aws", "eks", "create-nodegroup", *which, name, *create, *region),
-            shell("aws", "eks", "wait", "nodegroup-active", *which, name, *region),
-            of.drained("--nodegroup", group.name),
-            shell("aws", "eks", "delete-nodegroup", *which, group.name, *region),
-        ),
-        (
-            shell("aws", "eks", "delete-nodegroup", *which, name, *region),
-            shell("aws", "eks", "wait", "nodegroup-deleted", *which, name, *region),
-            shell("aws", "ec2", "delete-launch-template", "--launch-template-name", name, *region),
-        ),
-        BlastRadius(
-            len(of.members),
-            of.pods_on(of.members),
-            how=f"every node of {group.name} is drained and ended, at your pace; both groups run meanwhile",
-        ),
-        "it holds for every node to come",
-        (
-            "rollback is possible until the old group is deleted: then it is another new group",
-            ("disk size, SSH access and AMI of the old group go into the template, or stay out; check them first"),
-            "whatever made the old group (Terraform, CloudFormation, eksctl) must make the new one, or its next apply "
-            "brings the old one back: terraform-aws-modules/eks takes it as metadata_options (its "
-            "http_put_response_hop_limit is 1 from v21 on, and was 2 before)",
-            *complaints(RuleScope.INSTANCES, RuleScope.TEMPLATES, RuleScope.LAUNCHES),
-        ),
-    )
-
-
-def new_group_by_eksctl(of: GroupNodes, name: str) -> Fix | None:
-    """eksctl knows one hop or two, and changes no group that is there."""
-    if of.hops > POD:
-        return None
-    cluster, region = ("--cluster", of.where.cluster), of.where.in_region
-    new = f"{name}-imds"
-    return Fix(
-        NEW_GROUP,
-        When.LATER,
-        f"Declare node group {new} like {name} in the ClusterConfig, with disablePodIMDS: false, create it, and delete "
-        f"{name}: eksctl changes no template of a group that is there",
-        (
-            shell("eksctl", "create", "nodegroup", "--config-file", "cluster.yaml", f"--include={new}"),
-            of.drained("--nodegroup", name),
-            shell("eksctl", "delete", "nodegroup", *cluster, "--name", name, *region),
-        ),
-        (shell("eksctl", "delete", "nodegroup", *cluster, "--name", new, *region),),
-        BlastRadius(
-            len(of.members),
-            of.pods_on(of.members),
-            how=f"every node of {name} is drained and ended, at your pace; both groups run meanwhile",
-        ),
-        "it holds for every node to come",
-        (
-            "what is changed by hand in the template of its CloudFormation stack is gone with eksctl's next update",
-            *complaints(RuleScope.INSTANCES, RuleScope.TEMPLATES, RuleScope.LAUNCHES),
-        ),
-    )
-
-
 _CUT = (Reach.CUT_OFF, Reach.V1_ONLY)
 
 _FIXED = {
     NodeOwner.AUTO_MODE: "EKS Auto Mode fixes the options of its nodes, and they cannot be changed",
-    NodeOwner.FARGATE: "Fargate has no instance metadata service",
+    NodeOwner.FARGATE: "Fargate has no instance metadata service, and no EKS Pod Identity (give the service accounts "
+    "of these pods a role by IRSA: eksctl create iamserviceaccount)",
     NodeOwner.HYBRID: "a hybrid node is no EC2 instance, and has no such service",
 }
 
 
-def choices(
-    alike: NodesAlike,
-    facts: MetadataFacts,
-    hops: int,
-    affected: Sequence[AffectedPod] = (),
-    vpc: str = "",
-    whole: Cluster | None = None,
-    pods: Mapping[str, int] | None = None,
-    profile: str = "",
-    kubectl: tuple[str, ...] = (),
-) -> FixOptions:
-    """`hops` are needed; `affected` those on these nodes; `vpc`: the id of the cluster's, "" where it is not known.
-    `profile`: that of awscli by which AWS was asked, so that commands ask the same account; `kubectl` as `behind`.
-    `whole`: all of the cluster, where the facts are of a part of it; `pods` of it by `leaving`, where they are counted
-    already. Where every pod reaches the service, now and later, there is nothing to choose.
-    """
+def choices(of: GroupNodes, affected: Sequence[AffectedPod] = ()) -> FixOptions:
+    """`affected`: those on these nodes. Where every pod reaches the service, now and later, there is nothing to
+    choose."""
+    alike, facts = of.alike, of.facts
     if not {alike.here.reach, alike.later.reach} & {*_CUT}:
         return FixOptions()
-    whole = whole or facts.cluster
-    of = behind(alike, facts, hops, whole, leaving(whole.pods) if pods is None else pods, vpc, profile, kubectl)
-    found = [*on_pods(of, affected)]
-    cannot: list[str] = []
-    if facts.assumed is not None:
-        pass  # what is only assumed is no reason to change nodes
-    elif alike.owner in _FIXED:
-        cannot.append(f"{_FIXED[alike.owner]}: only what the pods themselves are given helps")
-    else:
-        for each in _on_nodes(of):
-            if isinstance(each, Fix):
-                found.append(each)
-            else:
-                cannot.append(each)
-    if not found and not cannot and facts.assumed is None:
-        cannot.append(f"nothing is known that would change it: {_why(of)}")
+    fixed, assumed = _FIXED.get(alike.owner), facts.assumed is not None
+    # What is only assumed is no reason to change nodes.
+    ways = [] if fixed or assumed else [*_on_nodes(of)]
+    found = [*on_pods(of, affected), *(each for each in ways if isinstance(each, Fix))]
+    cannot = [each for each in ways if isinstance(each, str)]
+    if fixed and not assumed:
+        cannot = [f"{fixed}: only what the pods themselves are given helps"]
+    elif not found and not cannot and not assumed:
+        cannot = [f"nothing is known that would change it: {_why(of)}"]
     meant = facts.intent is not None  # then what the pods are given comes before what widens the nodes
     in_order = sorted(
         found, key=lambda fix: (meant and fix.name not in _ON_PODS, *fix.blast.size, NAMES.index(fix.name))
@@ -208,16 +117,19 @@ def offered(
     every: bool = False,
     kubectl: tuple[str, ...] = (),
 ) -> tuple[tuple[NodesAlike, FixOptions], ...]:
-    """For each group of the plan, in its order. A hop limit of 1 is what AWS recommends: nodes are changed only for
-    pods that may need it and have no role that should give it, unless `every` group was asked about by name; where
-    that limit is meant, only for those that do need it."""
+    """For each group of the plan, in its order. `whole`: all of the cluster; `vpc`: its id, "" where it is not known;
+    `profile`: that of awscli by which AWS was asked, so that commands ask the same account.
+
+    A hop limit of 1 is what AWS recommends: nodes are changed only for pods that may need it and have no role that
+    should give it, unless `every` group was asked about by name; where that limit is meant, only for those that do need
+    it.
+    """
     pods, meant = leaving(whole.pods), plan.facts.intent is not None
     found = []
     for group in plan.groups:
         helped = every or any(_by_node(each, meant) for each in group.affected)
-        choice = FixOptions()
-        if helped or any(each.effect is not Effect.NO_KNOWN_NEED for each in group.affected):
-            choice = choices(group.alike, plan.facts, plan.hops, group.affected, vpc, whole, pods, profile, kubectl)
+        of = behind(group.alike, plan.facts, plan.hops, whole, pods, vpc, profile, kubectl)
+        choice = choices(of, group.affected)
         if not helped:
             choice = FixOptions(tuple(fix for fix in choice.fixes if fix.name in _ON_PODS))
         found.append((group.alike, choice))
@@ -246,7 +158,7 @@ def _on_nodes(of: GroupNodes) -> Iterator[Fix | str]:
     elif of.alike.owner is NodeOwner.MANAGED:
         yield from _on_group(of)
     else:
-        yield from _on_scaling_group(of)
+        yield _by_scaling_group(of)
 
 
 def _on_group(of: GroupNodes) -> Iterator[Fix | str]:
@@ -255,9 +167,7 @@ def _on_group(of: GroupNodes) -> Iterator[Fix | str]:
         yield f"whether node group {of.alike.name} has a launch template of its own is not known: {_why(of)}"
         return
     if group.template is None:
-        yield NO_TEMPLATE.format(group.name)
-        made = new_group_by_eksctl(of, of.eksctl) if of.eksctl else new_group(of, group)
-        yield made or _ONE_OR_TWO
+        yield NO_TEMPLATE.format(group.name, of.hops)
         return
     template = of.template(group.template)
     if template is None:
@@ -266,37 +176,19 @@ def _on_group(of: GroupNodes) -> Iterator[Fix | str]:
     yield on_group_template(of, group, template)
 
 
-_ONE_OR_TWO = "eksctl knows one hop or two, and no more: make the node group from a launch template of your own"
-
-
-def _on_scaling_group(of: GroupNodes) -> Iterator[Fix | str]:
+def _by_scaling_group(of: GroupNodes) -> str:
+    """What its owners do about it."""
     if of.alike.owner is NodeOwner.EKSCTL:
-        yield new_group_by_eksctl(of, of.eksctl or of.alike.name) or _ONE_OR_TWO
-        return
+        return BY_EKSCTL.format(of.alike.name)
     group = of.scaling
     if group is None:
-        yield f"what launches the next of these nodes is not known, or is not one thing: {_why(of)}"
-        return
+        return f"what launches the next of these nodes is not known, or is not one thing: {_why(of)}"
     if group.template is None:
-        yield (
-            f"auto scaling group {group.name} launches from a launch configuration, which cannot be changed: give it a "
-            "launch template"
-        )
-        return
+        return OF_SCALING_GROUP.format(group.name, "a launch configuration", "a launch template", of.hops)
     if group.others:
-        names = ", ".join(map(str, (group.template, *group.others)))
-        yield f"auto scaling group {group.name} launches from several launch templates: change each of them ({names})"
-        return
-    template = of.template(group.template)
-    if template is None:
-        yield f"what launch template {group.template} says is not known: {_why(of)}"
-        return
-    made = on_scaling_template(of, group, group.template, template)
-    yield made or (
-        f"auto scaling group {group.name} names version {template.number} of launch template "
-        f"{template.name or template.id} in a policy of several instance types: make a version with a hop limit of "
-        f"{of.hops}, and name that there"
-    )
+        names = f"several launch templates ({', '.join(map(str, (group.template, *group.others)))})"
+        return OF_SCALING_GROUP.format(group.name, names, "a version of each", of.hops)
+    return OF_SCALING_GROUP.format(group.name, f"launch template {group.template}", "a version", of.hops)
 
 
 def _why(of: GroupNodes) -> str:
@@ -313,51 +205,33 @@ Offered = Sequence[tuple[NodesAlike, FixOptions]]
 
 @frozen
 class SelectedFix:
-    """`fixes` are alike in all but whose nodes they are of, and `act` is all of them together. `groups`: the names of
-    the nodes' groups, "" for those that have none."""
+    """`fixes` are alike in all but whose nodes they are of, and `act` is all of them together."""
 
-    name: str
     act: Act
     fixes: tuple[Fix, ...]
-    groups: tuple[str, ...]
-
-    @property
-    def nodes(self) -> tuple[str, ...]:
-        """Those that are changed or replaced."""
-        return self.act.nodes
 
 
-@frozen
-class UnselectedFix:
-    """Why, a clause, and what to do, a sentence."""
+def chosen(offered: Offered, name: str) -> SelectedFix:
+    """Of all groups that are looked at. Instances of several groups are one fix; templates and classes are not.
 
-    why: str
-    hint: str
-
-
-def chosen(offered: Offered, name: str) -> SelectedFix | UnselectedFix:
-    """Of all groups that are looked at. Instances of several groups are one fix; templates and classes are not."""
-    found = [(alike.name, fix) for alike, choice in offered for fix in choice.fixes if fix.name == name]
-    if not found:
-        # Whether it fits these pods is not looked into here: it is nothing that can be carried out either way.
-        return _by_others(name) if name in NAMES and name not in CARRIED_OUT else _none(offered, name)
-    fixes = tuple(fix for _, fix in found)
-    groups = tuple(dict.fromkeys(group for group, _ in found))
+    Raises:
+        UsageError: there is none, or it is not one thing that can be done.
+    """
+    fixes = tuple(fix for _, choice in offered for fix in choice.fixes if fix.name == name)
     acts = tuple(dict.fromkeys(fix.act for fix in fixes if fix.act is not None))
+    # Whether it fits these pods is not looked into here: it is nothing that can be carried out either way.
+    if name in NAMES and name not in CARRIED_OUT:
+        hint = f"Without --apply, -o wide has its commands; this tool carries out {', '.join(CARRIED_OUT)}."
+        raise UsageError(f"{name} is done by the owners of these nodes or pods", hint)
     if not acts:
-        return _by_others(name)
+        raise _none(offered, name)
     if all(isinstance(act, OnInstances) for act in acts):
         each = tuple(one for act in acts if isinstance(act, OnInstances) for one in act.each)
-        return SelectedFix(name, OnInstances(tuple(sorted(each, key=lambda one: one.node))), fixes, groups)
+        return SelectedFix(OnInstances(tuple(sorted(each, key=lambda one: one.node))), fixes)
     if len(acts) > 1:
         names = ", ".join(sorted(_of(act) for act in acts))
-        return UnselectedFix(f"{name} is of several: {names}", "Name one group: --nodegroup NAME.")
-    return SelectedFix(name, acts[0], fixes, groups)
-
-
-def _by_others(name: str) -> UnselectedFix:
-    hint = f"Without --apply, -o wide has its commands; this tool carries out {', '.join(CARRIED_OUT)}."
-    return UnselectedFix(f"{name} is done by the owners of these nodes or pods", hint)
+        raise UsageError(f"{name} is of several: {names}", "Name one group: --nodegroup NAME.")
+    return SelectedFix(acts[0], fixes)
 
 
 def _of(act: Act) -> str:
@@ -370,17 +244,17 @@ def _of(act: Act) -> str:
             return "instances"
 
 
-def _none(offered: Offered, name: str) -> UnselectedFix:
+def _none(offered: Offered, name: str) -> UsageError:
     found: Iterable[str] = (fix.name for _, choice in offered for fix in choice.fixes)
     there = list(dict.fromkeys(found))
     why = [each for _, choice in offered for each in choice.cannot]
     if not there:
         unaffected = "No pod there is known to be affected; name the groups that are to be changed all the same"
         hint = "; ".join(dict.fromkeys(why)) or unaffected
-        return UnselectedFix("there is nothing to fix on these nodes", f"{hint}.")
+        return UsageError("there is nothing to fix on these nodes", f"{hint}.")
     known = maybe(name, there)
     reasons = f" {'; '.join(dict.fromkeys(why))}." if why and name in NAMES else ""  # a slip of the pen needs none
-    return UnselectedFix(f"there is no fix {name} for these nodes{known}", f"There are: {', '.join(there)}.{reasons}")
+    return UsageError(f"there is no fix {name} for these nodes{known}", f"There are: {', '.join(there)}.{reasons}")
 
 
 _READY = ("", "ACTIVE", "DEGRADED")

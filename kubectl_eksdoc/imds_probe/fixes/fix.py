@@ -17,7 +17,6 @@ OWN_ROLE = "own-role"
 NODE_CLASS = "node-class"
 TEMPLATE_VERSION = "template-version"
 REPLACE_NODES = "replace-nodes"
-NEW_GROUP = "new-group"
 
 NAMES = (
     INSTANCE_OPTIONS,
@@ -27,7 +26,6 @@ NAMES = (
     NODE_CLASS,
     TEMPLATE_VERSION,
     REPLACE_NODES,
-    NEW_GROUP,
 )
 """As ``--fix`` takes them."""
 

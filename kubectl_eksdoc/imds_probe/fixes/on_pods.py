@@ -96,11 +96,11 @@ def _again(of: GroupNodes, sure: Sequence[AffectedPod]) -> Fix | None:
 def _role(of: GroupNodes, sure: Sequence[AffectedPod]) -> Fix | None:
     pods = [each.pod for each in sure if each.pod.calls.role is RoleBy.NOBODY and each.way_out != AGAIN]
     accounts = sorted({(pod.namespace, pod.calls.service_account or "default") for pod in pods})
-    if not accounts:
+    if (
+        not accounts or of.alike.owner is NodeOwner.FARGATE
+    ):  # Pod Identity's agent is a DaemonSet, and Fargate runs none
         return None
     workloads = _workloads(pods)
-    if of.alike.owner is NodeOwner.FARGATE:
-        return _by_irsa(of, pods, accounts, workloads)
     agent = any(_AGENT in image for pod in of.whole.pods for image in pod.calls.images)
     setup = () if agent or of.alike.owner is NodeOwner.AUTO_MODE else (_agent(of.where),)  # Auto Mode has it built in
     forth = [line for account in accounts for line in _associated(of.where, *account)]
@@ -130,44 +130,6 @@ def _role(of: GroupNodes, sure: Sequence[AffectedPod]) -> Fix | None:
     )
 
 
-def _by_irsa(
-    of: GroupNodes, pods: Sequence[Pod], accounts: Sequence[tuple[str, str]], workloads: Sequence[_Workload]
-) -> Fix:
-    """Where there is no Pod Identity: its agent is a DaemonSet, and Fargate runs none (EKS user guide, EKS Pod Identity
-    restrictions). eksctl, as the role's trust policy names the cluster's OIDC provider."""
-    provider = ("eksctl", "utils", "associate-iam-oidc-provider", "--cluster", of.where.cluster, *of.where.in_region)
-    count, restarts = len(accounts), tuple(each.rollout("restart", of.where) for each in workloads)
-    forth = [line for account in accounts for line in _annotated(of.where, *account)]
-    return Fix(
-        OWN_ROLE,
-        When.LATER,
-        (
-            f"Give {'the service account' if count == 1 else f'the {count} service accounts'} of these pods a role by "
-            "IRSA (Fargate has no EKS Pod Identity), and recreate the pods"
-        ),
-        (shell(*provider, "--approve"), *forth, *restarts),
-        (*(_annotate(of.where, *account) + " eks.amazonaws.com/role-arn-" for account in accounts), *restarts),
-        BlastRadius(pods=_count(of, workloads), how="each workload rolls out as its own strategy says"),
-        "it holds, whatever their nodes have",
-        ("put the ARN of the policy that the program needs into POLICY_ARN first", *_cannot_restart(pods)),
-    )
-
-
-def _annotated(where: ClusterPlace, namespace: str, account: str) -> tuple[str, str]:
-    name = _role_name(where, namespace, account)
-    made = ("--cluster", where.cluster, *where.in_region, "--namespace", namespace, "--name", account)
-    role = shell("eksctl", "create", "iamserviceaccount", *made, "--role-name", name, "--role-only", "--approve")
-    arn = shell("aws", "iam", "get-role", "--role-name", name, "--query", "Role.Arn", "--output", "text")
-    return (
-        f'{role} --attach-policy-arn "${{POLICY_ARN:?}}"',
-        f'{_annotate(where, namespace, account)} --overwrite eks.amazonaws.com/role-arn="$({arn})"',
-    )
-
-
-def _annotate(where: ClusterPlace, namespace: str, account: str) -> str:
-    return kubectl("annotate", "serviceaccount", account, namespace, *where.in_context)
-
-
 def _cannot_restart(pods: Iterable[Pod]) -> Iterator[str]:
     left = sorted(pod.key for pod in pods if _workload(pod) is None)
     if left:
@@ -179,16 +141,12 @@ def _agent(where: ClusterPlace) -> str:
     return shell(*words, *where.in_region)
 
 
-def _role_name(where: ClusterPlace, namespace: str, account: str) -> str:
-    return f"{where.cluster}-{namespace}-{account}"[:_LONGEST_ROLE]
-
-
 def _which(where: ClusterPlace, namespace: str, account: str) -> tuple[str, ...]:
     return "--cluster-name", where.cluster, "--namespace", namespace, "--service-account", account, *where.in_region
 
 
 def _associated(where: ClusterPlace, namespace: str, account: str) -> tuple[str, str]:
-    name = _role_name(where, namespace, account)
+    name = f"{where.cluster}-{namespace}-{account}"[:_LONGEST_ROLE]
     create = shell("aws", "iam", "create-role", "--role-name", name, "--assume-role-policy-document", _TRUST)
     role = f"$({create} {shell('--query', 'Role.Arn', '--output', 'text')})"
     words = ("aws", "eks", "create-pod-identity-association", *_which(where, namespace, account))

@@ -15,12 +15,12 @@ Reach is what the pod on a network of its own measured. Why not is concluded, fr
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import Enum
 
-from kubectl_eksdoc.amazon.metadata_service import NESTED, REQUIRED, Reach
+from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.metadata import AddressFamily, Ask, FamilyAnswer, ProbeReport, ProbeStep
 
 # How far the requests of one probe came, as a whole: one word for each way it can go, and a clause for people.
@@ -131,17 +131,18 @@ _IN_THE_WAY = "a policy, a rule or a route of the pod's network is in the way"
 _NOT_ON_NODE = "the node itself was not asked"
 
 
-def diagnosis(
-    own: Answers, host: Answers, options: MetadataOptions | None = None, family: AddressFamily = AddressFamily.V4
-) -> ProbeDiagnosis:
-    """Of a pod on a network of its own, `own`, beside one on its node's network, `host`. `options`: what EC2 says that
-    the instance has; None where that is not known."""
+def diagnosis(own: Answers, host: Answers, family: AddressFamily = AddressFamily.V4) -> ProbeDiagnosis:
+    """Of a pod on a network of its own, `own`, beside one on its node's network, `host`."""
     if isinstance(own, Unknown):
         return ProbeDiagnosis(Reach.UNKNOWN, Cause.UNKNOWN, own.why)
     here = outcome(own.of(family))
     there = ProbeOutcome(RequestResult.UNKNOWN, host.why) if isinstance(host, Unknown) else outcome(host.of(family))
     found = _DECIDED[here.way](here, there)
-    return _held_against(found, here, _strangers(own.of(family), host, family), options)
+    told, theirs = own.of(family).instance, "" if isinstance(host, Unknown) else host.of(family).instance
+    if not told or not theirs or told == theirs:
+        return found
+    stranger = f"the pod reported {told} and the node {theirs}: another server answers one of them"
+    return replace(found, doubt="; ".join(filter(None, (found.doubt, stranger))))
 
 
 def _reached(here: ProbeOutcome, there: ProbeOutcome) -> ProbeDiagnosis:
@@ -217,42 +218,3 @@ def _not_on_node(there: ProbeOutcome) -> str:
     return (
         f"{_NOT_ON_NODE} ({there.said})" if there.way is RequestResult.UNKNOWN else f"on the node itself {there.said}"
     )
-
-
-def _strangers(own: FamilyAnswer, host: Answers, family: AddressFamily) -> str:
-    """Both must have been told of one instance, where both were told any."""
-    theirs = "" if isinstance(host, Unknown) else host.of(family).instance
-    if own.instance and theirs and own.instance != theirs:
-        return f"the pod reported {own.instance} and the node of {theirs}: another server answers one of them"
-    return ""
-
-
-def _held_against(
-    found: ProbeDiagnosis, here: ProbeOutcome, strangers: str, options: MetadataOptions | None
-) -> ProbeDiagnosis:
-    """What was measured stands; what EC2 says of the instance makes a conclusion sure, or doubtful."""
-    doubts = [found.doubt, strangers]
-    cause, why = found.cause, found.why
-    if options is None or found.reach is Reach.UNKNOWN:
-        return ProbeDiagnosis(found.reach, cause, why, _joined(doubts))
-    if options.pending:
-        doubts.append("EC2 is changing its options")
-    elif cause is Cause.HOP_LIMIT and options.hop_limit >= NESTED:
-        cause, why = Cause.UNKNOWN, "the answer that carries the token is lost, and other answers are not"
-        doubts.append(f"EC2 says that the hop limit is {options.hop_limit}, which is enough for most ways to a pod")
-    elif cause is Cause.HOP_LIMIT:
-        why = f"{why}; by EC2 it is {options.hop_limit}"
-    elif cause is Cause.UNKNOWN and here.way is RequestResult.SILENT and not options.endpoint:
-        doubts.append("EC2 says that the endpoint is disabled, which is answered with 403 mostly")
-    elif found.reach is Reach.REACHABLE and not options.endpoint:
-        doubts.append("EC2 says that the endpoint is disabled")
-    elif cause is Cause.DISABLED and options.endpoint:
-        cause = Cause.UNKNOWN
-        doubts.append("EC2 says that the endpoint is enabled")
-    if here.v1 and options.tokens == REQUIRED and not options.pending:
-        doubts.append("EC2 says that IMDSv2 is required, and a request without a token was answered")
-    return ProbeDiagnosis(found.reach, cause, why, _joined(doubts))
-
-
-def _joined(doubts: list[str]) -> str:
-    return "; ".join(filter(None, doubts))

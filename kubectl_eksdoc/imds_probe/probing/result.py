@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.amazon.metadata_service import POD, Reach
+from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.probing.diagnosis import Answers, Cause, ProbeDiagnosis, diagnosis
@@ -14,7 +14,6 @@ from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject, in_order
 from kubectl_eksdoc.model.kinds import Unknown, missing_rights
-from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.metadata import CONTAINER, PROBE_LABEL, AddressFamily, Network
 from kubectl_eksdoc.model.nodes import LAUNCH_TEMPLATE, Node, NodeOwner
 from kubectl_eksdoc.model.placing import ProbeOwner
@@ -295,15 +294,13 @@ def plan_probe(
 
 @frozen
 class ProbedNode:
-    """What came of one node; `own` and `host` are what the pods printed, or why they did not. `options`: what EC2 says
-    of its instance, None where that is not known."""
+    """What came of one node; `own` and `host` are what the pods printed, or why they did not."""
 
     node: str
     own: Answers
     host: Answers
     v4: ProbeDiagnosis
     v6: ProbeDiagnosis
-    options: MetadataOptions | None = None
 
 
 @frozen
@@ -318,25 +315,18 @@ class Probed:
     interrupted: bool = False
 
 
-def probed_nodes(
-    plan: ProbePlan, heard: Mapping[str, Answers], options: Mapping[str, MetadataOptions]
-) -> tuple[ProbedNode, ...]:
-    """`heard` of the pods by their names; `options`: what EC2 says of the nodes' instances, where that is known."""
-    return tuple(_node(name, plan, heard, options.get(name)) for name in plan.nodes)
+def probed_nodes(plan: ProbePlan, heard: Mapping[str, Answers]) -> tuple[ProbedNode, ...]:
+    """`heard` of the pods by their names."""
+    return tuple(_node(name, plan, heard) for name in plan.nodes)
 
 
-def _node(name: str, plan: ProbePlan, heard: Mapping[str, Answers], options: MetadataOptions | None) -> ProbedNode:
+def _node(name: str, plan: ProbePlan, heard: Mapping[str, Answers]) -> ProbedNode:
     by = {pod.network: heard.get(pod.name, INTERRUPTED) for pod in plan.pods if pod.node == name}
     own, host = by[Network.OWN], by.get(Network.HOST, Unknown(plan.no_host))
-    v4 = _in_its_place(diagnosis(own, host, options), plan)
-    return ProbedNode(name, own, host, v4, diagnosis(own, host, options, AddressFamily.V6), options)
-
-
-def _in_its_place(found: ProbeDiagnosis, plan: ProbePlan) -> ProbeDiagnosis:
-    """What a pod in that namespace meets, another one need not."""
-    if found.cause is not Cause.BLOCKED:
-        return found
-    return replace(found, why=f"{found.why} (of a pod in namespace {plan.manner.namespace})")
+    v4 = diagnosis(own, host)
+    if v4.cause is Cause.BLOCKED:  # what a pod in that namespace meets, another one need not
+        v4 = replace(v4, why=f"{v4.why} (of a pod in namespace {plan.manner.namespace})")
+    return ProbedNode(name, own, host, v4, diagnosis(own, host, AddressFamily.V6))
 
 
 def findings_of(plan: ProbePlan, probed: Probed) -> tuple[Finding, ...]:
@@ -409,12 +399,10 @@ def _remedies(plan: ProbePlan, same: Sequence[ProbedNode]) -> tuple[Remedy, ...]
     """Whether a pod is affected by a hop limit, and which fix is the least, the command without --active tells."""
     if same[0].v4.cause is not Cause.HOP_LIMIT:
         return _REMEDIES.get(same[0].v4.cause, ())
-    limits = [each.options.hop_limit + 1 for each in same if each.options is not None]
-    enough = max([2, *limits])  # where two are not enough, one of a pod's ways has more hops than usual
-    likes, hops = plan.likes_of(same[0].node), ("--hops", str(enough)) if enough > POD else ()
+    likes = plan.likes_of(same[0].node)
     which = ("--nodegroup", likes.group) if likes.group else tuple(f"node/{each.node}" for each in same)
-    probe = shell("kubectl", "eksdoc", "imds-probe", *which, *hops)
-    return Remedy.of("keep-hop-limit", enough=enough, command=probe), Remedy.of("own-role")
+    probe = shell("kubectl", "eksdoc", "imds-probe", *which)
+    return Remedy.of("keep-hop-limit", command=probe), Remedy.of("own-role")
 
 
 def _unprobed(plan: ProbePlan) -> Iterator[Finding]:

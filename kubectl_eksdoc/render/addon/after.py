@@ -14,14 +14,12 @@ from kubectl_eksdoc.addon_diff.aftermath.facts import (
     Templated,
     UnrecordedFields,
     UpdateReview,
-    differing_data,
 )
 from kubectl_eksdoc.addon_diff.aftermath.timeline import TemplateUpdateStep, UnknownRevision
-from kubectl_eksdoc.addon_diff.fields import some_of, value_of
+from kubectl_eksdoc.addon_diff.fields import value_of
 from kubectl_eksdoc.addon_diff.merging import MISSING
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.keeping import printed
-from kubectl_eksdoc.model import api_objects
 from kubectl_eksdoc.model.addons import EksAddonUpdate, UpdateHistory, shown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status
@@ -146,15 +144,6 @@ _OWNER = (
 )
 
 
-def _behind(each: Templated) -> str:
-    """Pods that a roll-out has not come to, "" where there are none."""
-    pods = each.rollout.behind if each.rollout is not None else None
-    if not pods:
-        return ""
-    some = some_of(pods)
-    return f"{each.of}: {counted(len(pods), 'pod')} not of its newest template yet: {some}."
-
-
 def _to_recreate(rule: Recreating) -> str:
     """``DISABLE_TCP_EARLY_DEMUX (init): none; …``."""
     of = named(rule.field)
@@ -190,10 +179,7 @@ class AfterReport(CommandReport):
                     title = Title("Now", ": the patch that gives it back, and changes nothing else")
                     yield Lines(title, [as_it_is(command), BLANK, *said])
             yield Lines(Title("Later", ": configuration values that keep it"), list(_kept(found, full)))
-            behind = (text for each in found.templated if (text := _behind(each)))
-            yield Lines("Pods to recreate", [*map(_to_recreate, found.recreating), *behind])
-            if full:
-                yield from _sent(found)
+            yield Lines("Pods to recreate", list(map(_to_recreate, found.recreating)))
         yield Foot("With evidence, and what the version itself changed: -o wide; for a program: -o json")
 
     def result(self) -> object:
@@ -262,15 +248,6 @@ def _kept(found: UpdateReview, full: bool) -> Iterator[Line]:
     yield from of_terraform(plan, way) if full else ()
 
 
-def _sent(found: UpdateReview) -> Iterator[Section]:
-    """What ``kubectl apply`` sent last, where something else stands now."""
-    live = {api_objects.named(each): each for each in found.facts.now.objects}
-    rest = ": as kubectl apply sent it last; whether it was so before the update is not told"
-    for kept in found.unrecorded:
-        for key, text in differing_data(kept, live[kept.of]):
-            yield Lines(Title(f"{kept.of}, {key}", rest), [as_it_is(line) for line in text.splitlines()])
-
-
 # Past updates as ``-o json`` and ``-o yaml`` print them. What is not known is null and is told as a finding; what is
 # nowhere is absent.
 
@@ -329,11 +306,6 @@ class _Field(Printed):
         )
 
 
-class _Revisions(Printed):
-    before: int
-    after: int
-
-
 class _Now(Printed):
     """The patch that gives back what was lost, and nothing else."""
 
@@ -369,8 +341,6 @@ class _Template(Printed):
     """Number of the revision that was in force before; null where nothing changed, or it is not known."""
     after: Positive | None
     why: Text
-    candidates: tuple[_Revisions, ...]
-    """Where it is not known: the steps that it may have been."""
     fields: tuple[_Field, ...]
     now: _Now | None
     """Null where nothing is to be given back, or no patch does it."""
@@ -379,14 +349,12 @@ class _Template(Printed):
 def _template(each: Templated, kubectl: tuple[str, ...]) -> _Template:
     step = each.step
     update = step if isinstance(step, TemplateUpdateStep) else None
-    unknown = step if isinstance(step, UnknownRevision) else None
     return _Template.filled(
         object=each.of,
-        changed=None if unknown else update is not None,
+        changed=None if isinstance(step, UnknownRevision) else update is not None,
         before=update and update.before.number,
         after=update and update.after.number,
         why=step.why,
-        candidates=unknown and unknown.candidates,
         fields=each.changes,
         now=_now(each, kubectl),
     )
@@ -397,8 +365,6 @@ class _WithoutHistory(Printed):
     written: Text | None
     """When eks wrote the object last; null if that is not noted."""
     fields: Texts
-    last_applied: dict[str, Any] | UnsetType
-    """What kubectl apply sent last, whenever that was; absent where nothing is noted."""
 
     @classmethod
     def of(cls, facts: UnrecordedFields) -> _WithoutHistory:
@@ -406,7 +372,6 @@ class _WithoutHistory(Printed):
             object=facts.of,
             written=facts.when,
             fields=(field.said for field in facts.fields),
-            last_applied=printed(facts.applied),
         )
 
 

@@ -1,4 +1,4 @@
-"""Writes in memory and rendered charts against a real API server's answers, and hands against what they left."""
+"""Writes in memory against those of a server, and rendered charts against the published manifests."""
 
 from __future__ import annotations
 
@@ -16,62 +16,6 @@ from tests.addon.stand_in.rendering import Site, rendered
 from tests.addon.stand_in.served import Served
 from tests.addon.stand_in.service import AddonService, Outcome
 from tests.embedded.clients import worlds
-from tests.kubernetes.api.replays import answer, config, query
-
-AWS_NODE = ("DaemonSet", "aws-node")
-
-# Exchanges with aws-node: index of the write, of the answer that shows what was live.
-APPLIES = [(87, 86), (89, 88), (90, 88), (95, 94), (98, 97), (100, 99), (103, 102)]
-PATCHES = [(81, 80), (83, 82), (85, 84), (92, 91), (93, 92), (97, 96)]
-
-
-def settled(doc: Doc) -> Doc:
-    """Without what storage counts and without times, by which entries are sorted."""
-    doc = without(without(doc, ("metadata", "resourceVersion")), ("metadata", "generation"))
-    timeless = ({**entry, "time": "then"} for entry in doc["metadata"]["managedFields"])
-    entries = sorted(timeless, key=lambda entry: str(entry["manager"]))
-    return without(with_value(doc, ("metadata", "managedFields"), entries), ("status",))
-
-
-def held(objects: Documents) -> Doc:
-    found = objects.get(*AWS_NODE)
-    assert found is not None
-    return found
-
-
-@pytest.mark.parametrize(("index", "live"), APPLIES)
-def test_an_apply_ends_as_recorded(index: int, live: int) -> None:
-    asked, expected = query(index), answer(index)
-    wanted = with_value(config(index), ("metadata", "namespace"), "kube-system")
-    objects = Documents(answer(live))
-    conflicts = objects.apply(wanted, asked["fieldManager"], force=asked["force"] == "true", dry_run="dryRun" in asked)
-    if expected["kind"] == "Status":
-        assert sorted(conflicts) == sorted(cause["field"] for cause in expected["details"]["causes"])
-        assert held(objects) == answer(live)
-    else:
-        assert conflicts == ()
-        assert settled(held(objects)) == settled(expected)
-
-
-@pytest.mark.parametrize(("index", "live"), PATCHES)
-def test_a_patch_ends_as_recorded(index: int, live: int) -> None:
-    objects = Documents(answer(live))
-    objects.patch(*AWS_NODE, config(index), query(index)["fieldManager"])
-    assert settled(held(objects)) == settled(answer(index))
-
-
-def test_hands_send_what_was_recorded() -> None:
-    objects = Documents(answer(80))
-    hands.sets_env(objects, "ENABLE_POD_ENI", "true")
-    hands.patches_init_env(objects, "DISABLE_TCP_EARLY_DEMUX", "true")
-    hands.sets_env(objects, "AWS_VPC_K8S_CNI_EXTERNALSNAT", "true")
-    assert fields(held(objects)) == fields(answer(86))
-    for container in (MAIN, INIT):
-        assert hands.env_of(held(objects), container) == hands.env_of(answer(86), container)
-
-
-def fields(doc: Doc) -> dict[str, Doc]:
-    return {entry["manager"]: entry["fieldsV1"] for entry in doc["metadata"]["managedFields"]}
 
 
 @pytest.fixture
@@ -166,47 +110,3 @@ def test_a_version_renders_what_its_manifest_has(chart: str) -> None:
     spec = doc["spec"]["template"]["spec"]
     said = (doc["spec"]["updateStrategy"], doc["spec"]["selector"], spec["terminationGracePeriodSeconds"])
     assert said == tuple(expected["meta"][key] for key in ("updateStrategy", "labels", "tgps"))
-
-
-def test_the_users_values_go_over_the_charts_and_where_they_belong() -> None:
-    user: Doc = {
-        "env": {"ENABLE_POD_ENI": "true", "MY_OWN": 7},
-        "init": {"env": {"DISABLE_TCP_EARLY_DEMUX": True}},
-        "nodeAgent": {"metricsBindAddr": "9000"},
-        "enableNetworkPolicy": "true",
-        "resources": {"requests": {"cpu": "50m"}},
-        "livenessProbeTimeoutSeconds": 30,
-    }
-    doc = daemon_set("v1.15.1", user)
-    env = hands.env_of(doc)
-    assert (env["ENABLE_POD_ENI"], env["MY_OWN"], env["WARM_ENI_TARGET"]) == ("true", "7", "1")
-    assert hands.env_of(doc, INIT) == {"DISABLE_TCP_EARLY_DEMUX": "true", "ENABLE_IPv6": "false"}
-    assert {"--metrics-bind-addr=:9000", "--enable-network-policy=true"} < set(container(doc, AGENT)["args"])
-    assert container(doc, MAIN)["livenessProbe"]["timeoutSeconds"] == 30
-    assert [container(doc, name)["resources"]["requests"] for name in (MAIN, INIT, AGENT)] == [{"cpu": "50m"}] * 3
-    (config_map,) = (each for each in rendered("v1.15.1-eksbuild.1", user, NOWHERE) if each["kind"] == "ConfigMap")
-    assert config_map["data"] == {"enable-windows-ipam": "false", "enable-network-policy-controller": "true"}
-
-
-def env_entry(tree: Doc, where: str, container: str, name: str) -> Doc:
-    spec = tree["f:spec"]["f:template"]["f:spec"]
-    entry: Doc = spec[where][f'k:{{"name":"{container}"}}']["f:env"][f'k:{{"name":"{name}"}}']
-    return entry
-
-
-def test_hands_leave_the_entries_that_a_live_aws_node_has() -> None:
-    """The add-on of the same version, then kubectl patch and kubectl set env: whose fields are whose."""
-    recorded = next(d for d in raw_facts.recorded("rich", "daemonsets") if d["metadata"]["name"] == "aws-node")
-    objects = Documents()
-    AddonService.install(objects, "v1.19.5-eksbuild.1")
-    hands.patches_init_env(objects, "DISABLE_TCP_EARLY_DEMUX", "true")
-    hands.sets_env(objects, "ENABLE_POD_ENI", "true")
-    ours, theirs = fields(held(objects)), fields(recorded)
-    for manager in ("kubectl-patch", "kubectl-set"):
-        assert ours[manager] == theirs[manager]
-    for where, container, name in (
-        ("f:containers", MAIN, "ENABLE_POD_ENI"),
-        ("f:initContainers", INIT, "DISABLE_TCP_EARLY_DEMUX"),
-        ("f:containers", MAIN, "WARM_ENI_TARGET"),
-    ):
-        assert env_entry(ours["eks"], where, container, name) == env_entry(theirs["eks"], where, container, name)

@@ -46,9 +46,10 @@ def daemon_set(now: Doc, **more: Any) -> Doc:
 
 @dataclass
 class Controller:
-    """Mutable. Keeps a revision for each template, uses that of an equal one again, and counts."""
+    """Mutable. Keeps a revision for each template, uses that of an equal one again, and counts. `notes_times`: as
+    managedFields, which a dump may lack."""
 
-    notes_times: bool = False
+    notes_times: bool = True
     docs: list[Doc] = field(default_factory=list)
     count: int = 0
 
@@ -77,7 +78,7 @@ class Controller:
         return {"apiVersion": "apps/v1", "kind": "ControllerRevision", **body}
 
 
-def lived(story: Iterable[tuple[float, Doc]], notes_times: bool = False) -> list[Doc]:
+def lived(story: Iterable[tuple[float, Doc]], notes_times: bool = True) -> list[Doc]:
     """The revisions after templates that came at so many seconds after `START`."""
     controller = Controller(notes_times)
     for seconds, now in story:

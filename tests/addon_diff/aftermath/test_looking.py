@@ -15,7 +15,7 @@ from kubectl_eksdoc.addon_diff.prediction import AddonFacts, OfVersion
 from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.model.addons import Addon, EksAddonUpdate, Issue, UpdateHistory
-from kubectl_eksdoc.model.api_objects import Doc, ObjectName
+from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.eks import EksCluster
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import Absent, Unknown
@@ -142,15 +142,14 @@ def test_an_object_that_may_not_be_read_is_named() -> None:
     assert [each.missing for each in of(found, "addon-object-unread")] == ["get daemonsets.apps"]
 
 
-def test_what_has_no_history_is_not_known_and_what_kubectl_applied_last_is_told() -> None:
+def test_what_has_no_history_is_not_known() -> None:
     name = {"name": "amazon-vpc-cni", "namespace": "kube-system"}
-    doc = owned(
-        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": name, "data": {"a": "1"}}, **{"f:data": {"f:a": {}}}
-    )
-    applied = {ObjectName("v1", "ConfigMap", "kube-system", "amazon-vpc-cni"): {"data": {"a": "2"}}}
-    found = looked((live(), doc), applied=applied)
+    bare: Doc = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": name, "data": {"a": "1", "b": "2"}}
+    theirs = owned(bare, "kubectl-edit", **{"f:data": {"f:b": {}}})
+    doc = owned(theirs, **{"f:data": {"f:a": {}, "f:b": {}}})
+    found = looked((live(), doc))
     (said,) = [each for each in of(found, "addon-change-untold") if each.subject.kind == "ConfigMap"]
-    assert said.status is Status.UNKNOWN and ".data.a" in said.message and "another text for a" in said.evidence[0]
+    assert said.status is Status.UNKNOWN and ".data.a" in said.message and ".data.b" not in said.message
     before = owned({**doc, "metadata": name}, written_at=100, **{"f:data": {"f:a": {}}})
     assert not looked((live(), before)).unrecorded, "EKS has not written it since"
     gentle = replace(DONE, parameters=(("ResolveConflicts", "NONE"),))
@@ -166,7 +165,7 @@ def test_what_is_set_again_is_told_and_that_the_next_update_takes_it() -> None:
     assert all(each.patch is None for each in found.templated)
 
 
-def test_pods_that_wait_for_somebody_and_pods_that_are_behind() -> None:
+def test_pods_that_wait_for_somebody() -> None:
     doc = live()
     doc = {**doc, "spec": {**doc["spec"], "updateStrategy": {"type": "OnDelete"}}}
     (each,) = looked((doc,)).templated

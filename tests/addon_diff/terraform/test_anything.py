@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.addon_diff.terraform.requests import Generation, Kind, bounds, generations
+from kubectl_eksdoc.addon_diff.terraform.requests import Kind, generations
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.terraform import AddonResource, ProviderConstraint, TerraformPlan
@@ -42,8 +40,7 @@ ACTIONS = st.sampled_from(
 def test_anything(wanted: list[tuple[tuple[str, ...], dict[str, Any]]], managed: set[str]) -> None:
     world = World(managed={name: addon for name, addon in World().managed.items() if name in managed})
     changes = [_change(f"aws_eks_addon.x{index}", *each) for index, each in enumerate(wanted)]
-    with tempfile.TemporaryDirectory() as folder:
-        judgement = judged(Path(folder), a_plan(*changes), world)
+    judgement = judged(a_plan(*changes), world)
     for each in judgement.changes:
         request = each.change.request
         assert all(request.address in "".join((f.subject.name, *f.evidence)) for f in each.findings)
@@ -96,45 +93,25 @@ def known(arguments: tuple[str, ...], *constraints: str, module: str = "", of: s
         ((), (">= 5.0",), ["6", "5"]),
         ((), ("~> 5.0", ">= 4.57"), ["5"]),
         ((VALUES,), ("nonsense",), ["6", "5", "4.47 to 4.x"]),
+        ((), ("~> 4.46.2",), ["4.32 to 4.46"]),
+        ((), ("~> 5",), ["5"]),
+        ((), ("4.31.0",), ["before 4.32"]),
+        ((), ("< 4.32",), ["before 4.32"]),
+        ((), ("< 4.32.1",), ["4.32 to 4.46", "before 4.32"]),
+        ((), ("<= 4.31.9",), ["before 4.32"]),
+        ((), ("> 4.46",), ["6", "5", "4.47 to 4.x", "4.32 to 4.46"]),
+        ((), ("!= 5.1.0",), EVERY),
+        ((), (">= 4.0, < 5.0-beta1",), FROM_4),
     ],
 )
 def test_generations(arguments: tuple[str, ...], constraints: tuple[str, ...], expected: list[str]) -> None:
-    assert known(arguments, *constraints) == expected
-
-
-def test_only_modules_around_it_ask_for_its_provider() -> None:
+    """Only modules around the resource ask for its provider."""
     inside = 'module.platform["a.b"].module.eks'
-    assert known((), "~> 5.0", module=inside, of="platform") == ["5"]
-    assert known((), "~> 5.0", module=inside, of="platform.eks") == ["5"]
-    assert known((), "~> 5.0", module=inside, of="plat") == EVERY
-
-
-@pytest.mark.parametrize(
-    ("constraint", "expected"),
-    [
-        ("~> 4.30", ((4, 30), (5, 0))),
-        ("~> 4.30.2", ((4, 30), (4, 31))),
-        ("~> 5", ((5, 0), (6, 0))),
-        ("4.31.0", ((4, 31), (4, 32))),
-        ("< 4.32", ((0, 0), (4, 32))),
-        ("< 4.32.1", ((0, 0), (4, 33))),
-        ("<= 4.31.9", ((0, 0), (4, 32))),
-        ("> 4.31", ((4, 31), (10**6, 0))),
-        ("!= 5.1.0", ((0, 0), (10**6, 0))),
-        (">= 4.0, < 5.0-beta1", ((4, 0), (5, 0))),
-    ],
-)
-def test_bounds(constraint: str, expected: tuple[tuple[int, int], tuple[int, int]]) -> None:
-    assert bounds([constraint]) == expected
+    for module in ("", "platform", "platform.eks"):
+        assert known(arguments, *constraints, module=inside, of=module) == expected
+    assert known(arguments, *constraints, module=inside, of="plat") == known(arguments)
 
 
 @given(st.lists(st.text(alphabet="0123456789.,<>=~! v-", max_size=12), max_size=3))
 def test_whatever_is_asked_for_some_generation_is_left(constraints: list[str]) -> None:
     assert known((), *constraints) and set(known((NONE,), *constraints)) <= {"4.32 to 4.46", "before 4.32"}
-
-
-def test_the_generations_are_in_order() -> None:
-    starts = [each.start for each in Generation]
-    assert starts == sorted(starts, reverse=True)
-    assert [each.gives_values for each in Generation] == [True, True, True, False, False]
-    assert [each.gives_preserve for each in Generation] == [True, True, True, True, False]

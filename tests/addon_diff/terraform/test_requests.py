@@ -14,6 +14,7 @@ from tests.host.terraform_plans import a_change, a_plan, an_addon, written
 
 NEW = "v1.12.6-eksbuild.1"
 ON_UPDATE = "resolve_conflicts_on_update"
+_IDENTITY = "pod_identity_association"
 
 
 def asked(folder: Path, *changes: dict[str, Any]) -> tuple[AddonRequest, ...]:
@@ -52,14 +53,13 @@ def test_what_asks_eks_for_nothing_is_left_out(tmp_path: Path) -> None:
         a_change(an_addon(configuration_values=""), an_addon(), "update"),
     ]
     assert asked(tmp_path, *changes) == ()
-
-
-@pytest.mark.parametrize(
-    "given", [{"configuration_values": "{}"}, {"service_account_role_arn": "arn:x"}, {"pod_identity_association": [{}]}]
-)
-def test_other_arguments_that_ask_for_an_update(tmp_path: Path, given: dict[str, Any]) -> None:
-    (found,) = asked(tmp_path, a_change(an_addon(), an_addon(**given), "update"))
-    assert found.kind is Kind.UPDATE and found.sends_values == ("configuration_values" in given)
+    for given in (
+        {"configuration_values": "{}"},
+        {"service_account_role_arn": "arn:x"},
+        {"pod_identity_association": [{}]},
+    ):
+        (found,) = asked(tmp_path, a_change(an_addon(), an_addon(**given), "update"))
+        assert found.kind is Kind.UPDATE and found.sends_values == ("configuration_values" in given)
 
 
 def test_what_is_known_after_apply_stays_unknown(tmp_path: Path) -> None:

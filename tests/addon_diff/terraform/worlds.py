@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -133,5 +134,7 @@ def the_incident(spelling: str, address: str = PLAIN, **after: Any) -> Json:
     return a_plan(change, configuration=configuration(constraint))
 
 
-def judged(folder: Path, document: Json, world: World | None = None, addon: str = "") -> TerraformJudgement:
-    return judge_terraform(read_terraform_plan(written(folder, document)), (world or World()).session(), addon)
+def judged(document: Json, world: World | None = None, addon: str = "") -> TerraformJudgement:
+    with tempfile.TemporaryDirectory() as folder:
+        plan = read_terraform_plan(written(Path(folder), document))
+    return judge_terraform(plan, (world or World()).session(), addon)

@@ -87,26 +87,6 @@ def test_an_update_is_listed_and_reverted(ann: Desk) -> None:
 
 
 @pytest.mark.long
-def test_a_wrong_word_sends_nothing(ann: Desk) -> None:
-    ann.types = f"vpc-cni {NEW}\nprod 0\n"
-    ran = ann.apply("--as-asked", "--resolve-conflicts", "OVERWRITE")
-    assert ran.code == 2 and "what was typed is not" in ran.err and ran.out == ""
-    ann.types = ""
-    ran = ann.apply("--as-asked", "--resolve-conflicts", "OVERWRITE")
-    assert ran.code == 2 and "--yes --expect-changes N" in ran.err
-    assert ann.aws.count("eks:UpdateAddon") == 0 and not ann.journals
-
-
-@pytest.mark.long
-def test_what_changes_while_it_is_typed_is_not_what_was_shown(ann: Desk) -> None:
-    ann.types = f"vpc-cni {NEW}\nprod {changes(ann)}\n"
-    ann.happens = lambda: hands.sets_env(ann.service.objects, "WARM_ENI_TARGET", "7")
-    ran = ann.apply()
-    assert ran.code == 7 and "not as it was when the plan was shown" in ran.err
-    assert ann.aws.count("eks:UpdateAddon") == 0
-
-
-@pytest.mark.long
 def test_who_uses_it_is_read_again_before_it_is_sent(aws: World, tmp_path: Path) -> None:
     """The first pod with security groups of its own comes while it is typed: the update would take its interface."""
     argv = ("--as-asked", "--resolve-conflicts", "OVERWRITE")
@@ -195,23 +175,6 @@ def test_a_script_names_what_it_expects_and_what_may_be_unknown(ann: Desk) -> No
 
 
 @pytest.mark.long
-def test_a_conflict_that_is_foreseen_is_not_asked_for(ann: Desk) -> None:
-    ran = ann.apply("--as-asked", "-o", "json")
-    told = document(ran.out, "AddonUpdate")
-    assert ran.code == 1 and told["outcome"] is None and "PRESERVE" in told["refusals"][0]["hint"]
-    assert "with NONE it would fail for a conflict with" in ran.err and ann.aws.count("eks:UpdateAddon") == 0
-
-
-@pytest.mark.long
-def test_iam_denies_it(ann: Desk) -> None:
-    ann.types = f"vpc-cni {NEW}\nprod {changes(ann)}\n"
-    ann.aws.deny("eks:UpdateAddon")
-    ran = ann.apply()
-    assert ran.code == 4 and "eks:UpdateAddon" in ran.err and "Nothing was changed" in ran.err
-    assert ann.env == ("true", "true") and ann.service.version == OLD
-
-
-@pytest.mark.long
 def test_another_update_is_in_progress(ann: Desk) -> None:
     count = changes(ann)
     ann.aws.eks().carry_out = None
@@ -257,14 +220,6 @@ def test_a_conflict_that_nobody_foresaw_fails_and_the_way_back_is_told(ann: Desk
     assert ran.code == 6 and "EKS could not do it" in ran.out and "ConfigurationConflict" in ran.out
     assert "WARM_ENI_TARGET" in ran.out and "ROLLBACK" in ran.out and "look again with addon-diff" in ran.out
     assert ann.env == ("true", "true") and ann.service.version == OLD
-
-
-@pytest.mark.long
-def test_who_is_told_to_stop_before_it_is_sent_sends_nothing(ann: Desk) -> None:
-    ann.types, ann.told = f"vpc-cni {NEW}\nprod {changes(ann)}\n", lambda: 1
-    ran = ann.apply()
-    assert ran.code == 6 and "before anything was requested" in ran.err and "Nothing was sent" in ran.err
-    assert ann.aws.count("eks:UpdateAddon") == 0 and ann.env == ("true", "true")
 
 
 @pytest.mark.long

@@ -38,7 +38,7 @@ def test_it_offers_what_it_then_does(ann: Desk) -> None:
     told = json.loads(ann.run("-o", "json").out)
     offered = {group["name"]: [fix["name"] for fix in group["fixes"]] for group in told["groups"]}
     assert offered == {
-        "blue": ["instance-options", "new-group"],
+        "blue": ["instance-options"],
         "own": ["instance-options", "template-version"],
         "general": ["instance-options", "node-class"],
     }
@@ -56,6 +56,11 @@ def test_instances_of_one_group_are_changed_and_the_journal_is_its_owners_alone(
     first = entries(ann)[0]
     assert first["wayBack"] == told["wayBack"] and first["act"]["each"][0]["before"]["hop_limit"] == 1
     assert "ROLLBACK" in ran.err and "hop limit 1 → 2" in ran.err
+    for at in (0, 1):
+        set_by_another(ann, at, 3)
+    again = ann.run("--apply", "--resume", journal.stem, "-o", "json")
+    told = document(again.out, "ImdsFix")
+    assert again.code == 1 and told["wayBack"] == [], "nothing of it is left to be reverted"
 
 
 def test_a_wrong_word_or_nobody_changes_nothing(ann: Desk) -> None:
@@ -158,7 +163,7 @@ REFUSED = (
     (("--fix", "instance-options"), "without --apply"),
     (("--apply",), "--apply wants one fix"),
     (("--apply", "--fix", "instance-option"), "did you mean"),
-    (("--apply", "--fix", "new-group"), "is done by the owners of these nodes"),
+    (("--apply", "--fix", "replace-nodes"), "is done by the owners of these nodes"),
     (("--apply", "--fix", "template-version", "--nodegroup", "blue"), "it can never get one"),
     (("--apply", "--fix", "instance-options", "pod/p0"), "--apply is of nodes"),
     (("--apply", "--resume", "x", "--undo", "x"), "do not go together"),
@@ -219,24 +224,6 @@ def test_a_class_is_patched(ben: tuple[Desk, Any]) -> None:
 
 
 @pytest.mark.long
-def test_a_script_names_what_it_expects(ann: Desk) -> None:
-    blue = ("--nodegroup", "blue")
-    assert ann.fix("instance-options", *blue, "--yes").code == 2
-    wrong = ann.fix("instance-options", *blue, "--yes", "--expect-nodes", "9")
-    assert wrong.code == 7 and "--expect-nodes 9 is wrong" in wrong.err and ann.limits == [1] * 5
-    assert ann.fix("instance-options", *blue, "--yes", "--expect-nodes", "2").code == 0
-    assert ann.limits == [2, 2, 1, 1, 1]
-
-
-@pytest.mark.long
-def test_iam_denies_it(ann: Desk) -> None:
-    ann.types = "prod 2\n"
-    ann.aws.deny("ec2:ModifyInstanceMetadataOptions")
-    ran = ann.fix("instance-options", "--nodegroup", "blue")
-    assert ran.code == 4 and "ec2:ModifyInstanceMetadataOptions" in ran.err and "Nothing was changed" in ran.err
-
-
-@pytest.mark.long
 def test_iam_denies_the_update_when_the_version_is_made(ann: Desk) -> None:
     ann.types = "prod 2\n"
     ann.aws.deny("eks:UpdateNodegroupVersion")
@@ -249,29 +236,12 @@ def test_iam_denies_the_update_when_the_version_is_made(ann: Desk) -> None:
     assert all("describe-nodegroup" not in line for line in ran.err.splitlines())
 
 
-@pytest.mark.long
-def test_who_is_broken_off_goes_on_with_what_is_left(ann: Desk) -> None:
-    ann.types = "prod 5\n"
-    ann.told = lambda: ann.aws.count("ec2:ModifyInstanceMetadataOptions") >= 2
-    ran = ann.fix("instance-options")
-    assert ran.code == 6 and sum(ann.limits) == 7, ran.err
-    (journal,) = ann.journals
-    ident = journal.name.removesuffix(".jsonl")
-    assert f"--apply --resume {ident}" in ran.err
-    ann.told = lambda: 0
-    again = ann.run("--apply", "--resume", ident, "-o", "json")
-    told = document(again.out, "ImdsFix")
-    assert again.code == 0 and ann.limits == [2] * 5 and told["fix"] == "instance-options", again.err
-    assert ann.aws.count("ec2:ModifyInstanceMetadataOptions") == 3, "what is done is not done again"
-    assert len(told["wayBack"]) == 5
-
-
-@pytest.mark.long
-def test_what_another_client_set_meanwhile_is_in_no_rollback(ann: Desk) -> None:
+def test_who_is_broken_off_goes_on_and_what_another_client_set_meanwhile_is_in_no_rollback(ann: Desk) -> None:
     run = broken_off(ann)
     theirs = set_by_another(ann, 0, 3)
-    told = document(ann.run("--apply", "--resume", run, "-o", "json").out, "ImdsFix")
-    assert ann.limits == [3, 2, 2, 2, 2]
+    ran = ann.run("--apply", "--resume", run, "-o", "json")
+    told = document(ran.out, "ImdsFix")
+    assert ran.code == 1 and told["fix"] == "instance-options" and ann.limits == [3, 2, 2, 2, 2], ran.err
     assert len(told["wayBack"]) == 4 and theirs not in " ".join(told["wayBack"])
 
 
@@ -281,6 +251,8 @@ def test_a_group_that_is_updated_already_is_left_alone(ann: Desk) -> None:
     )
     ran = ann.fix("template-version")
     assert ran.code == 1 and "is UPDATING, and takes no update now" in ran.err and not ann.journals
+    dry = ann.fix("template-version", "--dry-run")
+    assert dry.code == 1 and "is UPDATING" in dry.out
 
 
 @pytest.mark.long

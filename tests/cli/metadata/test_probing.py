@@ -79,28 +79,16 @@ def document(text: str) -> dict[str, Any]:
 
 
 def test_one_node_of_each_kind(desk: Opened) -> None:
-    at = desk()
-    ran = at.run()
+    ran = desk().run("-o", "json")
     assert ran.code == 1, ran.err
-    assert "Measured from pods on 2 nodes: the metadata service is unreachable on 1, reached on 1." in ran.out
-    assert "green-0" in ran.out and "blue-1" not in ran.out.split("FINDINGS")[0]
-    assert "the hop limit is too low for pods" in " ".join(ran.out.split())
     assert "This would make 4 pods on 2 nodes" in ran.err and "Type 'lab 2' to probe 2 nodes of lab" in ran.err
-
-
-def test_as_data(desk: Opened) -> None:
-    at = desk()
-    found = document(at.run("-o", "json", "--yes", "--expect-nodes", "2").out)
+    found = document(ran.out)
     verdicts = {each["name"]: (each["v4"]["verdict"], each["v4"]["cause"]) for each in found["nodes"]}
     assert verdicts == {"blue-0": ("reachable", "none"), "green-0": ("unreachable", "hop limit")}
     blue, green = found["groups"]
     assert (blue["nodes"], blue["probed"], green["probed"]) == (["blue-0", "blue-1"], ["blue-0"], ["green-0"])
-    assert found["cleanup"] == {
-        "owner": f"eksdoc-imds-probe-{found['probe']['id']}",
-        "interrupted": False,
-        "left": [],
-        "notRemoved": None,
-    }
+    cleanup = {"interrupted": False, "left": [], "notRemoved": None}
+    assert found["cleanup"] == {"owner": f"eksdoc-imds-probe-{found['probe']['id']}", **cleanup}
     assert found["nodes"][1]["pod"]["v4"]["requests"][1]["status"] is None
     assert found["metadata"]["options"]["active"] is True
 
@@ -121,12 +109,6 @@ def test_the_node_of_a_pod_from_its_namespace(desk: Opened) -> None:
     assert [each["name"] for each in found["nodes"]] == ["green-0"]
 
 
-@pytest.mark.parametrize("typed", ["", "lab\n", "lab 3\n"])
-def test_nothing_is_made_unless_it_is_typed(desk: Opened, typed: str) -> None:
-    at = desk(types=typed)
-    assert at.run().code == 2
-
-
 def test_an_environment_that_refuses_changes(desk: Opened) -> None:
     at = desk()
     ran = at.run(EKSDOC_READ_ONLY="1")
@@ -143,11 +125,6 @@ def test_rights_that_are_missing_are_all_named_before_anything_is_made(desk: Ope
     assert "in the probe's namespace: " in ran.err
 
 
-def test_without_aws_it_is_measured_all_the_same(desk: Opened) -> None:
-    ran = desk().run()
-    assert ran.err.index("context lab") < ran.err.index("what EC2 says is not known, and not needed") and ran.code == 1
-
-
 def test_a_dry_run_prints_what_kubectl_takes(desk: Opened) -> None:
     at = desk()
     ran = at.run("--dry-run")
@@ -157,10 +134,6 @@ def test_a_dry_run_prints_what_kubectl_takes(desk: Opened) -> None:
     assert "    - |\n      # Who answers" in ran.out, "the script can be read"
     listed = json.loads(at.run("--dry-run", "-o", "json").out)
     assert [item["kind"] for item in listed["items"]] == [doc["kind"] for doc in docs]
-
-
-def test_a_dry_run_of_the_server_asks_it(desk: Opened) -> None:
-    at = desk()
     assert at.run("--dry-run=server").code == 0
 
 
@@ -210,13 +183,8 @@ def test_an_expectation_that_is_wrong(desk: Opened) -> None:
     at = desk()
     assert at.machine.run("imds-probe", "--active", "--yes", "--expect-nodes", "3").code == 7
     assert at.machine.run("imds-probe", "--active", "--yes").code == 2
-
-
-def test_what_did_not_run_is_unknown(desk: Opened) -> None:
-    full = (a_node("blue-0", pods=0), a_node("green-0", **GREEN))
-    at = desk(Lab(full, MetadataServices({"blue-0": TWO, "green-0": TWO})))
-    ran = at.machine.run("imds-probe", "--active")
-    assert ran.code == 5 and "OutOfpods" in ran.out
+    at.machine.types = "lab 3\n"
+    assert at.run().code == 2
 
 
 def test_a_node_that_is_not_ready_gets_no_pod(desk: Opened) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from kubectl_eksdoc.amazon.metadata_service import NESTED, POD, Reach, verdict
-from kubectl_eksdoc.imds_probe.affected import JudgedPods, PodEvidence
+from kubectl_eksdoc.imds_probe.affected import AffectedPod, JudgedPods, PodEvidence
+from kubectl_eksdoc.imds_probe.fixes.behind import behind, leaving
 from kubectl_eksdoc.imds_probe.fixes.chooser import choices
 from kubectl_eksdoc.imds_probe.fixes.fix import (
     CARRIED_OUT,
     CONTROLLER_FLAGS,
     INSTANCE_OPTIONS,
     NAMES,
-    NEW_GROUP,
     NODE_CLASS,
     OWN_ROLE,
     REPLACE_NODES,
@@ -30,7 +31,7 @@ from kubectl_eksdoc.imds_probe.fixes.fix import (
 )
 from kubectl_eksdoc.imds_probe.plan import plan_metadata
 from kubectl_eksdoc.imds_probe.programs import ContainerCommand
-from kubectl_eksdoc.imds_probe.sources import nodes_alike
+from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike, nodes_alike
 from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.machines import Instance, MetadataOptions, NodeGroup, PodIdentity, SaidOptions, ScalingGroup
@@ -42,7 +43,6 @@ from tests.imds_probe.fixes.nodes_of_all_kinds import (
     LABELS,
     OFF,
     ONE,
-    OPTIONAL,
     OWN,
     TWO,
     Cloud,
@@ -53,14 +53,22 @@ from tests.imds_probe.fixes.nodes_of_all_kinds import (
 CUT = (Reach.CUT_OFF, Reach.V1_ONLY)
 
 
+def of_nodes(
+    alike: NodesAlike,
+    facts: MetadataFacts,
+    hops: int = POD,
+    affected: Sequence[AffectedPod] = (),
+    vpc: str = "vpc-1",
+    profile: str = "",
+) -> FixOptions:
+    whole = facts.cluster
+    return choices(behind(alike, facts, hops, whole, leaving(whole.pods), vpc, profile), affected)
+
+
 def choice(of: Cloud, hops: int = POD) -> FixOptions:
     """Of the nodes that are first."""
     facts = of.facts()
-    return choices(nodes_alike(facts, hops)[0], facts, hops, vpc="vpc-1")
-
-
-def names(of: Cloud, hops: int = POD) -> list[str]:
-    return [fix.name for fix in choice(of, hops).fixes]
+    return of_nodes(nodes_alike(facts, hops)[0], facts, hops)
 
 
 def fix(of: Cloud, name: str) -> Fix:
@@ -69,20 +77,43 @@ def fix(of: Cloud, name: str) -> Fix:
     return found
 
 
+NO_TEMPLATE = "it can never get one"
+
+
 @pytest.mark.parametrize(
-    ("kind", "expected"),
+    ("kind", "more", "expected", "cannot"),
     [
-        ("managed", [INSTANCE_OPTIONS, NEW_GROUP]),
-        ("own template", [INSTANCE_OPTIONS, TEMPLATE_VERSION]),
-        ("by eksctl", [INSTANCE_OPTIONS, NEW_GROUP]),
-        ("eksctl", [INSTANCE_OPTIONS, NEW_GROUP]),
-        ("karpenter", [INSTANCE_OPTIONS, NODE_CLASS]),
-        ("self-managed", [TEMPLATE_VERSION, INSTANCE_OPTIONS]),
-        ("auto", []),
+        ("managed", {}, [INSTANCE_OPTIONS], NO_TEMPLATE),
+        ("by eksctl", {}, [INSTANCE_OPTIONS], NO_TEMPLATE),
+        ("own template", {}, [INSTANCE_OPTIONS, TEMPLATE_VERSION], ""),
+        ("own template", {"said": SaidOptions("required", 2)}, [INSTANCE_OPTIONS, REPLACE_NODES], ""),
+        ("own template", {"options": TWO}, [TEMPLATE_VERSION], ""),  # somebody has changed the instances by hand
+        ("own template", {"options": TWO, "said": SaidOptions("required", 2)}, [], ""),
+        ("eksctl", {}, [INSTANCE_OPTIONS], "declare another one like old with disablePodIMDS: false"),
+        ("karpenter", {}, [INSTANCE_OPTIONS, NODE_CLASS], ""),
+        ("self-managed", {}, [INSTANCE_OPTIONS], f"launches from launch template {OWN}: make a version"),
+        ("auto", {}, [], "cannot be changed"),
+        ("fargate", {}, [], "a role by IRSA"),
     ],
 )
-def test_each_kind_has_its_own(kind: str, expected: list[str]) -> None:
-    assert names(cloud(kind)) == expected
+def test_each_kind_has_its_own(kind: str, more: Any, expected: list[str], cannot: str) -> None:
+    found = choice(cloud(kind, **more))
+    assert [each.name for each in found.fixes] == expected
+    assert cannot in "".join(found.cannot) and bool(cannot) is bool(found.cannot)
+
+
+@pytest.mark.parametrize(
+    ("group", "said"),
+    [
+        (ScalingGroup("asg"), "launches from a launch configuration: make a launch template"),
+        (ScalingGroup("asg", OWN, others=(OWN,)), f"several launch templates ({OWN}, {OWN}): make a version of each"),
+        (Unknown("not allowed"), "what launches the next of these nodes is not known"),
+    ],
+)
+def test_what_a_scaling_group_launches_from_is_its_owners(group: Any, said: str) -> None:
+    of = cloud("self-managed")
+    of.scaling["asg"] = group
+    assert said in choice(of).cannot[0]
 
 
 def test_running_instances_are_changed_tonight_and_go_back() -> None:
@@ -95,89 +126,73 @@ def test_running_instances_are_changed_tonight_and_go_back() -> None:
     assert "--http-put-response-hop-limit 1" in found.back[0] and len(found.back) == 2
     assert "lost with the instance" in found.lasts and "AL2023" in found.lasts
     assert isinstance(found.act, OnInstances) and found.act.each[0] == SetOptions("n0", ident(0), ONE, 2)
-    assert found.act.each[0].after == TWO
     assert any("ec2-token-hop-limit-check" in each for each in found.cautions)
     assert any("EC2.8" in each for each in found.cautions)
+    off = fix(cloud("karpenter", options=OFF), INSTANCE_OPTIONS)
+    assert "--http-endpoint enabled" in off.commands[0] and "--http-endpoint disabled" in off.back[0]
+    assert isinstance(off.act, OnInstances) and off.act.each[0].after == TWO
+    nested = choice(cloud("eksctl", options=TWO), NESTED).fixes[0]
+    assert "--http-put-response-hop-limit 3" in nested.commands[0]
+    running = fix(cloud("own template", said=SaidOptions("required", 2)), INSTANCE_OPTIONS)
+    assert "the next one has it by itself" in running.lasts
+    replaced = fix(cloud("own template", said=SaidOptions("required", 2)), REPLACE_NODES)
+    assert replaced.commands == ("kubectl eksdoc drain run --nodegroup own --context prod",)
 
 
-def test_an_endpoint_that_is_disabled_is_switched_on_and_off_again() -> None:
-    found = fix(cloud("karpenter", options=OFF), INSTANCE_OPTIONS)
-    assert "--http-endpoint enabled" in found.commands[0] and "--http-endpoint disabled" in found.back[0]
-    assert isinstance(found.act, OnInstances) and found.act.each[0].after == TWO
+def data_of(made: Fix) -> Any:
+    """What the new version says, after the version it comes from."""
+    words = shlex.split(made.commands[0].removeprefix("VERSION=$(").removesuffix(")"))
+    return words[words.index("--source-version") + 1], json.loads(words[words.index("--launch-template-data") + 1])
 
 
-@pytest.mark.parametrize("kind", ["own template", "self-managed"])
-def test_a_version_enables_the_endpoint_that_is_or_may_be_disabled(kind: str) -> None:
-    def data(of: Cloud, account: SaidOptions = SaidOptions()) -> object:
-        facts = of.facts()
-        facts = replace(facts, told=replace(facts.told, account=account))
-        (alike,) = nodes_alike(facts)
-        found = choices(alike, facts, POD).named(TEMPLATE_VERSION)
-        assert found is not None
-        words = shlex.split(found.commands[0].removeprefix("VERSION=$(").removesuffix(")"))
-        return json.loads(words[words.index("--launch-template-data") + 1])["MetadataOptions"].get("HttpEndpoint")
-
-    off_by_account = SaidOptions(endpoint=False)
-    assert data(cloud(kind, said=SaidOptions("required", 1))) is None, "the account says nothing of it, as before"
-    assert data(cloud(kind, said=SaidOptions("required", 1)), off_by_account) == "enabled"
-    assert data(cloud(kind, said=SaidOptions("required", 1, True)), off_by_account) == "enabled", "it stays as it was"
-    assert data(cloud(kind, said=SaidOptions("required", 2, False))) == "enabled"
-
-
-def test_tokens_are_never_made_optional() -> None:
-    found = choice(cloud(*LABELS, options=OPTIONAL))
-    assert all("optional" not in line for each in found.fixes for line in (*each.commands, *each.back))
+@pytest.mark.parametrize(
+    ("said", "account", "endpoint"),
+    [
+        (SaidOptions("required", 1), None, None),  # the account says nothing of it, as before
+        (SaidOptions("required", 1), False, "enabled"),
+        (SaidOptions("required", 1, True), False, "enabled"),  # it stays as it was
+        (SaidOptions("required", 2, False), None, "enabled"),
+    ],
+)
+def test_a_version_enables_the_endpoint_that_is_or_may_be_disabled(
+    said: SaidOptions, account: bool | None, endpoint: str | None
+) -> None:
+    facts = cloud("own template", said=said).facts()
+    facts = replace(facts, told=replace(facts.told, account=SaidOptions(endpoint=account)))
+    found = of_nodes(nodes_alike(facts)[0], facts).named(TEMPLATE_VERSION)
+    assert found is not None and data_of(found)[1]["MetadataOptions"].get("HttpEndpoint") == endpoint
 
 
 def test_a_template_keeps_all_that_it_says_and_the_ami_stays() -> None:
     said = SaidOptions("required", 1, True, False, True)
     found = fix(cloud("own template", said=said), TEMPLATE_VERSION)
-    made, update, wait = found.commands
-    words = shlex.split(made.removeprefix("VERSION=$(").removesuffix(")"))
-    assert words[words.index("--source-version") + 1] == "3"
-    assert json.loads(words[words.index("--launch-template-data") + 1]) == {
-        "MetadataOptions": {
-            "HttpTokens": "required",
-            "HttpPutResponseHopLimit": 2,
-            "HttpEndpoint": "enabled",
-            "HttpProtocolIpv6": "disabled",
-            "InstanceMetadataTags": "enabled",
-        }
+    _, update, wait = found.commands
+    options = {
+        "HttpTokens": "required",
+        "HttpPutResponseHopLimit": 2,
+        "HttpEndpoint": "enabled",
+        "HttpProtocolIpv6": "disabled",
+        "InstanceMetadataTags": "enabled",
     }
+    assert data_of(found) == ("3", {"MetadataOptions": options})
     assert "--kubernetes-version 1.30 --release-version 1.30.0-20261101" in update
     assert update.endswith(f'--launch-template id={OWN.id},version="$VERSION"') and "nodegroup-active" in wait
     assert found.back[0].endswith(f"id={OWN.id},version=3") and "--release-version" in found.back[0]
     assert found.blast.size == (1, 1, 0) and "33 % at a time" in found.blast.how and found.when is When.LATER
     assert isinstance(found.act, OnTemplate) and found.act.after == replace(said, hop_limit=2)
-
-
-def test_with_an_ami_of_its_own_neither_version_nor_release_is_given() -> None:
-    """EKS refuses them then."""
     of = cloud("own template")
-    template = of.templates[OWN]
-    assert not isinstance(template, Unknown)
+    template, group = of.templates[OWN], of.groups["own"]
+    assert not isinstance(template, Unknown) and isinstance(group, NodeGroup)
     of.templates[OWN] = replace(template, image=AMI)  # type: ignore[type-var]
     found = fix(of, TEMPLATE_VERSION)
-    assert not any("--release-version" in line or "--kubernetes-version" in line for line in found.commands)
+    assert not any("--release-version" in line or "--kubernetes-version" in line for line in found.commands), (
+        "EKS refuses them then"
+    )
     assert isinstance(found.act, OnTemplate) and (found.act.version, found.act.release) == ("", "")
-
-
-def test_where_the_release_is_not_told_the_ami_would_move_so_there_is_no_such_fix() -> None:
     of = cloud("own template")
-    group = of.groups["own"]
-    assert isinstance(group, NodeGroup)
     of.groups["own"] = replace(group, release="")
-    found = choice(of)
-    assert found.named(TEMPLATE_VERSION) is None
-    assert any("could not be pinned" in each for each in found.cannot)
-
-
-def test_a_group_without_a_template_can_never_get_one() -> None:
-    found = choice(cloud("managed"))
-    assert any("it can never get one" in each and "must not be edited" in each for each in found.cannot)
-    made = fix(cloud("managed"), NEW_GROUP)
-    assert "create-launch-template" in made.commands[0] and "delete-nodegroup" in made.commands[-1]
-    assert any("v21" in each for each in made.cautions)
+    unpinned = choice(of)
+    assert unpinned.named(TEMPLATE_VERSION) is None and "could not be pinned" in unpinned.cannot[0]
 
 
 def test_a_class_drifts_every_node_of_it_in_whatever_pool() -> None:
@@ -190,48 +205,6 @@ def test_a_class_drifts_every_node_of_it_in_whatever_pool() -> None:
         "kubectl patch ec2nodeclass default --context prod --type merge -p "
         """'{"spec":{"metadataOptions":{"httpPutResponseHopLimit":2}}}'""",
     )
-
-
-def test_what_made_them_is_in_order_already() -> None:
-    """The template was mended; the nodes were not replaced."""
-    assert names(cloud("own template", said=SaidOptions("required", 2))) == [INSTANCE_OPTIONS, REPLACE_NODES]
-    running = fix(cloud("own template", said=SaidOptions("required", 2)), INSTANCE_OPTIONS)
-    assert "the next one has it by itself" in running.lasts
-
-
-def test_the_next_node_is_cut_off_and_this_one_is_not() -> None:
-    """Somebody has changed the instances by hand."""
-    assert names(cloud("own template", options=TWO)) == [TEMPLATE_VERSION]
-
-
-def test_nested_networks_need_three_and_eksctl_knows_none() -> None:
-    found = choice(cloud("eksctl", options=TWO), NESTED)
-    assert [each.name for each in found.fixes] == [INSTANCE_OPTIONS]
-    assert any("one hop or two" in each for each in found.cannot)
-    assert "--http-put-response-hop-limit 3" in found.fixes[0].commands[0]
-
-
-def test_nobody_changes_auto_mode() -> None:
-    found = choice(cloud("auto"))
-    assert not found.fixes and "cannot be changed" in found.cannot[0]
-
-
-def test_a_scaling_group_launches_from_what_its_version_means() -> None:
-    of = cloud("self-managed")
-    assert "update-auto-scaling-group" in fix(of, TEMPLATE_VERSION).commands[1]
-    of.scaling["asg"] = ScalingGroup("asg", OWN, mixed=True)
-    assert TEMPLATE_VERSION not in names(of) and "several instance types" in choice(of).cannot[0]
-    for version, count in (("$Latest", 1), ("$Default", 2)):
-        ref = replace(OWN, version=version)
-        of.templates[ref], of.scaling["asg"] = of.templates[OWN], ScalingGroup("asg", ref)
-        found = fix(of, TEMPLATE_VERSION)
-        assert len(found.commands) == count and found.act is None and found.blast.nodes == 0
-    of.scaling["asg"] = ScalingGroup("asg")
-    assert "launch configuration" in choice(of).cannot[0]
-
-
-def test_where_pods_reach_it_there_is_nothing_to_choose() -> None:
-    assert choice(cloud("own template", options=TWO, said=SaidOptions("required", 2))) == FixOptions()
 
 
 a_hop_limit = some.integers(1, 4)
@@ -279,7 +252,7 @@ def clouds(draw: some.DrawFn) -> Cloud:
 def test_whoever_is_cut_off_gets_a_fix_or_a_sentence(of: Cloud, hops: int) -> None:
     facts = of.facts()
     for alike in nodes_alike(facts, hops):
-        found = choices(alike, facts, hops)
+        found = of_nodes(alike, facts, hops)
         cut = bool({alike.here.reach, alike.later.reach} & {*CUT})
         assert bool(found.fixes or found.cannot) == cut
         assert all(found.cannot), "a clause says something"
@@ -313,11 +286,12 @@ def assert_pods_reach_it_after(of: Fix, hops: int) -> None:
         assert of.act.hop_limit >= hops
 
 
-def test_an_instance_whose_change_is_under_way_is_left_alone() -> None:
-    of = cloud("managed", "managed")
+def test_an_instance_whose_change_is_under_way_or_that_is_stopped_is_left_alone() -> None:
+    of = cloud("managed", "managed", "managed")
     of.instances[ident(1)] = Instance(ident(1), state="running", options=replace(ONE, pending=True))
+    of.instances[ident(2)] = Instance(ident(2), state="stopped", options=ONE)
     facts = of.facts()
-    found = [choices(alike, facts, POD) for alike in nodes_alike(facts)]
+    found = [of_nodes(alike, facts) for alike in nodes_alike(facts)]
     acts = [one.act for each in found for one in each.fixes if isinstance(one.act, OnInstances)]
     assert [one.instance for act in acts for one in act.each] == [ident(0)]
 
@@ -326,7 +300,7 @@ def test_commands_ask_the_account_that_was_asked() -> None:
     of = cloud("managed", "managed")
     facts = of.facts()
     (alike, *_) = nodes_alike(facts, POD)
-    found = choices(alike, facts, POD, profile="prod")
+    found = of_nodes(alike, facts, profile="prod")
     asked = [command for each in found.fixes for command in (*each.commands, *each.back) if "aws e" in command]
     assert asked and all("--profile prod" in command for command in asked)
 
@@ -357,7 +331,7 @@ def chosen(
     (alike,) = nodes_alike(facts)
     judged = JudgedPods(alike.here, alike.later, identities, NOW)
     found = [judged.affected(pod, PodEvidence(started)) for pod in pods]
-    return choices(alike, facts, POD, [each for each in found if each is not None], vpc)
+    return of_nodes(alike, facts, POD, [each for each in found if each is not None], vpc)
 
 
 def way(name: str, *pods: Pod, **more: Any) -> Fix:
@@ -366,8 +340,9 @@ def way(name: str, *pods: Pod, **more: Any) -> Fix:
     return found
 
 
-def test_the_load_balancer_controller_is_told_region_and_vpc() -> None:
+def test_the_load_balancer_controller_is_told_what_it_was_not_given() -> None:
     found = chosen(controller(), started=ContainerCommand(("--cluster-name=prod",)))
+    assert [each.name for each in found.fixes] == [INSTANCE_OPTIONS, CONTROLLER_FLAGS, OWN_ROLE]
     flags = found.named(CONTROLLER_FLAGS)
     assert flags is not None and flags.when is When.NOW and flags.blast.size == (0, 1, 0)
     (patch,) = flags.commands
@@ -375,23 +350,11 @@ def test_the_load_balancer_controller_is_told_region_and_vpc() -> None:
     assert test == {"op": "test", "path": "/spec/template/spec/containers/0/image", "value": LBC}
     assert [each["value"] for each in adds] == ["--aws-region=eu-west-1", "--aws-vpc-id=vpc-1"]
     assert flags.back == ("kubectl rollout undo deployment aws-load-balancer-controller -n kube-system --context prod",)
-    role = found.named(OWN_ROLE)
-    assert role is not None and [each.name for each in found.fixes][-1] == "new-group"
-
-
-def test_where_variables_do_it_they_are_set() -> None:
-    found = way(CONTROLLER_FLAGS, controller(), started=ContainerCommand(("--aws-vpc-id=vpc-1",)))
-    assert found.commands == (
+    assert way(CONTROLLER_FLAGS, controller(), started=ContainerCommand(("--aws-vpc-id=vpc-1",))).commands == (
         "kubectl set env deployment/aws-load-balancer-controller -n kube-system --context prod AWS_REGION=eu-west-1",
     )
-
-
-def test_what_it_was_given_is_not_given_again() -> None:
-    found = chosen(controller(), started=ContainerCommand(("--aws-region=eu-west-1", "--aws-vpc-id=vpc-1")))
-    assert found.named(CONTROLLER_FLAGS) is None and found.named(OWN_ROLE) is not None
-
-
-def test_a_vpc_that_is_not_known_makes_no_line() -> None:
+    given = chosen(controller(), started=ContainerCommand(("--aws-region=eu-west-1", "--aws-vpc-id=vpc-1")))
+    assert given.named(CONTROLLER_FLAGS) is None and given.named(OWN_ROLE) is not None
     assert chosen(controller(), started=ContainerCommand(), vpc="").named(CONTROLLER_FLAGS) is None
 
 
@@ -408,11 +371,10 @@ def test_a_role_by_pod_identity_with_its_agent_and_back() -> None:
     assert "delete-pod-identity-association" in fix.back[0]
     assert any("attach-role-policy" in each for each in fix.cautions)
 
-
-def test_where_the_agent_runs_it_is_not_made_again() -> None:
-    agent = controller("agent", "public.ecr.aws/eks/eks-pod-identity-agent:v1", owner="DaemonSet/agent")
-    found = way(OWN_ROLE, controller(), agent, started=ContainerCommand())
-    assert not any("create-addon" in line for line in found.commands)
+    running = controller("agent", "public.ecr.aws/eks/eks-pod-identity-agent:v1", owner="DaemonSet/agent")
+    for pods, kind in (((controller(), running), "managed"), ((controller(),), "auto")):
+        again = way(OWN_ROLE, *pods, started=ContainerCommand(), kind=kind)
+        assert not any("create-addon" in line for line in again.commands)
 
 
 def test_a_role_that_came_after_the_start_needs_a_restart_alone() -> None:
@@ -434,16 +396,6 @@ def test_of_merely_possible_ones_nobody_knows_what_they_need() -> None:
     assert chosen(a_pod("web", node="n0", calls=Calls(images=("nginx",)))).named(OWN_ROLE) is None
 
 
-def test_fargate_has_irsa_and_no_pod_identity() -> None:
-    found = way(OWN_ROLE, controller(), started=ContainerCommand(), kind="fargate")
-    assert not any("pod-identity" in line for line in (*found.commands, *found.back))
-    provider, role, annotate, restart = found.commands
-    assert provider == "eksctl utils associate-iam-oidc-provider --cluster prod --region eu-west-1 --approve"
-    assert "--role-only" in role and role.endswith('--attach-policy-arn "${POLICY_ARN:?}"')
-    assert annotate.startswith("kubectl annotate serviceaccount aws-load-balancer-controller -n kube-system")
-    assert found.back[0].endswith(" eks.amazonaws.com/role-arn-") and found.back[-1] == restart
-
-
 def test_on_fargate_an_association_is_no_role() -> None:
     of = cloud("fargate", "managed")
     started = ContainerCommand(("--aws-region=eu-west-1", "--aws-vpc-id=vpc-1"))
@@ -454,8 +406,3 @@ def test_on_fargate_an_association_is_no_role() -> None:
     plan = plan_metadata(replace(facts, told=replace(facts.told, identities=known)), POD)
     effect = {group.alike.owner.value: [each.pod.name for each in group.affected] for group in plan.groups}
     assert effect == {"fargate": ["p0"], "managed": []}
-
-
-def test_auto_mode_has_the_agent_built_in() -> None:
-    found = way(OWN_ROLE, controller(), started=ContainerCommand(), kind="auto")
-    assert not any("create-addon" in line for line in found.commands)

@@ -16,7 +16,6 @@ from kubectl_eksdoc.imds_probe.probing.result import (
     probed_nodes,
 )
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.metadata import Ask, FamilyAnswer, ProbeReport, ProbeStep
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE
 from kubectl_eksdoc.model.placing import NotMade, ProbeOwner
@@ -74,8 +73,7 @@ def _probed(plan: ProbePlan, left: tuple[str, ...] = (), not_removed: str = "") 
     for pod in plan.pods:
         own, host = BY_GROUP[plan.likes_of(pod.node).group]
         heard[pod.name] = own if pod.network.value == "own" else host
-    options = {node.name: MetadataOptions("required", 2) for node in NODES if node.group == "green"}
-    return Probed(probed_nodes(plan, heard, options), "eksdoc-imds-probe-cafe", left, not_removed)
+    return Probed(probed_nodes(plan, heard), "eksdoc-imds-probe-cafe", left, not_removed)
 
 
 def view(made: bool = True, level: str = "", **of: Any) -> ActiveReport:
@@ -112,8 +110,6 @@ ANSWERS = AnswerFormats(
 def test_one_finding_for_each_group_and_for_what_cannot_be_probed() -> None:
     found = {each.subject.name: each for each in view().findings}
     assert set(found) == {"blue", "green", "old", "closed", "policy", "full", "red"}, "Fargate has nothing to ask"
-    green = found["green"].remedy[0]
-    assert green.command == "kubectl eksdoc imds-probe --nodegroup green --hops 3", "2 was too low"
     assert found["old"].remedy[0].command == "kubectl eksdoc imds-probe --nodegroup old"
     assert any(each.startswith("doubt: the node itself was not asked") for each in found["old"].evidence)
 
@@ -122,7 +118,7 @@ def test_nodes_that_answer_otherwise_than_their_group_are_named() -> None:
     plan = plan_probe(NODES[:2], "", (), "cafe", ProbeSettings(), every=True)
     heard: dict[str, Answers] = {pod.name: REACHED for pod in plan.pods}
     heard[plan.pods[2].name] = ProbeReport(_seen(401, 0), OFF)
-    made = ActiveReport(CLUSTER, plan, Probed(probed_nodes(plan, heard, {}), "owner"), options={})
+    made = ActiveReport(CLUSTER, plan, Probed(probed_nodes(plan, heard), "owner"), options={})
     assert [(each.subject.kind, each.subject.name) for each in made.findings] == [
         ("Node", NODES[1].name),
         ("Node", NODES[0].name),
