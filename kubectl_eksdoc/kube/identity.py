@@ -27,7 +27,6 @@ _SERVER = re.compile(
 )
 
 
-_AUTHENTICATORS = frozenset(("aws-iam-authenticator", "heptio-authenticator-aws"))
 _REGION_FLAGS = {"--region": "region"}
 _AUTHENTICATOR_FLAGS = {
     **_REGION_FLAGS,
@@ -40,9 +39,8 @@ _AUTHENTICATOR_FLAGS = {
 }
 _AUTHENTICATOR_ENV = {"KUBERNETES_AWS_AUTHENTICATOR_CLUSTER_ID": "cluster", "DEFAULT_ROLE": "role"}
 _AWS_FLAGS = {**_REGION_FLAGS, "--profile": "profile", "--cluster-name": "cluster", "--role-arn": "role"}
-_EKSCTL_FLAGS = {**_REGION_FLAGS, "-r": "region", "--profile": "profile", "-p": "profile", "--cluster": "cluster"}
-"""What the programs that give tokens are told, each in its own letters: ``-r`` is a role here and a region there.
-Sources: ``--help`` of aws-cli 2, of aws-iam-authenticator 0.7 (and what it binds to its environment), of eksctl."""
+"""What the programs that give tokens are told. Sources: ``--help`` of aws-cli 2, of aws-iam-authenticator 0.7 (and what
+it binds to its environment)."""
 
 
 @frozen
@@ -95,12 +93,11 @@ def identify(target: KubeTarget, environ: Mapping[str, str]) -> EksIdentity:
 def _of_plugin(plugin: ExecPlugin, around: Mapping[str, str]) -> dict[str, str]:
     """What its arguments say, and what it takes from its environment instead of them."""
     program = program_of(plugin)
-    if program in _AUTHENTICATORS:
+    instead: Mapping[str, str] = {}
+    if program == "aws-iam-authenticator":
         names, instead = _AUTHENTICATOR_FLAGS, _AUTHENTICATOR_ENV
-    elif program == "eksctl":
-        names, instead = _EKSCTL_FLAGS, {}
     elif program == "aws" or "get-token" in plugin.args:
-        names, instead = _AWS_FLAGS, {}
+        names = _AWS_FLAGS
     else:
         return {}
     found = {what: around[name] for name, what in instead.items() if around.get(name)}

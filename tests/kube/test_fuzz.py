@@ -36,7 +36,6 @@ CLUSTER = {
     "tls-server-name": "n",
     "proxy-url": "http://p:1",
     "disable-compression": True,
-    "extensions": [{"name": "client.authentication.k8s.io/exec", "extension": {"a": 1}}],
 }
 USER = {
     "token": "t",
@@ -47,7 +46,6 @@ USER = {
     "as-groups": ["a"],
     "as-user-extra": {"k": ["v"]},
     "exec": {"command": "aws", "args": ["a"], "env": [{"name": "A", "value": "b"}], "apiVersion": "v1"},
-    "auth-provider": {"name": "oidc", "config": {}},
 }
 
 

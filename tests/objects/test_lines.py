@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import json
 from datetime import datetime, timezone
 from typing import Any
@@ -179,11 +178,6 @@ def test_a_line_that_was_cut_off_and_one_that_is_too_deep() -> None:
         "it is truncated, or is not JSON",
         "it is nested too deeply",
     ]
-
-
-def test_powershell_writes_utf_16() -> None:
-    for text in (codecs.BOM_UTF16_LE + LINE.encode("utf-16-le"), codecs.BOM_UTF8 + LINE.encode()):
-        assert len(read_events(text, "here").told) == 1 and not read_events(text, "here").dropped
 
 
 def test_the_end_of_a_run() -> None:

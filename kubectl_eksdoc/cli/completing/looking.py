@@ -132,10 +132,6 @@ def _addons(looking: Looking, cursor: Cursor) -> Iterable[Name]:
 _OWN: Mapping[OwnNames, Callable[[Looking, Cursor], Iterable[Name]]] = {
     OwnNames.FILES: lambda *_: (),  # the shell's own affair
     OwnNames.CONTEXTS: _of_kubeconfig(late("kube.contexts.context_names")),
-    OwnNames.CLUSTERS: _of_kubeconfig(late("kube.contexts.clusters")),
-    OwnNames.USERS: _of_kubeconfig(late("kube.contexts.users")),
-    OwnNames.EKS_CLUSTERS: _of_kubeconfig(late("kube.contexts.eks_clusters")),
-    OwnNames.REGIONS: _of_kubeconfig(late("kube.contexts.regions")),
     OwnNames.PROFILES: lambda looking, _: map(Name, late("host.aws_profiles.profiles")(looking.environ, looking.home)),
     OwnNames.FORMATS: _formats,
     OwnNames.COMMANDS: lambda _, cursor: map(Name, late("cli.permissions.rights.next_words")(cursor.names)),

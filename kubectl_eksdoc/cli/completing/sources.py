@@ -20,10 +20,6 @@ class OwnNames(Enum):
 
     FILES = "files"
     CONTEXTS = "contexts of the kubeconfig"
-    CLUSTERS = "clusters of the kubeconfig"
-    USERS = "users of the kubeconfig"
-    EKS_CLUSTERS = "EKS clusters that the kubeconfig names"
-    REGIONS = "AWS regions that the kubeconfig names"
     PROFILES = "AWS profiles"
     FORMATS = "output formats of the command"
     FAULTS = "faults"
