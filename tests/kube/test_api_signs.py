@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime, timezone
 from typing import Any
 
 import pytest
 
 from kubectl_eksdoc.amazon.removed_apis import removed_api
 from kubectl_eksdoc.amazon.written_kinds import resource_of
-from kubectl_eksdoc.kube.api_signs import ApiSigns
+from kubectl_eksdoc.kube.api_signs import ApiSigns, KarpenterSigns
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
+from kubectl_eksdoc.kube.inside_pods import LivePodReader
 from kubectl_eksdoc.kube.single_objects import ACCEPT
 from kubectl_eksdoc.model.api_objects import KindUsage, ManifestText
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.interruption import SpotEvent
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.nodes import LogOf
+from kubectl_eksdoc.objects.karpenter import spot_event
 from tests.fakes.apiserver import ApiServer, Reply, json_reply, recorded, refused
 from tests.objects.test_held import OLD, an_object, applied
 from tests.objects.test_helm_releases import TOKEN, a_secret
@@ -100,7 +105,6 @@ def test_what_is_not_served_has_no_objects(server: ApiServer, config: str) -> No
         (NO, "list poddisruptionbudgets.policy"),
         (refused("no", "InternalError", 500), ""),
         (json_reply({"kind": "PartialObjectMetadataList", "items": ["x"]}), ""),
-        (json_reply({"kind": "PodDisruptionBudgetList", "items": []}), ""),
         (Reply(200, {"Content-Type": "application/json"}, b"{"), ""),
     ],
 )
@@ -157,3 +161,132 @@ def test_a_secret_that_is_gone_or_none_of_helm_is_no_release(server: ApiServer, 
     server.script(ONE, recorded("unknown path"), json_reply(a_secret() | {"type": "Opaque"}))
     assert signs(config).releases() == () == signs(config).releases()
     assert json.dumps(server.asked(ONE)[0].query) == "{}"
+
+
+# Events and counters that a server does not tell, or tells in another shape: each is unknown.
+
+EVENTS = "/api/v1/namespaces/default/events"
+METRICS = "/api/v1/namespaces/kube-system/pods/karpenter-1:8080/proxy/metrics"
+NOTICE = {
+    "reason": "SpotInterrupted",
+    "involvedObject": {"kind": "Node", "name": "spot-1"},
+    "lastTimestamp": "2026-11-20T08:50:00Z",
+}
+WHEN = datetime(2026, 11, 20, 8, 50, tzinfo=timezone.utc)
+
+
+def karpenter(config: str) -> KarpenterSigns:
+    return KarpenterSigns(Connection(kubeconfig=config), patience=QUICK)
+
+
+def events_listed(*items: Any) -> Reply:
+    return json_reply({"kind": "EventList", "items": list(items)})
+
+
+def test_events_are_asked_for_by_their_reasons(server: ApiServer, config: str) -> None:
+    server.script(EVENTS, events_listed(NOTICE), events_listed())
+    assert karpenter(config).events() == (SpotEvent("SpotInterrupted", "spot-1", WHEN),)
+
+
+@pytest.mark.parametrize(
+    ("reply", "missing"),
+    [
+        (refused("events is forbidden", "Forbidden", 403), "list events"),
+        (refused("no", "InternalError", 500), ""),
+        (events_listed("x"), ""),
+    ],
+)
+def test_events_that_are_not_told(server: ApiServer, config: str, reply: Reply, missing: str) -> None:
+    server.script(EVENTS, *[reply] * 4)
+    told = karpenter(config).events()
+    assert isinstance(told, Unknown) and told.missing == missing
+
+
+def test_counters(server: ApiServer, config: str) -> None:
+    counted = "karpenter_interruption_received_messages_total 3\n"
+    server.script(METRICS, Reply(200, TEXT, counted.encode()))
+    assert karpenter(config).metrics("kube-system/karpenter-1", 8080) == counted
+
+
+@pytest.mark.parametrize(
+    ("reply", "missing"),
+    [
+        (refused("pods is forbidden", "Forbidden", 403), "get pods/proxy"),
+        (refused("error trying to reach service", "ServiceUnavailable", 503), ""),
+    ],
+)
+def test_counters_that_are_not_told(server: ApiServer, config: str, reply: Reply, missing: str) -> None:
+    server.script(METRICS, *[reply] * 4)
+    told = karpenter(config).metrics("kube-system/karpenter-1", 8080)
+    assert isinstance(told, (Unknown, Absent)) and getattr(told, "missing", "") == missing
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ({}, SpotEvent("SpotInterrupted", "spot-1", WHEN)),
+        ({"reason": "NodeReady"}, None),
+        ({"involvedObject": {"kind": "NodeClaim", "name": "c"}}, SpotEvent("SpotInterrupted", "", WHEN, "c")),
+        ({"involvedObject": {"kind": "Pod", "name": "p"}}, None),
+        (
+            {"lastTimestamp": None, "eventTime": "2026-11-20T08:50:00.000000Z"},
+            SpotEvent("SpotInterrupted", "spot-1", WHEN),
+        ),
+        ({"lastTimestamp": "yesterday"}, SpotEvent("SpotInterrupted", "spot-1")),
+    ],
+)
+def test_events_of_notices(change: dict[str, Any], found: SpotEvent | None) -> None:
+    assert spot_event({**NOTICE, **change}) == found
+
+
+# Logs and containers that a server does not tell: each is unknown, and the others are had.
+
+PODS = "/api/v1/namespaces/default/pods"
+LOG = LogOf("default", "asks", "app")
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (refused('Get "https://10.0.0.5:10250/": dial tcp: i/o timeout', "InternalError", 500), "i/o timeout"),
+        (Reply(200, {"Content-Type": "text/html"}, b"<html>Sign in"), "text/html instead of plain text: <html>Sign in"),
+    ],
+)
+def test_one_that_is_not_answered_leaves_the_others(server: ApiServer, config: str, reply: Reply, said: str) -> None:
+    other = LogOf("default", "other", "app")
+    server.script(f"{PODS}/asks/log", *[reply] * 2)
+    server.script(f"{PODS}/other/log", Reply(200, TEXT, b"caf\xc3\xa9 \xff\n"))
+    found = LivePodReader(Connection(kubeconfig=config), patience=QUICK).logs([LOG, other])
+    told = found[LOG]
+    assert isinstance(told, Unknown) and said in told.why
+    assert found[other] == "café \ufffd\n"
+
+
+def test_a_pod_that_is_none_is_unknown(server: ApiServer, config: str) -> None:
+    server.script(f"{PODS}/a", json_reply({"spec": 1}))
+    server.script(f"{PODS}/b", json_reply({"spec": None, "status": {"containerStatuses": None}}))
+    found = LivePodReader(Connection(kubeconfig=config)).containers(["default/a", "default/b"])
+    told = found["default/a"]
+    assert isinstance(told, Unknown) and "is no pod" in told.why and found["default/b"] == ()
+
+
+def test_a_report_has_events_and_the_logs_of_each_container(server: ApiServer, config: str) -> None:
+    ended = {"terminated": {"reason": "OOMKilled"}}
+    status = {"name": "app", "restartCount": 2, "state": {"running": {}}, "lastState": ended}
+    pod = {"spec": {"containers": [{"name": "app"}]}, "status": {"containerStatuses": [status]}}
+    server.script(f"{PODS}/asks", json_reply(pod))
+    server.script(f"{PODS}/asks/log", *(Reply(200, TEXT, said) for said in (b"now\n", b"before\n")))
+    of = {"kind": "Pod", "name": "asks", "namespace": "default"}
+    server.script(EVENTS, events_listed({**NOTICE, "reason": "Killing", "type": "Normal", "involvedObject": of}))
+    found = LivePodReader(Connection(kubeconfig=config)).report("default/asks")
+    assert isinstance(found.containers, tuple) and isinstance(found.events, tuple)
+    assert found.containers[0].ended_as == "OOMKilled" and found.events[0].reason == "Killing"
+    assert {log.previous for log in found.logs} == {True, False}
+
+
+def test_events_that_may_not_be_read_are_unknown_by_that_right(server: ApiServer, config: str) -> None:
+    server.script(f"{PODS}/asks", refused("pods asks not found", "NotFound", 404))
+    server.script(EVENTS, refused("events is forbidden", "Forbidden", 403))
+    found = LivePodReader(Connection(kubeconfig=config)).report("default/asks")
+    assert isinstance(found.events, Unknown) and found.events.missing == "list events"
+    assert isinstance(found.containers, Unknown) and not found.logs

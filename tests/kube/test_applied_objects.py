@@ -26,15 +26,6 @@ def access(config: str) -> ApiAccess:
     return connect(Connection(kubeconfig=config), of_this_process())
 
 
-def searched(config: str, page: int = 500) -> AppliedObjects:
-    objects = SingleObjects(Connection(kubeconfig=config, page_size=page))
-    found, others = objects.applied_by("eks"), objects.applied_by("eks", others=True)
-    assert isinstance(found, AppliedObjects) and isinstance(others, AppliedObjects)
-    return AppliedObjects(
-        {**found.labels, **others.labels}, found.stripped | others.stripped, {**found.unlisted, **others.unlisted}
-    )
-
-
 def an_object(name: str, *managers: tuple[str, str], **labels: str) -> Doc:
     entries = [{"manager": manager, "operation": operation} for manager, operation in managers]
     return {"metadata": {"name": name, "namespace": "kube-system", "labels": labels, "managedFields": entries}}
@@ -65,20 +56,6 @@ CORE = group("", ("configmaps", "ConfigMap", "get list"), ("secrets", "Secret", 
 RBAC = group("rbac.authorization.k8s.io", ("roles", "Role", "get list"), ("reviews", "Review", "create"))
 
 
-def test_kinds_that_manifests_of_addons_do_not_have_are_listed_with_the_others(server: ApiServer, config: str) -> None:
-    """Whoever has the printed role alone may not list them: that is asked only where no manifest is known whole."""
-    discovery(server, CORE, group("networking.k8s.io", ("ingresses", "Ingress", "get list")))
-    server.script(MAPS, a_list())
-    objects = SingleObjects(Connection(kubeconfig=config))
-    assert objects.applied_by("eks") == AppliedObjects({})
-    server.script("/apis/networking.k8s.io/v1/ingresses", a_list(an_object("door", ("eks", "Apply"))))
-    server.script(SECRETS, refused("nobody may", "Forbidden", 403))
-    found = objects.applied_by("eks", others=True)
-    assert isinstance(found, AppliedObjects)
-    assert list(found.labels) == [ObjectName("networking.k8s.io/v1", "Ingress", "kube-system", "door")]
-    assert list(found.unlisted) == ["secrets"]
-
-
 def test_all_kinds_are_listed_by_their_metadata_and_only_what_eks_applied_is_kept(
     server: ApiServer, config: str
 ) -> None:
@@ -86,12 +63,17 @@ def test_all_kinds_are_listed_by_their_metadata_and_only_what_eks_applied_is_kep
     server.script(ROLES, a_list(an_object(ROLE.name, ("eks", "Apply"), ("kubectl", "Update"), **LABELS)))
     server.script(MAPS, a_list(an_object("own", ("kubectl", "Update")), an_object("by-name", ("eks", "Update"))))
     server.script(SECRETS, a_list(an_object("bare")))
-    found = searched(config)
+    objects = SingleObjects(Connection(kubeconfig=config))
+
+    def asked() -> list[str]:
+        return sorted(each.path for each in server.requests if each.header("Accept") == ACCEPT)
+
+    found = objects.applied_by("eks")
+    assert found == AppliedObjects({ROLE: {"app.kubernetes.io/name": "aws-node"}}), "no label but those that name it"
+    assert asked() == [MAPS, ROLES], "no pods, nothing measured, and no kind that manifests of add-ons do not have"
     bare = ObjectName("v1", "Secret", "kube-system", "bare")
-    assert found.labels == {ROLE: {"app.kubernetes.io/name": "aws-node"}, bare: {}}, "no label but those that name it"
-    assert found.stripped == {bare} and not found.unlisted
-    asked = [each.path for each in server.requests if each.header("Accept") == ACCEPT]
-    assert sorted(asked) == [MAPS, SECRETS, ROLES], "no pods, and nothing measured"
+    assert objects.applied_by("eks", others=True) == AppliedObjects({bare: {}}, frozenset({bare}))
+    assert asked() == [MAPS, SECRETS, ROLES]
 
 
 def test_what_cannot_be_listed_is_named(server: ApiServer, access: ApiAccess) -> None:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube import kubeconfig
+from kubectl_eksdoc.kube.config import connect, proxy_for
+from kubectl_eksdoc.kube.exec_plugin import _credential
 from kubectl_eksdoc.kube.kubeconfig import choose
-from kubectl_eksdoc.kube.target import CredentialContext, from_file, utc_now
+from kubectl_eksdoc.kube.target import CredentialContext, ExecPlugin, from_file, utc_now
 from kubectl_eksdoc.model.connection import Connection
+from tests.examples import examples
 from tests.fakes import kubeconfigs
 
 ARN = "arn:aws:eks:eu-west-1:111122223333:cluster/"
@@ -26,51 +32,10 @@ def places(tmp_path: Path, *listed: str, **environ: str) -> CredentialContext:
     )
 
 
-@pytest.fixture
-def two(tmp_path: Path) -> tuple[str, str]:
-    first = kubeconfigs.many(
-        tmp_path / "a" / "config",
-        {"c": {"server": "https://first/", "certificate-authority": "ca.crt"}},
-        {"u": {"token": "one"}},
-        {"blue": ("c", "u")},
-    )
-    second = kubeconfigs.many(
-        tmp_path / "b" / "config",
-        {"c": {"server": "https://hidden", "tls-server-name": "hidden"}, "d": {"server": "https://second"}},
-        {"u": {"client-certificate": "hidden"}, "v": {"client-certificate": "v.crt", "client-key": "../v.key"}},
-        {"blue": ("d", "v"), "green": ("d", "v")},
-        "green",
-    )
-    return first, second
-
-
-def test_files_are_merged_and_the_first_wins_each_name_whole(tmp_path: Path, two: tuple[str, str]) -> None:
-    around = places(tmp_path, two[0], "", str(tmp_path / "missing"), two[1])
-    green = choose(Connection(), around)
-    assert (green.context, green.server.url) == ("green", "https://second")
-    assert green.user.certificate_file == str(tmp_path / "b" / "v.crt")
-    assert os.path.normpath(green.user.key_file) == str(tmp_path / "v.key")
-    blue = choose(Connection(context="blue"), around)
-    assert blue.server.url == "https://first"
-    assert blue.server.ca_file == str(tmp_path / "a" / "ca.crt")
-    assert (blue.server.tls_server_name, blue.user.certificate_file, blue.user.token) == ("", "", "one")
-
-
 def test_home_is_the_last_resort(tmp_path: Path) -> None:
     kubeconfigs.one(tmp_path / ".kube" / "config", "https://home")
     assert choose(Connection(), places(tmp_path)).server.url == "https://home"
     assert choose(Connection(), places(tmp_path, KUBECONFIG="")).server.url == "https://home"
-
-
-def test_what_flags_name_must_be_there(tmp_path: Path, two: tuple[str, str]) -> None:
-    target = choose(Connection(context="blue", cluster="d", user="v"), places(tmp_path, *two))
-    assert (target.context, target.server.url, target.user.token) == ("blue", "https://second", "")
-    for kind in ("cluster", "user"):
-        with pytest.raises(ConfigError, match=f"{kind} 'nope' does not exist"):
-            choose(Connection(**{kind: "nope"}), places(tmp_path, *two))
-    with pytest.raises(ConfigError, match="no context is chosen") as caught:
-        choose(Connection(kubeconfig=two[0]), places(tmp_path))
-    assert caught.value.hint == "Give --context. Known contexts: blue"
 
 
 def test_a_server_alone_is_enough(tmp_path: Path) -> None:
@@ -220,3 +185,103 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path, flag: str) -> None:
     for path in (str(pipe), "/dev/zero"):
         with pytest.raises(ConfigError, match=f"{path} is no regular file"):
             choose(Connection(server="https://x", **{flag: path}), places(tmp_path))
+
+
+# Whatever a kubeconfig or a plugin holds, the answer is a target or one of our errors.
+
+LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=8)
+    | st.sampled_from(["https://x", "https://[", "https://x:y", "c", "LS0t"])
+)
+ANYTHING = st.recursive(
+    LEAVES, lambda x: st.lists(x, max_size=2) | st.dictionaries(st.text(max_size=3), x, max_size=2), max_leaves=6
+)
+
+CLUSTER = {
+    "server": "https://x",
+    "certificate-authority": "ca.crt",
+    "certificate-authority-data": "LS0t",
+    "insecure-skip-tls-verify": False,
+    "tls-server-name": "n",
+    "proxy-url": "http://p:1",
+    "disable-compression": True,
+}
+USER = {
+    "token": "t",
+    "tokenFile": "f",
+    "client-certificate-data": "LS0t",
+    "client-key": "k",
+    "as": "jane",
+    "as-groups": ["a"],
+    "as-user-extra": {"k": ["v"]},
+    "exec": {"command": "aws", "args": ["a"], "env": [{"name": "A", "value": "b"}], "apiVersion": "v1"},
+}
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> Any:
+    """A good kubeconfig in which some values were replaced by anything."""
+    document: Any = {
+        "current-context": "c",
+        "clusters": [{"name": "c", "cluster": json.loads(json.dumps(CLUSTER))}],
+        "users": [{"name": "c", "user": json.loads(json.dumps(USER))}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "c"}}],
+    }
+    for _ in range(draw(st.integers(0, 3))):
+        place, key = document, draw(st.sampled_from(sorted(document)))
+        while isinstance(place[key], (dict, list)) and place[key] and draw(st.integers(0, 3)):
+            place = place[key]
+            key = draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))
+        place[key] = draw(ANYTHING)
+    return document
+
+
+@settings(suppress_health_check=list(HealthCheck))
+@given(documents())
+def test_kubeconfigs(tmp_path: Path, document: Any) -> None:
+    path = tmp_path / "config"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    try:
+        access = connect(Connection(kubeconfig=str(path)), CredentialContext())
+    except ConfigError:
+        return
+    assert access.target.server.url.lower().startswith(("http://", "https://"))
+
+
+STATUS = st.dictionaries(
+    st.sampled_from(["token", "clientCertificateData", "clientKeyData", "expirationTimestamp"]),
+    ANYTHING | st.datetimes().map(str),
+)
+
+
+@given(STATUS | ANYTHING)
+def test_plugin_output(status: Any) -> None:
+    plugin = ExecPlugin("aws", api_version="v")
+    output = json.dumps({"apiVersion": "v", "kind": "ExecCredential", "status": status}).encode()
+    try:
+        credential = _credential(plugin, output, "")
+    except ConfigError:
+        return
+    assert credential.authorization.startswith("Bearer ") or credential.certificate
+    assert credential.expires_at is None or credential.expires_at.tzinfo is not None
+
+
+@settings(max_examples=examples(200))
+@given(st.text(max_size=20), st.text(max_size=20) | st.text("[]:*./1²a,", max_size=9))
+def test_proxies(proxy: str, direct: str) -> None:
+    try:
+        assert proxy_for("https://x:1", "", {"HTTPS_PROXY": proxy, "NO_PROXY": direct}) is not None
+    except ConfigError:
+        pass
+
+
+@settings(suppress_health_check=list(HealthCheck))
+@given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
+def test_files_of_any_bytes(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "config"
+    path.write_bytes(content)
+    with pytest.raises(ConfigError):
+        connect(Connection(kubeconfig=str(path)), CredentialContext())

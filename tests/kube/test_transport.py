@@ -196,9 +196,8 @@ def test_no_secret_shows(transport: MakeTransport, config: str) -> None:
         assert "good" not in shown
 
 
-@pytest.mark.parametrize("status", [200, 500])
-def test_nothing_of_the_library_is_shown(server: ApiServer, get: Any, status: int) -> None:
-    server.script("/version", *[Reply(status, {"Content-Type": "text/plain"}, b"\xff\x00oops")] * 5)
+def test_nothing_of_the_library_is_shown(server: ApiServer, get: Any) -> None:
+    server.script("/version", *[Reply(500, {"Content-Type": "text/plain"}, b"\xff\x00oops")] * 5)
     with pytest.raises(ClusterError) as caught:
         get("/version")
     assert "urllib3" not in str(caught.value) and "oops" in str(caught.value)

@@ -41,8 +41,6 @@ def container(restart: str | None = None, ports: Any = None, **requests: Any) ->
 @pytest.mark.parametrize(
     ("spec", "expected"),
     [
-        ({"containers": [{"name": "c"}]}, Requests()),
-        ({"containers": [container(cpu="100m", memory="64Mi")]}, Requests(100, 64 << 20)),
         ({"containers": [container(cpu=1, memory=128974848)]}, Requests(1000, 128974848)),
         ({"containers": [container(cpu="0.5"), container(cpu="0.4")]}, Requests(900)),
         (
