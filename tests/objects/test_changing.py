@@ -18,6 +18,7 @@ from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.objects.collector import BadObject
 from kubectl_eksdoc.objects.held import Changing, FactEvent, FactEventKind, HeldChanges, revision
 from kubectl_eksdoc.objects.held import event as event_of
+from tests.anything import anything
 
 PATH = "/api/v1/pods"
 
@@ -146,9 +147,7 @@ def test_a_controller_revision_tells_its_number_itself() -> None:
 
 
 def test_an_event_tells_no_credentials() -> None:
-    found = event_of(
-        {**EVENT, "message": "no https://ann:hunter2@r.example/a?X-Amz-Signature=hunter2: 403"}
-    )
+    found = event_of({**EVENT, "message": "no https://ann:hunter2@r.example/a?X-Amz-Signature=hunter2: 403"})
     assert found is not None and "hunter2" not in found.message and found.message.endswith("403")
 
 
@@ -176,11 +175,7 @@ def test_what_is_held_of_a_dump_is_each_once_and_what_is_not_is_unknown() -> Non
     assert len(told.events) == 1
 
 
-ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.just("2026-11-20T08:00:00Z"),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
-    max_leaves=8,
-)
+ANYTHING = anything(st.just("2026-11-20T08:00:00Z"))
 
 
 @given(

@@ -51,12 +51,6 @@ def test_a_page_says_what_follows() -> None:
     assert gathered.add_page(kinds.SERVICES, b'{"kind":"ServiceList","items":null}', "o") == CollectedPage(0, "", None)
 
 
-def test_facts_are_sorted_by_namespace_and_name() -> None:
-    gathered = collector(page(item("b", "z"), item("a", "z"), item("z", "a")))
-    pods = gathered.cluster(Identity(), NOW).pods
-    assert [p.key for p in pods] == ["a/z", "z/a", "z/b"]
-
-
 def test_reads_are_as_marked_and_counted() -> None:
     gathered = collector(page(item("a"), item("b")))
     gathered.mark(kinds.PODS, ReadState.READ)
@@ -67,16 +61,6 @@ def test_reads_are_as_marked_and_counted() -> None:
         KindRead(kinds.PODS, ReadState.READ, 2),
         KindRead(kinds.SERVICES, ReadState.FAILED, 1, "its list was not read to its end"),
     )
-
-
-def test_what_is_forgotten_may_come_again_in_another_state() -> None:
-    gathered = collector(page(item("a"), item("b")))
-    gathered.forget(kinds.PODS)
-    gathered.forget(kinds.NODES)
-    gathered.add_page(kinds.PODS, page(item("b", version="2")), "again")
-    cluster = gathered.cluster(Identity(), NOW)
-    assert [p.name for p in cluster.pods] == ["b"]
-    assert cluster.notes == ()
 
 
 def test_the_same_object_twice_is_kept_once() -> None:

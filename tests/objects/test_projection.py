@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as some
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Amount, Budget, BudgetStatus
-from kubectl_eksdoc.model.cluster import Cluster, Identity, Lease, Namespace, NodeClass, NodePool, PriorityClass, Source
+from kubectl_eksdoc.model.cluster import Cluster, Lease, Namespace, NodeClass, NodePool, PriorityClass
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.machines import SaidOptions
 from kubectl_eksdoc.model.network import (
@@ -29,7 +26,7 @@ from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.model.selectors import EVERYTHING, NOTHING, Requirement, from_parts
 from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 from kubectl_eksdoc.model.workloads import Autoscaler
-from kubectl_eksdoc.objects.collector import BadObject, Collector
+from kubectl_eksdoc.objects.collector import BadObject
 from kubectl_eksdoc.objects.karpenter import BY_RESOURCE
 from tests.objects.observing import T0, T0_TEXT, observed
 
@@ -203,7 +200,7 @@ def test_endpoint_slices_and_bindings() -> None:
 
 @pytest.mark.parametrize("resource", [kinds.VALIDATING_WEBHOOKS, kinds.MUTATING_WEBHOOKS])
 def test_webhooks(resource: Resource) -> None:
-    rule = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
+    rule = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "scope": "*"}
     hooks = [
         {
             "name": "z.example.com",
@@ -211,6 +208,7 @@ def test_webhooks(resource: Resource) -> None:
             "clientConfig": {"service": {"namespace": "kube-system", "name": "hook", "port": 443}},
             "rules": [rule],
             "namespaceSelector": {"matchLabels": {"a": "b"}},
+            "matchConditions": [{"name": "x"}],
         },
         {"name": "a.example.com", "failurePolicy": "Ignore", "clientConfig": {"url": "https://x"}},
     ]
@@ -222,8 +220,9 @@ def test_webhooks(resource: Resource) -> None:
             fails_closed=True,
             namespace="kube-system",
             service="hook",
-            rules=(WebhookRule(("CREATE",), ("",), ("pods",)),),
+            rules=(WebhookRule(("CREATE",), ("",), ("pods",), "*"),),
             namespace_selector=from_parts({"a": "b"}),
+            conditional=True,
         ),
         Webhook("x", resource.kind, "a.example.com", fails_closed=False, url="https://x"),
     )
@@ -379,23 +378,3 @@ def test_a_class() -> None:
 def test_the_class_of_a_pool(ref: dict[str, Any] | None, name: str) -> None:
     spec = {"template": {"spec": {"nodeClassRef": ref}}}
     assert observed(kinds.NODE_POOLS, spec=spec).node_pools == (NodePool("x", (), name),)
-
-
-_VALUES = some.none() | some.booleans() | some.integers(-(2**70), 2**70) | some.text(max_size=4) | some.just([])
-_OPTIONS = some.dictionaries(some.sampled_from([*OPTIONS, "other"]), _VALUES) | _VALUES
-_TERMS = some.lists(some.dictionaries(some.sampled_from(["alias", "id", "name", "tags", "owner"]), _VALUES)) | _VALUES
-_SPECS = some.fixed_dictionaries({}, optional={"metadataOptions": _OPTIONS, "amiSelectorTerms": _TERMS, "x": _VALUES})
-
-
-@given(_SPECS)
-def test_whatever_it_holds_it_is_a_class_or_a_named_error(spec: dict[str, Any]) -> None:
-    collector = Collector(Source.LIVE)
-    try:
-        collector.add_item(kinds.NODE_CLASSES, json.dumps({"metadata": {"name": "x"}, "spec": spec}).encode(), "test")
-    except BadObject as error:
-        assert "EC2NodeClass x" in str(error)
-        return
-    (found,) = collector.cluster(Identity(), None).node_classes
-    options = spec.get("metadataOptions") or {}
-    assert found.metadata.hop_limit == options.get("httpPutResponseHopLimit")
-    assert found.metadata.tokens == (options.get("httpTokens") or "")

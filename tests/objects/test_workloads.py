@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime, timezone
 from typing import Any
 
@@ -12,13 +11,13 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import ApiService, Callee, DefinedVersion, Definition
-from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.network import WebhookRule
 from kubectl_eksdoc.model.nodes import ControllerOwner, Toleration, Volume, VolumeKind
 from kubectl_eksdoc.model.workloads import NO_HOST_FILES, CronJob, HostFiles, Job, PodTemplate, RebootLock, Workload
-from kubectl_eksdoc.objects.collector import BadObject, Collector
-from tests.objects.observing import T0, observed
+from kubectl_eksdoc.objects.collector import BadObject
+from tests.anything import anything
+from tests.objects.observing import observed
 
 
 def a_workload_of(resource: Resource, **fields: Any) -> Workload:
@@ -224,34 +223,18 @@ def test_containers_are_not_looked_at_without_a_host_path() -> None:
     assert observed(kinds.DEPLOYMENTS, spec={"template": template}).workloads[0].host is NO_HOST_FILES
 
 
-def test_owners_of_jobs_in_a_dump_without_uids_are_found() -> None:
-    gathered = Collector(Source.SNAPSHOT)
-    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "etl", "controller": True}
-    job = {"metadata": {"name": "etl-1", "namespace": "shop", "ownerReferences": [owner]}, "spec": {}}
-    gathered.add_item(kinds.CRON_JOBS, b'{"metadata": {"name": "etl", "namespace": "shop"}}', "test")
-    gathered.add_item(kinds.JOBS, json.dumps(job).encode(), "test")
-    found = gathered.cluster(Identity(), T0)
-    assert found.jobs[0].owner is not None
-    assert found.jobs[0].owner.uid == found.cron_jobs[0].uid != ""
-
-
-ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=2)
-    | st.dictionaries(
-        st.sampled_from(
-            ["template", "spec", "volumes", "hostPath", "path", "jobTemplate", "service", "name", "versions",
-             "conversion", "webhook", "clientConfig", "strategy", "conditions", "storedVersions", "containers", "args"]
-        ),
-        inner,
-        max_size=3,
-    ),
-    max_leaves=12,
-)  # fmt: skip
+KEYS = [
+    "template", "spec", "volumes", "hostPath", "path", "jobTemplate",
+    "service", "name", "versions", "conversion", "webhook", "clientConfig",
+    "strategy", "conditions", "storedVersions", "containers", "args", "metadataOptions",
+    "httpTokens", "httpPutResponseHopLimit", "amiSelectorTerms", "tags",
+]  # fmt: skip
+ANYTHING = anything(keys=st.sampled_from(KEYS))
 
 
 @pytest.mark.parametrize(
-    "resource", [kinds.DEPLOYMENTS, kinds.JOBS, kinds.CRON_JOBS, kinds.API_SERVICES, kinds.DEFINITIONS]
+    "resource",
+    [kinds.DEPLOYMENTS, kinds.JOBS, kinds.CRON_JOBS, kinds.API_SERVICES, kinds.DEFINITIONS, kinds.NODE_CLASSES],
 )
 @given(spec=ANYTHING, status=ANYTHING)
 def test_whatever_comes_is_read_or_refused(resource: Resource, spec: Any, status: Any) -> None:
@@ -310,9 +293,3 @@ def test_a_definition() -> None:
 def test_who_converts(conversion: object, converter: Callee | None) -> None:
     (found,) = observed(kinds.DEFINITIONS, spec={"conversion": conversion}).definitions
     assert found.converter == converter
-
-
-def test_what_narrows_a_webhook() -> None:
-    hook = {"name": "a", "rules": [{"resources": ["nodes"], "scope": "Cluster"}], "matchConditions": [{"name": "x"}]}
-    (found,) = observed(kinds.VALIDATING_WEBHOOKS, webhooks=[hook]).webhooks
-    assert (found.rules, found.conditional) == ((WebhookRule((), (), ("nodes",), "Cluster"),), True)

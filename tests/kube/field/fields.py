@@ -143,6 +143,12 @@ def answer_to(field: LiveRunField, act: Act) -> ApiStatus | LostAnswer | tuple[P
     return found.answer if isinstance(found, RequestAnswered) else found.pods
 
 
+def status_of(field: LiveRunField, act: Act) -> ApiStatus:
+    answer = answer_to(field, act)
+    assert isinstance(answer, ApiStatus)
+    return answer
+
+
 def answers(field: LiveRunField, count: int) -> list[RequestAnswered | PodsFound | AttachedVolumes]:
     found: list[RequestAnswered | PodsFound | AttachedVolumes] = []
 

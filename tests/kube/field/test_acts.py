@@ -15,7 +15,6 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import BrokenConnection as Breaks
 from kubectl_eksdoc.embedded.serving.faults import Fault, FaultMoment, Faulty
 from kubectl_eksdoc.embedded.serving.faults import FaultyAnswer as Instead
-from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.kube.field.live import LiveRunField
 from kubectl_eksdoc.kube.field.writes import eviction, options
@@ -32,10 +31,9 @@ from tests.kube.field.fields import (
     Kept,
     among,
     answer_to,
-    connection,
     field_among,
-    field_on,
     is_eviction,
+    status_of,
     wait_until,
 )
 from tests.kube.field.fields import read as facts_of
@@ -66,8 +64,7 @@ def test_an_eviction_is_of_one_uid_and_never_without_grace(api: Api, tmp_path: P
     wanted = {None: None, 0: 1, -1: 1, 1: 1, 45: 45}
     with field_among(tmp_path, heard) as field:
         for pod, (asked, sent) in zip(pods, wanted.items(), strict=False):
-            answer = answer_to(field, Evict(pod, asked))
-            assert isinstance(answer, ApiStatus) and answer.code == 201
+            assert status_of(field, Evict(pod, asked)).code == 201
             request = heard.requests.pop()
             assert request.path == f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/eviction"
             assert request.headers["content-type"] == "application/json" and not heard.requests
@@ -82,8 +79,8 @@ def test_an_eviction_is_of_one_uid_and_never_without_grace(api: Api, tmp_path: P
 def test_who_is_not_there_or_another_is_not_evicted(api: Api, field: LiveRunField, tmp_path: Path) -> None:
     pod = without_budget(api, tmp_path)
     for gone, code in ((replace(pod, uid="uid-before"), 409), (replace(pod, name="nobody"), 404)):
-        answer = answer_to(field, Evict(gone))
-        assert isinstance(answer, ApiStatus) and answer.code == code and read(answer).next is Next.GONE
+        answer = status_of(field, Evict(gone))
+        assert answer.code == code and read(answer).next is Next.GONE
     assert not is_leaving(api, pod)
     assert answer_to(field, Look(gone)) == ()
 
@@ -180,7 +177,7 @@ def noted(api: Api) -> str:
 
 def test_a_rollout_is_restarted_once_by_a_run(api: Api, tmp_path: Path) -> None:
     sent, was = Kept(api, lambda request: request.method == "PATCH"), deployment(api)
-    with serving(sent) as server, field_on(connection(server, tmp_path)) as field:
+    with field_among(tmp_path, sent) as field:
         assert answer_to(field, restart_of(was)) == ApiStatus(200)
         generation = deployment(api)["metadata"]["generation"]
         assert noted(api) == RUN and generation == was["metadata"]["generation"] + 1
@@ -192,22 +189,18 @@ def test_a_rollout_is_restarted_once_by_a_run(api: Api, tmp_path: Path) -> None:
 
 def test_another_deployment_of_that_name_is_left_alone(api: Api, field: LiveRunField) -> None:
     act = restart_of(deployment(api), "uid-of-yesterday")
-    answer = answer_to(field, act)
-    assert isinstance(answer, ApiStatus) and answer.code == 409
-    assert noted(api) == ""
+    answer = status_of(field, act)
+    assert answer.code == 409 and noted(api) == ""
     assert meaning(act, answer).next is Next.LEAVES, "its pods go with it"
 
 
 def test_a_pod_is_deleted_by_its_uid_with_its_own_time(api: Api, tmp_path: Path) -> None:
     pod, sent = without_budget(api, tmp_path), Kept(api, lambda request: request.method == "DELETE")
-    with serving(sent) as server, field_on(connection(server, tmp_path)) as field:
-        answer = answer_to(field, Delete(replace(pod, uid="uid-of-yesterday")))
-        assert isinstance(answer, ApiStatus) and read(answer).next is Next.GONE
-        there = api.now(lambda plane: plane.store.get("pods", (pod.namespace, pod.name)))
-        assert there is not None and not there.leaving, "another pod with its name is none of ours"
-        answer = answer_to(field, Delete(pod))
-        assert isinstance(answer, ApiStatus) and read(answer).next is Next.LEAVES
-        assert answer_to(field, Delete(replace(pod, name="gone"))).code == 404  # type: ignore[union-attr]
+    with field_among(tmp_path, sent) as field:
+        assert read(status_of(field, Delete(replace(pod, uid="uid-of-yesterday")))).next is Next.GONE
+        assert not is_leaving(api, pod), "another pod with its name is none of ours"
+        assert read(status_of(field, Delete(pod))).next is Next.LEAVES
+        assert status_of(field, Delete(replace(pod, name="gone"))).code == 404
     assert all(b"gracePeriodSeconds" not in request.body for request in sent.requests)
 
 
@@ -219,7 +212,7 @@ def test_no_pod_is_deleted_without_time_to_stop() -> None:
 def test_an_answer_that_is_lost_is_looked_at_and_changes_nothing_twice(api: Api, tmp_path: Path) -> None:
     act = restart_of(deployment(api))
     lost = Fault(Breaks(FaultMoment.AFTER), method="PATCH", times=1)
-    with among(api, lost) as server, field_on(connection(server, tmp_path)) as field:
+    with field_among(tmp_path, api, lost) as field:
         answer = answer_to(field, act)
         assert isinstance(answer, LostAnswer) and meaning(act, answer).next is Next.LOOK
         generation = deployment(api)["metadata"]["generation"]

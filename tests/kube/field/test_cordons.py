@@ -37,6 +37,7 @@ from tests.kube.field.fields import (
     field_on,
     node_of,
     nodes_alone,
+    status_of,
 )
 
 
@@ -109,8 +110,8 @@ def test_a_node_of_another_run_that_may_not_be_over_is_not_cordoned(api: Api, fi
     note(api, name, "eksdoc.io/run", "run-0")
     before = node_of(api, name)
     for over in ("", "run-9"):
-        answer = answer_to(field, Cordon(name, uid, over))
-        assert isinstance(answer, ApiStatus) and answer.code == 409 and "run run-0 has changed it" in answer.message
+        answer = status_of(field, Cordon(name, uid, over))
+        assert answer.code == 409 and "run run-0 has changed it" in answer.message
     assert node_of(api, name) == before
 
 
@@ -130,9 +131,8 @@ def test_a_note_that_cannot_be_read_leaves_the_node_as_it_is(api: Api, field: Li
     answer_to(field, Cordon(name, uid))
     note(api, name, "eksdoc.io/prior", "nonsense")
     before = node_of(api, name)
-    answer = answer_to(field, Restore(name, uid))
-    assert isinstance(answer, ApiStatus) and answer.code == 422
-    assert name in answer.message and "eksdoc.io/prior" in answer.message
+    answer = status_of(field, Restore(name, uid))
+    assert answer.code == 422 and name in answer.message and "eksdoc.io/prior" in answer.message
     assert node_of(api, name) == before
 
 
@@ -142,11 +142,11 @@ def test_another_node_of_the_same_name_and_one_that_is_not_there(
 ) -> None:
     name, _ = some_node(api)
     before = node_of(api, name)
-    answer = answer_to(field, act(name, "another-uid"))
-    assert isinstance(answer, ApiStatus) and answer.code == 409 and "UID in the precondition" in answer.message
+    answer = status_of(field, act(name, "another-uid"))
+    assert answer.code == 409 and "UID in the precondition" in answer.message
     assert node_of(api, name) == before
-    answer = answer_to(field, act("nowhere", "uid"))
-    assert isinstance(answer, ApiStatus) and (answer.code, answer.reason) == (404, "NotFound")
+    answer = status_of(field, act("nowhere", "uid"))
+    assert (answer.code, answer.reason) == (404, "NotFound")
 
 
 def written_meanwhile(api: Api, *deeds: Callable[[], object]) -> Kept:
@@ -156,11 +156,9 @@ def written_meanwhile(api: Api, *deeds: Callable[[], object]) -> Kept:
     )
 
 
-def asked_of(handler: RequestHandler, folder: Path, act: Cordon | Restore) -> ApiStatus | LostAnswer:
-    with among(handler) as server, field_on(connection(server, folder)) as field:
-        answer = answer_to(field, act)
-    assert isinstance(answer, (ApiStatus, LostAnswer))
-    return answer
+def asked_of(handler: RequestHandler, folder: Path, act: Cordon | Restore) -> ApiStatus:
+    with field_among(folder, handler) as field:
+        return status_of(field, act)
 
 
 def test_whoever_cordons_at_the_same_time_is_noted_as_before(api: Api, tmp_path: Path) -> None:
@@ -190,10 +188,7 @@ def test_what_others_write_meanwhile_is_kept(api: Api, tmp_path: Path) -> None:
 def test_a_patch_that_arrives_twice_is_done_once(api: Api, tmp_path: Path) -> None:
     """The second one meets its own precondition; the node is read again, and found cordoned."""
     name, uid = some_node(api)
-    with (
-        among(api, Fault(DuplicatedRequest(), method="PATCH", times=1)) as server,
-        field_on(connection(server, tmp_path)) as field,
-    ):
+    with field_among(tmp_path, api, Fault(DuplicatedRequest(), method="PATCH", times=1)) as field:
         assert answer_to(field, Cordon(name, uid)) == ApiStatus(200)
     assert notes(api, name)["eksdoc.io/prior"] == '{"unschedulable":false}'
 
@@ -201,8 +196,7 @@ def test_a_patch_that_arrives_twice_is_done_once(api: Api, tmp_path: Path) -> No
 def test_conflicts_for_ever_are_answered_in_the_end(api: Api, tmp_path: Path) -> None:
     name, uid = some_node(api)
     with field_among(tmp_path, api, "conflict") as field:
-        answer = answer_to(field, Cordon(name, uid))
-    assert isinstance(answer, ApiStatus) and answer.code == 409
+        assert status_of(field, Cordon(name, uid)).code == 409
     assert "unschedulable" not in node_of(api, name)["spec"]
 
 
@@ -210,8 +204,8 @@ def test_without_the_right(api: Api, tmp_path: Path) -> None:
     name, uid = some_node(api)
     before = node_of(api, name)
     with field_among(tmp_path, api, token=worlds.VIEWER_TOKEN) as field:
-        answer = answer_to(field, Cordon(name, uid))
-    assert isinstance(answer, ApiStatus) and answer.code == 403 and "cannot patch" in answer.message
+        answer = status_of(field, Cordon(name, uid))
+    assert answer.code == 403 and "cannot patch" in answer.message
     assert node_of(api, name) == before
 
 
@@ -242,9 +236,7 @@ def test_of_two_runs_at_once_one_has_the_node(api: Api, tmp_path: Path) -> None:
 
         def cordon(run: str) -> None:
             with field_on(connection(server, folders[run]), run) as field:
-                answer = answer_to(field, Cordon(name, uid))
-                assert isinstance(answer, ApiStatus)
-                answers[run] = answer.code
+                answers[run] = status_of(field, Cordon(name, uid)).code
 
         threads = [threading.Thread(target=cordon, args=(run,)) for run in runs]
         for thread in threads:

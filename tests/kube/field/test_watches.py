@@ -287,7 +287,7 @@ def error_of(field: LiveRunField) -> ClusterError:
 
 def test_expired_for_ever_is_listed_with_pauses(api: Api, tmp_path: Path) -> None:
     """It must not become a loop that lists as fast as it can."""
-    with among(api, Fault(WatchExpired(0), watches=True)) as server, field_on(connection(server, tmp_path)) as field:
+    with field_among(tmp_path, api, Fault(WatchExpired(0), watches=True)) as field:
         told: list[News] = []
         end_s = time.monotonic() + 0.5
         while time.monotonic() < end_s:
