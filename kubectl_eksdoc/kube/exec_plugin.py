@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import threading
 from collections.abc import Mapping
-from dataclasses import replace
 from math import inf
 
 from kubectl_eksdoc.bounds import PRINTED_BYTES, current, listen
@@ -144,8 +142,7 @@ def _credential(plugin: ExecPlugin, output: bytes, complaint: str) -> Credential
     status = document.get("status") if isinstance(document, dict) else None
     if not isinstance(status, dict) or document.get("kind") != "ExecCredential":
         raise garbage("printed JSON that is not an ExecCredential with a status")
-    told = (status.get(name) for name in ("token", "clientCertificateData", "clientKeyData"))
-    token, certificate, key = (value if isinstance(value, str) else "" for value in told)
+    token, key = (value if isinstance(value, str) else "" for value in map(status.get, ("token", "clientKeyData")))
     hold(token, key)
     if document.get("apiVersion") != plugin.api_version:
         version = without_held(str(document.get("apiVersion")))
@@ -153,15 +150,13 @@ def _credential(plugin: ExecPlugin, output: bytes, complaint: str) -> Credential
             f"answered in {version}, but the kubeconfig asks for {plugin.api_version}",
             ("Update the plugin (the AWS CLI) and update the entry: aws eks update-kubeconfig --name CLUSTER."),
         )
-    if not token and not certificate:
-        raise garbage("printed a credential with neither a token nor a certificate")
-    if bool(certificate) != bool(key):
-        raise garbage("printed a certificate without its key, or a key without its certificate")
+    if not token:
+        raise garbage("printed a credential without a token (client certificates of plugins are not supported)")
     until = status.get("expirationTimestamp")
     expires_at = parsed(until)
     if until is not None and expires_at is None:
         raise garbage(f"printed an expirationTimestamp that is no time: {until!r}")
-    return Credential(f"Bearer {token}" if token else "", certificate, key, expires_at)
+    return Credential(f"Bearer {token}", expires_at)
 
 
 def _install_hint(plugin: ExecPlugin) -> str:
@@ -190,26 +185,3 @@ def _remedy(plugin: ExecPlugin, complaint: str, environ: Mapping[str, str]) -> s
     if "unable to locate credentials" in said or "expired" in said or "invalidclienttoken" in said:
         return f"Renew the AWS credentials, then check them: aws sts get-caller-identity{suffix}"
     return _by_hand(plugin)
-
-
-# `aws-vault exec` only sets an environment for another program, which gives the token.
-
-
-_VAULT_VALUES = frozenset(("-d", "--duration", "-t", "--mfa-token", "--region", "--backend", "--prompt"))
-"""Flags of ``aws-vault`` that take a value."""
-
-
-def program_of(plugin: ExecPlugin) -> str:
-    """Its name, without folders and ``.exe``, in lower case."""
-    return re.split(r"[/\\]", plugin.command)[-1].lower().removesuffix(".exe")
-
-
-def unwrapped(plugin: ExecPlugin) -> ExecPlugin:
-    """What ``aws-vault exec PROFILE -- aws eks get-token …`` runs in the end, with the profile; any other as it is."""
-    if program_of(plugin) != "aws-vault" or plugin.args[:1] != ("exec",) or "--" not in plugin.args[:-1]:
-        return plugin
-    end = plugin.args.index("--")
-    before = zip(plugin.args[:end], plugin.args[1:end], strict=False)
-    names = [arg for flag, arg in before if not arg.startswith("-") and flag not in _VAULT_VALUES]
-    env = (*plugin.env, *(("AWS_PROFILE", name) for name in names[:1]))
-    return replace(plugin, command=plugin.args[end + 1], args=plugin.args[end + 2 :], env=env)

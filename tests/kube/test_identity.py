@@ -66,33 +66,8 @@ def test_what_the_authenticator_takes_from_its_environment() -> None:
     given = aws("token", "-r", "arn:given", command="aws-iam-authenticator", DEFAULT_ROLE="arn:mine")
     assert identify(target(plugin=given), {}).role_arn == "arn:given"
     assert identify(target(plugin=aws("eks", "get-token")), around).role_arn == "", "awscli does not know it"
-
-
-GET = ("aws", "eks", "get-token", "--cluster-name", "prod")
-
-
-@pytest.mark.parametrize(
-    ("command", "args", "profile"),
-    [
-        ("aws-vault", ("exec", "p", "--", *GET), "p"),
-        ("/opt/bin/aws-vault", ("exec", "--duration", "1h", "-n", "p", "--", *GET), "p"),
-        ("aws-vault", ("exec", "--duration=1h", "p", "--region", "x", "--", *GET, "--profile", "q"), "q"),
-    ],
-)
-def test_a_wrapper_round_get_token(command: str, args: tuple[str, ...], profile: str) -> None:
-    found = identify(target(plugin=aws(*args, command=command, AWS_PROFILE="outside")), {"AWS_PROFILE": "mine"})
-    assert (found.identity.cluster, found.profile) == ("prod", profile)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        ("aws-vault", "exec", "p", "--"),
-        ("aws-vault", "login", "p", "--", *GET[:1]),
-    ],
-)
-def test_a_wrapper_that_is_not_understood_says_nothing(line: tuple[str, ...]) -> None:
-    assert identify(target(plugin=aws(*line[1:], command=line[0])), {}) == EksIdentity(Identity())
+    wrapped = aws("exec", "p", "--", "aws", "eks", "get-token", "--cluster-name", "prod", command="aws-vault")
+    assert identify(target(plugin=wrapped), {}) == EksIdentity(Identity(cluster="prod")), "whose profile is not read"
 
 
 @pytest.mark.parametrize(
