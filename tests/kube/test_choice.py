@@ -78,21 +78,26 @@ def test_inside_a_pod(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "said"),
     [
-        ("a: [", "is not YAML"),
-        ("- a\n- b", "holds no mapping"),
+        ("token: hunter2: x", "is not YAML"),
+        ("token: !!float hunter2", "is not YAML"),
+        ("[" * 100_000, "is nested too deeply"),  # libyaml's loader ends the process
+        ("- " * 100_000, "is nested too deeply"),
+        ("- hunter2", "holds no mapping"),
         ("clusters: [{cluster: {}}]", "an entry of clusters has no name"),
-        ("clusters: [{name: a, cluster: 7}]", "cluster 'a' is not a mapping"),
+        ("clusters: [{name: a, cluster: hunter2}]", "cluster 'a' is not a mapping"),
         ("clusters: [{name: a}, {name: a}]", "clusters has 'a' twice"),
-        ("current-context: [a]", "current-context is not a text"),
+        ("current-context: [hunter2]", "current-context is not a text"),
         ("", "no cluster to talk to"),
     ],
+    ids=lambda text: text[:30],
 )
-def test_files_that_are_no_kubeconfig(tmp_path: Path, text: str, message: str) -> None:
+def test_files_that_are_no_kubeconfig_are_not_repeated(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "config").write_text(text)
-    with pytest.raises(ConfigError, match=message):
+    with pytest.raises(ConfigError, match=said) as caught:
         choose(Connection(kubeconfig=str(tmp_path / "config")), places(tmp_path))
+    assert "hunter2" not in str(caught.value)
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
@@ -140,23 +145,6 @@ def test_a_secret_without_quotes_is_not_repeated(tmp_path: Path, user: Any) -> N
     with pytest.raises(ConfigError, match="should be a text, not a") as caught:
         choose(Connection(kubeconfig=config), places(tmp_path))
     assert "7778889" not in f"{caught.value}{caught.value.hint}"
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("token: hunter2: x", "is not YAML"),
-        ("token: !!float hunter2", "is not YAML"),
-        ("[" * 100_000, "is nested too deeply"),  # libyaml's loader ends the process
-        ("- " * 100_000, "is nested too deeply"),
-    ],
-    ids=["colon", "float", "flow", "block"],
-)
-def test_what_is_no_yaml_is_not_repeated(tmp_path: Path, text: str, said: str) -> None:
-    (tmp_path / "config").write_text(text)
-    with pytest.raises(ConfigError, match=said) as caught:
-        kubeconfig.load(str(tmp_path / "config"), CredentialContext())
-    assert "hunter2" not in str(caught.value)
 
 
 def test_a_long_kubeconfig_of_json_is_read(tmp_path: Path) -> None:
