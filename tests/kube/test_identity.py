@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ from kubectl_eksdoc.kube.target import CredentialContext, ExecPlugin, KubeTarget
 from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.eks import AwsAccess
+from tests.fakes import kubeconfigs
 
 EKS = "https://0123456789ABCDEF0123456789ABCDEF.gr7.eu-west-1.eks.amazonaws.com"
 ARN = "arn:aws:eks:eu-west-1:111122223333:cluster/prod"
@@ -115,19 +114,11 @@ PEM = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
 
 
 def asked(folder: Path, plugin: Any, wanted: AwsRequest = AwsRequest(), name: str = ARN, **more: Any) -> AwsAccess:
-    server = {"server": SERVER, "certificate-authority-data": base64.b64encode(PEM.encode()).decode(), **more}
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": name,
-        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
-        "clusters": [{"name": name, "cluster": {key: value for key, value in server.items() if value is not None}}],
-        "users": [{"name": name, "user": {"exec": {"apiVersion": "client.authentication.k8s.io/v1beta1", **plugin}}}],
-    }
-    path = folder / "config"
-    path.write_text(json.dumps(config))
+    fields = {"server": SERVER, "certificate-authority-data": kubeconfigs.b64(PEM.encode()), **more}
+    user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1beta1", **plugin}}
+    path = kubeconfigs.many(folder / "config", {name: fields}, {name: user}, {name: (name, name)}, name)
     around = CredentialContext({"AWS_REGION": "us-west-2", "AWS_PROFILE": "mine"}, str(folder))
-    return aws_access(Connection(kubeconfig=str(path)), around, wanted)
+    return aws_access(Connection(kubeconfig=path), around, wanted)
 
 
 GET_TOKEN: dict[str, Any] = {
@@ -199,9 +190,9 @@ def test_what_of_the_plugin_is_not_followed_is_refused_unless_a_profile_is_given
 @pytest.mark.parametrize("skips", [True, False])
 def test_an_authority_in_a_file(tmp_path: Path, skips: bool) -> None:
     (tmp_path / "ca.pem").write_text(PEM)
-    more = {"certificate-authority-data": None, "certificate-authority": "ca.pem"}
+    more = {"certificate-authority-data": "", "certificate-authority": "ca.pem"}
     if skips:
-        more = {"certificate-authority-data": None, "insecure-skip-tls-verify": True}
+        more = {"certificate-authority-data": "", "insecure-skip-tls-verify": True}
     found = asked(tmp_path, GET_TOKEN, **more)
     assert found.ca == ("" if skips else PEM), "what is not checked recognises nothing"
     named = asked(tmp_path, GET_TOKEN, **more, **{"tls-server-name": "a.example"})
@@ -210,4 +201,4 @@ def test_an_authority_in_a_file(tmp_path: Path, skips: bool) -> None:
 
 def test_an_authority_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot read the certificate authority"):
-        asked(tmp_path, GET_TOKEN, **{"certificate-authority-data": None, "certificate-authority": "nowhere.pem"})
+        asked(tmp_path, GET_TOKEN, **{"certificate-authority-data": "", "certificate-authority": "nowhere.pem"})

@@ -177,6 +177,13 @@ def heard(field: LiveRunField, seen: ObservedState, until: Callable[[], bool]) -
     return told
 
 
+def all_seen(field: LiveRunField) -> ObservedState:
+    """Once everything was listed."""
+    seen = nothing_seen()
+    heard(field, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
+    return seen
+
+
 def wait_until(true: Callable[[], bool]) -> None:
     end_s = time.monotonic() + SOON_S
     while not true():

@@ -16,7 +16,7 @@ from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.embedded.serving import faults
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import BrokenConnection, CutShort, Effect, Fault, FaultyAnswer
-from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
+from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.kube.exchanges import RetryPolicy, Timing
 from kubectl_eksdoc.kube.field.live import LiveRunField
@@ -29,14 +29,15 @@ from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.simulator.plane import ControlPlane
+from tests.drains.secured import secured
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 from tests.fakes.sender import Hands
-from tests.kube.conftest import Authority
 from tests.kube.field.fields import (
     HASTY,
     RUN,
     SHORT,
+    all_seen,
     among,
     answer_to,
     answers,
@@ -45,34 +46,10 @@ from tests.kube.field.fields import (
     field_on,
     heard,
     node_of,
-    nothing_seen,
     serving_again,
     wait_until,
 )
 from tests.kube.field.test_cordons import some_node
-
-
-class Tls(SimulatedApiServer):
-    """The served API behind TLS, so that credentials are sent."""
-
-    def __init__(self, api: Any, authority: Authority) -> None:
-        super().__init__(api)
-        self.socket = authority.server_context().wrap_socket(
-            self.socket, server_side=True, do_handshake_on_connect=False
-        )
-
-
-@contextmanager
-def secured(api: Any, authority: Authority) -> Iterator[str]:
-    """Its address."""
-    with Tls(api, authority) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        thread.start()
-        try:
-            yield f"https://127.0.0.1:{server.port}"
-        finally:
-            server.shutdown()
-            thread.join()
 
 
 class Doorkeeper:
@@ -95,18 +72,16 @@ class Doorkeeper:
 def watching(config: str) -> Iterator[tuple[LiveRunField, ObservedState]]:
     """A field by a kubeconfig that works so far: everything was listed."""
     with field_on(Connection(kubeconfig=config)) as field:
-        seen = nothing_seen()
-        heard(field, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
-        yield field, seen
+        yield field, all_seen(field)
 
 
-def test_an_expired_token_is_renewed_for_acts_and_watches(api: Api, authority: Authority, tmp_path: Path) -> None:
+def test_an_expired_token_is_renewed_for_acts_and_watches(api: Api, tmp_path: Path) -> None:
     """A write is sent again with the new one, for nothing was done."""
     plugin = kubeconfigs.plugin(tmp_path, "say(token=f'token-{runs()}')")
     door = Doorkeeper(api)
     name, uid = some_node(api)
-    with secured(door, authority) as url:
-        config = kubeconfigs.one(tmp_path / "config", url, authority.pem, kubeconfigs.exec_user(plugin))
+    with secured(door) as (url, ca):
+        config = kubeconfigs.one(tmp_path / "config", url, ca, kubeconfigs.exec_user(plugin))
         with watching(config) as (field, seen):
             assert kubeconfigs.runs(plugin) == 1 and not door.turned_away
             door.good = "token-2"
@@ -150,8 +125,7 @@ def test_nothing_is_left_of_it_soon(api: Api, tmp_path: Path, faults: tuple[str,
 
 
 def test_waiting_ends_when_something_is_told_and_not_before(api: Api, field: LiveRunField) -> None:
-    seen = nothing_seen()
-    heard(field, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
+    all_seen(field)
     for _ in range(20):  # the last watches to begin may still tell something
         begun_s = time.monotonic()
         if not field.news(0.2):
@@ -176,12 +150,12 @@ def test_a_connection_that_is_refused_for_a_moment_is_tried_again(api: Api, tmp_
     assert node_of(api, name)["spec"]["unschedulable"] is True
 
 
-def test_a_plugin_that_fails_later_is_no_answer_to_an_act(api: Api, authority: Authority, tmp_path: Path) -> None:
+def test_a_plugin_that_fails_later_is_no_answer_to_an_act(api: Api, tmp_path: Path) -> None:
     plugin = kubeconfigs.plugin(tmp_path, "sys.exit('the session has expired') if runs() > 1 else say(token='token-1')")
     door = Doorkeeper(api)
     name, uid = some_node(api)
-    with secured(door, authority) as url:
-        config = kubeconfigs.one(tmp_path / "config", url, authority.pem, kubeconfigs.exec_user(plugin))
+    with secured(door) as (url, ca):
+        config = kubeconfigs.one(tmp_path / "config", url, ca, kubeconfigs.exec_user(plugin))
         with watching(config) as (field, _):
             door.good = "another"
             with pytest.raises(ClusterError, match="the session has expired"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from dataclasses import replace
@@ -31,12 +30,13 @@ from kubectl_eksdoc.kubernetes.news import (
     WatchRestored,
 )
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc, with_value
+from kubectl_eksdoc.model.api_objects import with_value
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.embedded.clients import worlds
 from tests.examples import one_in
 from tests.kube.field.fields import (
+    all_seen,
     among,
     change,
     connection,
@@ -169,9 +169,8 @@ def test_a_server_that_is_away_for_some_time(api: Api, tmp_path: Path) -> None:
     with among(api) as server:
         to, port = connection(server, tmp_path), server.port
     with field_on(to) as live:
-        seen = nothing_seen()
         with serving_again(api, port):
-            heard(live, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
+            seen = all_seen(live)
         api.now(lambda plane: busy(plane, 0))
         told = heard_until(live, seen, WatchInterrupted)
         (away,) = [each for each in told if isinstance(each, WatchInterrupted)]
@@ -182,6 +181,42 @@ def test_a_server_that_is_away_for_some_time(api: Api, tmp_path: Path) -> None:
             told += heard(live, seen, lambda: same(seen, now))
         assert sum(isinstance(each, WatchRestored) for each in told) == 1
         assert lists(told) == 0, "what happened meanwhile is still known to the server"
+
+
+class Spoiling:
+    """While it is `on`, an object that was touched is told in a form that cannot be."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self.on = True
+
+    def handle(self, request: ServedRequest) -> Reply:
+        reply = self._api.handle(request)
+        stream = reply.stream and (self._spoiled(piece) for piece in reply.stream)
+        return replace(reply, stream=stream, body=self._spoiled(reply.body))
+
+    def _spoiled(self, text: bytes) -> bytes:
+        return text.replace(b'"touched":"yes"', b'"touched":7') if self.on else text
+
+
+def test_an_object_that_cannot_be_understood_is_listed_anew_and_named_while_the_run_goes_on(
+    api: Api, tmp_path: Path
+) -> None:
+    key = api.now(lambda plane: next(iter(plane.store.list("pods"))).key)
+    handler = Spoiling(api)
+    with field_among(tmp_path, handler) as field:
+        seen = all_seen(field)
+        change(api, kinds.PODS, key, ("metadata", "labels", "touched"), "yes")
+        told = heard_until(field, seen, WatchInterrupted)
+        (away,) = [each for each in told if isinstance(each, WatchInterrupted)]
+        assert f"Pod {'/'.join(key)}" in away.said and "labels" in away.said
+        api.now(lambda plane: busy(plane, 1))
+        heard(field, seen, lambda: any(node.unschedulable for node in seen.nodes.values()))
+        handler.on = False
+        told = heard_until(field, seen, WatchRestored)
+        now = _read_without_faults(api, tmp_path)
+        told += heard(field, seen, lambda: same(seen, now))
+    assert sum(isinstance(each, AllPods) for each in told) == 1
 
 
 def heard_until(field: LiveRunField, seen: ObservedState, kind: type) -> list[News]:
@@ -195,67 +230,6 @@ def heard_until(field: LiveRunField, seen: ObservedState, kind: type) -> list[Ne
 
     wait_until(there)
     return told
-
-
-def spoiled(doc: Doc) -> Doc:
-    return with_value(doc, ("spec", "tolerations"), "none")
-
-
-class Spoiling:
-    """One pod is told in a form that cannot be: in watches `watches` times, in lists while `lists`."""
-
-    def __init__(self, api: Api, name: str, watches: int, lists: bool) -> None:
-        self._api = api
-        self._name = name
-        self.watches = watches
-        self.lists = lists
-
-    def handle(self, request: ServedRequest) -> Reply:
-        reply = self._api.handle(request)
-        if request.path != "/api/v1/pods":
-            return reply
-        if reply.stream is not None:
-            return replace(reply, stream=(self._lines(piece) for piece in reply.stream))
-        if not self.lists:
-            return reply
-        page = json.loads(reply.body)
-        page["items"] = [spoiled(doc) if doc["metadata"]["name"] == self._name else doc for doc in page["items"]]
-        return replace(reply, body=json.dumps(page).encode())
-
-    def _lines(self, piece: bytes) -> bytes:
-        return b"".join(self._line(line) for line in piece.splitlines(keepends=True))
-
-    def _line(self, line: bytes) -> bytes:
-        event = json.loads(line)
-        if self.watches and event["object"]["metadata"].get("name") == self._name:
-            self.watches -= 1
-            return json.dumps({**event, "object": spoiled(event["object"])}).encode() + b"\n"
-        return line
-
-
-def test_an_object_that_cannot_be_understood_is_listed_anew(api: Api, tmp_path: Path) -> None:
-    namespace, name = api.now(lambda plane: next(iter(plane.store.list("pods"))).key)
-    handler = Spoiling(api, name, watches=1, lists=False)
-    with field_among(tmp_path, handler) as field:
-        seen = nothing_seen()
-        heard(field, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
-        change(api, kinds.PODS, (namespace, name), ("metadata", "labels", "touched"), "yes")
-        told = heard(field, seen, lambda: any(pod.labels.get("touched") for pod in seen.pods()))
-    assert not handler.watches and lists(told) == 1
-
-
-def test_an_object_that_is_never_understood_is_named_while_the_run_goes_on(api: Api, tmp_path: Path) -> None:
-    namespace, name = api.now(lambda plane: next(iter(plane.store.list("pods"))).key)
-    handler = Spoiling(api, name, watches=0, lists=True)
-    with field_among(tmp_path, handler) as field:
-        seen = nothing_seen()
-        told = heard_until(field, seen, WatchInterrupted)
-        (away,) = [each for each in told if isinstance(each, WatchInterrupted)]
-        assert f"Pod {namespace}/{name}" in away.said and "tolerations" in away.said
-        assert seen.nodes and seen.budgets and not list(seen.pods())
-        handler.lists = False
-        heard_until(field, seen, WatchRestored)
-        assert len(list(seen.pods())) == len(_read_without_faults(api, tmp_path).pods)
 
 
 @pytest.mark.parametrize(
