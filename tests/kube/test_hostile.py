@@ -196,30 +196,30 @@ def read(config: str, around: CredentialContext) -> Callable[[], Cluster]:
     return lambda: LiveReader(Connection(kubeconfig=config), around=around).read(kinds.ALL)
 
 
-def test_a_continue_token_that_comes_twice(server: ApiServer, read: Any) -> None:
+@pytest.mark.parametrize(
+    ("token", "asked", "said"),
+    [
+        (
+            lambda number: f"t{number % 2}",
+            3,
+            "pods does not end: the server sent the same continue token twice",
+        ),
+        (
+            lambda number: f"t{number}",
+            MOST_EMPTY + 1,
+            "pods does not end: the server sent 101 pages without",
+        ),
+        (lambda number: "t" * 100_000, 1, "a continue token of 100000 characters"),
+    ],
+)
+def test_pages_that_lead_nowhere(
+    server: ApiServer, read: Any, token: Callable[[int], str], asked: int, said: str
+) -> None:
     count = itertools.count()
-    server.always[PODS] = lambda request: page(request, f"t{next(count) % 2}")
-    with pytest.raises(
-        RequestRefused, match=r"the list of pods does not end: the server sent the same continue token twice"
-    ):
+    server.always[PODS] = lambda request: page(request, token(next(count)))
+    with pytest.raises(RequestRefused, match=said):
         read()
-    assert len(server.asked(PODS)) == 3
-
-
-def test_pages_without_an_object(server: ApiServer, read: Any) -> None:
-    count = itertools.count()
-    server.always[PODS] = lambda request: page(request, f"t{next(count)}")
-    with pytest.raises(
-        RequestRefused, match="the list of pods does not end: the server sent 101 pages without an object"
-    ):
-        read()
-    assert len(server.asked(PODS)) == MOST_EMPTY + 1
-
-
-def test_a_continue_token_as_large_as_a_book(server: ApiServer, read: Any) -> None:
-    server.always[PODS] = lambda request: page(request, "t" * 100_000)
-    with pytest.raises(RequestRefused, match="a continue token of 100000 characters"):
-        read()
+    assert len(server.asked(PODS)) == asked
 
 
 class Passing:

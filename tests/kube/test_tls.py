@@ -275,31 +275,23 @@ ENDLESS = [HEAD + b"Transfer-Encoding: chunked\r\n\r\n", HEAD + b"Connection: cl
 
 
 @pytest.mark.parametrize("head", ENDLESS)
-def test_who_reads_is_told_when_it_is_cut(head: bytes) -> None:
-    sockets, manager = OpenSockets(), urllib3.PoolManager()
+@pytest.mark.parametrize("ends", ["cut", "late"])
+def test_reading_ends_when_it_is_cut_and_when_the_time_for_the_rest_is_over(head: bytes, ends: str) -> None:
+    """Which is not the time for its beginning."""
+    sockets, manager, bounds = OpenSockets(), urllib3.PoolManager(), AnswerLimits(time.monotonic, 30.0)
     sockets.remember(manager)
     with listening(head) as url:
-        response = begun(manager, url, 30.0)
-        begun_s = time.monotonic()
-        threading.Timer(0.1, sockets.cut).start()
-        with contextlib.suppress(urllib3.exceptions.HTTPError):
-            assert response.read1() == b""
-        assert time.monotonic() - begun_s < 5.0
-        response.close()
-
-
-@pytest.mark.parametrize("head", ENDLESS)
-def test_the_time_for_a_beginning_is_not_that_for_the_rest(head: bytes) -> None:
-    sockets, manager = OpenSockets(), urllib3.PoolManager()
-    sockets.remember(manager)
-    with listening(head) as url:
-        bounds = AnswerLimits(time.monotonic, 30.0)
         with within(bounds):
             response = begun(manager, url, 30.0)
-        bounds.following(0.2)
         begun_s = time.monotonic()
-        with pytest.raises(urllib3.exceptions.ReadTimeoutError):
-            response.read1()
+        if ends == "late":
+            bounds.following(0.2)
+            with pytest.raises(urllib3.exceptions.ReadTimeoutError):
+                response.read1()
+        else:
+            threading.Timer(0.1, sockets.cut).start()
+            with contextlib.suppress(urllib3.exceptions.ProtocolError):
+                assert response.read1() == b""
         assert time.monotonic() - begun_s < 5.0
         response.close()
 
