@@ -82,8 +82,9 @@ def test_what_a_plugin_and_a_file_give(server: ApiServer, signed_in: MakeTranspo
 
 
 def test_a_plugin_that_says_what_it_prints(signed_in: MakeTransport, tmp_path: Path) -> None:
-    for status in ("token='mellon-14-m', expirationTimestamp='soon'", "clientKeyData='mellon-14-m'"):
-        plugin = kubeconfigs.plugin(tmp_path, f"sys.stderr.write('mellon-14-m it is'); say({status})\n")
+    for secret, status in ("mellon-14-m", "token={}, expirationTimestamp='soon'"), ("mellon-15-m", "clientKeyData={}"):
+        source = f"sys.stderr.write('{secret} it is'); say({status.format(repr(secret))})\n"
+        plugin = kubeconfigs.plugin(tmp_path, source)
         with pytest.raises(ConfigError, match="On stderr it said: … it is"):
             signed_in(kubeconfigs.exec_user(plugin)).get(PODS)
 

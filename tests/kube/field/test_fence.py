@@ -164,6 +164,11 @@ def stolen(api: Api, hands: Hands) -> None:
     change(api, kinds.LEASES, LEASE, ("spec", "holderIdentity"), "eve")
 
 
+def given_back(api: Api, hands: Hands) -> None:
+    """By somebody who has had it meanwhile."""
+    change(api, kinds.LEASES, LEASE, ("spec", "leaseTransitions"), 5)
+
+
 def deleted(api: Api, hands: Hands) -> None:
     api.now(lambda plane: plane.registry.delete(plane.registry.get(kinds.LEASES.full_name, LEASE)))
 
@@ -172,7 +177,12 @@ def not_renewed(api: Api, hands: Hands) -> None:
     hands.seconds += 60.0
 
 
-LOSSES = {stolen: "eve holds it", deleted: "was removed", not_renewed: "it was not renewed within"}
+LOSSES = {
+    stolen: "eve holds it",
+    given_back: "ann holds it",
+    deleted: "was removed",
+    not_renewed: "it was not renewed within",
+}
 
 
 @contextlib.contextmanager
