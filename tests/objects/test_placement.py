@@ -21,14 +21,14 @@ from kubectl_eksdoc.model.placing import (
 )
 from kubectl_eksdoc.model.selectors import EVERYTHING, NOTHING, Requirement, from_parts
 from kubectl_eksdoc.objects.collector import BadObject, Collector
-from tests.objects.observing import T0, observed
+from tests.objects.observing import T0, fact, observed
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 GPU = "nvidia.com/gpu"
 
 
 def placement(**spec: Any) -> Placement:
-    return observed(kinds.PODS, spec=spec).pods[0].placement
+    return fact(kinds.PODS, spec=spec).placement
 
 
 def container(restart: str | None = None, ports: Any = None, **requests: Any) -> dict[str, Any]:
@@ -178,7 +178,7 @@ def test_what_cannot_be_is_refused_with_its_place(spec: dict[str, Any], where: s
 def test_an_allocatable_that_cannot_be_is_refused() -> None:
     with pytest.raises(BadObject, match=r"status\.allocatable\.cpu"):
         observed(kinds.NODES, status={"allocatable": {"cpu": "many"}})
-    (node,) = observed(kinds.NODES, status={"allocatable": {"cpu": "3920m", "memory": "7Gi", GPU: 4}}).nodes
+    node = fact(kinds.NODES, status={"allocatable": {"cpu": "3920m", "memory": "7Gi", GPU: 4}})
     assert node.allocatable == {"cpu": 3920, "memory": 7 << 30, GPU: 4}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import datetime, timezone
+from functools import partial
 from typing import Any
 
 import pytest
@@ -33,14 +34,9 @@ from kubectl_eksdoc.objects.collector import BadObject, Collector
 from kubectl_eksdoc.objects.containers import containers_of
 from kubectl_eksdoc.objects.single import NoSuchObject
 from tests.anything import anything
-from tests.objects.observing import T0, T0_TEXT, observed
+from tests.objects.observing import T0, T0_TEXT, fact
 
-
-def a_pod_of(**fields: Any) -> Pod:
-    (pod,) = observed(kinds.PODS, **fields).pods
-    return pod
-
-
+a_pod_of = partial(fact, kinds.PODS)
 BARE = Pod("shop", "x", "u", {}, "", "", False)
 
 
@@ -189,7 +185,7 @@ def test_why_a_pod_is_not_ready(status: dict[str, Any], because: str) -> None:
     ],
 )
 def test_fields_that_release_notes_are_about(spec: dict[str, Any], noted: tuple[str, ...]) -> None:
-    (pod,) = observed(kinds.PODS, spec=spec).pods
+    pod = fact(kinds.PODS, spec=spec)
     assert pod.noted == noted
 
 

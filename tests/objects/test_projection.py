@@ -28,7 +28,7 @@ from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, Stora
 from kubectl_eksdoc.model.workloads import Autoscaler
 from kubectl_eksdoc.objects.collector import BadObject
 from kubectl_eksdoc.objects.karpenter import BY_RESOURCE
-from tests.objects.observing import T0, T0_TEXT, observed
+from tests.objects.observing import T0, T0_TEXT, fact, observed
 
 
 def test_every_kind_has_a_place_and_stands_to_be_empty() -> None:
@@ -82,7 +82,7 @@ def terms(*expressions: tuple[str, list[str]]) -> dict[str, Any]:
     ],
 )
 def test_volumes(spec: dict[str, Any], expected: dict[str, Any]) -> None:
-    (volume,) = observed(kinds.VOLUMES, spec=spec).volumes
+    volume = fact(kinds.VOLUMES, spec=spec)
     assert (volume.terms is None) is ("nodeAffinity" not in spec)
     assert replace(volume, terms=None) == PersistentVolume(
         **{"name": "x", "uid": "u", "storage_class": "gp3", **expected}
@@ -95,7 +95,7 @@ def test_where_a_volume_may_be_used() -> None:
     each = [{"matchExpressions": [labels], "matchFields": [fields]}, {}]
     zone = {"topology.kubernetes.io/zone": "a__b", "app": "x", "failure-domain.beta.kubernetes.io/region": ""}
     spec = {"nodeAffinity": {"required": {"nodeSelectorTerms": each}}}
-    (volume,) = observed(kinds.VOLUMES, meta={"labels": zone}, spec=spec).volumes
+    volume = fact(kinds.VOLUMES, meta={"labels": zone}, spec=spec)
     assert volume.terms == (
         NodeTerm(
             (Requirement("topology.kubernetes.io/zone", "NotIn", ("z",)),),
@@ -107,19 +107,19 @@ def test_where_a_volume_may_be_used() -> None:
         ("topology.kubernetes.io/zone", "a__b"),
         ("failure-domain.beta.kubernetes.io/region", ""),
     )
-    assert observed(kinds.VOLUMES).volumes[0].terms is None
-    assert observed(kinds.VOLUMES, spec={"nodeAffinity": {"required": {}}}).volumes[0].terms == ()
+    assert fact(kinds.VOLUMES).terms is None
+    assert fact(kinds.VOLUMES, spec={"nodeAffinity": {"required": {}}}).terms == ()
 
 
 def test_claims_and_classes() -> None:
     spec = {"volumeName": "pv", "storageClassName": "gp3"}
-    assert observed(kinds.CLAIMS, spec=spec, status={"phase": "Bound"}).claims == (Claim("shop", "x", "pv", "gp3"),)
-    assert observed(kinds.CLAIMS, spec=spec, status={"phase": "Pending"}).claims == (Claim("shop", "x", "", "gp3"),)
+    assert fact(kinds.CLAIMS, spec=spec, status={"phase": "Bound"}) == Claim("shop", "x", "pv", "gp3")
+    assert fact(kinds.CLAIMS, spec=spec, status={"phase": "Pending"}) == Claim("shop", "x", "", "gp3")
     legacy = {"annotations": {"volume.beta.kubernetes.io/storage-class": "gp2"}}
-    assert observed(kinds.CLAIMS, meta=legacy).claims == (Claim("shop", "x", "", "gp2"),)
-    late = observed(kinds.STORAGE_CLASSES, provisioner="p", volumeBindingMode="WaitForFirstConsumer")
-    assert late.storage_classes == (StorageClass("x", "p", "WaitForFirstConsumer"),)
-    assert observed(kinds.STORAGE_CLASSES).storage_classes == (StorageClass("x", "", "Immediate"),)
+    assert fact(kinds.CLAIMS, meta=legacy) == Claim("shop", "x", "", "gp2")
+    late = fact(kinds.STORAGE_CLASSES, provisioner="p", volumeBindingMode="WaitForFirstConsumer")
+    assert late == StorageClass("x", "p", "WaitForFirstConsumer")
+    assert fact(kinds.STORAGE_CLASSES) == StorageClass("x", "", "Immediate")
 
 
 def test_what_nodes_can_attach() -> None:
@@ -129,37 +129,35 @@ def test_what_nodes_can_attach() -> None:
         {"name": "endless", "allocatable": {}},
         {"name": "efs.csi.aws.com", "allocatable": None},
     ]
-    assert observed(kinds.CSI_NODES, spec={"drivers": drivers}).csi_nodes == (
-        CSINode("x", (("ebs.csi.aws.com", 26), ("none", 0))),
-    )
-    assert observed(kinds.CSI_NODES, spec={"drivers": None}).csi_nodes == (CSINode("x"),)
+    assert fact(kinds.CSI_NODES, spec={"drivers": drivers}) == CSINode("x", (("ebs.csi.aws.com", 26), ("none", 0)))
+    assert fact(kinds.CSI_NODES, spec={"drivers": None}) == CSINode("x")
 
 
 def test_what_nodes_have_attached() -> None:
     spec = {"attacher": "ebs.csi.aws.com", "nodeName": "n", "source": {"persistentVolumeName": "pv"}}
-    (found,) = observed(kinds.VOLUME_ATTACHMENTS, spec=spec).volume_attachments
+    found = fact(kinds.VOLUME_ATTACHMENTS, spec=spec)
     assert found == VolumeAttachment("x", "n", "ebs.csi.aws.com", "pv")
     inline = {**spec, "source": {"inlineVolumeSpec": {"awsElasticBlockStore": {"volumeID": "vol-1"}}}}
-    assert observed(kinds.VOLUME_ATTACHMENTS, spec=inline).volume_attachments == (replace(found, volume=""),)
+    assert fact(kinds.VOLUME_ATTACHMENTS, spec=inline) == replace(found, volume="")
 
 
 def test_namespaces() -> None:
     meta = {"labels": {"a": "b"}}
-    assert observed(kinds.NAMESPACES, meta=meta).namespaces == (Namespace("x", {"a": "b"}),)
-    assert observed(kinds.NAMESPACES, status={"phase": "Terminating"}).namespaces[0].terminating
-    assert observed(kinds.NAMESPACES, meta={"deletionTimestamp": T0_TEXT}).namespaces[0].terminating
+    assert fact(kinds.NAMESPACES, meta=meta) == Namespace("x", {"a": "b"})
+    assert fact(kinds.NAMESPACES, status={"phase": "Terminating"}).terminating
+    assert fact(kinds.NAMESPACES, meta={"deletionTimestamp": T0_TEXT}).terminating
 
 
 def test_priority_classes_leases_pools_and_autoscalers() -> None:
-    never = observed(kinds.PRIORITY_CLASSES, value=-10, preemptionPolicy="Never")
-    assert never.priority_classes == (PriorityClass("x", -10, preempts=False),)
-    lease = observed(kinds.LEASES, spec={"holderIdentity": "h", "renewTime": "2026-11-20T08:00:00.000000Z"})
-    assert lease.leases == (Lease("shop", "x", "h", T0),)
-    pool = observed(kinds.NODE_POOLS, spec={"limits": {"memory": "1Ti", "cpu": 1000}})
-    assert pool.node_pools == (NodePool("x", (("cpu", "1000"), ("memory", "1Ti"))),)
+    never = fact(kinds.PRIORITY_CLASSES, value=-10, preemptionPolicy="Never")
+    assert never == PriorityClass("x", -10, preempts=False)
+    lease = fact(kinds.LEASES, spec={"holderIdentity": "h", "renewTime": "2026-11-20T08:00:00.000000Z"})
+    assert lease == Lease("shop", "x", "h", T0)
+    pool = fact(kinds.NODE_POOLS, spec={"limits": {"memory": "1Ti", "cpu": 1000}})
+    assert pool == NodePool("x", (("cpu", "1000"), ("memory", "1Ti")))
     target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
-    scaler = observed(kinds.AUTOSCALERS, spec={"scaleTargetRef": target, "maxReplicas": 20})
-    assert scaler.autoscalers == (Autoscaler("shop", "x", "Deployment", "web", 1, 20),)
+    scaler = fact(kinds.AUTOSCALERS, spec={"scaleTargetRef": target, "maxReplicas": 20})
+    assert scaler == Autoscaler("shop", "x", "Deployment", "web", 1, 20)
 
 
 TARGET_TYPE = "service.beta.kubernetes.io/aws-load-balancer-nlb-target-type"
@@ -177,8 +175,8 @@ BALANCER_TYPE = "service.beta.kubernetes.io/aws-load-balancer-type"
 )
 def test_services(kind: str, annotations: dict[str, str], policy: str | None, ip_targets: bool) -> None:
     spec = {"type": kind, "selector": {"app": "x"}, "externalTrafficPolicy": policy}
-    found = observed(kinds.SERVICES, meta={"annotations": annotations}, spec=spec).services
-    assert found == (Service("shop", "x", kind, {"app": "x"}, ip_targets, local=policy == "Local"),)
+    found = fact(kinds.SERVICES, meta={"annotations": annotations}, spec=spec)
+    assert found == Service("shop", "x", kind, {"app": "x"}, ip_targets, local=policy == "Local")
 
 
 def test_endpoint_slices_and_bindings() -> None:
@@ -189,13 +187,11 @@ def test_endpoint_slices_and_bindings() -> None:
         {"addresses": ["10.0.0.1"]},
     ]
     meta = {"labels": {"kubernetes.io/service-name": "web"}}
-    assert observed(kinds.ENDPOINT_SLICES, meta=meta, endpoints=endpoints).endpoint_slices == (
-        EndpointSlice("shop", "web", (Endpoint("1", "a", False), Endpoint("2", "b"), Endpoint(), Endpoint())),
+    assert fact(kinds.ENDPOINT_SLICES, meta=meta, endpoints=endpoints) == EndpointSlice(
+        "shop", "web", (Endpoint("1", "a", False), Endpoint("2", "b"), Endpoint(), Endpoint())
     )
     spec = {"serviceRef": {"name": "web", "port": 80}, "targetType": "ip", "targetGroupARN": "arn"}
-    assert observed(kinds.TARGET_GROUP_BINDINGS, spec=spec).target_group_bindings == (
-        TargetGroupBinding("shop", "x", "web", "ip", "arn"),
-    )
+    assert fact(kinds.TARGET_GROUP_BINDINGS, spec=spec) == TargetGroupBinding("shop", "x", "web", "ip", "arn")
 
 
 @pytest.mark.parametrize("resource", [kinds.VALIDATING_WEBHOOKS, kinds.MUTATING_WEBHOOKS])
@@ -229,7 +225,7 @@ def test_webhooks(resource: Resource) -> None:
 
 
 def test_a_node() -> None:
-    (node,) = observed(
+    node = fact(
         kinds.NODES,
         meta={"labels": {"a": "b"}, "creationTimestamp": T0_TEXT, "deletionTimestamp": T0_TEXT},
         spec={
@@ -242,7 +238,7 @@ def test_a_node() -> None:
             "nodeInfo": {"kubeletVersion": "v1.33.1-eks-1b3e656", "osImage": "Amazon Linux 2"},
             "allocatable": {"pods": "58", "cpu": "8"},
         },
-    ).nodes
+    )
     assert node == Node(
         name="x",
         uid="u",
@@ -263,14 +259,14 @@ def test_a_node() -> None:
 
 def test_of_a_nodes_annotations_only_those_are_kept_that_are_judged() -> None:
     notes = {"weave.works/kured-reboot-in-progress": T0_TEXT, "weave.works/kured-most-recent-reboot-needed": T0_TEXT}
-    (node,) = observed(kinds.NODES, meta={"annotations": notes}).nodes
+    node = fact(kinds.NODES, meta={"annotations": notes})
     assert node.annotations == {REBOOT_IN_PROGRESS: T0_TEXT}
-    assert not observed(kinds.NODES, meta={"annotations": None}).nodes[0].annotations
+    assert not fact(kinds.NODES, meta={"annotations": None}).annotations
     assert node.ready == "Unknown", "no condition says it"
 
 
 def test_a_budget() -> None:
-    (budget,) = observed(
+    budget = fact(
         kinds.BUDGETS,
         meta={"generation": 3},
         spec={
@@ -292,7 +288,7 @@ def test_a_budget() -> None:
                 {"type": "DisruptionAllowed", "status": "False", "reason": "SyncFailed", "message": "no scale"}
             ],
         },
-    ).budgets
+    )
     assert budget == Budget(
         namespace="shop",
         name="x",
@@ -312,9 +308,7 @@ def test_a_budget() -> None:
 
 def test_no_selector_matches_nothing_and_an_empty_one_everything() -> None:
     odd = {"matchExpressions": [{"key": "a", "operator": "Like", "values": ["b"]}]}
-    none, empty, invalid = (
-        observed(kinds.BUDGETS, spec={"selector": each, "minAvailable": 0}).budgets[0] for each in (None, {}, odd)
-    )
+    none, empty, invalid = (fact(kinds.BUDGETS, spec={"selector": each, "minAvailable": 0}) for each in (None, {}, odd))
     assert (none.selector, empty.selector, none.min_available) == (NOTHING, EVERYTHING, Amount(0))
     assert not invalid.selector.valid
 
@@ -339,7 +333,7 @@ def test_amounts_that_cannot_be(given: Any) -> None:
 def test_what_a_run_noted_on_a_node(run: str, prior: str, note: RunNote | None) -> None:
     """People may have written anything."""
     annotations = {"eksdoc.io/run": run, "eksdoc.io/prior": prior, "other": "x"}
-    (node,) = observed(kinds.NODES, meta={"annotations": annotations}).nodes
+    node = fact(kinds.NODES, meta={"annotations": annotations})
     assert node.note == note
 
 
@@ -351,19 +345,16 @@ OPTIONS = {
 }
 
 
-def a_class(**spec: Any) -> NodeClass:
-    (found,) = observed(kinds.NODE_CLASSES, spec=spec).node_classes
-    return found
-
-
 def test_a_class() -> None:
     terms = [{"alias": "al2023@v20251112"}, {"id": "ami-0123"}, {"tags": {"team": "a", "env": "b"}, "owner": "self"}]
     amis = ("alias=al2023@v20251112", "id=ami-0123", "owner=self,tag:env=b,tag:team=a")
-    found = a_class(amiSelectorTerms=terms, metadataOptions=OPTIONS, amiFamily="AL2")
+    found = fact(kinds.NODE_CLASSES, spec={"amiSelectorTerms": terms, "metadataOptions": OPTIONS, "amiFamily": "AL2"})
     assert found == NodeClass("x", SaidOptions("required", 1, True, False), "AL2", amis)
     part = {"httpTokens": "optional", "httpEndpoint": "disabled"}
-    assert a_class(metadataOptions=part).metadata == SaidOptions("optional", None, False, None)
-    assert a_class(metadataOptions={}, amiSelectorTerms=None).metadata.nothing
+    assert fact(kinds.NODE_CLASSES, spec={"metadataOptions": part}).metadata == SaidOptions(
+        "optional", None, False, None
+    )
+    assert fact(kinds.NODE_CLASSES, spec={"metadataOptions": {}, "amiSelectorTerms": None}).metadata.nothing
 
 
 @pytest.mark.parametrize(
@@ -377,4 +368,4 @@ def test_a_class() -> None:
 )
 def test_the_class_of_a_pool(ref: dict[str, Any] | None, name: str) -> None:
     spec = {"template": {"spec": {"nodeClassRef": ref}}}
-    assert observed(kinds.NODE_POOLS, spec=spec).node_pools == (NodePool("x", (), name),)
+    assert fact(kinds.NODE_POOLS, spec=spec) == NodePool("x", (), name)

@@ -17,12 +17,7 @@ from kubectl_eksdoc.model.nodes import ControllerOwner, Toleration, Volume, Volu
 from kubectl_eksdoc.model.workloads import NO_HOST_FILES, CronJob, HostFiles, Job, PodTemplate, RebootLock, Workload
 from kubectl_eksdoc.objects.collector import BadObject
 from tests.anything import anything
-from tests.objects.observing import observed
-
-
-def a_workload_of(resource: Resource, **fields: Any) -> Workload:
-    (workload,) = observed(resource, **fields).workloads
-    return workload
+from tests.objects.observing import fact, observed
 
 
 def test_a_deployment() -> None:
@@ -31,7 +26,7 @@ def test_a_deployment() -> None:
         "spec": {"nodeName": "n-1", "tolerations": [{"operator": "Exists"}]},
     }
     owner = {"apiVersion": "example.com/v1", "kind": "App", "name": "a", "uid": "1", "controller": True}
-    assert a_workload_of(
+    assert fact(
         kinds.DEPLOYMENTS, meta={"ownerReferences": [owner]}, spec={"replicas": 0, "template": template, "paused": True}
     ) == Workload(
         kind="Deployment",
@@ -58,7 +53,7 @@ def test_a_deployment() -> None:
     ],
 )
 def test_replicas(resource: Resource, fields: dict[str, Any], replicas: int) -> None:
-    workload = a_workload_of(resource, **fields)
+    workload = fact(resource, **fields)
     assert (workload.kind, workload.replicas, workload.surges) == (resource.kind, replicas, False)
 
 
@@ -67,14 +62,14 @@ def test_a_job() -> None:
         {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [1]}},
         {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
     ]
-    (job,) = observed(
+    job = fact(
         kinds.JOBS,
         spec={"backoffLimit": 0, "completions": 10, "podFailurePolicy": {"rules": rules}},
         status={"active": 3, "succeeded": 2, "failed": 1},
-    ).jobs
+    )
     assert job == Job("shop", "x", "u", 0, 3, 2, 1, 10, finished=False, ignores_disruption=True)
-    assert observed(kinds.JOBS, spec={"backoffLimitPerIndex": 0}).jobs[0].backoff_limit_per_index == 0
-    assert observed(kinds.JOBS).jobs == (Job("shop", "x", "u"),)
+    assert fact(kinds.JOBS, spec={"backoffLimitPerIndex": 0}).backoff_limit_per_index == 0
+    assert fact(kinds.JOBS) == Job("shop", "x", "u")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +82,7 @@ def test_a_job() -> None:
 )
 def test_when_a_job_is_finished(kind: str, status: str, finished: bool) -> None:
     conditions = {"conditions": [{"type": kind, "status": status}]}
-    assert observed(kinds.JOBS, status=conditions).jobs[0].finished is finished
+    assert fact(kinds.JOBS, status=conditions).finished is finished
 
 
 EVICTED = [{"type": "DisruptionTarget", "status": "True"}]
@@ -114,7 +109,7 @@ EVICTED = [{"type": "DisruptionTarget", "status": "True"}]
     ],
 )
 def test_the_first_rule_for_disruptions_decides(rules: list[dict[str, Any]], ignores: bool, fails: bool) -> None:
-    (job,) = observed(kinds.JOBS, spec={"podFailurePolicy": {"rules": rules}}).jobs
+    job = fact(kinds.JOBS, spec={"podFailurePolicy": {"rules": rules}})
     assert (job.ignores_disruption, job.fails_on_disruption) == (ignores, fails)
 
 
@@ -138,7 +133,7 @@ def rolling(**amounts: Any) -> dict[str, Any]:
 def test_how_many_pods_a_rollout_adds_and_takes_away(
     replicas: int, strategy: dict[str, Any] | None, surges: bool, away: int
 ) -> None:
-    found = a_workload_of(kinds.DEPLOYMENTS, spec={"replicas": replicas, "strategy": strategy})
+    found = fact(kinds.DEPLOYMENTS, spec={"replicas": replicas, "strategy": strategy})
     assert (found.surges, found.rollout_unavailable, found.paused) == (surges, away, False)
 
 
@@ -158,8 +153,8 @@ TWO = f"""{{"maxOwners":2,"locks":[{ONE % 0},{(ONE % 0).replace("n-1", "n-2")}]}
 )
 def test_kureds_locks_on_its_daemon_set(written: str, locks: tuple[RebootLock, ...]) -> None:
     meta = {"annotations": {"weave.works/kured-node-lock": written, "other": "1"}}
-    assert a_workload_of(kinds.DAEMON_SETS, meta=meta).reboot_locks == locks
-    assert a_workload_of(kinds.DEPLOYMENTS, meta=meta).reboot_locks == ()
+    assert fact(kinds.DAEMON_SETS, meta=meta).reboot_locks == locks
+    assert fact(kinds.DEPLOYMENTS, meta=meta).reboot_locks == ()
 
 
 @pytest.mark.parametrize(
@@ -179,7 +174,7 @@ def test_kureds_locks_on_its_daemon_set(written: str, locks: tuple[RebootLock, .
 )
 def test_what_a_template_says_of_its_pods(spec: dict[str, Any], template: PodTemplate) -> None:
     given = {"template": {"spec": spec}, "minReadySeconds": 5}
-    made = a_workload_of(kinds.DEPLOYMENTS, spec=given)
+    made = fact(kinds.DEPLOYMENTS, spec=given)
     assert (made.template, made.min_ready_s) == (template, 5)
 
 
@@ -194,16 +189,16 @@ def a_template(*volumes: Any, **spec: Any) -> dict[str, Any]:
 
 def test_of_a_job_and_its_owner() -> None:
     owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "etl", "uid": "1", "controller": True}
-    (found,) = observed(kinds.JOBS, meta={"ownerReferences": [owner]}, spec={"template": a_template(ENTRY)}).jobs
+    found = fact(kinds.JOBS, meta={"ownerReferences": [owner]}, spec={"template": a_template(ENTRY)})
     assert (found.host, found.owner) == (HOST, ControllerOwner("CronJob", "etl", "1", "batch"))
 
 
 def test_of_a_cron_job() -> None:
     spec = {"jobTemplate": {"spec": {"template": a_template(ENTRY)}}}
-    assert observed(kinds.CRON_JOBS, spec=spec).cron_jobs == (CronJob("shop", "x", "u", HOST),)
+    assert fact(kinds.CRON_JOBS, spec=spec) == CronJob("shop", "x", "u", HOST)
 
     for lacks in (None, {"spec": {"template": None}}):
-        assert observed(kinds.CRON_JOBS, spec={"jobTemplate": lacks}).cron_jobs == (CronJob("shop", "x", "u"),)
+        assert fact(kinds.CRON_JOBS, spec={"jobTemplate": lacks}) == CronJob("shop", "x", "u")
 
 
 def test_words_that_name_a_socket() -> None:
@@ -213,14 +208,14 @@ def test_words_that_name_a_socket() -> None:
     ]
     inits = [{"name": "i", "command": ["test", "-S", SOCK]}]
     template = a_template(ENTRY, containers=containers, initContainers=inits)
-    (found,) = observed(kinds.DAEMON_SETS, spec={"template": template}).workloads
+    found = fact(kinds.DAEMON_SETS, spec={"template": template})
     assert found.host == HostFiles(HOST.volumes, (SOCK, f"unix://{SOCK}"))
 
 
 def test_containers_are_not_looked_at_without_a_host_path() -> None:
     others = {"name": "a", "emptyDir": {}}, {"name": "b", "hostPath": None}, {"name": "c"}
     template = a_template(*others, containers="nonsense")
-    assert observed(kinds.DEPLOYMENTS, spec={"template": template}).workloads[0].host is NO_HOST_FILES
+    assert fact(kinds.DEPLOYMENTS, spec={"template": template}).host is NO_HOST_FILES
 
 
 KEYS = [
@@ -251,16 +246,14 @@ def test_an_api_service() -> None:
         {"type": "Available", "status": "False", "reason": "MissingEndpoints", "message": "no addresses"},
     ]
     spec = {"group": "metrics.k8s.io", "version": "v1beta1", "service": {"namespace": "kube-system", "name": "ms"}}
-    assert observed(kinds.API_SERVICES, spec=spec, status={"conditions": conditions}).api_services == (
-        ApiService(
-            "x",
-            "metrics.k8s.io",
-            "v1beta1",
-            Callee("kube-system", "ms"),
-            "False",
-            "MissingEndpoints",
-            "no addresses",
-        ),
+    assert fact(kinds.API_SERVICES, spec=spec, status={"conditions": conditions}) == ApiService(
+        "x",
+        "metrics.k8s.io",
+        "v1beta1",
+        Callee("kube-system", "ms"),
+        "False",
+        "MissingEndpoints",
+        "no addresses",
     )
 
 
@@ -271,14 +264,12 @@ def test_a_definition() -> None:
         "versions": [{"name": "v1alpha1", "served": True, "deprecated": True}, {"name": "v1", "served": True}, {}],
         "conversion": {"strategy": "Webhook", "webhook": {"clientConfig": client}},
     }
-    assert observed(kinds.DEFINITIONS, spec=spec, status={"storedVersions": ["v1"]}).definitions == (
-        Definition(
-            "x",
-            "Backup",
-            (DefinedVersion("v1alpha1", True, True), DefinedVersion("v1", True), DefinedVersion("")),
-            ("v1",),
-            Callee("ops", "hook"),
-        ),
+    assert fact(kinds.DEFINITIONS, spec=spec, status={"storedVersions": ["v1"]}) == Definition(
+        "x",
+        "Backup",
+        (DefinedVersion("v1alpha1", True, True), DefinedVersion("v1", True), DefinedVersion("")),
+        ("v1",),
+        Callee("ops", "hook"),
     )
 
 
@@ -291,5 +282,5 @@ def test_a_definition() -> None:
     ],
 )
 def test_who_converts(conversion: object, converter: Callee | None) -> None:
-    (found,) = observed(kinds.DEFINITIONS, spec={"conversion": conversion}).definitions
+    found = fact(kinds.DEFINITIONS, spec={"conversion": conversion})
     assert found.converter == converter
