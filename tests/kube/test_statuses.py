@@ -125,7 +125,6 @@ RBAC = 'configmaps is forbidden: User "eve" cannot create resource "configmaps" 
             ApiStatus(403, "Forbidden", "unable to create new content in namespace x because it is being terminated"),
             None,
         ),
-        (ApiStatus(409, "Conflict", "x"), None),
         (ApiStatus(201), None),
         (LostAnswer("reset"), None),
     ],
