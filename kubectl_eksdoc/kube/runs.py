@@ -138,18 +138,14 @@ class ConfigMaps:
             raise self.failed(what, sent)
 
     def unread(self, what: str, sent: SentRequest) -> JournalError:
-        how = f"answered {sent.code}" if sent.code else "gave no answer"
-        said = f"to {what}, the server {how}: {sent.said}"
         return JournalError(
-            f"the journal of runs in namespace {self.namespace} cannot be read: {said}",
+            f"the journal of runs in namespace {self.namespace} cannot be read: to {what}, {sent.told}",
             "When the cluster answers again, resume the run.",
         )
 
     def failed(self, what: str, sent: SentRequest) -> JournalError:
-        how = f"answered {sent.code}" if sent.code else "gave no answer"
         return JournalError(
-            f"the journal of the run cannot be kept in namespace {self.namespace}: to {what}, the server {how}: "
-            f"{sent.said}",
+            f"the journal of the run cannot be kept in namespace {self.namespace}: to {what}, {sent.told}",
             "Nothing is done that is not written down first. When the cluster answers again, resume the run.",
         )
 

@@ -48,6 +48,13 @@ class SentRequest(NamedTuple):
         return self.answer.said if isinstance(self.answer, LostAnswer) else self.answer.message
 
     @property
+    def told(self) -> str:
+        """The same as a clause."""
+        return (
+            f"the server answered {self.code}: {self.said}" if self.code else f"the server gave no answer: {self.said}"
+        )
+
+    @property
     def unknown(self) -> bool:
         """Whether what was asked for may have been done all the same: no answer, or one that says nothing of it."""
         return self.code == 0 or self.code >= 500
@@ -267,25 +274,20 @@ class Cautious:
             Unauthorized: nothing more can be asked.
         """
         error = self._refused(sent, right)
-        return Unknown(_how(sent, right)) if error is None else Unknown(error.message, right)
+        return Unknown(f"to {right}, {sent.told}") if error is None else Unknown(error.message, right)
 
     def not_made(self, sent: SentRequest, right: str) -> NotMade:
         """Raises: as `unknown`."""
         error = self._refused(sent, right)
         if error is not None:
             return NotMade(error.message, right)
-        return NotMade(_how(sent, right), maybe=sent.unknown, later=sent.code == 429)
+        return NotMade(f"to {right}, {sent.told}", maybe=sent.unknown, later=sent.code == 429)
 
     def _refused(self, sent: SentRequest, right: str) -> ClusterError | None:
         error = refused(sent, right, self._namespace)
         if isinstance(error, Unauthorized):
             raise Unauthorized(error.message, "Sign in again, and retry the test.")
         return error
-
-
-def _how(sent: SentRequest, right: str) -> str:
-    how = f"answered {sent.code}" if sent.code else "gave no answer"
-    return f"to {right}, the server {how}: {sent.said}"
 
 
 # Objects of a live cluster that are created and never written over.
@@ -337,8 +339,7 @@ def _not_placed(sent: SentRequest, doc: Doc, verb: str = "create") -> NotPlaced:
     if sent.code == 403 and _ESCALATES in sent.said:
         why = f"you cannot give it rights that you have not yourself: {sent.said}"
         return NotPlaced(why, f"escalate {right.split()[1]}")
-    how = f"the server answered {sent.code}: {sent.said}" if sent.code else f"the server gave no answer: {sent.said}"
-    return NotPlaced(how, taken=sent.code == 409, lacking=sent.code == 404, maybe=sent.unknown)
+    return NotPlaced(sent.told, taken=sent.code == 409, lacking=sent.code == 404, maybe=sent.unknown)
 
 
 # ConfigMaps of a live cluster, applied by server-side apply as this tool's field manager.
