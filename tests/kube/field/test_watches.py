@@ -165,7 +165,7 @@ def test_a_connection_that_leads_nowhere_is_dropped(api: Api, tmp_path: Path) ->
 
 
 def test_a_server_that_is_away_for_some_time(api: Api, tmp_path: Path) -> None:
-    """That is told, and once (when, says test_reach); it is taken up again at the same address."""
+    """That is told, and once; it is taken up again at the same address."""
     with among(api) as server:
         to, port = connection(server, tmp_path), server.port
     with field_on(to) as live:
