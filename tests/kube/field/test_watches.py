@@ -115,16 +115,6 @@ def test_watches_that_go_wrong(api: Api, tmp_path: Path, fault: str) -> None:
         watched_to_the_end(api, tmp_path, field)
 
 
-@pytest.mark.parametrize(
-    "fault",
-    ["list-expired", "reset@30%", "throttled@30%"],
-)
-@pytest.mark.long
-def test_lists_and_connections_that_go_wrong(api: Api, tmp_path: Path, fault: str) -> None:
-    with field_among(tmp_path, api, fault) as field:
-        watched_to_the_end(api, tmp_path, field)
-
-
 def test_a_silent_watch_is_found_out_by_its_own_time(api: Api, tmp_path: Path) -> None:
     """No event, no bookmark, and the connection stays open: what it should have told is listed when it ends."""
     with field_among(tmp_path, api, "watch-silent") as field:
