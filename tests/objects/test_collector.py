@@ -241,9 +241,10 @@ def test_an_object_without_a_uid_is_known_by_its_name_and_a_note_says_so() -> No
 )
 def test_which_owner_a_reference_means(held: dict[str, Any], said: dict[str, Any], owner: str) -> None:
     refs = {"ownerReferences": [{**RS, **said}]}
-    cluster = gathered((kinds.REPLICA_SETS, meta("web", **held)), (kinds.PODS, meta("a", **refs)))
-    (pod,) = cluster.pods
-    assert pod.owner is not None and pod.owner.uid == owner
+    owned = ((kind, meta("a", **refs)) for kind in (kinds.PODS, kinds.JOBS, kinds.DEPLOYMENTS))
+    cluster = gathered((kinds.REPLICA_SETS, meta("web", **held)), *owned)
+    found = [each.owner.uid for each in (*cluster.pods, *cluster.jobs, *cluster.workloads) if each.owner is not None]
+    assert found == [owner] * 3
 
 
 def test_endpoints_find_pods_that_lost_their_uid() -> None:
