@@ -5,9 +5,9 @@ Each is asked for by itself, and what RBAC forbids is unknown, with the right th
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from urllib.parse import quote
 
 from kubectl_eksdoc.amazon.removed_apis import METRIC
@@ -31,7 +31,6 @@ METRICS = "/metrics"
 GET_METRICS, GET_SECRETS = f"get {METRICS}", "get secrets"
 SECRETS = Resource("Secret", "secrets")
 _AHEAD = 4  # questions asked at once
-_WHEN_ASKED = (RequestRefused, Incomplete, ContinueTokenExpired)
 
 
 class ApiSigns(ClusterReads):
@@ -98,16 +97,13 @@ class ApiSigns(ClusterReads):
             secret = document(self._transport.get(path, right=GET_SECRETS).body)
         except NotServed:
             return None
-        except Forbidden as error:
-            why = Unknown(error.message, GET_SECRETS)
-        except _WHEN_ASKED as error:
-            why = Unknown(error.message)
-        else:
-            if secret is None:
-                why = Unknown(f"the answer to {GET_SECRETS} is no object")
-            else:
-                return manifests.release(of, secret) if secret.get("type") == manifests.TYPE else None
-        return HelmRelease(of.namespace, of.name, of.revision, of.status, why)
+        except (Forbidden, RequestRefused, Incomplete, ContinueTokenExpired) as error:
+            right = GET_SECRETS if isinstance(error, Forbidden) else ""
+            return HelmRelease(of.namespace, of.name, of.revision, of.status, Unknown(error.message, right))
+        if secret is None:
+            why = Unknown(f"the answer to {GET_SECRETS} is no object")
+            return HelmRelease(of.namespace, of.name, of.revision, of.status, why)
+        return manifests.release(of, secret) if secret.get("type") == manifests.TYPE else None
 
 
 # What a live cluster says of interruptions besides its objects: Events of its nodes, and what Karpenter counts.
@@ -128,20 +124,13 @@ class KarpenterSigns(ClusterReads):
 
     def events(self) -> tuple[SpotEvent, ...] | Unknown:
         """As `session.ports.Signs.events`."""
-        path = "/api/v1/namespaces/default/events"
+        fields = [f"reason={reason},involvedObject.kind=Node" for reason in _REASONS]
 
         def read() -> tuple[SpotEvent, ...]:
-            found: list[SpotEvent] = []
-            for reason in _REASONS:
-                query = {"fieldSelector": f"reason={reason},involvedObject.kind=Node", "limit": "500"}
-                items = json.loads(self._transport.get(path, query, right=LIST_EVENTS).body)["items"] or []
-                found += [event for each in items if (event := spot_event(each)) is not None]
-            return tuple(found)
+            lists = (listed(self._transport, EVENTS, 500, {"fieldSelector": each}, "default", "") for each in fields)
+            return tuple(event for each in chain.from_iterable(lists) if (event := spot_event(each)) is not None)
 
-        try:
-            return known_or_unknown(answer_of(read, LIST_EVENTS))
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            return Unknown(f"the answer to {LIST_EVENTS} is no list: {error!r}")
+        return known_or_unknown(answer_of(read, LIST_EVENTS))
 
     def metrics(self, pod: str, port: int) -> str | Absent | Unknown:
         """As `session.ports.Signs.metrics`."""

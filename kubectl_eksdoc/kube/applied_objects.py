@@ -1,14 +1,14 @@
 """Objects of a live cluster that a field manager has applied: found over all kinds, by their metadata alone.
 
-Sources: kubernetes.io, "Kubernetes API Concepts" (discovery; aggregated discovery since 1.27, the plain one before),
-managedFields; kubernetes.io, RBAC: everybody who is logged in may use discovery (`system:discovery`).
+Sources: kubernetes.io, "Kubernetes API Concepts" (discovery, a question for each version of each group; managedFields);
+kubernetes.io, RBAC: everybody who is logged in may use discovery (`system:discovery`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from time import monotonic
-from typing import Any
 
 from kubectl_eksdoc.errors import Forbidden, Unreachable
 from kubectl_eksdoc.kube.answers import ContinueTokenExpired, NotServed, RequestRefused
@@ -21,16 +21,12 @@ from kubectl_eksdoc.objects.single import NoJson, decode
 Listed = Callable[[Transport, Resource, int], Iterator[Doc]]
 """The metadata of all objects of a resource."""
 
-_AGGREGATED = "APIGroupDiscoveryList"
-DISCOVERY = ",".join(
-    (*(f"application/json;g=apidiscovery.k8s.io;v={each};as={_AGGREGATED}" for each in ("v2", "v2beta1")), "*/*")
-)
 _AHEAD = 4  # questions asked at once
 WITHIN_S = 60.0
 MOST = 10_000
 _HASTY = RetryPolicy(tries=2, tries_to_connect=1, silence=20.0)
 _WHEN_ASKED = (RequestRefused, ContinueTokenExpired, Unreachable)
-_MEASURED = "metrics.k8s.io"
+_MEASURED = ".metrics.k8s.io"
 """Of this group, and those below it, nothing is stored: it is measured when it is asked for."""
 
 
@@ -109,55 +105,30 @@ class AppliedSearch:
         """What can be listed; of a resource in several versions the one that its group prefers comes first."""
         for path in ("/api", "/apis"):
             body = self._asked(path)
-            if body.get("kind") == _AGGREGATED:
-                for group in body.get("items") or ():
-                    yield from self._of_group(group)
-            else:
-                yield from self._plain(path, body)
-
-    def _of_group(self, group: Doc) -> Iterator[Resource]:
-        name = at(group, "metadata", "name") or ""
-        for each in group.get("versions") or ():
-            if each.get("freshness") == "Stale":
-                self._unanswered(name)
-            for told in each.get("resources") or ():
-                kind, namespaced = at(told, "responseKind", "kind"), told.get("scope") == "Namespaced"
-                yield from self._listable(told, told.get("resource"), kind, name, each.get("version"), namespaced)
-
-    def _plain(self, path: str, body: Doc) -> Iterator[Resource]:
-        """Of a server without aggregated discovery: a question for each version of each group."""
-        versions = [str(each) for each in body.get("versions") or ()]
-        for group in body.get("groups") or ():
-            preferred = at(group, "preferredVersion", "groupVersion")
-            every = [str(each.get("groupVersion")) for each in group.get("versions") or ()]
-            versions += sorted(every, key=lambda each: each != preferred)
-        answers = in_order(lambda each: self._resources(path, each), versions, _AHEAD)
-        for group_version, told in zip(versions, answers, strict=True):
-            name, _, version = group_version.rpartition("/")
-            for each in told():
-                yield from self._listable(
-                    each, each.get("name"), each.get("kind"), name, version, bool(each.get("namespaced"))
-                )
+            versions = [str(each) for each in body.get("versions") or ()]
+            for group in body.get("groups") or ():
+                preferred = at(group, "preferredVersion", "groupVersion")
+                every = [str(each.get("groupVersion")) for each in group.get("versions") or ()]
+                versions += sorted(every, key=lambda each: each != preferred)
+            versions = [each for each in versions if f"{_MEASURED}/" not in f".{each}"]
+            answers = in_order(partial(self._resources, path), versions, _AHEAD)
+            for group_version, told in zip(versions, answers, strict=True):
+                name, _, version = group_version.rpartition("/")
+                for each in told():
+                    plural = str(each.get("name"))
+                    if "list" in (each.get("verbs") or ()) and "/" not in plural:
+                        yield Resource(str(each.get("kind")), plural, name, version, bool(each.get("namespaced")))
 
     def _resources(self, path: str, group_version: str) -> list[Doc]:
         try:
             return list(self._asked(f"{path}/{group_version}").get("resources") or ())
         except (Forbidden, NotServed, *_WHEN_ASKED):
-            self._unanswered(group_version.rpartition("/")[0])
+            why = Unknown("the server of this API group does not tell what kinds it has")
+            self._unlisted[f"*.{group_version.rpartition('/')[0]}"] = why
             return []
 
-    def _unanswered(self, group: str) -> None:
-        if not _is_measured(group):
-            self._unlisted[f"*.{group}"] = Unknown("the server of this API group does not tell what kinds it has")
-
-    def _listable(
-        self, told: Doc, plural: Any, kind: Any, group: str, version: Any, namespaced: bool
-    ) -> Iterator[Resource]:
-        if "list" in (told.get("verbs") or ()) and "/" not in str(plural) and not _is_measured(group):
-            yield Resource(str(kind), str(plural), group, str(version), namespaced)
-
     def _asked(self, path: str) -> Doc:
-        body = self._transport.get(path, right=f"get {path}", accept=DISCOVERY).body
+        body = self._transport.get(path, right=f"get {path}").body
         try:
             found = decode(body)
         except NoJson as error:
@@ -169,10 +140,6 @@ class AppliedSearch:
 
 _USUAL = frozenset(each.full_name for each in SEARCHED)
 _TOO_LATE = Unknown(f"it was not listed within {WITHIN_S:.0f} s")
-
-
-def _is_measured(group: str) -> bool:
-    return group == _MEASURED or group.endswith(f".{_MEASURED}")
 
 
 def _managers(doc: Doc) -> set[str]:

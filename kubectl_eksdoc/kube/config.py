@@ -6,9 +6,9 @@ Nothing is sent here and no credential plugin runs: that waits for the first req
 from __future__ import annotations
 
 import ipaddress
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import field, replace
-from typing import Any
 from urllib.parse import quote, urlsplit
 
 from kubectl_eksdoc import __version__
@@ -153,9 +153,8 @@ def connect(connection: Connection, around: CredentialContext) -> ApiAccess:
     target = choose(connection, around)
     proxy = proxy_for(target.server.url, target.server.proxy_url, around.environ)
     # What is sent over plain http or to nobody is read all the same; credentials are held when they are had.
-    user, provider = target.user, (target.user.auth_provider or {}).get("config")
+    user = target.user
     hold(user.token, user.password, user.key_data, token_in(target.server.url))
-    hold(*(str(value) for name, value in provider.items() if is_secret(name)) if isinstance(provider, dict) else ())
     hold(*(value for name, value in user.plugin.env if is_secret(name)) if user.plugin else ())
     for url in (target.server.url, proxy):
         hold_login(url)
@@ -207,20 +206,26 @@ def _credentials(target: KubeTarget, around: CredentialContext) -> Credentials:
     if _plugin_of(target) is None:
         return Credentials(_source(target, around), around.now)
     server = target.server
-    hidden = (server.url, server.proxy_url, repr(server.exec_config))
-    login = (repr(server), *hidden, target.user.plugin, tuple(sorted(around.environ.items())), around.interactive)
+    login = (
+        repr(server),
+        server.url,
+        server.proxy_url,
+        target.user.plugin,
+        tuple(sorted(around.environ.items())),
+        around.interactive,
+    )
     return around.logins.of(login, lambda: Credentials(_source(target, around), around.now))
 
 
 def _plugin_of(target: KubeTarget) -> ExecPlugin | None:
     """The one that is run; None: something else comes before it, or there is none."""
     user = target.user
-    others = user.token_file or user.token or user.username or user.password or user.auth_provider
+    others = user.token_file or user.token or user.username or user.password
     return None if others or user.has_certificate or not target.server.secure else user.plugin
 
 
 def _source(target: KubeTarget, around: CredentialContext) -> credentials.Source:
-    """In kubectl's order: a token, then basic, a certificate, oidc; a plugin only if there is none of these.
+    """In kubectl's order: a token, then basic, a certificate; a plugin only if there is none of these.
 
     Over plain http nothing is sent, as kubectl does.
     """
@@ -231,40 +236,10 @@ def _source(target: KubeTarget, around: CredentialContext) -> credentials.Source
         return credentials.from_file(user.token_file, around.now)
     if user.token:
         return credentials.fixed(Credential(f"Bearer {user.token}"))
-    if user.username or user.password or user.auth_provider:
-        return lambda: _official(target)
+    if user.username or user.password:
+        pair = b64encode(f"{user.username}:{user.password}".encode()).decode()
+        return credentials.fixed(Credential(f"Basic {pair}"))
     plugin = _plugin_of(target)
     if plugin is not None:
-        return lambda: exec_plugin.run(plugin, target.server, around)
+        return lambda: exec_plugin.run(plugin, around)
     return credentials.fixed(Credential())
-
-
-def _official(target: KubeTarget) -> Credential:
-    """Basic and oidc credentials, as the official client makes and refreshes them."""
-    from kubernetes import client
-    from kubernetes.config import load_kube_config_from_dict
-
-    fields: dict[str, Any] = {"username": target.user.username, "password": target.user.password}
-    if target.user.auth_provider:
-        fields = {"auth-provider": dict(target.user.auth_provider)}
-    configuration = client.Configuration()
-    try:
-        load_kube_config_from_dict(
-            {
-                "current-context": "c",
-                "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
-                "clusters": [{"name": "c", "cluster": {"server": "http://unused"}}],
-                "users": [{"name": "u", "user": fields}],
-            },
-            client_configuration=configuration,
-            persist_config=False,
-        )
-        settings = configuration.auth_settings()
-    except Exception as error:  # whatever oidc's libraries raise
-        raise ConfigError(f"the credentials of user {target.user_name!r} cannot be used: {error}") from error
-    if "BearerToken" not in settings:
-        raise ConfigError(
-            f"the auth-provider of user {target.user_name!r} gives no token",
-            "Sign in again with the tool that wrote it, or use an exec plugin.",
-        )
-    return Credential(str(settings["BearerToken"]["value"]))

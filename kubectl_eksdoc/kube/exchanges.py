@@ -187,7 +187,7 @@ class Exchanges:
         headers: Mapping[str, str],
     ) -> urllib3.BaseHTTPResponse:
         with within(bounds):
-            return self.access.pools.of(credential).request(
+            return self.access.pools.manager().request(
                 method,
                 url,
                 body=body,

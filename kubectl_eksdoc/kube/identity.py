@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kube.exec_plugin import program_of, unwrapped
 from kubectl_eksdoc.kube.kubeconfig import choose
 from kubectl_eksdoc.kube.target import CredentialContext, ExecPlugin, KubeTarget, ServerEntry
 from kubectl_eksdoc.model.cluster import Identity
@@ -27,7 +26,6 @@ _SERVER = re.compile(
 )
 
 
-_AUTHENTICATORS = frozenset(("aws-iam-authenticator", "heptio-authenticator-aws"))
 _REGION_FLAGS = {"--region": "region"}
 _AUTHENTICATOR_FLAGS = {
     **_REGION_FLAGS,
@@ -40,9 +38,8 @@ _AUTHENTICATOR_FLAGS = {
 }
 _AUTHENTICATOR_ENV = {"KUBERNETES_AWS_AUTHENTICATOR_CLUSTER_ID": "cluster", "DEFAULT_ROLE": "role"}
 _AWS_FLAGS = {**_REGION_FLAGS, "--profile": "profile", "--cluster-name": "cluster", "--role-arn": "role"}
-_EKSCTL_FLAGS = {**_REGION_FLAGS, "-r": "region", "--profile": "profile", "-p": "profile", "--cluster": "cluster"}
-"""What the programs that give tokens are told, each in its own letters: ``-r`` is a role here and a region there.
-Sources: ``--help`` of aws-cli 2, of aws-iam-authenticator 0.7 (and what it binds to its environment), of eksctl."""
+"""What the programs that give tokens are told. Sources: ``--help`` of aws-cli 2, of aws-iam-authenticator 0.7 (and what
+it binds to its environment)."""
 
 
 @frozen
@@ -66,7 +63,7 @@ class EksIdentity:
 
 def identify(target: KubeTarget, environ: Mapping[str, str]) -> EksIdentity:
     """What the chosen kubeconfig entry says; a part that nothing tells is ""."""
-    plugin = unwrapped(target.user.plugin) if target.user.plugin is not None else None
+    plugin = target.user.plugin
     around = {**environ, **dict(plugin.env)} if plugin is not None else {}
     options = _of_plugin(plugin, around) if plugin is not None else {}
     found: dict[str, str] = {}
@@ -94,13 +91,12 @@ def identify(target: KubeTarget, environ: Mapping[str, str]) -> EksIdentity:
 
 def _of_plugin(plugin: ExecPlugin, around: Mapping[str, str]) -> dict[str, str]:
     """What its arguments say, and what it takes from its environment instead of them."""
-    program = program_of(plugin)
-    if program in _AUTHENTICATORS:
+    program = re.split(r"[/\\]", plugin.command)[-1].lower().removesuffix(".exe")
+    instead: Mapping[str, str] = {}
+    if program == "aws-iam-authenticator":
         names, instead = _AUTHENTICATOR_FLAGS, _AUTHENTICATOR_ENV
-    elif program == "eksctl":
-        names, instead = _EKSCTL_FLAGS, {}
     elif program == "aws" or "get-token" in plugin.args:
-        names, instead = _AWS_FLAGS, {}
+        names = _AWS_FLAGS
     else:
         return {}
     found = {what: around[name] for name, what in instead.items() if around.get(name)}
@@ -174,7 +170,7 @@ def aws_access(connection: Connection, around: CredentialContext, wanted: AwsReq
     target = choose(connection, around)
     eks = identify(target, around.environ)
     of_here = around.environ.get("AWS_REGION") or around.environ.get("AWS_DEFAULT_REGION") or ""
-    plugin = unwrapped(target.user.plugin) if target.user.plugin is not None else None
+    plugin = target.user.plugin
     own = dict(plugin.env) if plugin is not None and not wanted.profile else {}
     refused = sorted(name for name in own if name in _NOT_FOLLOWED and own[name])
     if refused:

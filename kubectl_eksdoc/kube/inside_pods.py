@@ -6,10 +6,11 @@ log with very long lines the newest are cut off.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, TypeVar
+from itertools import islice
+from typing import Any
 from urllib.parse import quote
 
 from kubectl_eksdoc.errors import Forbidden, Unreachable
@@ -17,24 +18,23 @@ from kubectl_eksdoc.kube.answers import NotServed, RequestRefused
 from kubectl_eksdoc.kube.config import ApiAccess
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
 from kubectl_eksdoc.kube.sent import Cautious, Clock, RetryLimits
+from kubectl_eksdoc.kube.single_objects import listed
 from kubectl_eksdoc.kube.transport import HASTY, ClusterReads, Transport, answer_of, in_order, pod_path
 from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.interruption import PodReport, ReportedEvent
-from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.kinds import EVENTS, Absent, Unknown
 from kubectl_eksdoc.model.nodes import Container, LogOf
 from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeLabels, ProbeOwner
 from kubectl_eksdoc.objects.containers import containers_of
 from kubectl_eksdoc.objects.held import event
-from kubectl_eksdoc.objects.single import NoSuchObject, document
-
-T = TypeVar("T")
+from kubectl_eksdoc.objects.single import NoSuchObject
 
 GET_POD, GET_LOG, LIST_EVENTS = "get pods", "get pods/log", "list events"
 """The rights this needs, in the namespaces of the pods that are asked for."""
 
 LINES, FEWER_LINES, MOST_BYTES = 100, 5, 64 << 10
-MOST_EVENTS = "500"
+MOST_EVENTS = 500
 _AT_ONCE = 8
 
 
@@ -64,20 +64,20 @@ class LivePodReader(ClusterReads):
         return PodReport(pod, containers, self._events(namespace, name), self.logs(asked))
 
     def _events(self, namespace: str, name: str) -> tuple[ReportedEvent, ...] | Absent | Unknown:
-        query = {"fieldSelector": f"involvedObject.kind=Pod,involvedObject.name={name}", "limit": MOST_EVENTS}
+        fields = {"fieldSelector": f"involvedObject.kind=Pod,involvedObject.name={name}"}
 
         def read() -> tuple[ReportedEvent, ...]:
-            path = f"/api/v1/namespaces/{quote(namespace, safe='')}/events"
-            items = (document(self._transport.get(path, query, right=LIST_EVENTS).body) or {}).get("items")
-            if not isinstance(items, list):
-                raise NoSuchObject("it has no items")
-            found = (event(each) for each in items if isinstance(each, dict))
+            docs = listed(self._transport, EVENTS, MOST_EVENTS, fields, quote(namespace, safe=""), accept="")
+            found = (event(each) for each in islice(docs, MOST_EVENTS))
             return tuple(sorted((each for each in found if each is not None), key=lambda each: each.at, reverse=True))
 
-        return _had(read, LIST_EVENTS)
+        return answer_of(read, LIST_EVENTS)
 
     def _pod(self, pod: str) -> tuple[Container, ...] | Absent | Unknown:
-        return _had(lambda: containers_of(self._transport.get(pod_path(pod), right=GET_POD).body), GET_POD)
+        try:
+            return answer_of(lambda: containers_of(self._transport.get(pod_path(pod), right=GET_POD).body), GET_POD)
+        except NoSuchObject as error:
+            return Unknown(f"the answer to {GET_POD} is no pod: {error}")
 
     def _log(self, log: LogOf) -> str | Absent | Unknown:
         def read() -> str:
@@ -86,7 +86,7 @@ class LivePodReader(ClusterReads):
                 body = self._lines(log, FEWER_LINES)
             return body.decode("utf-8", "replace")
 
-        return _had(read, GET_LOG)
+        return answer_of(read, GET_LOG)
 
     def _lines(self, log: LogOf, lines: int) -> bytes:
         query = {"container": log.container, "tailLines": str(lines), "limitBytes": str(MOST_BYTES)}
@@ -94,13 +94,6 @@ class LivePodReader(ClusterReads):
             query["previous"] = "true"
         path = f"{pod_path(f'{log.namespace}/{log.pod}')}/log"
         return self._transport.get(path, query, right=GET_LOG, of_text=True).body
-
-
-def _had(read: Callable[[], T], right: str) -> T | Absent | Unknown:
-    try:
-        return answer_of(read, right)
-    except NoSuchObject as error:
-        return Unknown(f"the answer to {right} is no pod: {error}" if right == GET_POD else f"{right}: {error}")
 
 
 # The namespace of a live cluster in which short-lived pods of ours run: they themselves, and what owns them.

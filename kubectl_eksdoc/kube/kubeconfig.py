@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import base64
 import binascii
-import difflib
 import io
 import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from kubectl_eksdoc.errors import ConfigError
@@ -24,8 +23,10 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kube.target import CredentialContext, ExecPlugin, Impersonation, KubeTarget, ServerEntry, UserEntry
 from kubectl_eksdoc.kubernetes.guards import address
 from kubectl_eksdoc.model.connection import IN_CLUSTER, Connection
+from kubectl_eksdoc.model.spelling import matches
 from kubectl_eksdoc.yaml_events import DEEPEST, events_of, reason
 
+T = TypeVar("T")
 _KINDS = {"clusters": "cluster", "contexts": "context", "users": "user"}
 
 
@@ -158,32 +159,24 @@ def _entries(document: Mapping[str, Any], plural: str, singular: str, path: str)
 # Entries of a kubeconfig to typed values: unwrapping, base64, paths. Kubeconfig mappings end here.
 
 
-_EXEC_EXTENSION = "client.authentication.k8s.io/exec"
-
-
 def server(name: str, entry: _Entry) -> ServerEntry:
     fields = entry.fields
     return ServerEntry(
         url=text(fields, "server").rstrip("/"),
         ca_file=_path(entry, "certificate-authority"),
         ca_data=_pem(entry, "certificate-authority-data", f"cluster {name!r}"),
-        skip_verify=_flag(fields, "insecure-skip-tls-verify"),
+        skip_verify=_typed(fields, "insecure-skip-tls-verify", bool) or False,
         tls_server_name=text(fields, "tls-server-name"),
         proxy_url=text(fields, "proxy-url"),
-        disable_compression=_flag(fields, "disable-compression"),
-        exec_config=next(
-            (e.get("extension") for e in _maps(fields, "extensions") if e.get("name") == _EXEC_EXTENSION), None
-        ),
+        disable_compression=_typed(fields, "disable-compression", bool) or False,
     )
 
 
 def user(name: str, entry: _Entry) -> UserEntry:
     fields = entry.fields
-    provider = fields.get("auth-provider")
-    if provider is not None and (not isinstance(provider, Mapping) or provider.get("name") != "oidc"):
-        kind = provider.get("name") if isinstance(provider, Mapping) else provider
+    if fields.get("auth-provider") is not None:
         raise ConfigError(
-            f"user {name!r} has the auth-provider {kind!r}, which kubectl dropped in 1.26",
+            f"user {name!r} has an auth-provider, which is not supported",
             "Use an exec plugin; for EKS: aws eks update-kubeconfig --name CLUSTER --region REGION.",
         )
     return UserEntry(
@@ -196,47 +189,38 @@ def user(name: str, entry: _Entry) -> UserEntry:
         username=text(fields, "username"),
         password=text(fields, "password"),
         plugin=_plugin(name, entry),
-        auth_provider=provider,
         impersonation=Impersonation(
             text(fields, "as"), text(fields, "as-uid"), _texts(fields, "as-groups"), _extra(fields)
         ),
     )
 
 
-def text(fields: Mapping[str, Any], key: str) -> str:
+_FORMS: Mapping[type, str] = {
+    str: "a text",
+    bool: "true or false",
+    list: "a list",
+    dict: "a mapping",
+    int: "a number",
+    float: "a number",
+}
+
+
+def _typed(fields: Mapping[str, Any], key: str, wanted: type[T]) -> T | None:
+    """What is of another type is told by that alone, as the value may be a password without quotes."""
     value = fields.get(key)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise ConfigError(f"the kubeconfig's {key} should be a text, not {_form(value)}", "Put it in quotes.")
-    return value
+    if value is None or isinstance(value, wanted):
+        return value
+    found = _FORMS.get(type(value), "a value of another type")
+    hint = "Put it in quotes." if wanted is str else ""
+    raise ConfigError(f"the kubeconfig's {key} should be {_FORMS[wanted]}, not {found}", hint)
 
 
-def _form(value: object) -> str:
-    """In words, as the value may be a password without quotes."""
-    forms = {bool: "a boolean", int: "a number", float: "a number", str: "a text", list: "a list", dict: "a mapping"}
-    return forms.get(type(value), "a value of another type")
+def text(fields: Mapping[str, Any], key: str) -> str:
+    return _typed(fields, key, str) or ""
 
 
 def _texts(fields: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    value = fields.get(key) or ()
-    if not isinstance(value, (list, tuple)):
-        raise ConfigError(f"the kubeconfig's {key} should be a list")
-    return tuple(text({key: item}, key) for item in value)
-
-
-def _maps(fields: Mapping[str, Any], key: str) -> tuple[Mapping[str, Any], ...]:
-    value = fields.get(key) or ()
-    if not isinstance(value, (list, tuple)) or not all(isinstance(item, Mapping) for item in value):
-        raise ConfigError(f"the kubeconfig's {key} should be a list of mappings")
-    return tuple(value)
-
-
-def _flag(fields: Mapping[str, Any], key: str) -> bool:
-    value = fields.get(key)
-    if value is not None and not isinstance(value, bool):
-        raise ConfigError(f"the kubeconfig's {key} should be true or false, not {_form(value)}")
-    return bool(value)
+    return tuple(text({key: item}, key) for item in _typed(fields, key, list) or ())
 
 
 def _path(entry: _Entry, key: str) -> str:
@@ -254,29 +238,29 @@ def _pem(entry: _Entry, key: str, owner: str) -> str:
 
 
 def _plugin(name: str, entry: _Entry) -> ExecPlugin | None:
-    fields = entry.fields.get("exec")
+    fields = _typed(entry.fields, "exec", dict)
     if fields is None:
         return None
-    if not isinstance(fields, Mapping) or not text(fields, "command"):
+    if not text(fields, "command"):
         raise ConfigError(f"user {name!r} in kubeconfig {entry.file}: exec has no command")
+    if _typed(fields, "provideClusterInfo", bool):
+        raise ConfigError(f"user {name!r} has a credential plugin with provideClusterInfo, which is not supported")
+    variables = [_typed({"env": each}, "env", dict) or {} for each in _typed(fields, "env", list) or ()]
     command = text(fields, "command")
     if os.path.dirname(command):  # a bare name is looked for on PATH, a path belongs to the file's folder
         command = os.path.join(entry.folder, command)
     return ExecPlugin(
         command=command,
         args=_texts(fields, "args"),
-        env=tuple((text(item, "name"), text(item, "value")) for item in _maps(fields, "env")),
+        env=tuple((text(each, "name"), text(each, "value")) for each in variables),
         api_version=text(fields, "apiVersion"),
         interactive_mode=text(fields, "interactiveMode") or "IfAvailable",
-        provide_cluster_info=_flag(fields, "provideClusterInfo"),
         install_hint=text(fields, "installHint"),
     )
 
 
 def _extra(fields: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    extra = fields.get("as-user-extra") or {}
-    if not isinstance(extra, Mapping):
-        raise ConfigError("the kubeconfig's as-user-extra should be a mapping")
+    extra = _typed(fields, "as-user-extra", dict) or {}
     return tuple((str(key), value) for key in sorted(extra) for value in _texts(extra, key))
 
 
@@ -287,13 +271,12 @@ def _extra(fields: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 # CA; a token from the flag wins over a credential plugin.
 
 
-def choose(connection: Connection, around: CredentialContext, read: Kubeconfig | None = None) -> KubeTarget:
-    """`read`: the kubeconfig, where whoever chooses has read it already.
-
+def choose(connection: Connection, around: CredentialContext) -> KubeTarget:
+    """
     Raises:
         ConfigError: no usable kubeconfig, or a name in it or in the flags that does not exist.
     """
-    config = read or load(connection.kubeconfig, around)
+    config = load(connection.kubeconfig, around)
     if config.empty and not connection.kubeconfig and not connection.server:
         inside = in_cluster(around)
         if inside is not None:
@@ -406,14 +389,10 @@ def _named(found: Mapping[str, _Entry], name: str, kind: str, config: Kubeconfig
 
 
 def _closest_first(name: str, known: Iterable[str]) -> list[str]:
-    """Most alike first; whole names and the last part of ARNs both count."""
-
-    def unlikeness(other: str) -> tuple[float, str]:
-        short = other.rpartition("/")[2]
-        likeness = max(difflib.SequenceMatcher(None, name, part).ratio() for part in (other, short))
-        return (-likeness, other)
-
-    ordered = sorted(known, key=unlikeness)
+    """Whole names and the last part of ARNs both count."""
+    short = {each.rpartition("/")[2]: each for each in sorted(known, reverse=True)}
+    alike = [short[each] for each in matches(name, short)]
+    ordered = list(dict.fromkeys((*alike, *sorted(known))))
     return ordered if len(ordered) <= _SHOWN else [*ordered[:_SHOWN], f"and {len(ordered) - _SHOWN} more"]
 
 

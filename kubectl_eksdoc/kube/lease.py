@@ -160,13 +160,7 @@ class LeaseThere:
             raise self.unreachable(sent)
 
     def unreachable(self, sent: SentRequest) -> Unreachable:
-        return Unreachable(f"the lock {self.where} cannot be taken: {said(sent)}", "Nothing was done. Try again.")
-
-
-def said(sent: SentRequest) -> str:
-    if sent.code:
-        return f"the server answered {sent.code}: {sent.said}"
-    return sent.said or "the server gave no answer"
+        return Unreachable(f"the lock {self.where} cannot be taken: {sent.told}", "Nothing was done. Try again.")
 
 
 # Gaps in which nobody knew whose a lock was: from one on nothing is relied on until everything was looked at anew.

@@ -25,7 +25,7 @@ from types import TracebackType
 from kubectl_eksdoc.errors import ClusterError, Locked, LockInDoubt, LockLost, Unreachable
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kube import lease
-from kubectl_eksdoc.kube.lease import CREATE, GET, UPDATE, LeaseGaps, LeaseSeen, LeaseThere, said
+from kubectl_eksdoc.kube.lease import CREATE, GET, UPDATE, LeaseGaps, LeaseSeen, LeaseThere
 from kubectl_eksdoc.kube.sent import UNASKED, Clock, RequestSender, RetryLimits, SentRequest, refused
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.journal import HeldLock
@@ -258,7 +258,7 @@ class Lock:
             self._there.check(sent, GET)
             pause.after(sent)
             self.must_be_held()
-        raise Unreachable(f"whether the lock {where} is still ours cannot be read: {said(sent)}")
+        raise Unreachable(f"whether the lock {where} is still ours cannot be read: {sent.told}")
 
     # Writing
 
@@ -272,7 +272,7 @@ class Lock:
             if sent is None:
                 return True
             self._check_renewal(sent)
-            self._failed = said(sent)
+            self._failed = sent.told
             if sent.unknown:
                 return False
         return False
@@ -281,7 +281,7 @@ class Lock:
         """Raises: as `regain`."""
         there = self._there.ask("GET")
         if not there.ok:
-            self._failed = said(there)
+            self._failed = there.told
             self._check_renewal(there, GET)
             return False
         found = lease.seen(there.doc)
@@ -289,7 +289,7 @@ class Lock:
             raise self._holds_no_more(lease.changed_hands(self._there.where, found.holder))
         sent = self._write(found)
         if sent is not None:
-            self._failed = said(sent)
+            self._failed = sent.told
             self._check_renewal(sent)
         return sent is None
 

@@ -46,7 +46,7 @@ def reviewed(sender: RequestSender, asked: Iterable[Permission]) -> tuple[Review
                 raise Unauthorized(f"the credentials are not accepted: {sent.said}", "Sign in again, and retry.")
             if sent.code == 403:
                 raise Forbidden(f"the cluster refuses {_RIGHT}: {sent.said}", _EVERYBODY, _RIGHT)
-        silent = "" if sent.code else f"the server gave no answer: {sent.said}"
+        silent = "" if sent.code else sent.told
         found.append(Review(each, _decided(sent), _why(sent)))
     return tuple(found)
 
@@ -67,7 +67,7 @@ def _why(sent: SentRequest) -> str:
     if _decided(sent) is not None:
         return ""
     if not sent.code:
-        return f"the server gave no answer: {sent.said}"
+        return sent.told
     error = at(sent.doc, "status", "evaluationError")
     if isinstance(error, str) and error:
         return f"the server could not tell: {error}"

@@ -10,6 +10,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
+from functools import partial
 from types import TracebackType
 from typing import TypeVar
 
@@ -100,14 +101,28 @@ class ConfigMaps:
     def delete(self, name: str, uid: str) -> None:
         """Exactly this one; one that is gone is fine. Raises: as `get`."""
         body = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": uid}}
+        path, right = f"{self._path}/{name}", "delete configmaps"
+        # 409: another has its name by now.
+        send = partial(self._sender.send, "DELETE", path, {}, body, JSON)
+        sent = self.until(send, right, f"delete {name}", (404, 409))
+        if not sent.ok and sent.code not in (404, 409):
+            raise self.failed(f"delete {name}", sent)
+
+    def until(
+        self, send: Callable[[], SentRequest], right: str, what: str, also: Sequence[int] = (404,)
+    ) -> SentRequest:
+        """The answer that is final, `also` those with one of these codes; the last one where none of them is.
+
+        Raises: as `check`.
+        """
         sent = UNASKED
         for pause in self.tries.each(self.clock):
-            sent = self._sender.send("DELETE", f"{self._path}/{name}", {}, body, JSON)
-            if sent.ok or sent.code in (404, 409):  # 409: another has its name by now
-                return
-            self.check(sent, "delete configmaps", f"delete {name}", pause.tried_s)
+            sent = send()
+            if sent.ok or sent.code in also:
+                break
+            self.check(sent, right, what, pause.tried_s)
             pause.after(sent)
-        raise self.failed(f"delete {name}", sent)
+        return sent
 
     def check(self, sent: SentRequest, right: str, what: str, tried_s: float) -> None:
         """`tried_s`: so long it had been tried before.
@@ -123,30 +138,25 @@ class ConfigMaps:
             raise self.failed(what, sent)
 
     def unread(self, what: str, sent: SentRequest) -> JournalError:
-        how = f"answered {sent.code}" if sent.code else "gave no answer"
-        said = f"to {what}, the server {how}: {sent.said}"
         return JournalError(
-            f"the journal of runs in namespace {self.namespace} cannot be read: {said}",
+            f"the journal of runs in namespace {self.namespace} cannot be read: to {what}, {sent.told}",
             "When the cluster answers again, resume the run.",
         )
 
     def failed(self, what: str, sent: SentRequest) -> JournalError:
-        how = f"answered {sent.code}" if sent.code else "gave no answer"
         return JournalError(
-            f"the journal of the run cannot be kept in namespace {self.namespace}: to {what}, the server {how}: "
-            f"{sent.said}",
+            f"the journal of the run cannot be kept in namespace {self.namespace}: to {what}, {sent.told}",
             "Nothing is done that is not written down first. When the cluster answers again, resume the run.",
         )
 
     def _read(self, path: str, query: Mapping[str, str], right: str) -> SentRequest:
-        sent = UNASKED
-        for pause in self.tries.each(self.clock):
+        def ask() -> SentRequest:
             self._fence()
-            sent = self._sender.send("GET", path, query, None)
-            if sent.ok or sent.code == 404:
-                return sent
-            self.check(sent, right, right, pause.tried_s)
-            pause.after(sent)
+            return self._sender.send("GET", path, query, None)
+
+        sent = self.until(ask, right, right)
+        if sent.ok or sent.code == 404:
+            return sent
         raise self.unread(right, sent)
 
 
@@ -243,16 +253,12 @@ def ask_run(maps: ConfigMaps, run: str, wanted: RunPhase, who: str) -> None:
         UsageError: there is no such run.
         JournalError, Unauthorized, Forbidden
     """
-    name, sent = head_name(run), UNASKED
-    for pause in maps.tries.each(maps.clock):
-        sent = maps.patch(name, "", {}, {WANTED: wanted.value, WANTED_BY: who})
-        if sent.ok:
-            return
-        if sent.code == 404:
-            raise _no_run(maps, run)
-        maps.check(sent, "patch configmaps", f"patch {name}", pause.tried_s)
-        pause.after(sent)
-    raise maps.failed(f"patch {name}", sent)
+    name, asked = head_name(run), {WANTED: wanted.value, WANTED_BY: who}
+    sent = maps.until(lambda: maps.patch(name, "", {}, asked), "patch configmaps", f"patch {name}")
+    if sent.code == 404:
+        raise _no_run(maps, run)
+    if not sent.ok:
+        raise maps.failed(f"patch {name}", sent)
 
 
 def remove_run(maps: ConfigMaps, run: str) -> None:

@@ -19,7 +19,6 @@ from kubectl_eksdoc.kube.target import Credential, utc_now
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.model.api_objects import AppliedObject, Conflict, Conflicting, Doc, at, text_at
 from kubectl_eksdoc.model.kinds import Absent, Unknown
-from kubectl_eksdoc.model.permissions import opt_ins_of
 from kubectl_eksdoc.model.placing import OF_KIND, NotMade, NotPlaced
 
 JSON = "application/json"
@@ -47,6 +46,13 @@ class SentRequest(NamedTuple):
     @property
     def said(self) -> str:
         return self.answer.said if isinstance(self.answer, LostAnswer) else self.answer.message
+
+    @property
+    def told(self) -> str:
+        """The same as a clause."""
+        return (
+            f"the server answered {self.code}: {self.said}" if self.code else f"the server gave no answer: {self.said}"
+        )
 
     @property
     def unknown(self) -> bool:
@@ -268,14 +274,14 @@ class Cautious:
             Unauthorized: nothing more can be asked.
         """
         error = self._refused(sent, right)
-        return Unknown(_how(sent, right)) if error is None else Unknown(error.message, right)
+        return Unknown(f"to {right}, {sent.told}") if error is None else Unknown(error.message, right)
 
     def not_made(self, sent: SentRequest, right: str) -> NotMade:
         """Raises: as `unknown`."""
         error = self._refused(sent, right)
         if error is not None:
             return NotMade(error.message, right)
-        return NotMade(_how(sent, right), maybe=sent.unknown, later=sent.code == 429)
+        return NotMade(f"to {right}, {sent.told}", maybe=sent.unknown, later=sent.code == 429)
 
     def _refused(self, sent: SentRequest, right: str) -> ClusterError | None:
         error = refused(sent, right, self._namespace)
@@ -284,18 +290,11 @@ class Cautious:
         return error
 
 
-def _how(sent: SentRequest, right: str) -> str:
-    how = f"answered {sent.code}" if sent.code else "gave no answer"
-    return f"to {right}, the server {how}: {sent.said}"
-
-
 # Objects of a live cluster that are created and never written over.
 
 
 _ESCALATES = "is attempting to grant RBAC permissions not currently held"
 """Whoever creates a role must have its rights (Kubernetes, RBAC: privilege escalation prevention)."""
-_RULE = re.compile(r"\{(?:APIGroups:\[([^]]*)\], Resources|NonResourceURLs):\[([^]]*)\], Verbs:\[([^]]*)\]\}")
-"""How a rule is written that is not held: pkg/registry/rbac/validation, CompactString, its lists by Go's %q."""
 
 
 class LiveObjectWriter:
@@ -338,27 +337,9 @@ def _not_placed(sent: SentRequest, doc: Doc, verb: str = "create") -> NotPlaced:
     if error is not None:
         return NotPlaced(sent.said, right)
     if sent.code == 403 and _ESCALATES in sent.said:
-        rights = tuple(_rights_in(sent.said))
-        why = f"you cannot give it rights that you have not yourself: {'; '.join(rights) or sent.said}"
-        opted = "; ".join(f"opt-in {each.said}" for each in opt_ins_of(rights))
-        return NotPlaced(f"{why} ({opted})" if opted else why, f"escalate {right.split()[1]}")
-    how = f"the server answered {sent.code}: {sent.said}" if sent.code else f"the server gave no answer: {sent.said}"
-    return NotPlaced(how, taken=sent.code == 409, lacking=sent.code == 404, maybe=sent.unknown)
-
-
-def _rights_in(said: str) -> Iterator[str]:
-    """As the tool names them: ``list nodes``, ``create pods/eviction``, ``get /metrics``."""
-    for groups, resources, verbs in _RULE.findall(said):
-        for group in _words(groups) or [""]:
-            for resource in _words(resources):
-                plural, _, subresource = resource.partition("/") if not resource.startswith("/") else (resource, "", "")
-                full = f"{plural}.{group}" if group else plural
-                of = f"{full}/{subresource}" if subresource else full
-                yield from (f"{verb} {of}" for verb in _words(verbs))
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r'"([^"]*)"', text)
+        why = f"you cannot give it rights that you have not yourself: {sent.said}"
+        return NotPlaced(why, f"escalate {right.split()[1]}")
+    return NotPlaced(sent.told, taken=sent.code == 409, lacking=sent.code == 404, maybe=sent.unknown)
 
 
 # ConfigMaps of a live cluster, applied by server-side apply as this tool's field manager.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from itertools import islice
@@ -18,12 +17,12 @@ from kubectl_eksdoc.kube.sent import MANAGER, MERGE_PATCH, ApiWriter, not_taken
 from kubectl_eksdoc.kube.target import CredentialContext
 from kubectl_eksdoc.kube.transport import ClusterReads, Paging, Transport
 from kubectl_eksdoc.model import kinds, names
-from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, ObjectName, at
+from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, ObjectName, at, named, text_at
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.coredns import SYSTEM
 from kubectl_eksdoc.model.kinds import NODE_CLASSES, Absent, Resource, Unknown
 from kubectl_eksdoc.model.names import Name, NameKind
-from kubectl_eksdoc.objects.single import NoJson, decode
+from kubectl_eksdoc.objects.single import document
 
 VERB = "get"
 _HINT = "Is this the address of a Kubernetes API?"
@@ -53,15 +52,16 @@ class SingleObjects(ClusterReads):
         single = of.kind in READ and (of not in self._found or of.namespace in ("", SYSTEM))
         resource = READ[of.kind] if single else self._found.get(of) or _APPLIED[of.kind]
         right = f"{VERB if single else LIST_VERB} {resource.full_name}"
-        path, query = resource.path_in(of.namespace), {"fieldSelector": f"metadata.name={of.name}"}
+        query = {"fieldSelector": f"metadata.name={of.name}"}
         try:
             if single:
-                found = _doc(self._transport.get(f"{path}/{of.name}", right=right).body, of)
+                path = f"{resource.path_in(of.namespace)}/{of.name}"
+                found = _doc(self._transport.get(path, right=right).body, of)
             else:
-                items, _ = _page(self._transport.get(path, query, right).body, resource)
-                if not items:
+                every = listed(self._transport, resource, 1, query, of.namespace, accept="")
+                if (only := next(every, None)) is None:
                     return Absent(f"there is no {of}")
-                found = {**items[0], "kind": resource.kind, "apiVersion": resource.api_version}
+                found = only
         except NotServed as error:
             return Absent(error.message)
         except Forbidden as error:
@@ -72,12 +72,8 @@ class SingleObjects(ClusterReads):
 
 
 def _doc(body: bytes, of: ObjectName | str) -> Doc:
-    try:
-        doc = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise RequestRefused(f"the answer to get {of} is no JSON: {error}", _HINT) from error
-    if not isinstance(doc, dict):
-        raise RequestRefused(f"the answer to get {of} is no object", _HINT)
+    if (doc := document(body)) is None:
+        raise RequestRefused(f"the answer to get {of} is no object in JSON", _HINT)
     return doc
 
 
@@ -105,47 +101,16 @@ class NamespaceLists(ClusterReads):
         return self._read[key]
 
     def _listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
-        with self._transport.counted():
-            return self._all(resource, namespace)
-
-    def _all(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
-        right = f"{LIST_VERB} {resource.full_name}"
         try:
-            return tuple(self._pages(resource, namespace, self._page_size))
-        except ContinueTokenExpired:  # too slow for a continue token: what comes in one answer cannot expire
-            return tuple(self._pages(resource, namespace, 0))
+            found = listed(self._transport, resource, self._page_size, None, namespace, accept="")
+            return tuple({named(each): each for each in found}.values())
         except Forbidden as error:
-            return Unknown(error.message, right)
+            return Unknown(error.message, f"{LIST_VERB} {resource.full_name}")
         except NotServed as error:
             return Unknown(error.message)
 
-    def _pages(self, resource: Resource, namespace: str, size: int) -> Iterator[Doc]:
-        """`size` 0: all in one."""
-        query = {"limit": str(size)} if size else {}
-        paging = Paging(resource.full_name)
-        while True:
-            answer = self._transport.get(resource.path_in(namespace), query, right=f"{LIST_VERB} {resource.full_name}")
-            items, token = _page(answer.body, resource)
-            paging.check(token, len(items), len(answer.body))
-            # A list names the kind once, and its items do not.
-            yield from ({**item, "kind": resource.kind, "apiVersion": resource.api_version} for item in items)
-            if not token:
-                return
-            query = {**query, "continue": token}
 
-
-def _page(body: bytes, resource: Resource) -> tuple[list[Doc], str]:
-    try:
-        page = json.loads(body)
-        items, meta = page["items"] or [], page.get("metadata") or {}
-        if isinstance(items, list) and all(isinstance(each, dict) for each in items):
-            return items, str(meta.get("continue") or "")
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise RequestRefused(f"the answer to {LIST_VERB} {resource.full_name} is no list: {error!r}", _HINT) from error
-    raise RequestRefused(f"the answer to {LIST_VERB} {resource.full_name} is no list of objects", _HINT)
-
-
-# Lists of a live cluster of which the server sends the metadata alone.
+# Lists of a live cluster, page by page, as a rule with the metadata of objects alone.
 #
 # Source: kubernetes.io, "Kubernetes API Concepts" (alternate representations; PartialObjectMetadata): every resource
 # has it, and no right is needed but that to list.
@@ -156,10 +121,15 @@ _KIND = "PartialObjectMetadataList"
 
 
 def listed(
-    transport: Transport, resource: Resource, page: int, query: Mapping[str, str] | None = None, namespace: str = ""
+    transport: Transport,
+    resource: Resource,
+    page: int,
+    query: Mapping[str, str] | None = None,
+    namespace: str = "",
+    accept: str = ACCEPT,
 ) -> Iterator[Doc]:
-    """Of that namespace, or over all of them, page by page, in the newest version that is served, which is that of
-    ``apiVersion``. A page is asked for when the one before it is used up.
+    """Of that namespace, or over all of them, in the newest version that is served, which is that of ``apiVersion``. A
+    page is asked for when the one before it is used up. `accept` "": whole objects.
 
     Raises:
         NotServed: in none.
@@ -168,7 +138,7 @@ def listed(
     whole = query or {}
     limited = {**whole, "limit": str(page)}
     paging = Paging(resource.full_name)
-    form, (items, token, size) = _first(transport, resource, limited, namespace)
+    form, (items, token, size) = _first(transport, resource, limited, namespace, accept)
     while True:
         paging.check(token, len(items), size)
         with transport.counted():
@@ -176,41 +146,38 @@ def listed(
             if not token:
                 return
             try:
-                items, token, size = _metadata_lists_page(transport, form, {**limited, "continue": token}, namespace)
+                items, token, size = _page(transport, form, {**limited, "continue": token}, namespace, accept)
             except ContinueTokenExpired:  # what comes in one answer cannot expire; what came before comes again
-                items, token, size = _metadata_lists_page(transport, form, whole, namespace)
+                items, token, size = _page(transport, form, whole, namespace, accept)
+
+
+_Page = tuple[list[Doc], str, int]
+"""Its objects, the token of the next one, and its bytes."""
 
 
 def _first(
-    transport: Transport, resource: Resource, query: Mapping[str, str], namespace: str
-) -> tuple[Resource, tuple[list[Doc], str, int]]:
+    transport: Transport, resource: Resource, query: Mapping[str, str], namespace: str, accept: str
+) -> tuple[Resource, _Page]:
     """In the newest version that is served."""
     *newer, oldest = resource.versions
     for form in newer:
         with suppress(NotServed):
-            return form, _metadata_lists_page(transport, form, query, namespace)
-    return oldest, _metadata_lists_page(transport, oldest, query, namespace)
+            return form, _page(transport, form, query, namespace, accept)
+    return oldest, _page(transport, oldest, query, namespace, accept)
 
 
-def _metadata_lists_page(
-    transport: Transport, form: Resource, query: Mapping[str, str], namespace: str
-) -> tuple[list[Doc], str, int]:
-    """Its objects, the token of the next one, and its bytes."""
+def _page(transport: Transport, form: Resource, query: Mapping[str, str], namespace: str, accept: str) -> _Page:
     right = f"{LIST_VERB} {form.full_name}"
-    body = transport.get(form.path_in(namespace), query, right, accept=ACCEPT).body
-    try:
-        page = decode(body)
-    except NoJson as error:
-        raise RequestRefused(f"the answer to {right} is no JSON: {error}", _HINT) from error
-    if not isinstance(page, dict) or not isinstance(items := page.get("items") or [], list):
-        raise RequestRefused(f"the answer to {right} is no list", _HINT)
-    if page.get("kind") != _KIND:
-        raise RequestRefused(f"the server does not answer {right} with metadata alone", _HINT)
-    if not all(isinstance(each, dict) for each in items):
+    body = transport.get(form.path_in(namespace), query, right, accept=accept).body
+    page = document(body) or {}
+    items = [] if page.get("items", "") is None else page.get("items")
+    if not isinstance(items, list) or not all(isinstance(each, dict) for each in items):
         raise RequestRefused(f"the answer to {right} is no list of objects", _HINT)
-    token = at(page, "metadata", "continue")
+    if accept and page.get("kind") != _KIND:
+        raise RequestRefused(f"the server does not answer {right} with metadata alone", _HINT)
+    # A list names the kind once, and its items do not.
     docs = [{**each, "kind": form.kind, "apiVersion": form.api_version} for each in items]
-    return docs, token if isinstance(token, str) else "", len(body)
+    return docs, text_at(page, "metadata", "continue"), len(body)
 
 
 # Karpenter's EC2NodeClasses of a live cluster, one by one: as they are, and patched.
@@ -311,7 +278,7 @@ def _pools(transport: Transport) -> list[str]:
 def _runs(transport: Transport, namespace: str) -> tuple[Name, ...]:
     """The latest first."""
     heads = _some(transport, kinds.CONFIG_MAPS, namespace, labelSelector=f"{PART_LABEL}={HEAD}")
-    found = {_labels(doc).get(RUN_LABEL, ""): _text(doc, "creationTimestamp") for doc in heads}
+    found = {_labels(doc).get(RUN_LABEL, ""): text_at(doc, "metadata", "creationTimestamp") for doc in heads}
     runs = sorted(found.items(), key=lambda each: each[1], reverse=True)
     return tuple(Name(run, f"begun {begun}" if begun else "") for run, begun in runs if run)
 
@@ -320,17 +287,12 @@ def _plain(found: Iterator[str]) -> tuple[Name, ...]:
     return tuple(Name(each) for each in sorted(set(found)) if each)
 
 
-def _text(doc: Doc, key: str) -> str:
-    value = at(doc, "metadata", key)
-    return value if isinstance(value, str) else ""
-
-
 def _name(doc: Doc) -> str:
-    return _text(doc, "name")
+    return text_at(doc, "metadata", "name")
 
 
 def _whole(doc: Doc) -> str:
-    namespace, name = _text(doc, "namespace"), _name(doc)
+    namespace, name = text_at(doc, "metadata", "namespace"), _name(doc)
     return f"{namespace}/{name}" if namespace and name else ""
 
 

@@ -7,7 +7,6 @@ of an entry that is not known here, is dropped with a word and takes no other wi
 
 from __future__ import annotations
 
-import codecs
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -164,18 +163,11 @@ class _Run(msgspec.Struct):
     host: str = ""
 
 
-_UTF16 = (codecs.BOM_UTF16_LE + "{".encode("utf-16-le"), codecs.BOM_UTF16_BE + "{".encode("utf-16-be"))
-"""What events begin with there: a mark alone may be garbage before them."""
-
-
 def read_events(text: bytes, where: str) -> RunEvents:
-    """All documents of a run that are whole; `where` they stand is said of every line that is none. Windows PowerShell
-    writes UTF-16."""
-    if text.startswith(_UTF16):
-        text = text.decode("utf-16", "replace").encode("utf-8", "replace")
+    """All documents of a run that are whole; `where` they stand is said of every line that is none."""
     told: list[RunEvent | RunEnd | RunStanding] = []
     dropped: list[str] = []
-    for number, each in enumerate(text.removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
+    for number, each in enumerate(text.split(b"\n"), 1):
         if not each.strip():
             continue
         try:

@@ -34,7 +34,6 @@ class Request:
     headers: tuple[tuple[str, str], ...]
     server_name: str | None
     client: str  # common name of the client's certificate, "" without one
-    port: int  # the client's; two requests on one connection share it
 
     def header(self, name: str) -> str:
         return ", ".join(value for key, value in self.headers if key.lower() == name.lower())
@@ -83,13 +82,12 @@ class ApiServer:
         self.accepts: Callable[[Request], bool] = lambda request: True
         self.expiring: int = 0  # so many continue tokens are answered with 410
         self.always: dict[str, Callable[[Request], Reply]] = {}  # by path: what answers instead
-        self.latency = 0.0
         self.open = threading.Event()  # cleared: lists are not answered until it is set again
         self.open.set()
         self._scripts: dict[str, list[Reply]] = {}
         self._lock = threading.Lock()
         self._names: dict[int, str | None] = {}
-        self._http = _Threaded(("127.0.0.1", 0), _handler(self))
+        self._http = ThreadedServer(("127.0.0.1", 0), _handler(self))
         self._host = host
         self._scheme = "http"
         if tls is not None:
@@ -121,8 +119,6 @@ class ApiServer:
         return [request for request in self.requests if request.path == path]
 
     def reply(self, request: Request) -> Reply:
-        if self.latency:
-            time.sleep(self.latency)
         with self._lock:
             self.requests.append(request)
         if request.path != "/version":
@@ -165,7 +161,7 @@ class ApiServer:
         return json_reply({"kind": kind, "apiVersion": version, "metadata": metadata, "items": page})
 
 
-class _Threaded(http.server.ThreadingHTTPServer):
+class ThreadedServer(http.server.ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
 
@@ -191,7 +187,6 @@ def _handler(server: ApiServer) -> type[http.server.BaseHTTPRequestHandler]:
                 tuple(self.headers.items()),
                 server._names.get(self.connection.fileno()),
                 names.get("commonName", ""),
-                self.client_address[1],
             )
             self._send(server.reply(request), request)
 

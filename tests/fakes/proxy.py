@@ -5,10 +5,11 @@ from __future__ import annotations
 import http.client
 import http.server
 import socket
-import socketserver
 import threading
 from typing import Any
 from urllib.parse import urlsplit
+
+from tests.fakes.apiserver import ThreadedServer
 
 
 class Proxy:
@@ -16,7 +17,7 @@ class Proxy:
 
     def __init__(self, port: int, refuse: int = 0) -> None:
         self.seen: list[tuple[str, str, str]] = []
-        self._http = _Threaded(("127.0.0.1", 0), _handler(self.seen, port, refuse))
+        self._http = ThreadedServer(("127.0.0.1", 0), _handler(self.seen, port, refuse))
 
     @property
     def address(self) -> str:
@@ -29,14 +30,6 @@ class Proxy:
     def __exit__(self, *_: object) -> None:
         self._http.shutdown()
         self._http.server_close()
-
-
-class _Threaded(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-
-    def server_bind(self) -> None:
-        """Without asking a resolver for the name of 127.0.0.1, as http.server would."""
-        socketserver.TCPServer.server_bind(self)
 
 
 def _handler(seen: list[tuple[str, str, str]], port: int, refuse: int) -> type[http.server.BaseHTTPRequestHandler]:

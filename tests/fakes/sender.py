@@ -23,14 +23,12 @@ class Hands:
     """A clock that stands still until it is moved; sleeping moves it."""
 
     seconds: float = 1000.0
-    slept: list[float] = field(default_factory=list)
 
     def clock(self, wall: float = 0.0) -> Clock:
         """`wall`: so much is this machine's wall clock off."""
         return Clock(lambda: self.seconds, lambda: START + timedelta(seconds=self.seconds + wall), self.sleep)
 
     def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
         self.seconds += seconds
 
 

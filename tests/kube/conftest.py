@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -82,8 +82,22 @@ def config(server: ApiServer, authority: Authority, tmp_path: Path) -> str:
 @pytest.fixture
 def transport(around: CredentialContext, slept: Slept) -> Callable[..., Transport]:
     def make(connection: Connection, patience: RetryPolicy | None = None, **surroundings: Any) -> Transport:
-        chosen = CredentialContext(**{**_fields(around), **surroundings})
+        chosen = replace(around, **surroundings)
         return Transport(connect(connection, chosen), patience, slept.timing())
+
+    return make
+
+
+@pytest.fixture
+def signed_in(
+    server: ApiServer, authority: Authority, transport: Callable[..., Transport], tmp_path: Path
+) -> Callable[..., Transport]:
+    """A transport to the server by a kubeconfig for this user; `cluster` and `flags` are parts of it and beside it."""
+
+    def make(user: dict[str, Any] | None = None, cluster: Any = None, flags: Any = None, **more: Any) -> Transport:
+        fields = {"certificate-authority-data": kubeconfigs.b64(authority.pem)} if cluster is None else cluster
+        path = kubeconfigs.one(tmp_path / "config", server.url, user=user, **fields)
+        return transport(Connection(kubeconfig=path, **(flags or {})), **more)
 
     return make
 
@@ -91,14 +105,10 @@ def transport(around: CredentialContext, slept: Slept) -> Callable[..., Transpor
 @pytest.fixture
 def reader(around: CredentialContext, slept: Slept) -> Callable[..., LiveReader]:
     def make(connection: Connection, progress: Any = None, **surroundings: Any) -> LiveReader:
-        chosen = CredentialContext(**{**_fields(around), **surroundings})
+        chosen = replace(around, **surroundings)
         return LiveReader(connection, progress, around=chosen, timing=slept.timing())
 
     return make
-
-
-def _fields(around: CredentialContext) -> dict[str, Any]:
-    return {name: getattr(around, name) for name in CredentialContext.__dataclass_fields__}
 
 
 @pytest.fixture

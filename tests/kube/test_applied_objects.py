@@ -26,15 +26,6 @@ def access(config: str) -> ApiAccess:
     return connect(Connection(kubeconfig=config), of_this_process())
 
 
-def searched(config: str, page: int = 500) -> AppliedObjects:
-    objects = SingleObjects(Connection(kubeconfig=config, page_size=page))
-    found, others = objects.applied_by("eks"), objects.applied_by("eks", others=True)
-    assert isinstance(found, AppliedObjects) and isinstance(others, AppliedObjects)
-    return AppliedObjects(
-        {**found.labels, **others.labels}, found.stripped | others.stripped, {**found.unlisted, **others.unlisted}
-    )
-
-
 def an_object(name: str, *managers: tuple[str, str], **labels: str) -> Doc:
     entries = [{"manager": manager, "operation": operation} for manager, operation in managers]
     return {"metadata": {"name": name, "namespace": "kube-system", "labels": labels, "managedFields": entries}}
@@ -45,36 +36,24 @@ def a_list(*items: Doc, token: str = "") -> Reply:
     return json_reply({**kind, "metadata": {"continue": token}, "items": list(items)})
 
 
-def group(name: str, *resources: tuple[str, str, str], fresh: bool = True) -> Doc:
-    told = [
-        {"resource": plural, "responseKind": {"kind": kind}, "scope": "Namespaced", "verbs": verbs.split()}
-        for plural, kind, verbs in resources
-    ]
-    freshness = "Current" if fresh else "Stale"
-    return {"metadata": {"name": name}, "versions": [{"version": "v1", "freshness": freshness, "resources": told}]}
+def group(name: str, *resources: tuple[str, str, str]) -> tuple[str, list[Doc]]:
+    told = [{"name": plural, "kind": kind, "namespaced": True, "verbs": v.split()} for plural, kind, v in resources]
+    return name, told
 
 
-def discovery(server: ApiServer, core: Doc, *groups: Doc) -> None:
-    for path, items in (("/api", [core]), ("/apis", groups)):
-        server.script(path, *[json_reply({"kind": "APIGroupDiscoveryList", "items": list(items)})] * 2)
+def discovery(server: ApiServer, *groups: tuple[str, list[Doc]]) -> None:
+    """Without resources a group does not answer; the first is the core."""
+    versions = [{"groupVersion": f"{name}/v1"} for name, _ in groups[1:]]
+    names = [{"preferredVersion": each, "versions": [each]} for each in versions]
+    server.script("/api", *[json_reply({"versions": ["v1"]})] * 2)
+    server.script("/apis", *[json_reply({"groups": names})] * 2)
+    for name, told in groups:
+        answer = json_reply({"resources": told}) if told else refused("no", "BadRequest", 400)
+        server.script(f"/apis/{name}/v1" if name else "/api/v1", *[answer] * 2)
 
 
 CORE = group("", ("configmaps", "ConfigMap", "get list"), ("secrets", "Secret", "list"), ("pods", "Pod", "list"))
 RBAC = group("rbac.authorization.k8s.io", ("roles", "Role", "get list"), ("reviews", "Review", "create"))
-
-
-def test_kinds_that_manifests_of_addons_do_not_have_are_listed_with_the_others(server: ApiServer, config: str) -> None:
-    """Whoever has the printed role alone may not list them: that is asked only where no manifest is known whole."""
-    discovery(server, CORE, group("networking.k8s.io", ("ingresses", "Ingress", "get list")))
-    server.script(MAPS, a_list())
-    objects = SingleObjects(Connection(kubeconfig=config))
-    assert objects.applied_by("eks") == AppliedObjects({})
-    server.script("/apis/networking.k8s.io/v1/ingresses", a_list(an_object("door", ("eks", "Apply"))))
-    server.script(SECRETS, refused("nobody may", "Forbidden", 403))
-    found = objects.applied_by("eks", others=True)
-    assert isinstance(found, AppliedObjects)
-    assert list(found.labels) == [ObjectName("networking.k8s.io/v1", "Ingress", "kube-system", "door")]
-    assert list(found.unlisted) == ["secrets"]
 
 
 def test_all_kinds_are_listed_by_their_metadata_and_only_what_eks_applied_is_kept(
@@ -84,16 +63,21 @@ def test_all_kinds_are_listed_by_their_metadata_and_only_what_eks_applied_is_kep
     server.script(ROLES, a_list(an_object(ROLE.name, ("eks", "Apply"), ("kubectl", "Update"), **LABELS)))
     server.script(MAPS, a_list(an_object("own", ("kubectl", "Update")), an_object("by-name", ("eks", "Update"))))
     server.script(SECRETS, a_list(an_object("bare")))
-    found = searched(config)
+    objects = SingleObjects(Connection(kubeconfig=config))
+
+    def asked() -> list[str]:
+        return sorted(each.path for each in server.requests if each.header("Accept") == ACCEPT)
+
+    found = objects.applied_by("eks")
+    assert found == AppliedObjects({ROLE: {"app.kubernetes.io/name": "aws-node"}}), "no label but those that name it"
+    assert asked() == [MAPS, ROLES], "no pods, nothing measured, and no kind that manifests of add-ons do not have"
     bare = ObjectName("v1", "Secret", "kube-system", "bare")
-    assert found.labels == {ROLE: {"app.kubernetes.io/name": "aws-node"}, bare: {}}, "no label but those that name it"
-    assert found.stripped == {bare} and not found.unlisted
-    asked = [each for each in server.requests if each.path not in ("/api", "/apis")]
-    assert {each.header("Accept") for each in asked} == {ACCEPT} and len(asked) == 3, "no pods, and nothing measured"
+    assert objects.applied_by("eks", others=True) == AppliedObjects({bare: {}}, frozenset({bare}))
+    assert asked() == [MAPS, SECRETS, ROLES]
 
 
 def test_what_cannot_be_listed_is_named(server: ApiServer, access: ApiAccess) -> None:
-    discovery(server, CORE, RBAC, group("wgpolicyk8s.io", fresh=False))
+    discovery(server, CORE, RBAC, group("wgpolicyk8s.io"))
     server.script(ROLES, refused("nobody may", "Forbidden", 403))
     server.script(SECRETS, refused("no", "BadRequest", 400))
     server.script(MAPS, a_list(an_object("a"), token="next"), a_list(an_object("b")))
@@ -104,19 +88,6 @@ def test_what_cannot_be_listed_is_named(server: ApiServer, access: ApiAccess) ->
     assert sorted(unlisted) == ["*.wgpolicyk8s.io", "configmaps", "roles.rbac.authorization.k8s.io", "secrets"]
     assert unlisted["roles.rbac.authorization.k8s.io"].missing == "list roles.rbac.authorization.k8s.io"
     assert "more than" in unlisted["configmaps"].why
-
-
-def test_a_server_without_aggregated_discovery_is_asked_group_by_group(server: ApiServer, config: str) -> None:
-    resources = [{"name": "roles", "kind": "Role", "namespaced": True, "verbs": ["list"]}]
-    versions = [{"groupVersion": "rbac.authorization.k8s.io/v1"}, {"groupVersion": "gone.io/v1"}]
-    group_list = [{"preferredVersion": each, "versions": [each]} for each in versions]
-    server.script("/api", *[json_reply({"kind": "APIVersions", "versions": []})] * 2)
-    server.script("/apis", *[json_reply({"kind": "APIGroupList", "groups": group_list})] * 2)
-    server.script("/apis/rbac.authorization.k8s.io/v1", *[json_reply({"resources": resources})] * 2)
-    server.script("/apis/gone.io/v1", *[refused("no", "BadRequest", 400)] * 2)
-    server.script(ROLES, a_list(an_object(ROLE.name, ("eks", "Apply"))))
-    found = searched(config)
-    assert set(found.labels) == {ROLE} and set(found.unlisted) == {"*.gone.io"}
 
 
 def test_an_object_that_was_found_is_read_with_the_right_to_list(server: ApiServer, config: str) -> None:
@@ -131,7 +102,7 @@ def test_an_object_that_was_found_is_read_with_the_right_to_list(server: ApiServ
     server.script(path, json_reply({"items": [whole]}), json_reply({"items": []}))
     found = objects.one(ROLE)
     assert isinstance(found, dict) and (found["rules"], found["kind"]) == ([], "Role")
-    assert server.asked(path)[0].query == {"fieldSelector": f"metadata.name={ROLE.name}"}
+    assert server.asked(path)[0].query == {"fieldSelector": f"metadata.name={ROLE.name}", "limit": "1"}
     other = ObjectName("v1", "ConfigMap", "karpenter", "settings")  # nobody has found it: whoever reads it may get it
     server.script("/api/v1/namespaces/karpenter/configmaps/settings", json_reply({"metadata": {"name": "settings"}}))
     assert isinstance(objects.one(other), dict)

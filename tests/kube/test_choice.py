@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube import kubeconfig
+from kubectl_eksdoc.kube.config import connect, proxy_for
+from kubectl_eksdoc.kube.exec_plugin import _credential
 from kubectl_eksdoc.kube.kubeconfig import choose
-from kubectl_eksdoc.kube.target import CredentialContext, from_file, utc_now
+from kubectl_eksdoc.kube.target import CredentialContext, ExecPlugin, from_file, utc_now
 from kubectl_eksdoc.model.connection import Connection
+from tests.anything import anything
+from tests.examples import examples
 from tests.fakes import kubeconfigs
 
 ARN = "arn:aws:eks:eu-west-1:111122223333:cluster/"
@@ -26,57 +33,10 @@ def places(tmp_path: Path, *listed: str, **environ: str) -> CredentialContext:
     )
 
 
-@pytest.fixture
-def two(tmp_path: Path) -> tuple[str, str]:
-    first = kubeconfigs.many(
-        tmp_path / "a" / "config",
-        {"c": {"server": "https://first/", "certificate-authority": "ca.crt"}},
-        {"u": {"token": "one"}},
-        {"blue": ("c", "u")},
-    )
-    second = kubeconfigs.many(
-        tmp_path / "b" / "config",
-        {"c": {"server": "https://hidden", "tls-server-name": "hidden"}, "d": {"server": "https://second"}},
-        {"u": {"client-certificate": "hidden"}, "v": {"client-certificate": "v.crt", "client-key": "../v.key"}},
-        {"blue": ("d", "v"), "green": ("d", "v")},
-        "green",
-    )
-    return first, second
-
-
-def test_files_are_merged_and_the_first_wins_each_name_whole(tmp_path: Path, two: tuple[str, str]) -> None:
-    around = places(tmp_path, two[0], "", str(tmp_path / "missing"), two[1])
-    green = choose(Connection(), around)
-    assert (green.context, green.server.url) == ("green", "https://second")
-    assert green.user.certificate_file == str(tmp_path / "b" / "v.crt")
-    assert os.path.normpath(green.user.key_file) == str(tmp_path / "v.key")
-    blue = choose(Connection(context="blue"), around)
-    assert blue.server.url == "https://first"
-    assert blue.server.ca_file == str(tmp_path / "a" / "ca.crt")
-    assert (blue.server.tls_server_name, blue.user.certificate_file, blue.user.token) == ("", "", "one")
-
-
-def test_the_first_file_that_chooses_a_context_wins(tmp_path: Path) -> None:
-    files = [kubeconfigs.one(tmp_path / name, f"https://{name}", name=name) for name in ("first", "second")]
-    assert choose(Connection(), places(tmp_path, *files)).context == "first"
-    assert choose(Connection(), places(tmp_path, *reversed(files))).context == "second"
-
-
 def test_home_is_the_last_resort(tmp_path: Path) -> None:
     kubeconfigs.one(tmp_path / ".kube" / "config", "https://home")
     assert choose(Connection(), places(tmp_path)).server.url == "https://home"
     assert choose(Connection(), places(tmp_path, KUBECONFIG="")).server.url == "https://home"
-
-
-def test_what_flags_name_must_be_there(tmp_path: Path, two: tuple[str, str]) -> None:
-    target = choose(Connection(context="blue", cluster="d", user="v"), places(tmp_path, *two))
-    assert (target.context, target.server.url, target.user.token) == ("blue", "https://second", "")
-    for kind in ("cluster", "user"):
-        with pytest.raises(ConfigError, match=f"{kind} 'nope' does not exist"):
-            choose(Connection(**{kind: "nope"}), places(tmp_path, *two))
-    with pytest.raises(ConfigError, match="no context is chosen") as caught:
-        choose(Connection(kubeconfig=two[0]), places(tmp_path))
-    assert caught.value.hint == "Give --context. Known contexts: blue"
 
 
 def test_a_server_alone_is_enough(tmp_path: Path) -> None:
@@ -118,21 +78,26 @@ def test_inside_a_pod(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "said"),
     [
-        ("a: [", "is not YAML"),
-        ("- a\n- b", "holds no mapping"),
+        ("token: hunter2: x", "is not YAML"),
+        ("token: !!float hunter2", "is not YAML"),
+        ("[" * 100_000, "is nested too deeply"),  # libyaml's loader ends the process
+        ("- " * 100_000, "is nested too deeply"),
+        ("- hunter2", "holds no mapping"),
         ("clusters: [{cluster: {}}]", "an entry of clusters has no name"),
-        ("clusters: [{name: a, cluster: 7}]", "cluster 'a' is not a mapping"),
+        ("clusters: [{name: a, cluster: hunter2}]", "cluster 'a' is not a mapping"),
         ("clusters: [{name: a}, {name: a}]", "clusters has 'a' twice"),
-        ("current-context: [a]", "current-context is not a text"),
+        ("current-context: [hunter2]", "current-context is not a text"),
         ("", "no cluster to talk to"),
     ],
+    ids=lambda text: text[:30],
 )
-def test_files_that_are_no_kubeconfig(tmp_path: Path, text: str, message: str) -> None:
+def test_files_that_are_no_kubeconfig_are_not_repeated(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "config").write_text(text)
-    with pytest.raises(ConfigError, match=message):
+    with pytest.raises(ConfigError, match=said) as caught:
         choose(Connection(kubeconfig=str(tmp_path / "config")), places(tmp_path))
+    assert "hunter2" not in str(caught.value)
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
@@ -152,12 +117,16 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     [
         ({"server": 7}, {}, "server should be a text, not a number"),
         ({}, {}, "has no server"),
-        ({"server": "https://x:99999"}, {}, "is not a URL of the form"),
         ({"server": "ftp://x"}, {}, "is not a URL of the form"),
         ({"server": "https://x", "insecure-skip-tls-verify": "yes"}, {}, "should be true or false"),
         ({"server": "https://x"}, {"as-groups": "a"}, "as-groups should be a list"),
-        ({"server": "https://x"}, {"exec": {"command": "aws", "env": ["A=b"]}}, "env should be a list of mappings"),
-        ({"server": "https://x"}, {"auth-provider": {"name": "gcp"}}, "auth-provider 'gcp', which kubectl dropped"),
+        ({"server": "https://x"}, {"exec": {"command": "aws", "env": ["A=b"]}}, "env should be a mapping, not a text"),
+        ({"server": "https://x"}, {"auth-provider": {"name": "gcp"}}, "has an auth-provider, which is not supported"),
+        (
+            {"server": "https://x"},
+            {"exec": {"command": "aws", "provideClusterInfo": True}},
+            "with provideClusterInfo, which is not supported",
+        ),
     ],
 )
 def test_entries_that_are_wrong(tmp_path: Path, cluster: Any, user: Any, message: str) -> None:
@@ -168,34 +137,13 @@ def test_entries_that_are_wrong(tmp_path: Path, cluster: Any, user: Any, message
 
 @pytest.mark.parametrize(
     "user",
-    [
-        {"username": "ann", "password": 7778889},
-        {"token": ["7778889"]},
-        {"exec": {"command": "aws", "args": ["--password", 7778889]}},
-        {"exec": {"command": "aws", "env": [{"name": "PASSWORD", "value": 7778889}]}},
-    ],
+    [{"token": ["7778889"]}, {"exec": {"command": "aws", "env": [{"name": "PASSWORD", "value": 7778889}]}}],
 )
 def test_a_secret_without_quotes_is_not_repeated(tmp_path: Path, user: Any) -> None:
     config = kubeconfigs.many(tmp_path / "c", {"x": {"server": "https://x"}}, {"x": user}, {"x": ("x", "x")}, "x")
     with pytest.raises(ConfigError, match="should be a text, not a") as caught:
         choose(Connection(kubeconfig=config), places(tmp_path))
     assert "7778889" not in f"{caught.value}{caught.value.hint}"
-
-
-@pytest.mark.parametrize("text", ["token: hunter2: x", "token: !!float hunter2"])
-def test_what_is_no_yaml_is_not_repeated(tmp_path: Path, text: str) -> None:
-    (tmp_path / "config").write_text(text)
-    with pytest.raises(ConfigError, match="is not YAML") as caught:
-        kubeconfig.load(str(tmp_path / "config"), CredentialContext())
-    assert "hunter2" not in str(caught.value)
-
-
-@pytest.mark.parametrize("text", ["[", "- "])
-def test_a_kubeconfig_that_is_nested_too_deeply(tmp_path: Path, text: str) -> None:
-    """libyaml's loader ends the process."""
-    (tmp_path / "config").write_text(text * 100_000)
-    with pytest.raises(ConfigError, match="is nested too deeply"):
-        kubeconfig.load(str(tmp_path / "config"), CredentialContext())
 
 
 def test_a_long_kubeconfig_of_json_is_read(tmp_path: Path) -> None:
@@ -225,3 +173,94 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path, flag: str) -> None:
     for path in (str(pipe), "/dev/zero"):
         with pytest.raises(ConfigError, match=f"{path} is no regular file"):
             choose(Connection(server="https://x", **{flag: path}), places(tmp_path))
+
+
+# Whatever a kubeconfig or a plugin holds, the answer is a target or one of our errors.
+
+ANYTHING = anything(st.sampled_from(["https://x", "https://[", "https://x:y", "c", "LS0t"]))
+
+CLUSTER = {
+    "server": "https://x",
+    "certificate-authority": "ca.crt",
+    "certificate-authority-data": "LS0t",
+    "insecure-skip-tls-verify": False,
+    "tls-server-name": "n",
+    "proxy-url": "http://p:1",
+    "disable-compression": True,
+}
+USER = {
+    "token": "t",
+    "tokenFile": "f",
+    "client-certificate-data": "LS0t",
+    "client-key": "k",
+    "as": "jane",
+    "as-groups": ["a"],
+    "as-user-extra": {"k": ["v"]},
+    "exec": {"command": "aws", "args": ["a"], "env": [{"name": "A", "value": "b"}], "apiVersion": "v1"},
+}
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> Any:
+    """A good kubeconfig in which some values were replaced by anything."""
+    document: Any = {
+        "current-context": "c",
+        "clusters": [{"name": "c", "cluster": json.loads(json.dumps(CLUSTER))}],
+        "users": [{"name": "c", "user": json.loads(json.dumps(USER))}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "c"}}],
+    }
+    for _ in range(draw(st.integers(0, 3))):
+        place, key = document, draw(st.sampled_from(sorted(document)))
+        while isinstance(place[key], (dict, list)) and place[key] and draw(st.integers(0, 3)):
+            place = place[key]
+            key = draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))
+        place[key] = draw(ANYTHING)
+    return document
+
+
+@settings(suppress_health_check=list(HealthCheck))
+@given(documents())
+def test_kubeconfigs(tmp_path: Path, document: Any) -> None:
+    path = tmp_path / "config"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    try:
+        access = connect(Connection(kubeconfig=str(path)), CredentialContext())
+    except ConfigError:
+        return
+    assert access.target.server.url.lower().startswith(("http://", "https://"))
+
+
+STATUS = st.dictionaries(
+    st.sampled_from(["token", "clientCertificateData", "clientKeyData", "expirationTimestamp"]),
+    ANYTHING | st.datetimes().map(str),
+)
+
+
+@given(STATUS | ANYTHING)
+def test_plugin_output(status: Any) -> None:
+    plugin = ExecPlugin("aws", api_version="v")
+    output = json.dumps({"apiVersion": "v", "kind": "ExecCredential", "status": status}).encode()
+    try:
+        credential = _credential(plugin, output, "")
+    except ConfigError:
+        return
+    assert credential.authorization.startswith("Bearer ")
+    assert credential.expires_at is None or credential.expires_at.tzinfo is not None
+
+
+@settings(max_examples=examples(200))
+@given(st.text(max_size=20), st.text(max_size=20) | st.text("[]:*./1²a,", max_size=9))
+def test_proxies(proxy: str, direct: str) -> None:
+    try:
+        assert proxy_for("https://x:1", "", {"HTTPS_PROXY": proxy, "NO_PROXY": direct}) is not None
+    except ConfigError:
+        pass
+
+
+@settings(suppress_health_check=list(HealthCheck))
+@given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
+def test_files_of_any_bytes(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "config"
+    path.write_bytes(content)
+    with pytest.raises(ConfigError):
+        connect(Connection(kubeconfig=str(path)), CredentialContext())

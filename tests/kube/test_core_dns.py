@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 from kubectl_eksdoc.embedded.serving.access import RbacRule, restricted
 from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.errors import Drifted, Forbidden
 from kubectl_eksdoc.flows.dns_measure import Dns
+from kubectl_eksdoc.imds_probe.run import class_patch, of_class
+from kubectl_eksdoc.kube.single_objects import LiveNodeClasses
+from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.change_journal import Became
+from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.coredns import DnsService, DnsStand, DnsWorkload
-from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.wiring.changes import open_dns
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.metadata import OnClass
+from kubectl_eksdoc.wiring.changes import node_classes_of, open_dns
+from tests.embedded.clients import worlds
+from tests.fakes import kubeconfigs
 from tests.flows.dns_labs import DnsLab, a_dns, until
 from tests.flows.probes import OTHER, connection
+from tests.kube.classes import served_classes
 
 
 def stand(dns: Dns) -> DnsStand:
@@ -40,20 +52,6 @@ def test_as_it_stands(tmp_path: Path, addresses: tuple[str, ...]) -> None:
         found = ready(dns, 2)
         assert found.serving == {address for pod in found.pods for address in pod.addresses}
         assert all(pod.ready and pod.node and pod.told_at is None and not pod.ended for pod in found.pods)
-
-
-def test_a_restart_replaces_each_pod_and_a_dry_run_none(tmp_path: Path) -> None:
-    with DnsLab(speed=20).served() as (server, api):
-        dns = open_dns(connection(server, tmp_path))
-        before, workload = ready(dns, 2), dns.workload()
-        assert isinstance(workload, DnsWorkload)
-        was = templates(api)
-        assert dns.restart(workload, dry=True) is None and templates(api) == was
-        assert dns.restart(workload) is None
-        old = {pod.uid for pod in before.pods}
-        until(lambda: any(pod.told_at for pod in stand(dns).pods))
-        until(lambda: not old & {pod.uid for pod in stand(dns).pods})
-        ready(dns, 2)
 
 
 def test_a_deployment_that_took_its_place_is_left_alone(tmp_path: Path) -> None:
@@ -85,3 +83,53 @@ def test_rights_that_are_missing_are_named(tmp_path: Path) -> None:
         assert found.serving.missing == "list endpointslices.discovery.k8s.io"
         refused = dns.restart(DnsWorkload("d", 2))
         assert refused is not None and refused.missing == "patch deployments.apps"
+
+
+# EC2NodeClasses over HTTP: read, patched as they were read, by the rights one has.
+
+ACT = OnClass("default", 1, 2, ("n0",))
+GROUPS, PLURALS = ("karpenter.k8s.aws",), ("ec2nodeclasses",)
+READER = restricted("reader", (RbacRule(("get",), PLURALS, GROUPS),))
+
+
+@contextmanager
+def cluster(tmp_path: Path) -> Iterator[Callable[[str], LiveNodeClasses]]:
+    """One with the demo's EC2NodeClass and what defines it, for whoever has the token."""
+    with served_classes({"reader": READER}) as (server, _), ExitStack() as closed:
+
+        def opened(token: str) -> LiveNodeClasses:
+            config = kubeconfigs.one(tmp_path / token, server.url(token))
+            return closed.enter_context(closing(node_classes_of(Connection(kubeconfig=config))))
+
+        yield opened
+
+
+def read(classes: LiveNodeClasses) -> Doc:
+    found = classes.one("default")
+    assert isinstance(found, dict)
+    return found
+
+
+def test_it_is_patched_as_it_was_read(tmp_path: Path) -> None:
+    with cluster(tmp_path) as opened:
+        classes = opened(worlds.ADMIN_TOKEN)
+        before = read(classes)
+        tried = classes.patch("default", class_patch(ACT, before), dry=True)
+        assert of_class(ACT, tried).became is Became.DONE and read(classes) == before, "a dry run changes nothing"
+        classes.patch("default", class_patch(ACT, before))
+        after = read(classes)
+        assert of_class(ACT, after).became is Became.DONE
+        assert at(after, "spec", "metadataOptions", "httpTokens") == "required"
+        with pytest.raises(Drifted):
+            classes.patch("default", class_patch(ACT, before))
+
+
+def test_what_is_not_there_and_what_may_not_be(tmp_path: Path) -> None:
+    with cluster(tmp_path) as opened:
+        assert isinstance(opened(worlds.ADMIN_TOKEN).one("gone"), Absent)
+        unknown = opened(worlds.DRAINER_TOKEN).one("default")
+        assert isinstance(unknown, Unknown) and unknown.missing == "get ec2nodeclasses.karpenter.k8s.aws"
+        reader = opened("reader")
+        with pytest.raises(Forbidden) as error:
+            reader.patch("default", class_patch(ACT, read(reader)))
+        assert error.value.missing == "patch ec2nodeclasses.karpenter.k8s.aws"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from kubectl_eksdoc.errors import AwsError, ClusterError, ConfigError, EksdocErr
 from kubectl_eksdoc.held_secrets import SHORTEST, hold, without_held
 from kubectl_eksdoc.kube.answers import MOST_SAID, HttpAnswer, status_of
 from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.target import CredentialContext
+from kubectl_eksdoc.kube.contexts import contexts, whereabouts
+from kubectl_eksdoc.kube.target import CredentialContext, ExecPlugin, ServerEntry
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
 from kubectl_eksdoc.model import kinds, questions
@@ -40,13 +42,7 @@ def repeated(request: Request) -> str:
     return value if sort == "Bearer" else f"{value} that is {base64.b64decode(value).decode()}"
 
 
-USERS: dict[str, dict[str, Any]] = {
-    "token": {"token": "mellon-1-mellon"},
-    "password": {"username": "ann", "password": "mellon-2/mellon"},
-}
-
-
-@pytest.mark.parametrize("user", USERS)
+@pytest.mark.parametrize("user", [{"token": "mellon-1-mellon"}, {"username": "ann", "password": "mellon-2/mellon"}])
 @pytest.mark.parametrize(
     "reply",
     [
@@ -59,12 +55,7 @@ USERS: dict[str, dict[str, Any]] = {
     ],
 )
 def test_a_server_that_repeats_it(
-    server: ApiServer,
-    authority: Any,
-    transport: MakeTransport,
-    tmp_path: Path,
-    user: str,
-    reply: Callable[[str], Reply],
+    server: ApiServer, signed_in: MakeTransport, user: dict[str, Any], reply: Callable[[str], Reply]
 ) -> None:
     words: list[str] = []
 
@@ -73,47 +64,36 @@ def test_a_server_that_repeats_it(
         return reply(words[-1])
 
     server.always[PODS] = answered
-    config = kubeconfigs.one(tmp_path / "config", server.url, authority.pem, USERS[user])
     with pytest.raises(ClusterError) as caught:
-        transport(Connection(kubeconfig=config)).get(PODS)
+        signed_in(user).get(PODS)
     said = said_of(caught.value).lower()
     assert "mellon" not in said and "…" in said, said
     assert words[0].partition(" ")[0].lower() not in said
 
 
-def test_what_a_plugin_and_a_file_give(
-    server: ApiServer, authority: Any, transport: MakeTransport, tmp_path: Path
-) -> None:
+def test_what_a_plugin_and_a_file_give(server: ApiServer, signed_in: MakeTransport, tmp_path: Path) -> None:
     server.always[PODS] = lambda request: refused(f"who is {repeated(request)}?", "Unauthorized", 401)
     (tmp_path / "token").write_text("mellon-3-mellon\n")
     plugin = kubeconfigs.plugin(tmp_path, "say(token=f'mellon-4-mellon-{runs()}')\n")
     for user in (kubeconfigs.exec_user(plugin), {"tokenFile": str(tmp_path / "token")}):
-        config = kubeconfigs.one(tmp_path / "config", server.url, authority.pem, user)
         with pytest.raises(ClusterError) as caught:
-            transport(Connection(kubeconfig=config)).get(PODS)
+            signed_in(user).get(PODS)
         assert "mellon" not in said_of(caught.value) and "who is …?" in caught.value.message
 
 
-def test_a_plugin_that_says_what_it_prints(
-    server: ApiServer, authority: Any, transport: MakeTransport, tmp_path: Path
-) -> None:
-    for more in ("expirationTimestamp='soon'", "clientKeyData='x'"):
-        plugin = kubeconfigs.plugin(
-            tmp_path, f"sys.stderr.write('mellon-14-m it is'); say(token='mellon-14-m', {more})\n"
-        )
-        config = kubeconfigs.one(tmp_path / "config", server.url, authority.pem, kubeconfigs.exec_user(plugin))
+def test_a_plugin_that_says_what_it_prints(signed_in: MakeTransport, tmp_path: Path) -> None:
+    for secret, status in ("mellon-14-m", "token={}, expirationTimestamp='soon'"), ("mellon-15-m", "clientKeyData={}"):
+        source = f"sys.stderr.write('{secret} it is'); say({status.format(repr(secret))})\n"
+        plugin = kubeconfigs.plugin(tmp_path, source)
         with pytest.raises(ConfigError, match="On stderr it said: … it is"):
-            transport(Connection(kubeconfig=config)).get(PODS)
+            signed_in(kubeconfigs.exec_user(plugin)).get(PODS)
 
 
 @pytest.mark.parametrize("end", ["\r\n", "\0", "\u20ac"])
-def test_one_that_no_header_may_have_is_told_without_it(
-    server: ApiServer, authority: Any, transport: MakeTransport, tmp_path: Path, end: str
-) -> None:
-    config = kubeconfigs.one(tmp_path / "config", server.url, authority.pem, {"token": f"mellon-13-m{end}x"})
-    for words in (Connection(kubeconfig=config), Connection(kubeconfig=config, token="a", impersonate_user=f"a{end}b")):
+def test_one_that_no_header_may_have_is_told_without_it(server: ApiServer, signed_in: MakeTransport, end: str) -> None:
+    for flags in ({}, {"token": "a", "impersonate_user": f"a{end}b"}):
         with pytest.raises(ConfigError, match="no HTTP header may have") as caught:
-            transport(words).get(PODS)
+            signed_in({"token": f"mellon-13-m{end}x"}, flags=flags).get(PODS)
         assert "mellon" not in said_of(caught.value)
     assert server.requests == []
 
@@ -162,6 +142,126 @@ def test_an_aws_that_repeats_them() -> None:
     assert "not … with …" in caught.value.message
 
 
-def test_short_words_are_no_secrets() -> None:
-    hold("a" * (SHORTEST - 1), "", "  ")
-    assert without_held("a" * SHORTEST + "  ") == "a" * SHORTEST + "  "
+# No message about a server has what its address holds beside the host: neither a password nor a rehearsal's token.
+
+SECRET_PATH = "/as/hunter2-token"
+
+
+@pytest.fixture
+def plain() -> Any:
+    with ApiServer(None) as server:
+        yield server
+
+
+def secret_url(port: int) -> str:
+    return f"http://admin:hunter2@127.0.0.1:{port}{SECRET_PATH}"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        refused("the proxy http://admin:hunter2@h/as/hunter2 says no", "Unauthorized", 401),
+        Reply(200, {"Content-Type": "text/html"}, b"<a href='http://admin:hunter2@h/as/hunter2'>log in</a>"),
+        Reply(302, {"Location": "http://admin:hunter2@login/?token=hunter2"}),
+        Reply(200, {"Content-Type": "application/json"}, b'{"items": [', sent=5),
+    ],
+    ids=["echo", "page", "redirect", "cut"],
+)
+def test_of_a_server_that_refuses(plain: ApiServer, transport: MakeTransport, tmp_path: Path, reply: Reply) -> None:
+    plain.script(f"{SECRET_PATH}/api/v1/pods", *[reply] * 9)
+    api = transport(Connection(kubeconfig=kubeconfigs.one(tmp_path / "config", secret_url(plain.port))))
+    with pytest.raises(EksdocError) as caught:
+        api.get("/api/v1/pods", right="list pods")
+    assert f"127.0.0.1:{plain.port}" in caught.value.message
+    assert "hunter2" not in f"{caught.value.message} {caught.value.hint}"
+
+
+def test_of_a_server_that_is_away(transport: MakeTransport, tmp_path: Path) -> None:
+    config = Connection(kubeconfig=kubeconfigs.one(tmp_path / "config", secret_url(1)))
+    with pytest.raises(EksdocError, match="http://127.0.0.1:1 cannot be reached") as caught:
+        transport(config).get("/version")
+    assert "hunter2" not in f"{caught.value.message} {caught.value.hint}"
+    assert whereabouts(config, CredentialContext()).server == "http://127.0.0.1:1"
+
+
+@pytest.mark.parametrize("url", ["http://admin:hunter2@:1", "http://admin:hunter2/x@h:1", "ftp://admin:hunter2@h"])
+@pytest.mark.parametrize("field", ["server", "proxy-url"])
+def test_of_an_address_that_is_none(url: str, field: str, tmp_path: Path) -> None:
+    fields = {"proxy-url": url} if field == "proxy-url" else {}
+    server = "http://h" if field == "proxy-url" else url
+    with pytest.raises(EksdocError) as caught:
+        connect(Connection(kubeconfig=kubeconfigs.one(tmp_path / "config", server, **fields)), CredentialContext())
+    assert "hunter2" not in f"{caught.value.message} {caught.value.hint}"
+
+
+def test_of_the_line_of_a_plugin() -> None:
+    usual = ("--region", "eu-west-1", "eks", "get-token", "--cluster-name", "shop", "--output", "json")
+    assert ExecPlugin("aws", usual).line == f"aws {' '.join(usual)}"
+    args = ("get-token", "--client-secret", "hunter2", "--password=hunter2", "-phunter2", "hunter2", "--role=r")
+    plugin = ExecPlugin("login", args, (("LOGIN_TOKEN", "a-token"), ("AWS_PROFILE", "ops")))
+    assert plugin.line == "login get-token --client-secret … --password=… … … --role=r"
+    assert "hunter2" not in repr(plugin) and "a-token" not in repr(plugin)
+    said = "unrecognized: --password=hunter2 hunter2 with a-token of profile ops; try get-token"
+    assert plugin.without_secrets(said) == "unrecognized: … … with … of profile ops; try get-token"
+    assert "hunter2" not in repr(ServerEntry("http://admin:hunter2@h", proxy_url="http://hunter2@h"))
+
+
+# Which cluster the kubeconfig leads to: a key of its own for everything by which two may differ.
+
+AROUND = CredentialContext()
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Connection:
+    (tmp_path / "ca.crt").write_text("one authority")
+    path = kubeconfigs.many(
+        tmp_path / "config",
+        {
+            "a": {"server": "https://a", "certificate-authority-data": kubeconfigs.b64(b"-----BEGIN one")},
+            "a2": {"server": "https://a", "certificate-authority-data": kubeconfigs.b64(b"-----BEGIN two")},
+            "f": {"server": "https://f", "certificate-authority": "ca.crt"},
+        },
+        {"u": {"token": "one"}, "v": {"token": "two"}},
+        {
+            "blue": ("a", "u"),
+            "again": ("a", "u"),
+            "made-anew": ("a2", "u"),
+            "other-user": ("a", "v"),
+            "file": ("f", "u"),
+        },
+        "blue",
+    )
+    return Connection(kubeconfig=path)
+
+
+def test_no_two_contexts_share_a_key(config: Connection) -> None:
+    keys = {name: whereabouts(replace(config, context=name), AROUND).key for name in contexts(config, AROUND)}
+    assert len(keys) == 5 and len(set(keys.values())) == 5
+    assert whereabouts(config, AROUND) == whereabouts(replace(config, context="blue"), AROUND)
+    assert whereabouts(config, AROUND).server == "https://a" and whereabouts(config, AROUND).context == "blue"
+    assert whereabouts(replace(config, impersonate_user="jane"), AROUND).key not in keys.values()
+    assert whereabouts(replace(config, server="https://tunnel"), AROUND).key not in keys.values()
+
+
+def test_an_authority_in_a_file_counts_by_what_is_in_it(config: Connection, tmp_path: Path) -> None:
+    file = replace(config, context="file")
+    before = whereabouts(file, AROUND).key
+    (tmp_path / "ca.crt").write_text("another authority")
+    assert whereabouts(file, AROUND).key != before
+    (tmp_path / "ca.crt").unlink()
+    assert whereabouts(file, AROUND).key != before
+
+
+def test_no_secret_is_in_the_key_by_itself(config: Connection, tmp_path: Path) -> None:
+    before = whereabouts(config, AROUND).key
+    assert whereabouts(replace(config, token="another"), AROUND).key == before
+    url, login = ("https://a", "https://admin:hunter2@a")
+    plain, with_user = (whereabouts(replace(config, server=each), AROUND) for each in (url, login))
+    assert plain.key == with_user.key and with_user.server == url
+
+
+def test_contexts_of_a_kubeconfig_that_cannot_be_used_are_none(tmp_path: Path) -> None:
+    (tmp_path / "config").write_text("[")
+    assert contexts(Connection(kubeconfig=str(tmp_path / "config")), AROUND) == ()
+    with pytest.raises(ConfigError, match="is not YAML"):
+        whereabouts(Connection(kubeconfig=str(tmp_path / "config")), AROUND)

@@ -23,12 +23,11 @@ from kubectl_eksdoc.kube.answers import Incomplete, ReadTimeout, RequestRefused
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import RetryPolicy, Timing
 from kubectl_eksdoc.kube.reader import LiveReader
-from kubectl_eksdoc.kube.single_objects import listed
 from kubectl_eksdoc.kube.target import Credential, CredentialContext, Credentials
 from kubectl_eksdoc.kube.transport import MOST_EMPTY, Transport
 from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.kinds import ReadState
 from tests.examples import one_in
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer, Reply, Request, json_reply, refused
@@ -54,14 +53,19 @@ def for_ever(begin: bytes, *parts: bytes) -> Callable[[], Iterator[bytes]]:
     return lambda: itertools.chain([begin], itertools.cycle(parts))
 
 
-def failure(config: str, around: CredentialContext, **flags: Any) -> ClusterError:
+@pytest.fixture
+def failure(config: str, around: CredentialContext) -> Callable[..., ClusterError]:
     """Of one request for pods."""
-    timing = Timing(lambda _: None, chance=lambda: 1.0)
-    transport = Transport(connect(Connection(kubeconfig=config, **flags), around), timing=timing)
-    with pytest.raises(ClusterError) as caught:
-        transport.get(PODS)
-    assert caught.value.exit_code == 3
-    return caught.value
+
+    def of(**flags: Any) -> ClusterError:
+        timing = Timing(lambda _: None, chance=lambda: 1.0)
+        transport = Transport(connect(Connection(kubeconfig=config, **flags), around), timing=timing)
+        with pytest.raises(ClusterError) as caught:
+            transport.get(PODS)
+        assert caught.value.exit_code == 3
+        return caught.value
+
+    return of
 
 
 SLOW = {
@@ -78,12 +82,10 @@ SLOW = {
 
 @pytest.mark.parametrize("begin, part", one_in(4, SLOW.values()), ids=SLOW)
 @pytest.mark.parametrize("flag", ["request_timeout", "read_timeout"])
-def test_what_drips_ends_with_its_time(
-    server: ApiServer, config: str, around: CredentialContext, begin: bytes, part: bytes, flag: str
-) -> None:
+def test_what_drips_ends_with_its_time(server: ApiServer, failure: Any, begin: bytes, part: bytes, flag: str) -> None:
     server.always[PODS] = lambda _: Reply(raw=for_ever(begin, part), drip=0.01)
     flags = {"request_timeout": 0.0, "read_timeout": 0.0, flag: 0.15}
-    error = failure(config, around, **flags)
+    error = failure(**flags)
     assert "within 0.15 s" in error.message
     assert f"--{flag.replace('_', '-')}" in error.hint
     assert isinstance(error, ReadTimeout) is (flag == "read_timeout") and ("pages" not in error.hint or begin)
@@ -97,11 +99,9 @@ HEADS = {
 
 
 @pytest.mark.parametrize("begin, part", HEADS.values(), ids=HEADS)
-def test_a_head_without_an_end(
-    server: ApiServer, config: str, around: CredentialContext, begin: bytes, part: bytes
-) -> None:
+def test_a_head_without_an_end(server: ApiServer, failure: Any, begin: bytes, part: bytes) -> None:
     server.always[PODS] = lambda _: Reply(raw=for_ever(begin, part))
-    error = failure(config, around)
+    error = failure()
     assert f"sent a head of more than {HEAD_BYTES >> 20} MiB" in error.message
 
 
@@ -147,10 +147,10 @@ def test_no_more_is_taken_than_the_largest_answer(
     ],
 )
 def test_headers_without_an_end_are_no_answer_that_broke_off(
-    server: ApiServer, config: str, around: CredentialContext, begin: bytes, part: bytes, said: str
+    server: ApiServer, failure: Any, begin: bytes, part: bytes, said: str
 ) -> None:
     server.always[PODS] = lambda _: Reply(raw=for_ever(begin, part))
-    error = failure(config, around)
+    error = failure()
     assert f"answered as no API server does: got more than {said}" in error.message
     assert len(server.asked(PODS)) == 1 and "address of a Kubernetes API" in error.hint
 
@@ -175,33 +175,12 @@ def test_what_comes_before_a_request_is_a_part_of_the_time(
     over.set()
 
 
-def test_what_is_made_of_a_page_is_a_part_of_the_time(
-    server: ApiServer, config: str, around: CredentialContext
-) -> None:
-    clock, tokens = [0.0], itertools.count()
-    around = replace(around, read_time=ReadTime(lambda: clock[0]))
-    server.always[PODS] = lambda _: json_reply(
-        {
-            "kind": "PartialObjectMetadataList",
-            "metadata": {"continue": str(next(tokens))},
-            "items": [{"metadata": {"name": "a"}}],
-        }
-    )
-    listed_ = listed(Transport(connect(Connection(kubeconfig=config, read_timeout=10.0), around)), kinds.PODS, 1)
-    with pytest.raises(ReadTimeout):
-        for _ in listed_:
-            clock[0] += 4.0
-    assert clock[0] == 12.0
-
-
-@pytest.mark.parametrize("encoding", ["gzip, gzip", "br"])
-def test_what_is_encoded_in_another_way_is_not_opened(
-    server: ApiServer, config: str, around: CredentialContext, encoding: str
-) -> None:
+def test_what_is_encoded_in_another_way_is_not_opened(server: ApiServer, failure: Any) -> None:
+    encoding = "gzip, gzip"
     body = gzip.compress(gzip.compress(b"{}"))
     head = {"Content-Type": "application/json", "Content-Encoding": encoding}
     server.always[PODS] = lambda _: Reply(200, head, body)
-    error = failure(config, around)
+    error = failure()
     assert f"in encoding {encoding!r}" in error.message
     assert len(server.asked(PODS)) == 1
 
@@ -212,37 +191,35 @@ def page(request: Request, token: str, *items: Any) -> Reply:
     return json_reply({"kind": kind, "apiVersion": "v1", "metadata": metadata, "items": list(items)})
 
 
-def read(config: str, around: CredentialContext, timing: Timing | None = None, **flags: Any) -> Any:
-    return LiveReader(Connection(kubeconfig=config, **flags), around=around, timing=timing).read(kinds.ALL)
+@pytest.fixture
+def read(config: str, around: CredentialContext) -> Callable[[], Cluster]:
+    return lambda: LiveReader(Connection(kubeconfig=config), around=around).read(kinds.ALL)
 
 
-@pytest.mark.parametrize("period", [1, 2], ids=["the same", "two in turn"])
-def test_a_continue_token_that_comes_twice(
-    server: ApiServer, config: str, around: CredentialContext, period: int
+@pytest.mark.parametrize(
+    ("token", "asked", "said"),
+    [
+        (
+            lambda number: f"t{number % 2}",
+            3,
+            "pods does not end: the server sent the same continue token twice",
+        ),
+        (
+            lambda number: f"t{number}",
+            MOST_EMPTY + 1,
+            "pods does not end: the server sent 101 pages without",
+        ),
+        (lambda number: "t" * 100_000, 1, "a continue token of 100000 characters"),
+    ],
+)
+def test_pages_that_lead_nowhere(
+    server: ApiServer, read: Any, token: Callable[[int], str], asked: int, said: str
 ) -> None:
     count = itertools.count()
-    server.always[PODS] = lambda request: page(request, f"t{next(count) % period}")
-    with pytest.raises(
-        RequestRefused, match=r"the list of pods does not end: the server sent the same continue token twice"
-    ):
-        read(config, around)
-    assert len(server.asked(PODS)) == period + 1
-
-
-def test_pages_without_an_object(server: ApiServer, config: str, around: CredentialContext) -> None:
-    count = itertools.count()
-    server.always[PODS] = lambda request: page(request, f"t{next(count)}")
-    with pytest.raises(
-        RequestRefused, match="the list of pods does not end: the server sent 101 pages without an object"
-    ):
-        read(config, around)
-    assert len(server.asked(PODS)) == MOST_EMPTY + 1
-
-
-def test_a_continue_token_as_large_as_a_book(server: ApiServer, config: str, around: CredentialContext) -> None:
-    server.always[PODS] = lambda request: page(request, "t" * 100_000)
-    with pytest.raises(RequestRefused, match="a continue token of 100000 characters"):
-        read(config, around)
+    server.always[PODS] = lambda request: page(request, token(next(count)))
+    with pytest.raises(RequestRefused, match=said):
+        read()
+    assert len(server.asked(PODS)) == asked
 
 
 class Passing:
@@ -261,8 +238,7 @@ class Passing:
 
 def passing(around: CredentialContext) -> tuple[CredentialContext, Timing]:
     clock = Passing()
-    fresh = {name: getattr(around, name) for name in CredentialContext.__dataclass_fields__}
-    return CredentialContext(**(fresh | {"read_time": ReadTime(clock)})), Timing(clock.sleep, chance=lambda: 1.0)
+    return replace(around, read_time=ReadTime(clock)), Timing(clock.sleep, chance=lambda: 1.0)
 
 
 def test_pages_of_objects_for_ever_end_with_the_time_for_reading(
@@ -278,7 +254,7 @@ def test_pages_of_objects_for_ever_end_with_the_time_for_reading(
     server.always[NODES] = more
     virtual, timing = passing(around)
     with pytest.raises(ReadTimeout, match=r"cannot be read within 300 s") as caught:
-        read(config, virtual, timing)
+        LiveReader(Connection(kubeconfig=config), around=virtual, timing=timing).read(kinds.ALL)
     assert caught.value.exit_code == 3
     assert 20 < len(server.asked(NODES)) < 300
 
@@ -314,12 +290,3 @@ def test_too_little_memory_is_no_bug(server: ApiServer, config: str, around: Cre
     with pytest.raises(Incomplete, match="this machine has too little memory for what .* sent") as caught:
         LiveReader(Connection(kubeconfig=config), full, around=around).read(kinds.ALL)
     assert caught.value.exit_code == 3
-
-
-def test_a_list_of_a_kind_that_others_do_without_is_unknown(
-    server: ApiServer, config: str, around: CredentialContext
-) -> None:
-    server.always[kinds.BUDGETS.path] = lambda request: page(request, "again")
-    cluster = read(config, around)
-    assert cluster.read_of(kinds.BUDGETS).state is ReadState.FAILED
-    assert "does not end" in cluster.read_of(kinds.BUDGETS).detail

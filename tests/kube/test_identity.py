@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from kubectl_eksdoc.kube.identity import EksIdentity, identify
-from kubectl_eksdoc.kube.target import ExecPlugin, KubeTarget, ServerEntry, UserEntry
+from kubectl_eksdoc.errors import ConfigError
+from kubectl_eksdoc.kube.identity import AwsRequest, EksIdentity, aws_access, identify
+from kubectl_eksdoc.kube.target import CredentialContext, ExecPlugin, KubeTarget, ServerEntry, UserEntry
 from kubectl_eksdoc.model.cluster import Identity
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.eks import AwsAccess
+from tests.fakes import kubeconfigs
 
 EKS = "https://0123456789ABCDEF0123456789ABCDEF.gr7.eu-west-1.eks.amazonaws.com"
 ARN = "arn:aws:eks:eu-west-1:111122223333:cluster/prod"
@@ -51,52 +58,15 @@ def test_aws_iam_authenticator(command: str) -> None:
 
 
 def test_what_the_authenticator_takes_from_its_environment() -> None:
-    plugin = aws("token", "-e", "x-1", command="heptio-authenticator-aws", DEFAULT_ROLE="arn:mine")
+    plugin = aws("token", "-e", "x-1", command="aws-iam-authenticator", DEFAULT_ROLE="arn:mine")
     around = {"KUBERNETES_AWS_AUTHENTICATOR_CLUSTER_ID": "prod", "DEFAULT_ROLE": "arn:other"}
     found = identify(target(plugin=plugin), around)
     assert (found.identity.cluster, found.role_arn, found.external_id) == ("prod", "arn:mine", "x-1")
     given = aws("token", "-r", "arn:given", command="aws-iam-authenticator", DEFAULT_ROLE="arn:mine")
     assert identify(target(plugin=given), {}).role_arn == "arn:given"
     assert identify(target(plugin=aws("eks", "get-token")), around).role_arn == "", "awscli does not know it"
-
-
-def test_one_letter_is_a_role_here_and_a_region_there() -> None:
-    plugin = aws("get-token", "--cluster", "prod", "-r", "eu-west-2", "-p", "ops", command="eksctl")
-    assert identify(target(plugin=plugin), {}) == EksIdentity(
-        Identity(cluster="prod", region="eu-west-2"), "ops", by_name=True
-    )
-
-
-GET = ("aws", "eks", "get-token", "--cluster-name", "prod")
-
-
-@pytest.mark.parametrize(
-    ("command", "args", "profile"),
-    [
-        ("aws-vault", ("exec", "p", "--", *GET), "p"),
-        ("/opt/bin/aws-vault", ("exec", "--duration", "1h", "-n", "p", "--", *GET), "p"),
-        ("aws-vault", ("exec", "--duration=1h", "p", "--region", "x", "--", *GET, "--profile", "q"), "q"),
-        ("/usr/bin/env", ("AWS_PROFILE=p", *GET), "p"),
-        ("env", ("A=1", "AWS_PROFILE=o", "aws-vault", "exec", "p", "--", *GET), "p"),
-    ],
-)
-def test_a_wrapper_round_get_token(command: str, args: tuple[str, ...], profile: str) -> None:
-    found = identify(target(plugin=aws(*args, command=command, AWS_PROFILE="outside")), {"AWS_PROFILE": "mine"})
-    assert (found.identity.cluster, found.profile) == ("prod", profile)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        ("env",),
-        ("env", "-i", "AWS_PROFILE=p", "kubelogin"),
-        ("aws-vault", "exec", "p", "--"),
-        ("aws-vault", "login", "p", "--", *GET[:1]),
-        ("env",) * 20,
-    ],
-)
-def test_a_wrapper_that_is_not_understood_says_nothing(line: tuple[str, ...]) -> None:
-    assert identify(target(plugin=aws(*line[1:], command=line[0])), {}) == EksIdentity(Identity())
+    wrapped = aws("exec", "p", "--", "aws", "eks", "get-token", "--cluster-name", "prod", command="aws-vault")
+    assert identify(target(plugin=wrapped), {}) == EksIdentity(Identity(cluster="prod")), "whose profile is not read"
 
 
 @pytest.mark.parametrize(
@@ -131,15 +101,104 @@ def test_server(url: str, region: str) -> None:
     assert identify(target(url=url), {}).identity == Identity(region=region)
 
 
-def test_the_profile_of_the_shell_counts_only_where_the_plugin_uses_it() -> None:
-    environ = {"AWS_PROFILE": "mine", "AWS_REGION": "eu-west-3"}
-    plugin = aws("eks", "get-token", "--cluster-name", "prod")
-    assert identify(target(plugin=plugin), environ) == EksIdentity(Identity(cluster="prod", region="eu-west-3"), "mine")
-    assert identify(target(url=EKS, plugin=plugin), environ).identity.region == "eu-west-1"
-    assert identify(target(), environ) == EksIdentity(Identity())
-
-
 def test_flags_of_other_programs_mean_nothing() -> None:
     plugin = aws("--cluster-name", "x", "--region", "y", command="kubelogin")
     assert identify(target(plugin=plugin), {}) == EksIdentity(Identity())
     assert identify(target(plugin=aws("eks", "get-token", "--cluster-name")), {}) == EksIdentity(Identity())
+
+
+# As whom, where and about which cluster AWS is asked: the context decides, unless the command line does.
+
+SERVER = "https://0123456789ABCDEF0123456789ABCDEF.gr7.eu-west-1.eks.amazonaws.com"
+PEM = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
+
+
+def asked(folder: Path, plugin: Any, wanted: AwsRequest = AwsRequest(), name: str = ARN, **more: Any) -> AwsAccess:
+    fields = {"server": SERVER, "certificate-authority-data": kubeconfigs.b64(PEM.encode()), **more}
+    user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1beta1", **plugin}}
+    path = kubeconfigs.many(folder / "config", {name: fields}, {name: user}, {name: (name, name)}, name)
+    around = CredentialContext({"AWS_REGION": "us-west-2", "AWS_PROFILE": "mine"}, str(folder))
+    return aws_access(Connection(kubeconfig=path), around, wanted)
+
+
+GET_TOKEN: dict[str, Any] = {
+    "command": "aws",
+    "args": ["--region", "eu-west-1", "eks", "get-token", "--cluster-name", "prod", "--role-arn", "arn:r"],
+    "env": [
+        {"name": "AWS_PROFILE", "value": "ops"},
+        {"name": "AWS_CONFIG_FILE", "value": "/etc/aws"},
+        {"name": "PATH", "value": "/bin"},
+    ],
+}
+
+
+def test_the_context_says_all_of_it(tmp_path: Path) -> None:
+    assert asked(tmp_path, GET_TOKEN) == AwsAccess(
+        cluster="prod",
+        region="eu-west-1",
+        profile="ops",
+        role="arn:r",
+        account="111122223333",
+        server=SERVER,
+        ca=PEM,
+        settings=(("AWS_CONFIG_FILE", "/etc/aws"),),
+    )
+
+
+def test_the_command_line_wins_and_a_profile_stands_for_itself(tmp_path: Path) -> None:
+    found = asked(tmp_path, GET_TOKEN, AwsRequest("other", "ap-northeast-2", "audit"))
+    assert (found.cluster, found.region, found.profile) == ("other", "ap-northeast-2", "audit")
+    assert (found.role, found.settings, found.account) == ("", (), "111122223333")
+
+
+def test_the_region_of_the_environment_comes_last(tmp_path: Path) -> None:
+    plugin = {"command": "aws-iam-authenticator", "args": ["token", "-i", "prod", "-r", "arn:r"]}
+    assert asked(tmp_path, plugin, name="alias", server="https://10.0.0.1").region == "us-west-2"
+    found = asked(tmp_path, plugin, name="alias")
+    assert (found.cluster, found.region, found.role, found.account) == ("prod", "eu-west-1", "arn:r", "")
+
+
+KEYS = [{"name": "AWS_ACCESS_KEY_ID", "value": "AKIA"}, {"name": "AWS_SECRET_ACCESS_KEY", "value": "hush"}]
+
+
+def test_keys_come_before_a_profile_of_the_environment_and_behind_one_that_is_named(tmp_path: Path) -> None:
+    """As botocore has it: the plugin would use them, and so do we."""
+    both = [{"name": "AWS_PROFILE", "value": "ops"}, *KEYS]
+    unnamed = asked(tmp_path, {**GET_TOKEN, "env": both})
+    assert (unnamed.profile, unnamed.setting("AWS_ACCESS_KEY_ID")) == ("", "AKIA")
+    assert unnamed.setting("AWS_SECRET_ACCESS_KEY") == "hush" and "hush" not in repr(unnamed)
+    named = asked(tmp_path, {**GET_TOKEN, "args": [*GET_TOKEN["args"], "--profile", "base"], "env": both})
+    assert (named.profile, named.setting("AWS_ACCESS_KEY_ID")) == ("base", "")
+
+
+def test_the_default_profile_of_the_environment_comes_first_and_an_empty_one_hides_ours(tmp_path: Path) -> None:
+    env = [{"name": "AWS_PROFILE", "value": "b"}, {"name": "AWS_DEFAULT_PROFILE", "value": "a"}]
+    assert asked(tmp_path, {**GET_TOKEN, "env": env}).profile == "a"
+    assert asked(tmp_path, {**GET_TOKEN, "env": [{"name": "AWS_PROFILE", "value": ""}]}).profile == ""
+    assert asked(tmp_path, {**GET_TOKEN, "env": []}).profile == "mine"
+
+
+@pytest.mark.parametrize("name", ["AWS_ROLE_ARN", "AWS_ENDPOINT_URL"])
+def test_what_of_the_plugin_is_not_followed_is_refused_unless_a_profile_is_given(tmp_path: Path, name: str) -> None:
+    plugin = {**GET_TOKEN, "env": [{"name": name, "value": "x"}]}
+    with pytest.raises(ConfigError, match=f"has {name} in its own environment") as refused:
+        asked(tmp_path, plugin)
+    assert "--profile" in refused.value.hint
+    assert asked(tmp_path, plugin, AwsRequest(profile="audit")).profile == "audit"
+
+
+@pytest.mark.parametrize("skips", [True, False])
+def test_an_authority_in_a_file(tmp_path: Path, skips: bool) -> None:
+    (tmp_path / "ca.pem").write_text(PEM)
+    more = {"certificate-authority-data": "", "certificate-authority": "ca.pem"}
+    if skips:
+        more = {"certificate-authority-data": "", "insecure-skip-tls-verify": True}
+    found = asked(tmp_path, GET_TOKEN, **more)
+    assert found.ca == ("" if skips else PEM), "what is not checked recognises nothing"
+    named = asked(tmp_path, GET_TOKEN, **more, **{"tls-server-name": "a.example"})
+    assert named.server_name == ("" if skips else "a.example")
+
+
+def test_an_authority_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot read the certificate authority"):
+        asked(tmp_path, GET_TOKEN, **{"certificate-authority-data": "", "certificate-authority": "nowhere.pem"})

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from kubectl_eksdoc.cli.flags import GlobalOptions
+from kubectl_eksdoc.cli.parser import Parser, spelled_out
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.kube.kubeconfig import choose
 from kubectl_eksdoc.kube.target import CredentialContext
@@ -125,49 +127,39 @@ def world(authority: Any, tmp_path: Path, transport: Callable[..., Transport]) -
         yield World(first, second, (a, b), tmp_path, transport)
 
 
-Cases = list[tuple[list[str], dict[str, Any]]]
+def ours(flags: str) -> Connection:
+    """As the command line reads them."""
+    parser = Parser(prog="kubectl eksdoc")
+    GlobalOptions.add_to(parser, level=0)
+    return GlobalOptions.from_args(parser.parse_args(spelled_out(flags.split(), parser.bare()))).connection
 
-CASES: Cases = [
-    ([], {}),
-    (["--context", "ctx"], {"context": "ctx"}),
-    (["--context", "skip"], {"context": "skip"}),
-    (["--context", "both"], {"context": "both"}),
-    (["--context", "as"], {"context": "as"}),
-    (["--context", "basic"], {"context": "basic"}),
-    (["--user", "token"], {"user": "token"}),
-    (["--user", "plugin"], {"user": "plugin"}),
-    (["--user", "plugin-and-cert"], {"user": "plugin-and-cert"}),
-    (["--context", "ctx", "--cluster", "two", "--user", "file"], {"context": "ctx", "cluster": "two", "user": "file"}),
-    (["--user", "plugin", "--token", "flag"], {"user": "plugin", "token": "flag"}),
-    (["--server", "{first}", "--context", "ctx"], {"server": "{first}", "context": "ctx"}),
-    (
-        ["--server", "{first}", "--tls-server-name", "other.test"],
-        {"server": "{first}", "tls_server_name": "other.test"},
-    ),
-    (["--tls-server-name", "127.0.0.1"], {"tls_server_name": "127.0.0.1"}),
-    (["--insecure-skip-tls-verify"], {"insecure_skip_tls_verify": True}),
-    (
-        ["--context", "skip", "--certificate-authority", "b/ca.crt"],
-        {"context": "skip", "certificate_authority": "b/ca.crt"},
-    ),
-    (
-        ["--as", "ann", "--as-group", "x", "--as-group", "y"],
-        {"impersonate_user": "ann", "impersonate_groups": ("x", "y")},
-    ),
-    (["--context", "as", "--as-group", "x"], {"context": "as", "impersonate_groups": ("x",)}),
-    (["--as", "ann", "--as-uid", "9"], {"impersonate_user": "ann", "impersonate_uid": "9"}),
-    (
-        ["--user", "token", "--client-certificate", "b/pki/jane.crt", "--client-key", "b/jane.key"],
-        {"user": "token", "client_certificate": "b/pki/jane.crt", "client_key": "b/jane.key"},
-    ),
-    (
-        ["--kubeconfig", "a/config", "--cluster", "one", "--user", "token"],
-        {"kubeconfig": "a/config", "cluster": "one", "user": "token"},
-    ),
+
+CASES = [
+    "",
+    "--context ctx",
+    "--context skip",
+    "--context both",
+    "--context as",
+    "--user plugin-and-cert",
+    "--user token",
+    "--user plugin",
+    "--context basic",
+    "--context ctx --cluster two --user file",
+    "--user plugin --token flag",
+    "--server {first} --context ctx",
+    "--server {first} --tls-server-name other.test",
+    "--tls-server-name 127.0.0.1",
+    "--insecure-skip-tls-verify",
+    "--context skip --certificate-authority b/ca.crt",
+    "--as ann --as-group x --as-group y",
+    "--context as --as-group x",
+    "--as ann --as-uid 9",
+    "--user token --client-certificate b/pki/jane.crt --client-key b/jane.key",
+    "--kubeconfig a/config --cluster one --user token",
 ]
 
 
-def sampled(cases: Cases) -> pytest.MarkDecorator:
+def sampled(cases: list[str]) -> pytest.MarkDecorator:
     """One in five in the quick tests, all of them in the long ones."""
     return pytest.mark.parametrize(
         "cases",
@@ -176,42 +168,39 @@ def sampled(cases: Cases) -> pytest.MarkDecorator:
 
 
 @sampled(CASES)
-def test_the_server_sees_the_same(world: World, monkeypatch: Any, cases: Cases) -> None:
-    first, differing = world.first.url, {}
+def test_the_server_sees_the_same(world: World, monkeypatch: Any, cases: list[str]) -> None:
+    differing = {}
     monkeypatch.chdir(world.folder)
-    for flags, fields in cases:
-        theirs = world.kubectl(*(f.replace("{first}", first) for f in flags), "get", "--raw", "/version")
+    for case in cases:
+        flags = case.replace("{first}", world.first.url)
+        theirs = world.kubectl(*flags.split(), "get", "--raw", "/version")
         expected = world.seen()
         assert theirs.returncode == 0, theirs.stderr
-        ours = {k: v.replace("{first}", first) if isinstance(v, str) else v for k, v in fields.items()}
-        world.transport(Connection(**ours), environ=world.environ()).get("/version")
+        world.transport(ours(flags), environ=world.environ()).get("/version")
         if (seen := world.seen()) != expected:
-            differing[" ".join(flags)] = (seen, expected)
+            differing[flags] = (seen, expected)
     assert differing == {}
 
 
-REFUSED: Cases = [
-    (["--context", "nope"], {"context": "nope"}),
-    (["--cluster", "nope"], {"cluster": "nope"}),
-    (["--user", "nope"], {"user": "nope"}),
-    (["--kubeconfig", "nope"], {"kubeconfig": "nope"}),
-    (["--as-group", "x"], {"impersonate_groups": ("x",)}),
-    (["--context", "ctx", "--certificate-authority", "nope"], {"context": "ctx", "certificate_authority": "nope"}),
-    (
-        ["--context", "skip", "--certificate-authority", "b/ca.crt", "--insecure-skip-tls-verify"],
-        {"context": "skip", "certificate_authority": "b/ca.crt", "insecure_skip_tls_verify": True},
-    ),
-    (["--client-certificate", "nope"], {"client_certificate": "nope"}),
+REFUSED = [
+    "--context nope",
+    "--cluster nope",
+    "--user nope",
+    "--kubeconfig nope",
+    "--as-group x",
+    "--context ctx --certificate-authority nope",
+    "--context skip --certificate-authority b/ca.crt --insecure-skip-tls-verify",
+    "--client-certificate nope",
 ]
 
 
 @sampled(REFUSED)
-def test_what_kubectl_refuses_we_refuse(world: World, monkeypatch: Any, cases: Cases) -> None:
+def test_what_kubectl_refuses_we_refuse(world: World, monkeypatch: Any, cases: list[str]) -> None:
     monkeypatch.chdir(world.folder)
-    for flags, fields in cases:
-        assert world.kubectl(*flags, "get", "--raw", "/version").returncode != 0, flags
+    for flags in cases:
+        assert world.kubectl(*flags.split(), "get", "--raw", "/version").returncode != 0, flags
         with pytest.raises(ClusterError):
-            world.transport(Connection(**fields), environ=world.environ()).get("/version")
+            world.transport(ours(flags), environ=world.environ()).get("/version")
         assert world.seen() == [], flags
 
 
@@ -266,8 +255,7 @@ def test_proxies(authority: Any, world: World, tmp_path: Path) -> None:
 def test_the_token_flag_wins_over_a_token_file(world: World, monkeypatch: Any) -> None:
     """Here we differ on purpose: kubectl sends the file's token, though the flag was given by hand."""
     monkeypatch.chdir(world.folder)
-    flags = Connection(user="file", token="flag")
-    world.transport(flags, environ=world.environ()).get("/version")
+    world.transport(ours("--user file --token flag"), environ=world.environ()).get("/version")
     assert world.seen()[0][2] == "Bearer flag"
     world.kubectl("--user", "file", "--token", "flag", "get", "--raw", "/version")
     assert world.seen()[0][2] == "Bearer from-file"

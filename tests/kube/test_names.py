@@ -19,6 +19,7 @@ from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.names import Name, NameKind
+from tests.anything import anything
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer, json_reply
 
@@ -91,11 +92,7 @@ def test_runs_the_latest_first(server: ApiServer, config: str, around: Credentia
 
 
 KEYS = st.sampled_from(["name", "namespace", "labels", "metadata"])
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner),
-    max_leaves=6,
-)
+JSON = anything(keys=KEYS)
 LABELS = st.dictionaries(st.sampled_from(["eksdoc.io/run", MANAGED]), JSON)
 METADATA = st.fixed_dictionaries(
     {}, optional={"name": JSON, "namespace": JSON, "creationTimestamp": JSON, "labels": JSON | LABELS}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.model.machines import SaidOptions
-from tests.fakes import kubeconfigs, recordings
+from tests.fakes import recordings
 from tests.fakes.apiserver import ApiServer, Reply, json_reply, recorded, refused
 
 MakeReader = Callable[..., LiveReader]
@@ -47,7 +46,7 @@ def test_reads_everything_once(server: ApiServer, config: str, reader: MakeReade
     assert sorted(r.path for r in server.requests) == sorted(["/version", *asked])
 
 
-@pytest.mark.parametrize("size", [1, 17, 18, 19])
+@pytest.mark.parametrize("size", [1, 17, 18])
 def test_pages_do_not_change_what_is_read(server: ApiServer, config: str, reader: MakeReader, size: int) -> None:
     seen: list[tuple[str, int]] = []
     cluster = reader(connection(config, page_size=size), lambda *at: seen.append(at)).read([kinds.NODES, kinds.PODS])
@@ -72,19 +71,6 @@ def test_an_expired_list_is_begun_anew(server: ApiServer, config: str, reader: M
     assert "limit" not in server.asked(kinds.PODS.path)[-1].query, "the last attempt asks for all at once"
 
 
-def test_a_forbidden_kind_is_named_and_the_rest_is_read(server: ApiServer, config: str, reader: MakeReader) -> None:
-    server.forbidden = {kinds.BUDGETS, kinds.VOLUMES}
-    cluster = reader(connection(config)).read(kinds.ALL)
-    assert cluster.read_of(kinds.BUDGETS) == KindRead(
-        kinds.BUDGETS,
-        ReadState.FORBIDDEN,
-        0,
-        "missing right: list poddisruptionbudgets.policy in all namespaces",
-    )
-    assert cluster.read_of(kinds.VOLUMES).detail == "missing right: list persistentvolumes at cluster scope"
-    assert [r.resource for r in cluster.unread(*kinds.ALL)] == [kinds.BUDGETS, kinds.VOLUMES]
-
-
 @pytest.mark.parametrize("resource", [kinds.NODES, kinds.PODS])
 def test_without_nodes_or_pods_nothing_is_read(
     server: ApiServer, config: str, reader: MakeReader, resource: kinds.Resource
@@ -101,14 +87,6 @@ def test_a_hidden_version_is_unknown_not_fatal(server: ApiServer, config: str, r
     cluster = reader(connection(config)).read([kinds.NODES, kinds.PODS])
     assert cluster.identity.server_version == ""
     assert cluster.observed_at == datetime(2026, 11, 20, 9, 30, 5, tzinfo=timezone.utc)
-
-
-def test_a_built_in_kind_that_is_not_served_is_not_known(server: ApiServer, config: str, reader: MakeReader) -> None:
-    del server.lists[kinds.AUTOSCALERS]
-    cluster = reader(connection(config)).read([kinds.NODES, kinds.PODS, kinds.AUTOSCALERS])
-    read = cluster.read_of(kinds.AUTOSCALERS)
-    assert read.state is ReadState.NOT_SERVED and not read.known
-    assert read.detail == "the server does not serve horizontalpodautoscalers.autoscaling in autoscaling/v2"
 
 
 _ONLY = [kinds.NODES, kinds.PODS, kinds.NODE_CLASSES]
@@ -133,53 +111,66 @@ def test_a_kind_is_read_in_the_version_that_is_served(
     assert bool(server.asked(_OLD.path)) is (served is _OLD)
 
 
-def test_a_custom_kind_that_is_served_in_no_version_has_no_objects(
-    server: ApiServer, config: str, reader: MakeReader
-) -> None:
-    read = reader(connection(config)).read(_ONLY).read_of(kinds.NODE_CLASSES)
-    assert read.state is ReadState.NOT_SERVED and read.known
-    both = "karpenter.k8s.aws/v1 or karpenter.k8s.aws/v1beta1"
-    assert read.detail == f"the server does not serve ec2nodeclasses.karpenter.k8s.aws in {both}"
-
-
-@pytest.mark.parametrize("form", [_NEW, _OLD])
-def test_a_refusal_in_any_version_is_a_refusal(
-    server: ApiServer, config: str, reader: MakeReader, form: kinds.Resource
-) -> None:
-    server.lists[_OLD] = some_classes("a")
-    server.script(form.path, refused("no", "Forbidden", 403))
-    read = reader(connection(config)).read(_ONLY).read_of(kinds.NODE_CLASSES)
-    assert read.state is ReadState.FORBIDDEN and not read.known
-    assert read.detail == "missing right: list ec2nodeclasses.karpenter.k8s.aws at cluster scope"
-
-
+NO = refused("no", "Forbidden", 403)
 TRUNCATED = Reply(200, {"Content-Type": "application/json"}, recordings.response("pdbs")[2][:9000])
 FIRST_PAGE = json_reply({**recordings.document("pdbs"), "metadata": {"continue": "MQ=="}})
 FAILING = [refused("etcdserver: request timed out", "Timeout", 504)] * 5
+LACKS_CLASSES = "missing right: list ec2nodeclasses.karpenter.k8s.aws at cluster scope"
 
 
 @pytest.mark.parametrize(
-    ("answers", "said"),
+    ("resource", "asked", "answers", "state", "said"),
     [
-        ([recorded(EXPIRED)] * 4, "the list of poddisruptionbudgets.policy expired 4 times while it was being read"),
-        ([FIRST_PAGE, TRUNCATED] * 4, "the server's answers cannot be understood: /apis/policy/v1/poddisruptionbud"),
-        (FAILING, "/apis/policy/v1/poddisruptionbudgets answered 504 (5 tries): etcdserver: request timed out"),
+        (kinds.BUDGETS, kinds.BUDGETS, [NO], "FORBIDDEN", "list poddisruptionbudgets.policy in all namespaces"),
+        (kinds.NODE_CLASSES, _NEW, [NO], "FORBIDDEN", LACKS_CLASSES),
+        (kinds.NODE_CLASSES, _OLD, [NO], "FORBIDDEN", LACKS_CLASSES),
+        (
+            kinds.AUTOSCALERS,
+            None,
+            [],
+            "NOT_SERVED",
+            "the server does not serve horizontalpodautoscalers.autoscaling in autoscaling/v2",
+        ),
+        (
+            kinds.NODE_CLASSES,
+            None,
+            [],
+            "NOT_SERVED",
+            "does not serve ec2nodeclasses.karpenter.k8s.aws in karpenter.k8s.aws/v1 or karpenter.k8s.aws/v1beta1",
+        ),
+        (kinds.BUDGETS, kinds.BUDGETS, [recorded(EXPIRED)] * 4, "FAILED", "expired 4 times while it was being read"),
+        (
+            kinds.BUDGETS,
+            kinds.BUDGETS,
+            [FIRST_PAGE, TRUNCATED] * 4,
+            "FAILED",
+            "answers cannot be understood",
+        ),
+        (kinds.BUDGETS, kinds.BUDGETS, FAILING, "FAILED", "answered 504 (5 tries): etcdserver: request timed out"),
+        (kinds.BUDGETS, kinds.BUDGETS, [recorded("pdbs", sent=5000)] * 3, "FAILED", "broke off its answer"),
     ],
 )
-def test_what_goes_wrong_for_ever_fails_that_kind_only(
-    server: ApiServer, config: str, reader: MakeReader, answers: list[Reply], said: str
+def test_what_a_kind_that_is_not_read_says(
+    server: ApiServer,
+    config: str,
+    reader: MakeReader,
+    resource: kinds.Resource,
+    asked: kinds.Resource | None,
+    answers: list[Reply],
+    state: str,
+    said: str,
 ) -> None:
-    server.script(kinds.BUDGETS.path, *answers)
-    cluster = reader(connection(config)).read([kinds.NODES, kinds.PODS, kinds.BUDGETS])
-    read = cluster.read_of(kinds.BUDGETS)
-    assert (read.state, read.count, cluster.budgets) == (ReadState.FAILED, 0, ()), "nothing of a first page is left"
-    assert said in read.detail and len(cluster.pods) == 18
-
-
-def test_without_pods_there_is_nothing(server: ApiServer, config: str, reader: MakeReader) -> None:
-    server.script(kinds.PODS.path, *FAILING)
-    with pytest.raises(ClusterError, match=r"/api/v1/pods answered 504 \(5 tries\): etcdserver: request timed"):
-        reader(connection(config)).read([kinds.NODES, kinds.PODS])
+    if asked is None:
+        server.lists.pop(resource, None)
+    else:
+        server.lists.setdefault(_OLD, some_classes("a"))
+        server.script(asked.path, *answers)
+    cluster = reader(connection(config)).read([kinds.NODES, kinds.PODS, resource])
+    (read,) = (each for each in cluster.reads if each.resource is resource)
+    assert (read.state, read.count) == (ReadState[state], 0) and said in read.detail
+    absent = asked is None and resource.custom
+    assert read.known is absent and cluster.unread(resource) == (() if absent else (read,))
+    assert len(cluster.pods) == 18 and not cluster.budgets, "nothing of a first page is left"
 
 
 def test_refused_credentials_end_it_at_once(server: ApiServer, config: str, reader: MakeReader) -> None:
@@ -200,25 +191,3 @@ def test_something_that_is_no_api_server(server: ApiServer, config: str, reader:
     server.script("/version", json_reply(["hello"]))
     with pytest.raises(ClusterError, match="not a version"):
         reader(connection(config)).read(kinds.ALL)
-
-
-def test_the_nodes_tell_what_the_kubeconfig_does_not(
-    server: ApiServer, authority: Any, config: str, reader: MakeReader, tmp_path: Path
-) -> None:
-    node = server.lists[kinds.NODES][0]
-    labels = {"alpha.eksctl.io/cluster-name": "from-node", "topology.kubernetes.io/region": "eu-north-1"}
-    metadata = {**node["metadata"], "labels": {**node["metadata"]["labels"], **labels}}
-    server.lists[kinds.NODES] = [{**node, "metadata": metadata}]
-    identity = reader(connection(config)).read([kinds.NODES, kinds.PODS]).identity
-    assert (identity.cluster, identity.region) == ("from-node", "eu-north-1")
-    name = "arn:aws:eks:eu-west-1:111122223333:cluster/from-arn"
-    named = kubeconfigs.one(tmp_path / "named", server.url, authority.pem, {"token": "good"}, name=name)
-    identity = reader(connection(named)).read([kinds.NODES, kinds.PODS]).identity
-    assert (identity.cluster, identity.account, identity.region) == ("from-arn", "111122223333", "eu-west-1")
-
-
-def test_connections_that_break_fail_that_kind_only(server: ApiServer, config: str, reader: MakeReader) -> None:
-    server.script(kinds.BUDGETS.path, *[recorded("pdbs", sent=5000)] * 3)
-    cluster = reader(connection(config)).read([kinds.NODES, kinds.PODS, kinds.BUDGETS])
-    assert cluster.read_of(kinds.BUDGETS).state is ReadState.FAILED
-    assert "broke off its answer" in cluster.read_of(kinds.BUDGETS).detail

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from kubectl_eksdoc.errors import Forbidden, Unauthorized
 from kubectl_eksdoc.kube.answers import HttpAnswer, status_of
+from kubectl_eksdoc.kube.sent import LiveObjectWriter, SentRequest, awake_and_asleep, real_clock, refused
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, LostAnswer, StatusCause
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.placing import NotPlaced
 
 JSON = {"content-type": "application/json"}
 
@@ -54,16 +62,10 @@ def test_an_object_is_a_success_without_words() -> None:
     assert answered(200, {"kind": "Node", "metadata": {"name": "n"}}) == ApiStatus(200)
 
 
-@pytest.mark.parametrize("sort", ["text/plain", "application/json"])
-@pytest.mark.parametrize(
-    ("status", "said"),
-    [
-        (ApiStatus(503, "ServiceUnavailable", "the server is shutting down"), "the server is shutting down"),
-        (ApiStatus(503, "ServiceUnavailable", ""), "ServiceUnavailable"),
-    ],
-)
-def test_a_status_is_its_message_as_whatever_it_comes(sort: str, status: ApiStatus, said: str) -> None:
-    assert HttpAnswer(503, json.dumps(status.doc()).encode(), {"content-type": sort}).said == said
+@pytest.mark.parametrize(("sort", "message"), [("text/plain", "the server is shutting down"), ("application/json", "")])
+def test_a_status_is_its_message_as_whatever_it_comes(sort: str, message: str) -> None:
+    body = json.dumps(ApiStatus(503, "ServiceUnavailable", message).doc()).encode()
+    assert HttpAnswer(503, body, {"content-type": sort}).said == (message or "ServiceUnavailable")
 
 
 def test_a_failure_that_comes_as_a_success_is_a_failure() -> None:
@@ -106,3 +108,116 @@ def test_addresses_in_what_a_server_says_are_printed_as_all_others() -> None:
     assert isinstance(status, ApiStatus) and status.details is not None
     assert status.message == 'failed calling webhook "a": Post "https://hook.shop.svc:443/check"'
     assert status.details.causes[0].message == status.message
+
+
+# What an answer says of who we are and what we may, and the clock that a lock is measured with.
+
+RBAC = 'configmaps is forbidden: User "eve" cannot create resource "configmaps" in API group "" in the namespace "x"'
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (ApiStatus(403, "Forbidden", RBAC), Forbidden),
+        (ApiStatus(401, "Unauthorized", "Unauthorized"), Unauthorized),
+        (ApiStatus(403, "Forbidden", 'admission webhook "guard" denied the request: not today'), None),
+        (
+            ApiStatus(403, "Forbidden", "unable to create new content in namespace x because it is being terminated"),
+            None,
+        ),
+        (ApiStatus(201), None),
+        (LostAnswer("reset"), None),
+    ],
+    ids=str,
+)
+def test_only_a_missing_right_is_one(answer: ApiStatus | LostAnswer, error: type[Exception] | None) -> None:
+    found = refused(SentRequest(answer, {}), "create configmaps", "x")
+    assert (None if found is None else type(found)) is error
+    if isinstance(found, Forbidden):
+        assert found.missing == "create configmaps" and "-n x" in found.hint
+
+
+@pytest.mark.skipif(not hasattr(time, "CLOCK_BOOTTIME"), reason="only Linux has one that stands still in suspend")
+def test_the_clock_goes_on_while_the_machine_sleeps() -> None:
+    before = time.clock_gettime(time.CLOCK_BOOTTIME)
+    now = awake_and_asleep()
+    assert before <= now <= time.clock_gettime(time.CLOCK_BOOTTIME)
+    assert real_clock().monotonic() >= now
+
+
+# Objects of a live cluster that are created: how each answer of a server is understood.
+
+JOB = {"kind": "Job", "metadata": {"name": "a", "namespace": "ns"}}
+ROLE = {"kind": "ClusterRole", "metadata": {"name": "a"}}
+
+
+class Server:
+    """Answers always the same. `asked`: what it was asked for."""
+
+    def __init__(self, answer: ApiStatus | LostAnswer, doc: dict[str, Any] | None = None) -> None:
+        self.sent = SentRequest(answer, doc or {})
+        self.asked: list[tuple[str, str, Mapping[str, str]]] = []
+
+    def send(
+        self, method: str, path: str, query: Mapping[str, str], body: dict[str, Any] | None, content_type: str = ""
+    ) -> SentRequest:
+        self.asked.append((method, path, query))
+        return self.sent
+
+
+def test_each_kind_has_its_place() -> None:
+    server = Server(ApiStatus(201))
+    ground = LiveObjectWriter(server)  # type: ignore[arg-type]
+    assert ground.create(JOB) is None and ground.create(ROLE, dry=True) is None
+    assert server.asked == [
+        ("POST", "/apis/batch/v1/namespaces/ns/jobs", {"fieldManager": "eksdoc"}),
+        ("POST", "/apis/rbac.authorization.k8s.io/v1/clusterroles", {"fieldManager": "eksdoc", "dryRun": "All"}),
+    ]
+
+
+GIVES = "you cannot give it rights that you have not yourself"
+GRANTS = "eve is attempting to grant RBAC permissions not currently held"
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (ApiStatus(409, "AlreadyExists", "it is"), NotPlaced("the server answered 409: it is", taken=True)),
+        (ApiStatus(404, "NotFound", "none"), NotPlaced("the server answered 404: none", lacking=True)),
+        (ApiStatus(500, "", "no"), NotPlaced("the server answered 500: no", maybe=True)),
+        (LostAnswer("cut"), NotPlaced("the server gave no answer: cut", maybe=True)),
+        (ApiStatus(403, "Forbidden", "eve cannot create"), NotPlaced("eve cannot create", "create jobs.batch")),
+        (
+            ApiStatus(403, "Forbidden", f"{GRANTS}:\n{{odd}}"),
+            NotPlaced(f"{GIVES}: {GRANTS}:\n{{odd}}", "escalate jobs.batch"),
+        ),
+        (ApiStatus(422, "Invalid", "bad"), NotPlaced("the server answered 422: bad")),
+    ],
+)
+def test_answers(answer: ApiStatus | LostAnswer, expected: NotPlaced) -> None:
+    assert LiveObjectWriter(Server(answer)).create(JOB) == expected  # type: ignore[arg-type]
+
+
+def test_credentials_that_are_not_accepted_end_it() -> None:
+    with pytest.raises(Unauthorized):
+        LiveObjectWriter(Server(ApiStatus(401, "Unauthorized", "no"))).create(JOB)  # type: ignore[arg-type]
+
+
+def test_what_is_there_is_read_by_its_name() -> None:
+    server = Server(ApiStatus(200), {"kind": "Job"})
+    assert LiveObjectWriter(server).there(JOB) == {"kind": "Job"}  # type: ignore[arg-type]
+    assert server.asked == [("GET", "/apis/batch/v1/namespaces/ns/jobs/a", {})]
+    assert isinstance(LiveObjectWriter(Server(ApiStatus(404))).there(JOB), Absent)  # type: ignore[arg-type]
+    for code in (403, 500):
+        found = LiveObjectWriter(Server(ApiStatus(code, "", "no"))).there(JOB)  # type: ignore[arg-type]
+        assert isinstance(found, Unknown) and "no" in found.why and found.missing == "get jobs.batch"
+
+
+@given(st.integers(100, 599), st.text(max_size=40), st.text(max_size=80))
+def test_any_answer_is_understood(code: int, reason: str, message: str) -> None:
+    try:
+        found = LiveObjectWriter(Server(ApiStatus(code, reason, message))).create(JOB)  # type: ignore[arg-type]
+    except Unauthorized:
+        assert code == 401
+    else:
+        assert (found is None) == (200 <= code < 300)

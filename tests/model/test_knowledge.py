@@ -46,44 +46,44 @@ Doc = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Subject:
-    """What the records of a file are made into, and the fields by which they are told apart."""
+    """What the records of a file are made into, and in `key` the fields by which they are told apart."""
 
     of: type[Any]
-    key: tuple[str, ...]
+    key: str
     sections: Mapping[str, type[Any]] = field(default_factory=dict)
 
 
 SUBJECTS = {
-    "api_kinds": Subject(ApiKinds, ("trait",)),
-    "applied_fields": Subject(AppliedPart, ("object", "part")),
-    "chart_values": Subject(ChartValues, ("addon", "version")),
-    "chart_variables": Subject(ChartVariable, ("addon", "name")),
-    "corefile_plugins": Subject(PluginForm, ("form",)),
-    "field_managers": Subject(WritingTool, ("tool",)),
-    "hop_limit_rules": Subject(FixRemark, ("rule",)),
-    "instance_families": Subject(RecentFamily, ("family",)),
-    "interruption_events": Subject(EventKind, ("name",)),
-    "karpenter_versions": Subject(KarpenterChange, ("what",)),
-    "own_writers": Subject(NoChangeNeeded, ("managers",)),
-    "rules": Subject(RuleBasis, ("rule",)),
-    "rollback": Subject(RollbackCondition, ("clause",)),
-    "runtime_sockets": Subject(Socket, ("runtime",)),
-    "addon_manifests": Subject(AddonManifest, ("addon", "version")),
-    "amis": Subject(Amis, ("family",)),
-    "metadata_log_lines": Subject(LogLine, ("text",)),
-    "node_role_calls": Subject(NodeRoleCalls, ("service",)),
-    "calendar": Subject(CalendarRow, ("version",)),
-    "cordon_marks": Subject(CordonMark, ("key",)),
-    "custom_apis": Subject(CustomApi, ("api_version", "kinds")),
-    "removed_apis": Subject(RemovedApi, ("api_version", "kind")),
-    "conversions": Subject(ManualConversion, ("kinds", "api_versions", "what")),
-    "coredns_log_lines": Subject(shutdown.DnsLogSymptom, ("parts",)),
-    "field_effects": Subject(FieldEffect, ("fields",), {"running": RunningPods}),
-    "release_notes": Subject(KnownReleaseNote, ("id",)),
-    "symptoms": Subject(Causes, ("symptom",)),
+    "api_kinds": Subject(ApiKinds, "trait"),
+    "applied_fields": Subject(AppliedPart, "object part"),
+    "chart_values": Subject(ChartValues, "addon version"),
+    "chart_variables": Subject(ChartVariable, "addon name"),
+    "corefile_plugins": Subject(PluginForm, "form"),
+    "field_managers": Subject(WritingTool, "tool"),
+    "hop_limit_rules": Subject(FixRemark, "rule"),
+    "instance_families": Subject(RecentFamily, "family"),
+    "interruption_events": Subject(EventKind, "name"),
+    "karpenter_versions": Subject(KarpenterChange, "what"),
+    "own_writers": Subject(NoChangeNeeded, "managers"),
+    "rules": Subject(RuleBasis, "rule"),
+    "rollback": Subject(RollbackCondition, "clause"),
+    "runtime_sockets": Subject(Socket, "runtime"),
+    "addon_manifests": Subject(AddonManifest, "addon version"),
+    "amis": Subject(Amis, "family"),
+    "metadata_log_lines": Subject(LogLine, "text"),
+    "node_role_calls": Subject(NodeRoleCalls, "service"),
+    "calendar": Subject(CalendarRow, "version"),
+    "cordon_marks": Subject(CordonMark, "key"),
+    "custom_apis": Subject(CustomApi, "api_version kinds"),
+    "removed_apis": Subject(RemovedApi, "api_version kind"),
+    "conversions": Subject(ManualConversion, "kinds api_versions what"),
+    "coredns_log_lines": Subject(shutdown.DnsLogSymptom, "parts"),
+    "field_effects": Subject(FieldEffect, "fields", {"running": RunningPods}),
+    "release_notes": Subject(KnownReleaseNote, "id"),
+    "symptoms": Subject(Causes, "symptom"),
     "software": Subject(
         Software,
-        ("name",),
+        "name",
         {
             "applied": RenderedAddon,
             "deleted": DeletionLoss,
@@ -98,10 +98,10 @@ SUBJECTS = {
 def faults(subject: Subject, told: Doc) -> Iterator[str]:
     """What is wrong with a file, a sentence for each fault, that names the record."""
     yield from (f"the head has no {part}" for part in ("about", "source", "records") if part not in told)
-    keys = [" ".join(str(each.get(part, "")) for part in subject.key) for each in told["records"]]
+    keys = [" ".join(str(each.get(part, "")) for part in subject.key.split()) for each in told["records"]]
     yield from (f"{key}: there are {count} records of it" for key, count in Counter(keys).items() if count > 1)
     for key, each in zip(keys, told["records"], strict=True):
-        yield from (f"{key}: {part} is empty" for part in subject.key if each.get(part) == "")
+        yield from (f"{key}: {part} is empty" for part in subject.key.split() if each.get(part) == "")
         whole = {name: value for name, value in each.items() if name not in subject.sections}
         yield from (f"{key}: {fault}" for fault in _faults(subject.of, whole, told["source"]))
         for name in subject.sections.keys() & each.keys():

@@ -22,3 +22,11 @@ def observed(resource: Resource, **fields: Any) -> Cluster:
     gathered = Collector(Source.LIVE)
     gathered.add_item(resource, json.dumps({"metadata": meta, **fields}).encode(), "test")
     return gathered.cluster(Identity(), T0)
+
+
+def fact(resource: Resource, **fields: Any) -> Any:
+    """What becomes of that object."""
+    cluster = observed(resource, **fields)
+    facts = (getattr(cluster, name) for name in Cluster.__slots__ if name not in ("reads", "notes"))
+    (found,) = (each for held in facts if isinstance(held, tuple) for each in held)
+    return found

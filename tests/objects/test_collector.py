@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
+from dataclasses import FrozenInstanceError, dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any
 
 import pytest
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.cluster import Identity, Source
+from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
+from kubectl_eksdoc.model.nodes import ControllerOwner, Pod
+from kubectl_eksdoc.model.placing import HostPort
 from kubectl_eksdoc.objects.collector import BadObject, CollectedPage, Collector, identity_from
 from kubectl_eksdoc.objects.single import RawObjects
+from kubectl_eksdoc.objects.structs import quickly
+from tests.builders import a_pod
+from tests.objects.observing import T0
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
 
@@ -43,12 +51,6 @@ def test_a_page_says_what_follows() -> None:
     assert gathered.add_page(kinds.SERVICES, b'{"kind":"ServiceList","items":null}', "o") == CollectedPage(0, "", None)
 
 
-def test_facts_are_sorted_by_namespace_and_name() -> None:
-    gathered = collector(page(item("b", "z"), item("a", "z"), item("z", "a")))
-    pods = gathered.cluster(Identity(), NOW).pods
-    assert [p.key for p in pods] == ["a/z", "z/a", "z/b"]
-
-
 def test_reads_are_as_marked_and_counted() -> None:
     gathered = collector(page(item("a"), item("b")))
     gathered.mark(kinds.PODS, ReadState.READ)
@@ -61,16 +63,6 @@ def test_reads_are_as_marked_and_counted() -> None:
     )
 
 
-def test_what_is_forgotten_may_come_again_in_another_state() -> None:
-    gathered = collector(page(item("a"), item("b")))
-    gathered.forget(kinds.PODS)
-    gathered.forget(kinds.NODES)
-    gathered.add_page(kinds.PODS, page(item("b", version="2")), "again")
-    cluster = gathered.cluster(Identity(), NOW)
-    assert [p.name for p in cluster.pods] == ["b"]
-    assert cluster.notes == ()
-
-
 def test_the_same_object_twice_is_kept_once() -> None:
     cluster = collector(page(item("a"), item("a")), page(item("a"), item("b"))).cluster(Identity(), NOW)
     assert [p.name for p in cluster.pods] == ["a", "b"]
@@ -80,7 +72,7 @@ def test_the_same_object_twice_is_kept_once() -> None:
     )
 
 
-@pytest.mark.parametrize("other", [item("a", version="2"), item("a", uid="v"), item("a", uid="v", version="3")])
+@pytest.mark.parametrize("other", [item("a", version="2"), item("a", uid="v")])
 def test_two_objects_of_one_name_cannot_be(other: dict[str, Any]) -> None:
     with pytest.raises(BadObject, match="two different Pods are called shop/a .origin page 0 and origin page 1."):
         collector(page(item("a")), page(other))
@@ -111,15 +103,6 @@ def test_bad_pages_are_refused_by_name(body: bytes, says: str) -> None:
     with pytest.raises(BadObject) as caught:
         Collector(Source.LIVE).add_page(kinds.PODS, body, "o")
     assert says in str(caught.value)
-
-
-@pytest.mark.parametrize("kind", [bytes, memoryview])
-def test_single_objects(kind: Any) -> None:
-    gathered = Collector(Source.LIVE)
-    gathered.add_item(kinds.PODS, kind(json.dumps(item("a")).encode()), "o")
-    assert [p.name for p in gathered.cluster(Identity(), NOW).pods] == ["a"]
-    with pytest.raises(BadObject, match=r"o: Pod shop/b: Expected .* `\$.spec.nodeName`"):
-        gathered.add_item(kinds.PODS, kind(json.dumps(item("b", spec={"nodeName": 1})).encode()), "o")
 
 
 def test_observed_at_is_the_newest_time_that_is_no_deletion() -> None:
@@ -217,3 +200,102 @@ def test_of_many_that_are_not_valid_the_first_are_told_with_their_kind_and_all_i
     gathered.mark(kinds.PODS, ReadState.READ)
     cluster = gathered.cluster(Identity(), NOW)
     assert cluster.reads[0].detail.endswith("p-2 has no spec; and 2 more") and len(cluster.notes) >= 5
+
+
+# Objects without a uid stay apart, and what refers to them still finds them.
+
+RS: dict[str, Any] = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "controller": True}
+
+
+def meta(name: str, namespace: str | None = "shop", **rest: Any) -> dict[str, Any]:
+    return {"spec": {}, "metadata": {"name": name, **({"namespace": namespace} if namespace else {}), **rest}}
+
+
+def gathered(*held: tuple[Resource, dict[str, Any]]) -> Cluster:
+    collector = Collector(Source.SNAPSHOT)
+    for resource, item in held:
+        collector.add_item(resource, json.dumps(item).encode(), "dump")
+    return collector.cluster(Identity(), T0)
+
+
+def test_an_object_without_a_uid_is_known_by_its_name_and_a_note_says_so() -> None:
+    cluster = gathered(
+        (kinds.NODES, meta("old-1", None)),
+        (kinds.PODS, meta("a")),
+        (kinds.PODS, meta("a", "other", uid="")),
+        (kinds.PODS, meta("b", uid="u-b")),
+    )
+    assert [p.uid for p in cluster.pods] == ["Pod/other/a", "Pod/shop/a", "u-b"]
+    assert [n.uid for n in cluster.nodes] == ["Node/old-1"]
+    assert cluster.notes == ("without a uid, so known by kind, namespace and name: 1 Node, 2 Pods",)
+
+
+@pytest.mark.parametrize(
+    ("held", "said", "owner"),
+    [
+        ({}, {"uid": "gone"}, "ReplicaSet/shop/web"),  # it lost its uid, and its pods still know it
+        ({"uid": "u-web"}, {}, "u-web"),
+        ({"uid": "new"}, {"uid": "old"}, "old"),  # one of the same name was made anew
+        ({}, {"uid": "theirs", "apiVersion": "example.io/v1"}, "theirs"),
+    ],
+)
+def test_which_owner_a_reference_means(held: dict[str, Any], said: dict[str, Any], owner: str) -> None:
+    refs = {"ownerReferences": [{**RS, **said}]}
+    owned = ((kind, meta("a", **refs)) for kind in (kinds.PODS, kinds.JOBS, kinds.DEPLOYMENTS))
+    cluster = gathered((kinds.REPLICA_SETS, meta("web", **held)), *owned)
+    found = [each.owner.uid for each in (*cluster.pods, *cluster.jobs, *cluster.workloads) if each.owner is not None]
+    assert found == [owner] * 3
+
+
+def test_endpoints_find_pods_that_lost_their_uid() -> None:
+    target = {"kind": "Pod", "name": "a", "namespace": "shop", "uid": "gone"}
+    piece = {
+        **meta("s", uid="u"),
+        "endpoints": [{"addresses": ["10.0.0.1"], "targetRef": target}, {"addresses": ["x"]}],
+    }
+    cluster = gathered((kinds.PODS, meta("a")), (kinds.ENDPOINT_SLICES, piece))
+    assert [e.pod_uid for e in cluster.endpoint_slices[0].endpoints] == ["Pod/shop/a", ""]
+
+
+def test_the_cluster_is_known_by_its_namespace_kube_system() -> None:
+    system = (kinds.NAMESPACES, meta("kube-system", None, uid="c-1"))
+    assert gathered(system, (kinds.NAMESPACES, meta("shop", None, uid="c-2"))).identity.uid == "c-1"
+    assert gathered((kinds.NAMESPACES, meta("shop", None, uid="c-2"))).identity.uid == ""
+    assert gathered((kinds.NAMESPACES, meta("kube-system", None))).identity.uid == ""
+
+
+# A fact that was made quickly is the fact, and as frozen as any.
+
+
+@pytest.mark.parametrize("fact", [a_pod(), a_pod(owner=None, labels={}), a_pod(phase="Pending", priority=7)])
+def test_it_is_equal_in_all_but_its_making(fact: Pod) -> None:
+    made = quickly(Pod)(*(getattr(fact, name) for name in Pod.__slots__))
+    assert type(made) is Pod
+    assert made == fact
+    assert repr(made) == repr(fact)
+    assert made.key == fact.key
+    assert replace(made, name="other") == replace(fact, name="other")
+    assert copy.copy(made) == pickle.loads(pickle.dumps(made)) == fact
+
+
+def test_it_is_frozen_and_can_be_a_key() -> None:
+    made = quickly(ControllerOwner)("ReplicaSet", "web", "u")
+    assert {made: 1}[ControllerOwner("ReplicaSet", "web", "u")] == 1
+    with pytest.raises(FrozenInstanceError):
+        made.name = "other"  # type: ignore[misc]
+
+
+def test_defaults_and_names_are_kept() -> None:
+    assert quickly(HostPort)(port=80) == HostPort(80)
+    with pytest.raises(TypeError):
+        quickly(ControllerOwner)("ReplicaSet")  # type: ignore[call-arg]
+
+
+@dataclass(frozen=True, slots=True)
+class _Bag:
+    held: dict[str, int] = field(default_factory=dict)
+
+
+def test_a_default_that_is_made_anew_is_made_anew() -> None:
+    make = quickly(_Bag)
+    assert make().held is not make().held

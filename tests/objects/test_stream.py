@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import datetime, timezone
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kubectl_eksdoc.drain.run.journal import replay
+from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
+from kubectl_eksdoc.drain.run.replay import of_events
+from kubectl_eksdoc.model.journal import Entry, JournalIntent, JournalNote, Note, RunEvent, Verb
+from kubectl_eksdoc.objects.journal_lines import line, lines, read_events, read_lines
 from kubectl_eksdoc.objects.stream import BadStream, ListHeader, ListStream, StreamItem, StreamTrouble
+from kubectl_eksdoc.render.run.events import event_line
+from tests.anything import anything
+from tests.builders import NOW
 from tests.examples import examples
+from tests.journals import ENTRIES, JOURNALS
 
 TRICKY = [
     b'{"items":[{"a":"}],{\\"","b":[1.5e-7,-0,12],"c":true},{},{"kind":"Pod","apiVersion":"v1"}],"kind":"List"}',
@@ -81,11 +91,7 @@ def test_every_truncation_is_cut_or_ends_between_lists(data: bytes, size: int) -
             assert (items, headers) == plain(part)
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
-    max_leaves=12,
-)
+JSON = anything(st.floats(allow_nan=False, allow_infinity=False))
 ITEMS = st.lists(st.dictionaries(st.text(), JSON, max_size=4), max_size=5)
 
 
@@ -166,3 +172,163 @@ def test_a_value_that_is_too_large_is_refused_before_it_is_held() -> None:
 def test_the_kind_of_an_item_wherever_it_stands(item: bytes, kind: str, version: str) -> None:
     found = [e for e in ListStream([b'{"items":[' + item + b"]}"]) if isinstance(e, StreamItem)]
     assert [(e.kind, e.api_version) for e in found] == [(kind, version)]
+
+
+# Lines of a journal and of a run's events are read back; whatever else a line holds takes no other with it.
+
+INTENT = JournalIntent(4, NOW, Verb.EVICT, "Pod", "web-1", "uid-1", "shop", "old-0", grace_s=0)
+NOTE = Note(5, NOW, JournalNote.PAUSED)
+
+
+@settings(max_examples=examples(300))
+@given(JOURNALS)
+def test_every_journal_comes_back(entries: list[Entry]) -> None:
+    read = read_lines(lines(entries).encode("ascii"), "here")
+    assert read.entries == tuple(entries) and read.dropped == ()
+
+
+@settings(max_examples=examples(300))
+@given(JOURNALS, st.data())
+def test_every_prefix_can_be_read(entries: list[Entry], data: st.DataObject) -> None:
+    text = lines(entries).encode("ascii")
+    cut = data.draw(st.integers(0, len(text)))
+    read = read_lines(text[:cut], "here")
+    whole = text[:cut].count(b"\n")
+    assert read.entries in (tuple(entries[:whole]), tuple(entries[: whole + 1]))
+    assert len(read.dropped) <= 1
+    assert bool(read.dropped) == (len(read.entries) == whole and not text[:cut].endswith(b"\n") and cut > 0)
+    replay(read)
+
+
+JSONS = anything(st.floats())
+
+
+@settings(max_examples=examples(300))
+@given(ENTRIES, st.data())
+def test_a_value_of_another_form_is_dropped_or_read(entry: Entry, data: st.DataObject) -> None:
+    document: dict[str, Any] = json.loads(line(entry))
+    document[data.draw(st.sampled_from(sorted(document)))] = data.draw(JSONS)
+    text = json.dumps(document).encode() + b"\n" + line(NOTE).encode()
+    read = read_lines(text, "here")
+    assert read.entries[-1] == NOTE and len(read.entries) + len(read.dropped) == 2
+    replay(read)
+
+
+def test_how_it_looks() -> None:
+    assert line(INTENT) == (
+        '{"v":1,"entry":"intent","number":4,"at":"2026-11-20T12:00:00Z","verb":"evict","kind":"Pod","name":"web-1",'
+        '"uid":"uid-1","namespace":"shop","node":"old-0","grace_s":0}\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"v":2,"entry":"note"}', "its format is 2, and this version reads only 1"),
+        ('{"v":1,"entry":"omen"}', 'an entry "omen" is not known to this version'),
+        ("[1]", "it is JSON, but no entry"),
+        ('{"v":1,"entry":"no', "it is truncated, or is not a journal line"),
+        ("[" * 100_000, "it is nested too deeply"),
+        ('{"v":1,"entry":"note","number":1,"at":"2026-11-20T12:00:00","what":"paused"}', "its note has a time that is"),
+        ('{"v":1,"entry":"note","number":-1,"at":"2026-11-20T12:00:00Z","what":"paused"}', "its note has a time"),
+        (
+            '{"v":1,"entry":"note","number":true,"at":"2026-11-20T12:00:00Z","what":"lost"}',
+            "its note is not as this ve",
+        ),
+    ],
+    ids=lambda text: text[:70],
+)
+def test_what_is_wrong_with_a_line_is_said(text: str, said: str) -> None:
+    read = read_lines((line(INTENT) + text + "\n" + line(NOTE)).encode(), "the file")
+    assert read.entries == (INTENT, NOTE)
+    assert len(read.dropped) == 1 and read.dropped[0].startswith(f"the file, line 2: {said}")
+
+
+def test_what_a_newer_version_adds_is_left_out() -> None:
+    document = {**json.loads(line(NOTE)), "mood": "fine"}
+    assert read_lines(json.dumps(document).encode(), "here").entries == (NOTE,)
+
+
+LINE = event_line(RunMoment(2.5, Happened.EVICTED, "shop/a", "old-0"), "r1", NOW)
+END: dict[str, Any] = {
+    "apiVersion": "eksdoc.io/v1alpha1",
+    "kind": "DrainRun",
+    "run": "r1",
+    "outcome": "done",
+    "endedSeconds": 3.5,
+    "plan": {"evictions": 1, "estimate": None},
+    "nodes": [{"name": "old-0", "wave": None}],
+}
+
+MOMENTS = st.builds(
+    RunMoment,
+    st.floats(0, 10**6),
+    st.sampled_from(Happened),
+    st.text(min_size=1, max_size=8),
+    st.text(max_size=8),
+    st.text(max_size=8),
+)
+TIMES = st.datetimes(datetime(1971, 1, 1), datetime(2999, 1, 1), timezones=st.just(timezone.utc))  # noqa: DTZ001
+
+
+@given(MOMENTS, TIMES)
+def test_every_event_comes_back(moment: RunMoment, at: datetime) -> None:
+    read = read_events(event_line(moment, "r1", at).encode(), "here")
+    at_s = round(moment.at_s, 3)
+    told = RunEvent("r1", at.replace(microsecond=0), at_s, moment.what.value, moment.subject, moment.node, moment.why)
+    assert read.told == (told,) and not read.dropped
+
+
+FINITE_JSONS = anything(st.floats(allow_nan=False))
+
+
+@settings(max_examples=examples(300))
+@given(
+    st.sampled_from([json.loads(LINE), END]), st.dictionaries(st.sampled_from([*json.loads(LINE), *END]), FINITE_JSONS)
+)
+def test_whatever_a_field_holds(document: dict[str, Any], changed: dict[str, Any]) -> None:
+    text = f"{LINE}{json.dumps({**document, **changed})}\n".encode()
+    read = read_events(text, "here")
+    assert len(read.told) + len(read.dropped) == 2
+    recording = of_events(read)
+    assert recording is not None and recording.length_s >= 2.5
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"at": "2026-11-20T08:51:00"}, "its time has no zone"),
+        ({"at": "9999-01-01T00:00:00Z"}, "the year 9999 is none of a run"),
+        ({"seconds": -1}, "-1 are no seconds of a run"),
+        ({"seconds": 1e300}, "1e+300 are no seconds of a run"),
+        ({"apiVersion": "eksdoc.io/v2"}, "it is no DrainRunEvent of eksdoc.io/v1alpha1"),
+    ],
+)
+def test_what_is_wrong_with_an_event_is_said(changed: dict[str, Any], why: str) -> None:
+    read = read_events(json.dumps({**json.loads(LINE), **changed}).encode(), "run.jsonl")
+    assert not read.told and len(read.dropped) == 1
+    assert read.dropped[0].startswith(f"run.jsonl, line 1: {why}")
+
+
+def test_a_line_that_was_cut_off_and_one_that_is_too_deep() -> None:
+    read = read_events(LINE.encode() + LINE.encode()[:50] + b"\n" + b"[" * 100_000, "here")
+    assert len(read.told) == 1
+    assert [said.split(": ")[1] for said in read.dropped] == [
+        "it is truncated, or is not JSON",
+        "it is nested too deeply",
+    ]
+
+
+def test_the_end_of_a_run() -> None:
+    (end,) = read_events(json.dumps(END).encode(), "here").told
+    assert (end.run, end.nodes, end.evictions, end.p50_s) == ("r1", (("old-0", 0),), 1, None)  # type: ignore[union-attr]
+
+
+@settings(max_examples=examples(300))
+@given(st.lists(st.binary(max_size=40) | ENTRIES.map(lambda each: line(each).encode()), max_size=6))
+def test_garbage_between_takes_no_entry_with_it(parts: list[bytes]) -> None:
+    ours = [part for part in parts if part.startswith(b'{"v":1,') and part.endswith(b"}\n")]
+    read = read_lines(b"\n".join(parts), "here")
+    expected = [each for part in ours for each in read_lines(part, "there").entries]
+    assert [each for each in read.entries if each in expected] == expected
+    replay(read)

@@ -14,16 +14,22 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import ApiService, Callee, DefinedVersion, Definition
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.network import WebhookRule
 from kubectl_eksdoc.model.nodes import ControllerOwner, Toleration, Volume, VolumeKind
+from kubectl_eksdoc.model.placing import (
+    NOWHERE_SPECIAL,
+    HostPort,
+    NodeDemand,
+    NodeTerm,
+    Placement,
+    PodTerm,
+    Requests,
+    Spread,
+)
+from kubectl_eksdoc.model.selectors import EVERYTHING, NOTHING, Requirement, from_parts
 from kubectl_eksdoc.model.workloads import NO_HOST_FILES, CronJob, HostFiles, Job, PodTemplate, RebootLock, Workload
 from kubectl_eksdoc.objects.collector import BadObject, Collector
-from tests.objects.observing import T0, observed
-
-
-def a_workload_of(resource: Resource, **fields: Any) -> Workload:
-    (workload,) = observed(resource, **fields).workloads
-    return workload
+from tests.anything import anything
+from tests.objects.observing import T0, fact, observed
 
 
 def test_a_deployment() -> None:
@@ -32,8 +38,8 @@ def test_a_deployment() -> None:
         "spec": {"nodeName": "n-1", "tolerations": [{"operator": "Exists"}]},
     }
     owner = {"apiVersion": "example.com/v1", "kind": "App", "name": "a", "uid": "1", "controller": True}
-    assert a_workload_of(
-        kinds.DEPLOYMENTS, meta={"ownerReferences": [owner]}, spec={"replicas": 0, "template": template}
+    assert fact(
+        kinds.DEPLOYMENTS, meta={"ownerReferences": [owner]}, spec={"replicas": 0, "template": template, "paused": True}
     ) == Workload(
         kind="Deployment",
         namespace="shop",
@@ -45,6 +51,7 @@ def test_a_deployment() -> None:
         template_tolerations=(Toleration(operator="Exists"),),
         pinned_to="n-1",
         surges=True,
+        paused=True,
     )
 
 
@@ -55,26 +62,11 @@ def test_a_deployment() -> None:
         (kinds.STATEFUL_SETS, {}, 1),
         (kinds.REPLICATION_CONTROLLERS, {"spec": {"template": None}}, 1),
         (kinds.DAEMON_SETS, {"status": {"desiredNumberScheduled": 7}}, 7),
-        (kinds.DAEMON_SETS, {}, 0),
     ],
 )
 def test_replicas(resource: Resource, fields: dict[str, Any], replicas: int) -> None:
-    workload = a_workload_of(resource, **fields)
+    workload = fact(resource, **fields)
     assert (workload.kind, workload.replicas, workload.surges) == (resource.kind, replicas, False)
-
-
-@pytest.mark.parametrize(
-    ("strategy", "surges"),
-    [
-        (None, True),
-        ({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%"}}, True),
-        ({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0}}, False),
-        ({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "0%"}}, False),
-        ({"type": "Recreate"}, False),
-    ],
-)
-def test_surges(strategy: dict[str, Any] | None, surges: bool) -> None:
-    assert a_workload_of(kinds.DEPLOYMENTS, spec={"strategy": strategy}).surges is surges
 
 
 def test_a_job() -> None:
@@ -82,14 +74,14 @@ def test_a_job() -> None:
         {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [1]}},
         {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
     ]
-    (job,) = observed(
+    job = fact(
         kinds.JOBS,
         spec={"backoffLimit": 0, "completions": 10, "podFailurePolicy": {"rules": rules}},
         status={"active": 3, "succeeded": 2, "failed": 1},
-    ).jobs
+    )
     assert job == Job("shop", "x", "u", 0, 3, 2, 1, 10, finished=False, ignores_disruption=True)
-    assert observed(kinds.JOBS, spec={"backoffLimitPerIndex": 0}).jobs[0].backoff_limit_per_index == 0
-    assert observed(kinds.JOBS).jobs == (Job("shop", "x", "u"),)
+    assert fact(kinds.JOBS, spec={"backoffLimitPerIndex": 0}).backoff_limit_per_index == 0
+    assert fact(kinds.JOBS) == Job("shop", "x", "u")
 
 
 @pytest.mark.parametrize(
@@ -102,7 +94,7 @@ def test_a_job() -> None:
 )
 def test_when_a_job_is_finished(kind: str, status: str, finished: bool) -> None:
     conditions = {"conditions": [{"type": kind, "status": status}]}
-    assert observed(kinds.JOBS, status=conditions).jobs[0].finished is finished
+    assert fact(kinds.JOBS, status=conditions).finished is finished
 
 
 EVICTED = [{"type": "DisruptionTarget", "status": "True"}]
@@ -129,7 +121,7 @@ EVICTED = [{"type": "DisruptionTarget", "status": "True"}]
     ],
 )
 def test_the_first_rule_for_disruptions_decides(rules: list[dict[str, Any]], ignores: bool, fails: bool) -> None:
-    (job,) = observed(kinds.JOBS, spec={"podFailurePolicy": {"rules": rules}}).jobs
+    job = fact(kinds.JOBS, spec={"podFailurePolicy": {"rules": rules}})
     assert (job.ignores_disruption, job.fails_on_disruption) == (ignores, fails)
 
 
@@ -138,27 +130,23 @@ def rolling(**amounts: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("replicas", "strategy", "away"),
+    ("replicas", "strategy", "surges", "away"),
     [
-        (1, None, 0),
-        (4, None, 1),  # 25 % rounds down
-        (3, rolling(maxUnavailable="50%"), 1),
-        (3, rolling(maxUnavailable=2), 2),
-        (1, rolling(maxSurge=1, maxUnavailable=1), 1),
-        (2, rolling(maxUnavailable=5), 2),
-        (2, rolling(maxSurge=0, maxUnavailable=0), 1),  # nothing would ever move
-        (5, {"type": "Recreate"}, 5),
-        (0, None, 0),
+        (1, None, True, 0),
+        (4, None, True, 1),  # 25 % rounds down
+        (3, rolling(maxUnavailable="50%"), True, 1),
+        (2, rolling(maxSurge=1, maxUnavailable=5), True, 2),
+        (2, rolling(maxSurge=0, maxUnavailable=0), False, 1),  # nothing would ever move
+        (8, rolling(maxSurge="0%"), False, 2),
+        (5, {"type": "Recreate"}, False, 5),
+        (0, None, True, 0),
     ],
 )
-def test_how_many_pods_a_rollout_takes_away(replicas: int, strategy: dict[str, Any] | None, away: int) -> None:
-    found = a_workload_of(kinds.DEPLOYMENTS, spec={"replicas": replicas, "strategy": strategy})
-    assert found.rollout_unavailable == away
-
-
-def test_a_paused_deployment() -> None:
-    assert a_workload_of(kinds.DEPLOYMENTS, spec={"paused": True}).paused
-    assert not a_workload_of(kinds.DEPLOYMENTS).paused
+def test_how_many_pods_a_rollout_adds_and_takes_away(
+    replicas: int, strategy: dict[str, Any] | None, surges: bool, away: int
+) -> None:
+    found = fact(kinds.DEPLOYMENTS, spec={"replicas": replicas, "strategy": strategy})
+    assert (found.surges, found.rollout_unavailable, found.paused) == (surges, away, False)
 
 
 ONE = '{"nodeID":"n-1","metadata":{"unschedulable":false},"created":"2026-11-20T08:00:00Z","TTL":%d}'
@@ -173,19 +161,17 @@ TWO = f"""{{"maxOwners":2,"locks":[{ONE % 0},{(ONE % 0).replace("n-1", "n-2")}]}
         (TWO, (RebootLock("n-1"), RebootLock("n-2"))),
         ('{"maxOwners":2,"locks":null}', ()),
         ("{", ()),
-        ("[]", ()),
     ],
 )
 def test_kureds_locks_on_its_daemon_set(written: str, locks: tuple[RebootLock, ...]) -> None:
     meta = {"annotations": {"weave.works/kured-node-lock": written, "other": "1"}}
-    assert a_workload_of(kinds.DAEMON_SETS, meta=meta).reboot_locks == locks
-    assert a_workload_of(kinds.DEPLOYMENTS, meta=meta).reboot_locks == ()
+    assert fact(kinds.DAEMON_SETS, meta=meta).reboot_locks == locks
+    assert fact(kinds.DEPLOYMENTS, meta=meta).reboot_locks == ()
 
 
 @pytest.mark.parametrize(
     ("spec", "template"),
     [
-        ({}, PodTemplate()),
         ({"containers": [{"name": "a"}, {"readinessProbe": {"exec": {}}}]}, PodTemplate(probed=True)),
         ({"containers": [{"args": ['"readinessProbe": {']}]}, PodTemplate()),
         ({"readinessGates": [{"conditionType": "x"}]}, PodTemplate(probed=True)),
@@ -200,7 +186,7 @@ def test_kureds_locks_on_its_daemon_set(written: str, locks: tuple[RebootLock, .
 )
 def test_what_a_template_says_of_its_pods(spec: dict[str, Any], template: PodTemplate) -> None:
     given = {"template": {"spec": spec}, "minReadySeconds": 5}
-    made = a_workload_of(kinds.DEPLOYMENTS, spec=given)
+    made = fact(kinds.DEPLOYMENTS, spec=given)
     assert (made.template, made.min_ready_s) == (template, 5)
 
 
@@ -213,41 +199,18 @@ def a_template(*volumes: Any, **spec: Any) -> dict[str, Any]:
     return {"spec": {"volumes": list(volumes), **spec}}
 
 
-WORKLOADS = (
-    kinds.DEPLOYMENTS,
-    kinds.DAEMON_SETS,
-)
-
-
-@pytest.mark.parametrize("resource", WORKLOADS)
-def test_of_workloads(resource: Resource) -> None:
-    (found,) = observed(resource, spec={"template": a_template(ENTRY)}).workloads
-    assert found.host == HOST
-
-
 def test_of_a_job_and_its_owner() -> None:
     owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "etl", "uid": "1", "controller": True}
-    (found,) = observed(kinds.JOBS, meta={"ownerReferences": [owner]}, spec={"template": a_template(ENTRY)}).jobs
+    found = fact(kinds.JOBS, meta={"ownerReferences": [owner]}, spec={"template": a_template(ENTRY)})
     assert (found.host, found.owner) == (HOST, ControllerOwner("CronJob", "etl", "1", "batch"))
 
 
 def test_of_a_cron_job() -> None:
     spec = {"jobTemplate": {"spec": {"template": a_template(ENTRY)}}}
-    assert observed(kinds.CRON_JOBS, spec=spec).cron_jobs == (CronJob("shop", "x", "u", HOST),)
+    assert fact(kinds.CRON_JOBS, spec=spec) == CronJob("shop", "x", "u", HOST)
 
-
-@pytest.mark.parametrize(
-    "fields",
-    [{}, {"spec": {"jobTemplate": None}}, {"spec": {"jobTemplate": {"spec": {"template": None}}}}],
-)
-def test_what_a_cron_job_may_lack(fields: dict[str, Any]) -> None:
-    assert observed(kinds.CRON_JOBS, **fields).cron_jobs == (CronJob("shop", "x", "u"),)
-
-
-def test_other_volumes_are_not_kept() -> None:
-    template = a_template({"name": "a", "emptyDir": {}}, {"name": "b", "hostPath": None}, {"name": "c"})
-    (found,) = observed(kinds.DEPLOYMENTS, spec={"template": template}).workloads
-    assert found.host is NO_HOST_FILES
+    for lacks in (None, {"spec": {"template": None}}):
+        assert fact(kinds.CRON_JOBS, spec={"jobTemplate": lacks}) == CronJob("shop", "x", "u")
 
 
 def test_words_that_name_a_socket() -> None:
@@ -257,43 +220,28 @@ def test_words_that_name_a_socket() -> None:
     ]
     inits = [{"name": "i", "command": ["test", "-S", SOCK]}]
     template = a_template(ENTRY, containers=containers, initContainers=inits)
-    (found,) = observed(kinds.DEPLOYMENTS, spec={"template": template}).workloads
-    assert found.host.socket_words == (SOCK, f"unix://{SOCK}")
+    found = fact(kinds.DAEMON_SETS, spec={"template": template})
+    assert found.host == HostFiles(HOST.volumes, (SOCK, f"unix://{SOCK}"))
 
 
 def test_containers_are_not_looked_at_without_a_host_path() -> None:
-    template = a_template(containers="nonsense")
-    assert observed(kinds.DEPLOYMENTS, spec={"template": template}).workloads[0].host is NO_HOST_FILES
+    others = {"name": "a", "emptyDir": {}}, {"name": "b", "hostPath": None}, {"name": "c"}
+    template = a_template(*others, containers="nonsense")
+    assert fact(kinds.DEPLOYMENTS, spec={"template": template}).host is NO_HOST_FILES
 
 
-def test_owners_of_jobs_in_a_dump_without_uids_are_found() -> None:
-    gathered = Collector(Source.SNAPSHOT)
-    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "etl", "controller": True}
-    job = {"metadata": {"name": "etl-1", "namespace": "shop", "ownerReferences": [owner]}, "spec": {}}
-    gathered.add_item(kinds.CRON_JOBS, b'{"metadata": {"name": "etl", "namespace": "shop"}}', "test")
-    gathered.add_item(kinds.JOBS, json.dumps(job).encode(), "test")
-    found = gathered.cluster(Identity(), T0)
-    assert found.jobs[0].owner is not None
-    assert found.jobs[0].owner.uid == found.cron_jobs[0].uid != ""
-
-
-ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=2)
-    | st.dictionaries(
-        st.sampled_from(
-            ["template", "spec", "volumes", "hostPath", "path", "jobTemplate", "service", "name", "versions",
-             "conversion", "webhook", "clientConfig", "strategy", "conditions", "storedVersions", "containers", "args"]
-        ),
-        inner,
-        max_size=3,
-    ),
-    max_leaves=12,
-)  # fmt: skip
+KEYS = [
+    "template", "spec", "volumes", "hostPath", "path", "jobTemplate",
+    "service", "name", "versions", "conversion", "webhook", "clientConfig",
+    "strategy", "conditions", "storedVersions", "containers", "args", "metadataOptions",
+    "httpTokens", "httpPutResponseHopLimit", "amiSelectorTerms", "tags",
+]  # fmt: skip
+ANYTHING = anything(keys=st.sampled_from(KEYS))
 
 
 @pytest.mark.parametrize(
-    "resource", [kinds.DEPLOYMENTS, kinds.JOBS, kinds.CRON_JOBS, kinds.API_SERVICES, kinds.DEFINITIONS]
+    "resource",
+    [kinds.DEPLOYMENTS, kinds.JOBS, kinds.CRON_JOBS, kinds.API_SERVICES, kinds.DEFINITIONS, kinds.NODE_CLASSES],
 )
 @given(spec=ANYTHING, status=ANYTHING)
 def test_whatever_comes_is_read_or_refused(resource: Resource, spec: Any, status: Any) -> None:
@@ -310,22 +258,14 @@ def test_an_api_service() -> None:
         {"type": "Available", "status": "False", "reason": "MissingEndpoints", "message": "no addresses"},
     ]
     spec = {"group": "metrics.k8s.io", "version": "v1beta1", "service": {"namespace": "kube-system", "name": "ms"}}
-    assert observed(kinds.API_SERVICES, spec=spec, status={"conditions": conditions}).api_services == (
-        ApiService(
-            "x",
-            "metrics.k8s.io",
-            "v1beta1",
-            Callee("kube-system", "ms"),
-            "False",
-            "MissingEndpoints",
-            "no addresses",
-        ),
-    )
-
-
-def test_an_api_service_that_says_nothing() -> None:
-    assert observed(kinds.API_SERVICES, spec={"version": "v1", "service": None}).api_services == (
-        ApiService("x", "", "v1"),
+    assert fact(kinds.API_SERVICES, spec=spec, status={"conditions": conditions}) == ApiService(
+        "x",
+        "metrics.k8s.io",
+        "v1beta1",
+        Callee("kube-system", "ms"),
+        "False",
+        "MissingEndpoints",
+        "no addresses",
     )
 
 
@@ -336,14 +276,12 @@ def test_a_definition() -> None:
         "versions": [{"name": "v1alpha1", "served": True}, {"name": "v1", "served": True}, {}],
         "conversion": {"strategy": "Webhook", "webhook": {"clientConfig": client}},
     }
-    assert observed(kinds.DEFINITIONS, spec=spec, status={"storedVersions": ["v1"]}).definitions == (
-        Definition(
-            "x",
-            "Backup",
-            (DefinedVersion("v1alpha1", True), DefinedVersion("v1", True), DefinedVersion("")),
-            ("v1",),
-            Callee("ops", "hook"),
-        ),
+    assert fact(kinds.DEFINITIONS, spec=spec, status={"storedVersions": ["v1"]}) == Definition(
+        "x",
+        "Backup",
+        (DefinedVersion("v1alpha1", True), DefinedVersion("v1", True), DefinedVersion("")),
+        ("v1",),
+        Callee("ops", "hook"),
     )
 
 
@@ -351,22 +289,188 @@ def test_a_definition() -> None:
     ("conversion", "converter"),
     [
         (None, None),
-        ({"strategy": "None"}, None),
         ({"strategy": "Webhook"}, Callee()),
         ({"strategy": "Webhook", "webhook": {"clientConfig": {"url": "https://x"}}}, Callee(url="https://x")),
     ],
 )
 def test_who_converts(conversion: object, converter: Callee | None) -> None:
-    (found,) = observed(kinds.DEFINITIONS, spec={"conversion": conversion}).definitions
+    found = fact(kinds.DEFINITIONS, spec={"conversion": conversion})
     assert found.converter == converter
 
 
-def test_what_narrows_a_webhook() -> None:
-    hook = {"name": "a", "rules": [{"resources": ["nodes"], "scope": "Cluster"}], "matchConditions": [{"name": "x"}]}
-    (found,) = observed(kinds.VALIDATING_WEBHOOKS, webhooks=[hook]).webhooks
-    assert (found.rules, found.conditional) == ((WebhookRule((), (), ("nodes",), "Cluster"),), True)
+# What a pod's spec says of where it may run becomes one fact, which replicas share.
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+GPU = "nvidia.com/gpu"
 
 
-def test_other_failure_rules_do_not_ignore_disruption() -> None:
-    for rule in ({"action": "Count", "onPodConditions": [{"type": "DisruptionTarget"}]}, {"action": "Ignore"}):
-        assert not observed(kinds.JOBS, spec={"podFailurePolicy": {"rules": [rule]}}).jobs[0].ignores_disruption
+def placement(**spec: Any) -> Placement:
+    return fact(kinds.PODS, spec=spec).placement
+
+
+def container(restart: str | None = None, ports: Any = None, **requests: Any) -> dict[str, Any]:
+    names = {"gpu": GPU, "huge": "hugepages-2Mi", "storage": "ephemeral-storage"}
+    asked = {names.get(name, name): amount for name, amount in requests.items()}
+    made: dict[str, Any] = {"name": "c", "resources": {"requests": asked, "limits": {"cpu": "9"}}}
+    return made | ({"restartPolicy": restart} if restart else {}) | ({"ports": ports} if ports else {})
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({"containers": [container(cpu=1, memory=128974848)]}, Requests(1000, 128974848)),
+        ({"containers": [container(cpu="0.5"), container(cpu="0.4")]}, Requests(900)),
+        (
+            {"containers": [container(gpu="2", huge="4Mi", storage="1Gi"), container(gpu="1")]},
+            Requests(ephemeral=1 << 30, others=(("hugepages-2Mi", 4 << 20), (GPU, 3))),
+        ),
+        ({"containers": [container(gpu="0", pods="1", storage="0")]}, Requests()),
+        # An init container alone, more than all containers together; then less.
+        ({"containers": [container(cpu="1")], "initContainers": [container(cpu="3")]}, Requests(3000)),
+        # A sidecar runs beside the containers, and beside the init containers that come after it.
+        (
+            {"containers": [container(cpu="1")], "initContainers": [container("Always", cpu="2")]},
+            Requests(3000),
+        ),
+        (
+            {
+                "containers": [container(cpu="1")],
+                "initContainers": [container(cpu="5"), container("Always", cpu="2"), container(cpu="4")],
+            },
+            Requests(6000),
+        ),
+        ({"containers": [container(cpu="1")], "overhead": {"cpu": "250m", "memory": "1Ki"}}, Requests(1250, 1024)),
+        # What the pod asks for as a whole replaces the sum, for the resources it may name.
+        (
+            {
+                "containers": [container(cpu="3", memory="1Ki", gpu="1")],
+                "resources": {"requests": {"cpu": "2", GPU: "9"}},
+                "overhead": {"cpu": "1"},
+            },
+            Requests(3000, 1024, others=((GPU, 1),)),
+        ),
+    ],
+)
+def test_requests_are_added_as_the_scheduler_adds_them(spec: dict[str, Any], expected: Requests) -> None:
+    assert placement(**spec).requests == expected
+
+
+def test_a_pod_that_asks_for_nothing_is_the_shared_one() -> None:
+    assert placement() is NOWHERE_SPECIAL
+    assert placement(containers=[{"name": "c"}], schedulerName="default-scheduler") is NOWHERE_SPECIAL
+    preferred = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1}]}}
+    anyway = [{"topologyKey": "z", "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}]
+    assert placement(affinity=preferred, topologySpreadConstraints=anyway) is NOWHERE_SPECIAL
+
+
+def test_nothing_stumbles_over_null() -> None:
+    names = ("containers", "initContainers", "resources", "overhead", "nodeSelector", "affinity")
+    more = ("topologySpreadConstraints", "schedulerName", "schedulingGates", "resourceClaims")
+    assert placement(**dict.fromkeys(names + more)) is NOWHERE_SPECIAL
+    hollow = {"nodeAffinity": {REQUIRED: None}, "podAffinity": {REQUIRED: None}, "podAntiAffinity": None}
+    assert placement(affinity=hollow, containers=[{"ports": None, "resources": None}]) is NOWHERE_SPECIAL
+
+
+def test_demands_of_nodes() -> None:
+    term = {
+        "matchExpressions": [{"key": "zone", "operator": "In", "values": ["a", "b"]}],
+        "matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}],
+    }
+    found = placement(
+        nodeSelector={"z": "1", "a": "2"},
+        affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [term, {}]}}},
+    )
+    first = NodeTerm((Requirement("zone", "In", ("a", "b")),), (Requirement("metadata.name", "In", ("n",)),))
+    assert found.nodes == NodeDemand((("a", "2"), ("z", "1")), (first, NodeTerm()))
+    none = placement(affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": []}}})
+    assert none.nodes == NodeDemand((), ())
+
+
+def test_demands_of_other_pods() -> None:
+    full = {
+        "topologyKey": "zone",
+        "labelSelector": {"matchLabels": {"app": "x"}},
+        "namespaces": ["a", "b"],
+        "namespaceSelector": {},
+        "matchLabelKeys": ["hash"],
+        "mismatchLabelKeys": ["team"],
+    }
+    found = placement(affinity={"podAffinity": {REQUIRED: [full]}, "podAntiAffinity": {REQUIRED: [{}]}})
+    term = PodTerm("zone", from_parts({"app": "x"}), ("a", "b"), EVERYTHING, ("hash",), ("team",))
+    assert found.affinity == (term,)
+    assert found.anti_affinity == (PodTerm("", NOTHING),)
+
+
+def test_spread_constraints_and_their_defaults() -> None:
+    plain = {"topologyKey": "zone", "maxSkew": 2, "whenUnsatisfiable": "DoNotSchedule"}
+    full = plain | {
+        "labelSelector": {"matchLabels": {"app": "x"}},
+        "minDomains": 3,
+        "nodeAffinityPolicy": "Ignore",
+        "nodeTaintsPolicy": "Honor",
+        "matchLabelKeys": ["hash"],
+    }
+    found = placement(topologySpreadConstraints=[plain, full, plain | {"whenUnsatisfiable": "ScheduleAnyway"}])
+    assert found.spread == (
+        Spread("zone", 2, NOTHING, 1, honours_affinity=True, honours_taints=False),
+        Spread("zone", 2, from_parts({"app": "x"}), 3, False, True, ("hash",)),
+    )
+
+
+def test_ports_of_the_node_are_those_of_containers_and_sidecars() -> None:
+    dns = [{"containerPort": 53, "hostPort": 53, "protocol": "UDP"}, {"containerPort": 8080}]
+    web = [{"containerPort": 80, "hostPort": 80, "hostIP": "10.0.0.1"}, {"containerPort": 9, "hostPort": 0}]
+    found = placement(
+        containers=[container(ports=web)],
+        initContainers=[container("Always", ports=dns), container(ports=[{"hostPort": 1}])],
+    )
+    assert found.ports == (HostPort(53, "UDP", "0.0.0.0"), HostPort(80, "TCP", "10.0.0.1"))
+    assert placement(containers=[container(ports=web)]).ports == (HostPort(80, "TCP", "10.0.0.1"),)
+
+
+def test_what_is_not_modelled_is_seen() -> None:
+    found = placement(schedulerName="mine", schedulingGates=[{"name": "g"}], resourceClaims=[{"name": "gpu"}])
+    assert found == Placement(scheduler="mine", gated=True, claims_devices=True)
+    assert len(found.not_modelled) == 3
+    assert placement(schedulingGates=[], resourceClaims=[]).not_modelled == ()
+
+
+@pytest.mark.parametrize(
+    ("spec", "where"),
+    [
+        ({"containers": [container(cpu="1 core")]}, "resources.requests.cpu"),
+        ({"overhead": {"memory": "x"}}, "$.spec.overhead.memory"),
+        ({"affinity": {"nodeAffinity": []}}, "$.spec.affinity.nodeAffinity"),
+        ({"topologySpreadConstraints": [{"maxSkew": "1"}]}, "$.spec.topologySpreadConstraints[0].maxSkew"),
+        ({"nodeSelector": {"a": 1}}, "$.spec.nodeSelector"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_place(spec: dict[str, Any], where: str) -> None:
+    with pytest.raises(BadObject) as error:
+        placement(**spec)
+    assert where in str(error.value)
+    assert "shop/x" in str(error.value)
+
+
+def test_an_allocatable_that_cannot_be_is_refused() -> None:
+    with pytest.raises(BadObject, match=r"status\.allocatable\.cpu"):
+        observed(kinds.NODES, status={"allocatable": {"cpu": "many"}})
+    node = fact(kinds.NODES, status={"allocatable": {"cpu": "3920m", "memory": "7Gi", GPU: 4}})
+    assert node.allocatable == {"cpu": 3920, "memory": 7 << 30, GPU: 4}
+
+
+def gathered(items: list[dict[str, Any]]) -> list[Placement]:
+    collector = Collector(Source.LIVE)
+    collector.add_page(kinds.PODS, json.dumps({"kind": "PodList", "items": items}).encode(), "test")
+    return [p.placement for p in collector.cluster(Identity(), T0).pods]
+
+
+def test_replicas_share_one_placement_whatever_else_differs() -> None:
+    def replica(number: int) -> dict[str, Any]:
+        mount = {"name": f"kube-api-access-{number}", "mountPath": "/var/run"}
+        each = container(cpu="1", ports=[{"containerPort": 80}]) | {"volumeMounts": [mount]}
+        return {"metadata": {"name": f"x-{number}", "namespace": "shop"}, "spec": {"containers": [each, each]}}
+
+    found = gathered([replica(n) for n in range(5)])
+    assert {id(p) for p in found} == {id(found[0])}
+    assert found[0].requests == Requests(2000)

@@ -44,7 +44,7 @@ from tests.builders import a_budget, a_cluster, a_node, a_pod
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 from tests.kube.field.fields import wait_until
-from tests.kube.field.test_cordoned_again import by_a_person
+from tests.kube.field.test_cordons import by_a_person
 from tests.tui.lives import FakeField
 
 POD, BUDGET, NODE = a_pod("web-0"), a_budget("web"), a_node("old-0")

@@ -75,7 +75,7 @@ def asked(verb: str) -> Callable[[Shop], Ran]:
     return ask
 
 
-_LOST = "asked where an answer was lost: tests/kube/field/test_means.py"
+_LOST = "asked where an answer was lost: tests/kube/field/test_acts.py"
 _BEGUN = {
     "create configmaps": "its journal has room left",
     "create leases.coordination.k8s.io": "the lock is there since the run was begun",

@@ -143,6 +143,12 @@ def answer_to(field: LiveRunField, act: Act) -> ApiStatus | LostAnswer | tuple[P
     return found.answer if isinstance(found, RequestAnswered) else found.pods
 
 
+def status_of(field: LiveRunField, act: Act) -> ApiStatus:
+    answer = answer_to(field, act)
+    assert isinstance(answer, ApiStatus)
+    return answer
+
+
 def answers(field: LiveRunField, count: int) -> list[RequestAnswered | PodsFound | AttachedVolumes]:
     found: list[RequestAnswered | PodsFound | AttachedVolumes] = []
 
@@ -169,6 +175,13 @@ def heard(field: LiveRunField, seen: ObservedState, until: Callable[[], bool]) -
 
     wait_until(there)
     return told
+
+
+def all_seen(field: LiveRunField) -> ObservedState:
+    """Once everything was listed."""
+    seen = nothing_seen()
+    heard(field, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
+    return seen
 
 
 def wait_until(true: Callable[[], bool]) -> None:

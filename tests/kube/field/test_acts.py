@@ -8,32 +8,32 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.drain.run.answers import Next, RunTrouble, read
+from kubectl_eksdoc.drain.run.answers import Next, RunTrouble, meaning, read
 from kubectl_eksdoc.embedded.faults.of_requests import made, parse
 from kubectl_eksdoc.embedded.serving import faults as fault_answers
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty
+from kubectl_eksdoc.embedded.serving.faults import BrokenConnection as Breaks
+from kubectl_eksdoc.embedded.serving.faults import Fault, FaultMoment, Faulty
 from kubectl_eksdoc.embedded.serving.faults import FaultyAnswer as Instead
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.kube.field.live import LiveRunField
-from kubectl_eksdoc.kube.field.writes import eviction
+from kubectl_eksdoc.kube.field.writes import eviction, options
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
-from kubectl_eksdoc.kubernetes.news import RequestAnswered
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.acts import Evict, ListPods, Look
-from kubectl_eksdoc.model.api_objects import at, with_value
+from kubectl_eksdoc.model.acts import RESTARTED_AT, Delete, Evict, ListPods, Look, Restart
+from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.simulator.plane import ControlPlane
-from tests.embedded.clients import worlds
+from tests.builders import a_pod
 from tests.examples import one_in
 from tests.kube.field.fields import (
+    RUN,
     Either,
     Kept,
     among,
     answer_to,
-    answers,
     field_among,
     is_eviction,
+    status_of,
     wait_until,
 )
 from tests.kube.field.fields import read as facts_of
@@ -64,8 +64,7 @@ def test_an_eviction_is_of_one_uid_and_never_without_grace(api: Api, tmp_path: P
     wanted = {None: None, 0: 1, -1: 1, 1: 1, 45: 45}
     with field_among(tmp_path, heard) as field:
         for pod, (asked, sent) in zip(pods, wanted.items(), strict=False):
-            answer = answer_to(field, Evict(pod, asked))
-            assert isinstance(answer, ApiStatus) and answer.code == 201
+            assert status_of(field, Evict(pod, asked)).code == 201
             request = heard.requests.pop()
             assert request.path == f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/eviction"
             assert request.headers["content-type"] == "application/json" and not heard.requests
@@ -80,8 +79,8 @@ def test_an_eviction_is_of_one_uid_and_never_without_grace(api: Api, tmp_path: P
 def test_who_is_not_there_or_another_is_not_evicted(api: Api, field: LiveRunField, tmp_path: Path) -> None:
     pod = without_budget(api, tmp_path)
     for gone, code in ((replace(pod, uid="uid-before"), 409), (replace(pod, name="nobody"), 404)):
-        answer = answer_to(field, Evict(gone))
-        assert isinstance(answer, ApiStatus) and answer.code == code and read(answer).next is Next.GONE
+        answer = status_of(field, Evict(gone))
+        assert answer.code == code and read(answer).next is Next.GONE
     assert not is_leaving(api, pod)
     assert answer_to(field, Look(gone)) == ()
 
@@ -123,36 +122,17 @@ def test_every_answer_is_read_as_it_is_meant_and_asked_for_once(api: Api, tmp_pa
     assert found == {fault: (expected, 1, fault in DONE) for fault, expected in BY_FAULT.items()}
 
 
-def test_each_act_is_answered_once_however_many_there_are(api: Api, field: LiveRunField, tmp_path: Path) -> None:
-    pods = list(pods_of(api, tmp_path).values())
-    acts = [Look(pod) for pod in pods]
-    for act in acts:
-        field.do(act)
-    found = answers(field, len(acts))
-    assert sorted(each.act.pod.key for each in found) == sorted(pod.key for pod in pods)  # type: ignore[union-attr]
-    assert all(each.pods == (each.act.pod,) for each in found)  # type: ignore[union-attr]
-    assert not [each for each in field.news(0.1) if isinstance(each, RequestAnswered)]
-
-
-def test_the_pods_of_a_node(api: Api, tmp_path: Path) -> None:
-    pods = pods_of(api, tmp_path).values()
-    node = max({pod.node for pod in pods}, key=lambda name: sum(pod.node == name for pod in pods))
-    with field_among(tmp_path, api, page_size=3) as field:
-        found = answer_to(field, ListPods(node))
-    assert found == tuple(sorted((pod for pod in pods if pod.node == node), key=lambda pod: pod.key))
-    assert len(found) > 5
-
-
 @pytest.mark.parametrize("fault", one_in(2, ["throttled", "unanswered", "cut-short", "list-expired"]))
 def test_reads_are_tried_until_they_succeed(api: Api, tmp_path: Path, fault: str) -> None:
+    pods = pods_of(api, tmp_path)
     pod = without_budget(api, tmp_path)
     path = rf"/pods(/{pod.name})?$"
     (named,) = made([parse(fault)], 1).requests
     times = Fault(named.effect, path, "GET", watches=False, skip=1, times=6)
     with field_among(tmp_path, api, times, page_size=3) as field:
         assert answer_to(field, Look(pod)) == (pod,)
-        listed = answer_to(field, ListPods(pod.node))
-        assert isinstance(listed, tuple) and pod in listed
+        on_it = sorted((each for each in pods.values() if each.node == pod.node), key=lambda each: each.key)
+        assert answer_to(field, ListPods(pod.node)) == tuple(on_it) and len(on_it) > 5
 
 
 def test_a_proxy_that_knows_no_pod_is_not_believed(api: Api, tmp_path: Path) -> None:
@@ -175,45 +155,66 @@ def test_a_read_that_is_refused_for_good_ends_the_news(api: Api, tmp_path: Path)
     assert caught.value.missing == "get pods"
 
 
-def test_a_budget_that_is_used_up_says_so_in_its_cause(field: LiveRunField, api: Api, tmp_path: Path) -> None:
-    pods = pods_of(api, tmp_path)
+# Restarts and deletions as they are sent: once in a run, of exactly what was meant, with time to stop.
 
-    def none_left(status: dict[str, object]) -> bool:
-        return not status.get("disruptionsAllowed") and bool(status.get("expectedPods"))
-
-    budgets = api.now(lambda plane: list(plane.store.list("poddisruptionbudgets.policy")))
-    used_up = [item for item in budgets if none_left(at(item.doc, "status") or {})]
-    labels = [(item.key[0], at(item.doc, "spec", "selector", "matchLabels") or {}) for item in used_up]
-    pod = next(
-        pod
-        for pod in pods.values()
-        for space, wanted in labels
-        if pod.ready and pod.namespace == space and wanted and wanted.items() <= dict(pod.labels).items()
-    )
-    answer = answer_to(field, Evict(pod))
-    assert isinstance(answer, ApiStatus) and answer.code == 429
-    assert read(answer)[:3] == (Next.BUDGET, RunTrouble.BUDGET, 0.0)
-    assert "disruption budget" in read(answer).said and not is_leaving(api, pod)
+DEPLOYMENTS = kinds.DEPLOYMENTS.full_name
 
 
-def test_a_namespace_that_is_being_deleted(api: Api, field: LiveRunField, tmp_path: Path) -> None:
-    pod = without_budget(api, tmp_path)
-
-    def delete(plane: ControlPlane) -> None:
-        item = plane.store.get("namespaces", ("", pod.namespace))
-        assert item is not None
-        leaving = with_value(item.doc, ("metadata", "deletionTimestamp"), "2026-11-20T09:30:00Z")
-        plane.store.replace(item, with_value(leaving, ("status", "phase"), "Terminating"))
-
-    api.now(delete)
-    answer = answer_to(field, Evict(pod))
-    assert isinstance(answer, ApiStatus) and read(answer)[:2] == (Next.AGAIN, RunTrouble.NAMESPACE)
+def deployment(api: Api) -> Doc:
+    return api.now(lambda plane: next(iter(plane.store.list(DEPLOYMENTS))).doc)
 
 
-def test_whoever_may_not_evict_is_told_so(api: Api, tmp_path: Path) -> None:
-    pod = without_budget(api, tmp_path)
-    with field_among(tmp_path, api, token=worlds.VIEWER_TOKEN) as field:
-        answer = answer_to(field, Evict(pod))
-    assert isinstance(answer, ApiStatus)
-    assert read(answer)[:2] == (Next.AGAIN, RunTrouble.RIGHT) and "pods/eviction" in answer.message
-    assert kinds.PODS.plural in answer.message
+def restart_of(doc: Doc, uid: str = "") -> Restart:
+    meta = doc["metadata"]
+    pod = a_pod("some", meta["namespace"])
+    return Restart(meta["namespace"], meta["name"], uid or meta["uid"], "Deployment", pod)
+
+
+def noted(api: Api) -> str:
+    annotations = at(deployment(api), "spec", "template", "metadata", "annotations") or {}
+    return str(annotations.get(RESTARTED_AT, ""))
+
+
+def test_a_rollout_is_restarted_once_by_a_run(api: Api, tmp_path: Path) -> None:
+    sent, was = Kept(api, lambda request: request.method == "PATCH"), deployment(api)
+    with field_among(tmp_path, sent) as field:
+        assert answer_to(field, restart_of(was)) == ApiStatus(200)
+        generation = deployment(api)["metadata"]["generation"]
+        assert noted(api) == RUN and generation == was["metadata"]["generation"] + 1
+        assert answer_to(field, restart_of(was)) == ApiStatus(200)
+    (asked,) = sent.requests
+    assert json.loads(asked.body)["metadata"]["uid"] == was["metadata"]["uid"]
+    assert deployment(api)["metadata"]["generation"] == generation, "it was asked for twice and done once"
+
+
+def test_another_deployment_of_that_name_is_left_alone(api: Api, field: LiveRunField) -> None:
+    act = restart_of(deployment(api), "uid-of-yesterday")
+    answer = status_of(field, act)
+    assert answer.code == 409 and noted(api) == ""
+    assert meaning(act, answer).next is Next.LEAVES, "its pods go with it"
+
+
+def test_a_pod_is_deleted_by_its_uid_with_its_own_time(api: Api, tmp_path: Path) -> None:
+    pod, sent = without_budget(api, tmp_path), Kept(api, lambda request: request.method == "DELETE")
+    with field_among(tmp_path, sent) as field:
+        assert read(status_of(field, Delete(replace(pod, uid="uid-of-yesterday")))).next is Next.GONE
+        assert not is_leaving(api, pod), "another pod with its name is none of ours"
+        assert read(status_of(field, Delete(pod))).next is Next.LEAVES
+        assert status_of(field, Delete(replace(pod, name="gone"))).code == 404
+    assert all(b"gracePeriodSeconds" not in request.body for request in sent.requests)
+
+
+def test_no_pod_is_deleted_without_time_to_stop() -> None:
+    assert options(a_pod(grace_seconds=0))["gracePeriodSeconds"] == 1
+    assert "gracePeriodSeconds" not in options(a_pod(grace_seconds=5))
+
+
+def test_an_answer_that_is_lost_is_looked_at_and_changes_nothing_twice(api: Api, tmp_path: Path) -> None:
+    act = restart_of(deployment(api))
+    lost = Fault(Breaks(FaultMoment.AFTER), method="PATCH", times=1)
+    with field_among(tmp_path, api, lost) as field:
+        answer = answer_to(field, act)
+        assert isinstance(answer, LostAnswer) and meaning(act, answer).next is Next.LOOK
+        generation = deployment(api)["metadata"]["generation"]
+        assert answer_to(field, act) == ApiStatus(200)
+    assert deployment(api)["metadata"]["generation"] == generation

@@ -13,57 +13,43 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.drain.run.pursuits import ObservedState
+from kubectl_eksdoc.embedded.serving import faults
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
-from kubectl_eksdoc.errors import ClusterError, Unauthorized
+from kubectl_eksdoc.embedded.serving.faults import BrokenConnection, CutShort, Effect, Fault, FaultyAnswer
+from kubectl_eksdoc.embedded.serving.handler import serving
+from kubectl_eksdoc.errors import ClusterError
+from kubectl_eksdoc.kube.exchanges import RetryPolicy, Timing
 from kubectl_eksdoc.kube.field.live import LiveRunField
+from kubectl_eksdoc.kube.field.reads import FOR_GOOD, FailureStreak, GaveUp
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
-from kubectl_eksdoc.kubernetes.news import PodsFound
-from kubectl_eksdoc.model.acts import Cordon, Look
+from kubectl_eksdoc.kubernetes.news import AttachedVolumes
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.acts import Cordon, ListAttachments
+from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.simulator import mishaps
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from tests.drains.secured import secured
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
-from tests.kube.conftest import Authority
+from tests.fakes.sender import Hands
 from tests.kube.field.fields import (
     HASTY,
     RUN,
     SHORT,
+    all_seen,
     among,
     answer_to,
     answers,
     connection,
+    field_among,
     field_on,
     heard,
     node_of,
-    nothing_seen,
     serving_again,
     wait_until,
 )
 from tests.kube.field.test_cordons import some_node
-
-
-class Tls(SimulatedApiServer):
-    """The served API behind TLS, so that credentials are sent."""
-
-    def __init__(self, api: Any, authority: Authority) -> None:
-        super().__init__(api)
-        self.socket = authority.server_context().wrap_socket(
-            self.socket, server_side=True, do_handshake_on_connect=False
-        )
-
-
-@contextmanager
-def secured(api: Any, authority: Authority) -> Iterator[str]:
-    """Its address."""
-    with Tls(api, authority) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        thread.start()
-        try:
-            yield f"https://127.0.0.1:{server.port}"
-        finally:
-            server.shutdown()
-            thread.join()
 
 
 class Doorkeeper:
@@ -86,18 +72,16 @@ class Doorkeeper:
 def watching(config: str) -> Iterator[tuple[LiveRunField, ObservedState]]:
     """A field by a kubeconfig that works so far: everything was listed."""
     with field_on(Connection(kubeconfig=config)) as field:
-        seen = nothing_seen()
-        heard(field, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
-        yield field, seen
+        yield field, all_seen(field)
 
 
-def test_an_expired_token_is_renewed_for_acts_and_watches(api: Api, authority: Authority, tmp_path: Path) -> None:
+def test_an_expired_token_is_renewed_for_acts_and_watches(api: Api, tmp_path: Path) -> None:
     """A write is sent again with the new one, for nothing was done."""
     plugin = kubeconfigs.plugin(tmp_path, "say(token=f'token-{runs()}')")
     door = Doorkeeper(api)
     name, uid = some_node(api)
-    with secured(door, authority) as url:
-        config = kubeconfigs.one(tmp_path / "config", url, authority.pem, kubeconfigs.exec_user(plugin))
+    with secured(door) as (url, ca):
+        config = kubeconfigs.one(tmp_path / "config", url, ca, kubeconfigs.exec_user(plugin))
         with watching(config) as (field, seen):
             assert kubeconfigs.runs(plugin) == 1 and not door.turned_away
             door.good = "token-2"
@@ -107,19 +91,6 @@ def test_an_expired_token_is_renewed_for_acts_and_watches(api: Api, authority: A
             heard(field, seen, lambda: not seen.nodes[name].unschedulable)
     assert kubeconfigs.runs(plugin) == 2, "once for all threads"
     assert door.turned_away
-
-
-def test_credentials_that_are_refused_for_good_end_the_news(api: Api, authority: Authority, tmp_path: Path) -> None:
-    door = Doorkeeper(api)
-    name, uid = some_node(api)
-    with secured(door, authority) as url:
-        config = kubeconfigs.one(tmp_path / "config", url, authority.pem, {"token": "token-1"})
-        with watching(config) as (field, _):
-            door.good = "another"
-            field.do(Cordon(name, uid))
-            with pytest.raises(Unauthorized) as caught:
-                wait_until(lambda: bool(field.news(0.1)) and False)
-    assert "does not accept the token" in caught.value.message
 
 
 def ours() -> list[str]:
@@ -154,8 +125,7 @@ def test_nothing_is_left_of_it_soon(api: Api, tmp_path: Path, faults: tuple[str,
 
 
 def test_waiting_ends_when_something_is_told_and_not_before(api: Api, field: LiveRunField) -> None:
-    seen = nothing_seen()
-    heard(field, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
+    all_seen(field)
     for _ in range(20):  # the last watches to begin may still tell something
         begun_s = time.monotonic()
         if not field.news(0.2):
@@ -180,12 +150,12 @@ def test_a_connection_that_is_refused_for_a_moment_is_tried_again(api: Api, tmp_
     assert node_of(api, name)["spec"]["unschedulable"] is True
 
 
-def test_a_plugin_that_fails_later_is_no_answer_to_an_act(api: Api, authority: Authority, tmp_path: Path) -> None:
+def test_a_plugin_that_fails_later_is_no_answer_to_an_act(api: Api, tmp_path: Path) -> None:
     plugin = kubeconfigs.plugin(tmp_path, "sys.exit('the session has expired') if runs() > 1 else say(token='token-1')")
     door = Doorkeeper(api)
     name, uid = some_node(api)
-    with secured(door, authority) as url:
-        config = kubeconfigs.one(tmp_path / "config", url, authority.pem, kubeconfigs.exec_user(plugin))
+    with secured(door) as (url, ca):
+        config = kubeconfigs.one(tmp_path / "config", url, ca, kubeconfigs.exec_user(plugin))
         with watching(config) as (field, _):
             door.good = "another"
             with pytest.raises(ClusterError, match="the session has expired"):
@@ -203,15 +173,96 @@ def test_a_server_that_is_not_there_is_lost_and_nothing_was_sent(api: Api, tmp_p
     assert isinstance(answer, LostAnswer) and "refused" in answer.said
 
 
-def test_a_look_goes_on_until_the_server_is_back(api: Api, tmp_path: Path) -> None:
-    with serving(api) as server:
-        to, port = connection(server, tmp_path), server.port
-        with field_on(to) as field:
-            seen = nothing_seen()
-            heard(field, seen, lambda: bool(list(seen.pods())))
-    pod = next(seen.pods())
-    with field_on(to) as field:
-        field.do(Look(pod))
-        assert not [each for each in field.news(0.3) if isinstance(each, PodsFound)]
-        with serving_again(api, port):
-            assert answers(field, 1) == [PodsFound(Look(pod), (pod,))]
+# Which volumes are attached to a node, as a served cluster lists them.
+
+ATTACHMENTS = kinds.VOLUME_ATTACHMENTS.full_name
+
+
+def an_attachment(name: str, node: str, volume: str) -> Doc:
+    source: Doc = {"persistentVolumeName": volume} if volume else {"inlineVolumeSpec": {}}
+    spec: Doc = {"attacher": "ebs.csi.aws.com", "nodeName": node, "source": source}
+    kind = {"apiVersion": "storage.k8s.io/v1", "kind": kinds.VOLUME_ATTACHMENTS.kind}
+    return {**kind, "metadata": {"name": name}, "spec": spec, "status": {"attached": True}}
+
+
+def attach(api: Api, *docs: Doc) -> None:
+    def create(plane: ControlPlane) -> None:
+        for doc in docs:
+            plane.registry.create(ATTACHMENTS, doc)
+
+    api.now(create)
+
+
+ON_A = ListAttachments("a")
+
+
+def test_those_of_a_node_until_they_are_gone(api: Api, tmp_path: Path) -> None:
+    """Page by page, and without what pods hold inline."""
+    attach(api, *(an_attachment(f"csi-{i:02}", "ab"[i % 2], f"pv-{i:02}") for i in range(7)))
+    attach(api, an_attachment("inline", "a", ""))
+    with field_among(tmp_path, api, page_size=2) as field:
+        assert answer_to(field, ON_A) == AttachedVolumes(ON_A, ("pv-00", "pv-02", "pv-04", "pv-06"))
+        for name in ("csi-00", "csi-02", "csi-04", "csi-06"):
+            api.now(lambda plane, name=name: plane.registry.delete(plane.registry.get(ATTACHMENTS, ("", name))))
+        assert answer_to(field, ON_A) == AttachedVolumes(ON_A)
+        assert answer_to(field, ListAttachments("nowhere")) == AttachedVolumes(ListAttachments("nowhere"))
+
+
+REFUSED = Fault(faults.forbidding(ATTACHMENTS), times=FOR_GOOD)
+
+
+def test_without_the_right_it_is_said_and_everything_else_goes_on(api: Api, tmp_path: Path) -> None:
+    """An API server that has just started may not know the roles yet: it is asked a few times."""
+    attach(api, an_attachment("csi-1", "a", "pv-1"))
+    with field_among(tmp_path, api, REFUSED) as field:
+        answer = answer_to(field, ON_A)
+        assert isinstance(answer, AttachedVolumes) and answer.refused and not answer.volumes
+        assert "list volumeattachments.storage.k8s.io" in answer.unread
+        assert answer_to(field, ON_A) == AttachedVolumes(ON_A, ("pv-1",)), "the field goes on"
+
+
+def test_a_right_that_is_known_a_moment_later(api: Api, tmp_path: Path) -> None:
+    attach(api, an_attachment("csi-1", "a", "pv-1"))
+    once = Fault(faults.forbidding(ATTACHMENTS), times=FOR_GOOD - 1)
+    with field_among(tmp_path, api, once) as field:
+        assert answer_to(field, ON_A) == AttachedVolumes(ON_A, ("pv-1",))
+
+
+@pytest.mark.parametrize(
+    "instead",
+    [
+        FaultyAnswer(ApiStatus(404, "NotFound", "the server could not find the requested resource")),
+        BrokenConnection(),
+        CutShort(),
+    ],
+)
+def test_what_cannot_be_read_is_unknown_and_nobody_insists(api: Api, tmp_path: Path, instead: Effect) -> None:
+    fault = Fault(instead, path="/volumeattachments")
+    with field_among(tmp_path, api, fault) as field:
+        answer = answer_to(field, ON_A)
+    assert isinstance(answer, AttachedVolumes) and answer.unread and not answer.refused and not answer.volumes
+
+
+# How often a read is tried again, and when nobody insists on it any more.
+
+
+def insisted() -> tuple[Hands, FailureStreak]:
+    hands = Hands(0.0)
+    timing = Timing(hands.sleep, lambda: hands.seconds, lambda: 1.0)
+    return hands, FailureStreak(RetryPolicy(), timing, longest_s=60.0)
+
+
+def test_a_read_that_only_fails_is_given_up_after_its_time() -> None:
+    hands, insisting = insisted()
+    with pytest.raises(GaveUp, match="500 broken"):
+        while True:
+            insisting.failed(ClusterError("500 broken"))
+    assert 60.0 <= hands.seconds <= 70.0
+
+
+def test_one_that_succeeds_now_and_then_never_is() -> None:
+    hands, insisting = insisted()
+    while hands.seconds < 1000.0:
+        insisting.failed(ClusterError("500 broken"))
+        insisting.failed(ClusterError("500 broken"))
+        insisting.succeeded()

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.kube.field import writes
-from kubectl_eksdoc.kube.field.writes import exactly
 from kubectl_eksdoc.kubernetes.api import patches
 from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
 
@@ -116,27 +115,9 @@ def test_a_node_that_is_cordoned_and_not_drained_says_so() -> None:
     assert writes.SKIPPED not in json.loads(restored["metadata"]["annotations"][writes.PRIOR])
 
 
-def test_notes_of_older_versions_are_understood() -> None:
-    """They know of cordons only."""
-    noted = {writes.RUN: "run", writes.PRIOR: '{"unschedulable":false}'}
-    node = {"metadata": {"uid": "u", "annotations": noted}, "spec": {"unschedulable": True}}
-    excluded = patched(node, writes.excluded(node, "run"))
-    assert json.loads(excluded["metadata"]["annotations"][writes.PRIOR]) == {
-        "labels": [EXCLUDED_FROM_BALANCERS],
-        "unschedulable": False,
-    }
-    assert patched(excluded, writes.restored(excluded, "run")) == {"metadata": {"uid": "u"}, "spec": {}}
-
-
 @pytest.mark.parametrize("note", ['{"unschedulable":false,"labels":"x"}', '{"protected":[1]}', "{}", '{"labels":{}}'])
 @pytest.mark.parametrize("deed", [writes.cordoned, writes.excluded, writes.protected, writes.restored, writes.released])
 def test_a_note_that_cannot_be_read_is_not_guessed_at(note: str, deed: Patch) -> None:
     node = {"metadata": {"uid": "u", "annotations": {writes.RUN: "run", writes.PRIOR: note}}, "spec": {}}
     with pytest.raises(writes.NoPrior, match="does not say what was before"):
         deed(node, "run")
-
-
-def test_a_patch_is_of_exactly_what_was_read() -> None:
-    node = {"metadata": {"uid": "u", "resourceVersion": "7", "labels": {"a": "b"}}, "spec": {}}
-    patch = exactly(node, {"spec": {"unschedulable": None}})
-    assert patch == {"metadata": {"uid": "u", "resourceVersion": "7"}, "spec": {"unschedulable": None}}

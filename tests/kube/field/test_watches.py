@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,9 @@ from kubectl_eksdoc.embedded.serving import faults
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Fault, WatchExpired
 from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
-from kubectl_eksdoc.errors import ClusterError, Forbidden
+from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.kube.field.live import LiveRunField
+from kubectl_eksdoc.kube.field.watches import WatchReach
 from kubectl_eksdoc.kubernetes.news import (
     AllBudgets,
     AllNodes,
@@ -29,12 +30,13 @@ from kubectl_eksdoc.kubernetes.news import (
     WatchRestored,
 )
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc, with_value
+from kubectl_eksdoc.model.api_objects import with_value
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.embedded.clients import worlds
 from tests.examples import one_in
 from tests.kube.field.fields import (
+    all_seen,
     among,
     change,
     connection,
@@ -113,16 +115,6 @@ def test_watches_that_go_wrong(api: Api, tmp_path: Path, fault: str) -> None:
         watched_to_the_end(api, tmp_path, field)
 
 
-@pytest.mark.parametrize(
-    "fault",
-    ["list-expired", "reset@30%", "throttled@30%"],
-)
-@pytest.mark.long
-def test_lists_and_connections_that_go_wrong(api: Api, tmp_path: Path, fault: str) -> None:
-    with field_among(tmp_path, api, fault) as field:
-        watched_to_the_end(api, tmp_path, field)
-
-
 def test_a_silent_watch_is_found_out_by_its_own_time(api: Api, tmp_path: Path) -> None:
     """No event, no bookmark, and the connection stays open: what it should have told is listed when it ends."""
     with field_among(tmp_path, api, "watch-silent") as field:
@@ -163,13 +155,12 @@ def test_a_connection_that_leads_nowhere_is_dropped(api: Api, tmp_path: Path) ->
 
 
 def test_a_server_that_is_away_for_some_time(api: Api, tmp_path: Path) -> None:
-    """That is told, and once (when, says test_reach); it is taken up again at the same address."""
+    """That is told, and once; it is taken up again at the same address."""
     with among(api) as server:
         to, port = connection(server, tmp_path), server.port
     with field_on(to) as live:
-        seen = nothing_seen()
         with serving_again(api, port):
-            heard(live, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
+            seen = all_seen(live)
         api.now(lambda plane: busy(plane, 0))
         told = heard_until(live, seen, WatchInterrupted)
         (away,) = [each for each in told if isinstance(each, WatchInterrupted)]
@@ -180,6 +171,42 @@ def test_a_server_that_is_away_for_some_time(api: Api, tmp_path: Path) -> None:
             told += heard(live, seen, lambda: same(seen, now))
         assert sum(isinstance(each, WatchRestored) for each in told) == 1
         assert lists(told) == 0, "what happened meanwhile is still known to the server"
+
+
+class Spoiling:
+    """While it is `on`, an object that was touched is told in a form that cannot be."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self.on = True
+
+    def handle(self, request: ServedRequest) -> Reply:
+        reply = self._api.handle(request)
+        stream = reply.stream and (self._spoiled(piece) for piece in reply.stream)
+        return replace(reply, stream=stream, body=self._spoiled(reply.body))
+
+    def _spoiled(self, text: bytes) -> bytes:
+        return text.replace(b'"touched":"yes"', b'"touched":7') if self.on else text
+
+
+def test_an_object_that_cannot_be_understood_is_listed_anew_and_named_while_the_run_goes_on(
+    api: Api, tmp_path: Path
+) -> None:
+    key = api.now(lambda plane: next(iter(plane.store.list("pods"))).key)
+    handler = Spoiling(api)
+    with field_among(tmp_path, handler) as field:
+        seen = all_seen(field)
+        change(api, kinds.PODS, key, ("metadata", "labels", "touched"), "yes")
+        told = heard_until(field, seen, WatchInterrupted)
+        (away,) = [each for each in told if isinstance(each, WatchInterrupted)]
+        assert f"Pod {'/'.join(key)}" in away.said and "labels" in away.said
+        api.now(lambda plane: busy(plane, 1))
+        heard(field, seen, lambda: any(node.unschedulable for node in seen.nodes.values()))
+        handler.on = False
+        told = heard_until(field, seen, WatchRestored)
+        now = _read_without_faults(api, tmp_path)
+        told += heard(field, seen, lambda: same(seen, now))
+    assert sum(isinstance(each, AllPods) for each in told) == 1
 
 
 def heard_until(field: LiveRunField, seen: ObservedState, kind: type) -> list[News]:
@@ -195,79 +222,20 @@ def heard_until(field: LiveRunField, seen: ObservedState, kind: type) -> list[Ne
     return told
 
 
-def spoiled(doc: Doc) -> Doc:
-    return with_value(doc, ("spec", "tolerations"), "none")
-
-
-class Spoiling:
-    """One pod is told in a form that cannot be: in watches `watches` times, in lists while `lists`."""
-
-    def __init__(self, api: Api, name: str, watches: int, lists: bool) -> None:
-        self._api = api
-        self._name = name
-        self.watches = watches
-        self.lists = lists
-
-    def handle(self, request: ServedRequest) -> Reply:
-        reply = self._api.handle(request)
-        if request.path != "/api/v1/pods":
-            return reply
-        if reply.stream is not None:
-            return replace(reply, stream=(self._lines(piece) for piece in reply.stream))
-        if not self.lists:
-            return reply
-        page = json.loads(reply.body)
-        page["items"] = [spoiled(doc) if doc["metadata"]["name"] == self._name else doc for doc in page["items"]]
-        return replace(reply, body=json.dumps(page).encode())
-
-    def _lines(self, piece: bytes) -> bytes:
-        return b"".join(self._line(line) for line in piece.splitlines(keepends=True))
-
-    def _line(self, line: bytes) -> bytes:
-        event = json.loads(line)
-        if self.watches and event["object"]["metadata"].get("name") == self._name:
-            self.watches -= 1
-            return json.dumps({**event, "object": spoiled(event["object"])}).encode() + b"\n"
-        return line
-
-
-def test_an_object_that_cannot_be_understood_is_listed_anew(api: Api, tmp_path: Path) -> None:
-    namespace, name = api.now(lambda plane: next(iter(plane.store.list("pods"))).key)
-    handler = Spoiling(api, name, watches=1, lists=False)
-    with field_among(tmp_path, handler) as field:
-        seen = nothing_seen()
-        heard(field, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
-        change(api, kinds.PODS, (namespace, name), ("metadata", "labels", "touched"), "yes")
-        told = heard(field, seen, lambda: any(pod.labels.get("touched") for pod in seen.pods()))
-    assert not handler.watches and lists(told) == 1
-
-
-def test_an_object_that_is_never_understood_is_named_while_the_run_goes_on(api: Api, tmp_path: Path) -> None:
-    namespace, name = api.now(lambda plane: next(iter(plane.store.list("pods"))).key)
-    handler = Spoiling(api, name, watches=0, lists=True)
-    with field_among(tmp_path, handler) as field:
-        seen = nothing_seen()
-        told = heard_until(field, seen, WatchInterrupted)
-        (away,) = [each for each in told if isinstance(each, WatchInterrupted)]
-        assert f"Pod {namespace}/{name}" in away.said and "tolerations" in away.said
-        assert seen.nodes and seen.budgets and not list(seen.pods())
-        handler.lists = False
-        heard_until(field, seen, WatchRestored)
-        assert len(list(seen.pods())) == len(_read_without_faults(api, tmp_path).pods)
-
-
-@pytest.mark.parametrize("fault", ["forbidden=pods", "forbidden=nodes"])
-def test_what_may_not_be_watched_ends_the_news(api: Api, tmp_path: Path, fault: str) -> None:
-    with field_among(tmp_path, api, fault) as field:
-        error = error_of(field)
-    assert isinstance(error, Forbidden) and error.missing.startswith("list ")
-
-
-def test_whoever_may_list_and_not_watch(api: Api, tmp_path: Path) -> None:
-    with field_among(tmp_path, api, token=worlds.DRAINER_TOKEN) as field:
-        error = error_of(field)
-    assert isinstance(error, Forbidden)
-    assert error.missing in ("watch pods", "watch nodes", "list poddisruptionbudgets.policy")
+@pytest.mark.parametrize(
+    ("faults", "token", "right"),
+    [
+        (["forbidden=pods"], worlds.ADMIN_TOKEN, "list pods"),
+        (["forbidden=nodes"], worlds.ADMIN_TOKEN, "list nodes"),
+        ([], worlds.DRAINER_TOKEN, "watch pods|watch nodes|list poddisruptionbudgets.policy"),
+    ],
+)
+def test_what_may_not_be_watched_ends_the_news(
+    api: Api, tmp_path: Path, faults: list[str], token: str, right: str
+) -> None:
+    with field_among(tmp_path, api, *faults, token=token) as field, pytest.raises(Forbidden) as caught:
+        wait_until(lambda: bool(field.news(0.1)) and False)
+    assert caught.value.missing in right.split("|")
 
 
 def test_a_right_that_is_missing_for_a_moment_ends_nothing(api: Api, tmp_path: Path) -> None:
@@ -277,17 +245,59 @@ def test_a_right_that_is_missing_for_a_moment_ends_nothing(api: Api, tmp_path: P
         watched_to_the_end(api, tmp_path, field)
 
 
-def error_of(field: LiveRunField) -> ClusterError:
-    with pytest.raises(ClusterError) as caught:
-        wait_until(lambda: bool(field.news(0.1)) and False)
-    return caught.value
-
-
 def test_expired_for_ever_is_listed_with_pauses(api: Api, tmp_path: Path) -> None:
     """It must not become a loop that lists as fast as it can."""
-    with among(api, Fault(WatchExpired(0), watches=True)) as server, field_on(connection(server, tmp_path)) as field:
+    with field_among(tmp_path, api, Fault(WatchExpired(0), watches=True)) as field:
         told: list[News] = []
         end_s = time.monotonic() + 0.5
         while time.monotonic() < end_s:
             told += field.news(0.05)
     assert 3 < lists(told) < 3 * 0.5 / 0.025 + 9
+
+
+# A cluster is away when one of its watches has not worked for a while, and back when all of them do.
+
+NAMES = ("pods", "nodes")
+
+
+def working() -> WatchReach:
+    reach = WatchReach(NAMES, 5.0, 0.0)
+    for name in NAMES:
+        reach.works(name)
+    return reach
+
+
+def test_one_that_breaks_is_told_after_a_while_and_once() -> None:
+    reach = working()
+    assert reach.news(100.0) == [] and reach.due_s(100.0) == inf
+    reach.broken("pods", "cut", 10.0)
+    assert reach.news(14.9) == [] and reach.due_s(12.0) == 3.0
+    reach.broken("pods", "refused", 12.0)
+    assert reach.news(15.0) == [WatchInterrupted("refused")], "since it broke first, and the latest reason"
+    assert reach.news(99.0) == [] and reach.due_s(99.0) == inf
+
+
+def test_back_when_all_work_and_once() -> None:
+    reach = working()
+    reach.broken("pods", "cut", 0.0)
+    assert reach.news(5.0) == [WatchInterrupted("cut")]
+    reach.broken("nodes", "cut", 6.0)
+    reach.works("pods")
+    assert reach.news(7.0) == []
+    reach.works("nodes")
+    assert reach.news(8.0) == [WatchRestored()] and reach.news(9.0) == []
+
+
+def test_one_that_is_taken_up_again_in_time_is_not_told() -> None:
+    reach = working()
+    for second in range(0, 100, 4):
+        reach.broken("pods", "its time was over", float(second))
+        assert reach.news(second + 3.9) == []
+        reach.works("pods")
+
+
+def test_what_is_not_listed_in_time_is_told() -> None:
+    reach = WatchReach(NAMES, 5.0, 0.0)
+    reach.works("nodes")
+    assert reach.due_s(0.0) == 5.0
+    assert reach.news(5.0) == [WatchInterrupted("pods have not been listed yet")]

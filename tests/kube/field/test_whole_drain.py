@@ -18,7 +18,7 @@ from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.kube.field.live import LiveRunField
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
+from kubectl_eksdoc.model.nodes import PROTECTIONS
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind
 from tests.embedded.clients import worlds
@@ -111,24 +111,6 @@ def test_every_node_is_emptied_and_every_pod_evicted_once(tmp_path: Path) -> Non
     engine, seen = drain(api, tmp_path)
     check(engine, seen, api)
     assert subjects(engine, Happened.PROTECTED) == subjects(engine, Happened.UNPROTECTED) != set()
-
-
-@pytest.mark.long
-def test_nodes_behind_a_load_balancer_are_taken_from_it_before_their_pods_go(tmp_path: Path) -> None:
-    api = worlds.api_of("small-traps")
-    spec = {"type": "LoadBalancer", "selector": {"app": "any"}, "ports": [{"port": 80}]}
-    meta = {"name": "front", "namespace": "kube-system"}
-    service = {"apiVersion": "v1", "kind": "Service", "metadata": meta, "spec": spec}
-    api.now(lambda plane: plane.registry.create(kinds.SERVICES.full_name, service, "kube-system"))
-    engine, seen = drain(api, tmp_path)
-    check(engine, seen, api)
-    done = subjects(engine, Happened.DONE)
-    assert subjects(engine, Happened.EXCLUDED) == done and not subjects(engine, Happened.WARNED)
-    for item in api.now(lambda plane: list(plane.store.list("nodes"))):
-        assert (EXCLUDED_FROM_BALANCERS in item.doc["metadata"]["labels"]) is (item.key[1] in done)
-    told = [(moment.what, moment.node or moment.subject) for moment in engine.moments]
-    for node in done:
-        assert told.index((Happened.EXCLUDED, node)) < told.index((Happened.EVICTED, node))
 
 
 def check_among(folder: Path, fault: str) -> None:

@@ -169,28 +169,6 @@ def test_who_keeps_it_alive_leaves_the_reason_to_the_lock(space: World) -> None:
             lock.must_be_held()
 
 
-def test_a_label_on_it_is_no_other_holder(space: World) -> None:
-    lock = space.lock("ada")
-    lock.take()
-    patch = {"metadata": {"labels": {"team": "a"}, "annotations": {"why": "b"}}}
-    assert space.direct.send("PATCH", LEASE, {}, patch, "application/merge-patch+json").ok
-    space.hands.seconds += 20
-    assert lock.renew()
-    assert space.lease().doc["metadata"]["labels"]["team"] == "a"
-    space.hands.seconds += 45
-    assert lock.held()
-
-
-def test_it_can_be_taken_again_by_who_held_it_last(space: World) -> None:
-    """A laptop that slept, and nobody was faster."""
-    lock = space.lock("ada")
-    lock.take()
-    space.hands.seconds += 1000
-    assert not lock.held()
-    lock.take()
-    assert lock.held() and space.lease().doc["spec"]["leaseTransitions"] == 0
-
-
 @pytest.mark.parametrize(
     "spec",
     [

@@ -134,12 +134,11 @@ class Machine:
         self._parked.release()
 
 
-def play(steps: Sequence[Step], margin_s: float | None = None) -> tuple[set[str], list[str]]:
-    """Who held it at any time, and when several believed so."""
+def play(steps: Sequence[Step], margin_s: float | None = None) -> list[str]:
+    """When several believed to hold it."""
     world = World()
     rates = ((1.0, 5.0), (1.001, 1e6), (0.999, -400.0))
     machines = [Machine(world, f"machine-{i}", rate, offset, margin_s) for i, (rate, offset) in enumerate(rates)]
-    holders: set[str] = set()
     several: list[str] = []
     try:
         for step in steps:
@@ -147,44 +146,34 @@ def play(steps: Sequence[Step], margin_s: float | None = None) -> tuple[set[str]
             world.step = step
             machines[step.machine].go()
             holding = [machine.name for machine in machines if machine.lock.held()]
-            holders.update(holding)
             if len(holding) > 1:
                 several.append(f"{world.seconds}: {' and '.join(holding)}")
     finally:
         world.over = True
         for machine in machines:
             machine.end()
-    return holders, several
+    return several
 
 
 @pytest.mark.long
 @settings(max_examples=200)
 @given(steps=st.lists(STEPS, min_size=20, max_size=200))
 def test_never_two_at_once(steps: list[Step]) -> None:
-    _, several = play(steps)
-    assert several == []
+    assert play(steps) == []
 
 
-def drawn(seed: int, count: int, operations: Sequence[str] = PLAIN) -> list[Step]:
+def drawn(seed: int, count: int) -> list[Step]:
     """Of these, most change hands."""
     import random
 
     chance = random.Random(seed)
     seconds = (0.01, 0.3, 2.0, 11.0, 31.0, 61.0)
     return [
-        Step(chance.randrange(3), chance.choice(seconds), chance.choice(operations), chance.choice(LOSSES), 0.0)
+        Step(chance.randrange(3), chance.choice(seconds), chance.choice(PLAIN), chance.choice(LOSSES), 0.0)
         for _ in range(count)
     ]
 
 
-@pytest.mark.long
-def test_the_plays_are_not_dull() -> None:
-    held = [play(drawn(seed, 150)) for seed in range(10)]
-    held += [play(drawn(seed, 300, OPERATIONS)) for seed in range(4)]
-    assert all(several == [] for _, several in held)
-    assert sum(len(holders) > 1 for holders, _ in held) > 7
-
-
 def test_two_holders_would_be_seen() -> None:
     """Where each believes in it for too long."""
-    assert any(play(drawn(seed, 150), margin_s=-30.0)[1] for seed in range(30))
+    assert any(play(drawn(seed, 150), margin_s=-30.0) for seed in range(30))

@@ -3,6 +3,7 @@ another machine that has nothing but the cluster."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -16,12 +17,15 @@ import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Delayed, Fault, Faulty
-from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
+from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer, serving
+from kubectl_eksdoc.kubernetes.news import AllNodes
 from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.nodes import PROTECTIONS
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoredItem
+from kubectl_eksdoc.wiring.runs import JournalLocation, RunEdges, open_run
 from tests.embedded.clients import worlds
 from tests.embedded.clients.programs import at_once
 from tests.fakes import kubeconfigs
@@ -217,3 +221,28 @@ def test_one_is_stopped_past_its_lock_and_does_nothing_when_it_wakes(api: Api, s
         assert last[:2] == ["error", "LockLost"] and first.process.returncode == 6, first.told
         assert dict(seen.of) == before
         check(api, seen, [first, second])
+
+
+# Who chooses another context of the kubeconfig while a drain goes on changes nothing about where it drains.
+
+
+def listed(world: RunEdges) -> None:
+    ends_s = time.monotonic() + 10
+    while not any(isinstance(news, AllNodes) for news in world.field.news(0.2)):
+        assert time.monotonic() < ends_s, "nobody listed the nodes"
+
+
+def test_a_field_that_is_begun_anew_is_that_of_the_same_cluster(tmp_path: Path) -> None:
+    one, other = (Kept(worlds.api_of("small-traps", Scaled(time.monotonic, 1.0))) for _ in range(2))
+    with serving(one) as first, serving(other) as second:
+        path = tmp_path / "config"
+        clusters = {name: {"server": server.url(worlds.ADMIN_TOKEN)} for name, server in (("a", first), ("b", second))}
+        contexts = {"a": ("a", "u"), "b": ("b", "u")}
+        kubeconfigs.many(path, clusters, {"u": {}}, contexts, "a")
+        keeping = JournalLocation("run-1", "ann", "desk", {"HOME": str(tmp_path)}, str(tmp_path))
+        with open_run(Connection(kubeconfig=str(path)), keeping) as world:
+            listed(world)
+            path.write_text(json.dumps({**json.loads(path.read_text()), "current-context": "b"}))
+            world.field.renew()
+            listed(world)
+    assert one.requests and not other.requests

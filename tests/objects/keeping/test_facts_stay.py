@@ -181,10 +181,3 @@ def test_labels_and_messages_are_kept_without_secrets(plural: str, secret: str) 
     assert secret not in kept
     assert "hunter2" not in kept
     assert '"app":"web"' in kept
-
-
-def test_conditions_stay_as_they_are_where_they_say_nothing() -> None:
-    conditions = [{"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-20T08:51:00Z"}, None, "odd"]
-    page = {"items": [{"metadata": {"name": "a"}, "status": {"phase": "Running", "conditions": conditions}}]}
-    (kept,) = json.loads(keeping().page(BY_PLURAL["pods"], json.dumps(page).encode()))["items"]
-    assert kept["status"] == {"phase": "Running", "conditions": conditions}
