@@ -50,10 +50,17 @@ def change_image(world: World, image: str = "example.invalid/c:2") -> None:
     world.set(world.get(SETS, "db"), "spec", "template", to=template)
 
 
-def with_claim(**policy: str) -> Doc:
-    claim = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}
-    made: Doc = {"volumeClaimTemplates": [claim]}
-    return {**made, "persistentVolumeClaimRetentionPolicy": policy} if policy else made
+def test_revisions_come_back_and_the_oldest_go_beyond_the_limit() -> None:
+    world = running(1, revisionHistoryLimit=1)
+    first = status(world)["currentRevision"]
+    for number in (2, 1):
+        change_image(world, f"example.invalid/c:{number}")
+        world.settle()
+    assert status(world)["currentRevision"] == first
+    for number in range(3, 6):
+        change_image(world, f"example.invalid/c:{number}")
+        world.settle()
+    assert len(world.all("controllerrevisions.apps")) == 2
 
 
 def test_pods_are_made_in_order_each_when_the_one_before_is_ready() -> None:
@@ -78,7 +85,8 @@ def test_pods_are_made_in_order_each_when_the_one_before_is_ready() -> None:
 
 
 def test_a_pod_has_the_identity_of_its_ordinal() -> None:
-    world = running(1, **with_claim(), ordinals={"start": 5})
+    claim = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}
+    world = running(1, volumeClaimTemplates=[claim], ordinals={"start": 5})
     (pod,) = world.pods()
     labels, spec = pod.doc["metadata"]["labels"], pod.doc["spec"]
     assert pod.key[1] == "db-5" and pod.doc["metadata"]["generateName"] == "db-"
@@ -88,6 +96,9 @@ def test_a_pod_has_the_identity_of_its_ordinal() -> None:
     assert (spec["hostname"], spec["subdomain"]) == ("db-5", "db")
     assert spec["volumes"] == [{"name": "data", "persistentVolumeClaim": {"claimName": "data-db-5"}}]
     assert world.get(CLAIMS, "data-db-5").doc["metadata"]["labels"] == {"app": "db"}
+    world.delete(world.get(SETS, "db"))
+    world.settle()
+    assert (names(world.all(CLAIMS)), world.pods()) == (["data-db-5"], [])
 
 
 def test_a_pod_that_is_leaving_is_made_again_only_when_it_is_gone() -> None:
@@ -168,54 +179,6 @@ def test_on_delete_updates_only_what_somebody_deletes() -> None:
     world.delete(world.get("pods", "db-0"))
     world.settle()
     assert revisions(world) == {"db-0": status(world)["updateRevision"], "db-1": old}
-
-
-def test_several_at_once_where_the_spec_says_so() -> None:
-    world = running(4, updateStrategy={"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 2}})
-    change_image(world)
-    world.run()
-    assert [pod.key[1] for pod in world.pods() if pod.leaving] == ["db-2", "db-3"]
-    world.settle()
-    assert set(revisions(world).values()) == {status(world)["updateRevision"]}
-
-
-def test_going_back_uses_the_revision_there_was() -> None:
-    world = running(1)
-    first = status(world)["currentRevision"]
-    change_image(world)
-    world.settle()
-    change_image(world, "example.invalid/c:1")
-    world.settle()
-    assert status(world)["currentRevision"] == first
-    assert len(world.all("controllerrevisions.apps")) == 2
-
-
-def test_old_revisions_go_beyond_the_limit() -> None:
-    world = running(1, revisionHistoryLimit=1)
-    for number in range(5):
-        change_image(world, f"example.invalid/c:x{number}")
-        world.settle()
-    assert len(world.all("controllerrevisions.apps")) == 2
-
-
-@pytest.mark.parametrize(
-    ("policy", "after_scaling", "after_deletion"),
-    [
-        ({}, ["data-db-0", "data-db-1"], ["data-db-0", "data-db-1"]),
-        ({"whenScaled": "Delete", "whenDeleted": "Retain"}, ["data-db-0"], ["data-db-0"]),
-        ({"whenScaled": "Retain", "whenDeleted": "Delete"}, ["data-db-0", "data-db-1"], []),
-    ],
-)
-def test_claims_stay_unless_they_are_to_go(
-    policy: dict[str, str], after_scaling: list[str], after_deletion: list[str]
-) -> None:
-    world = running(2, **with_claim(**policy))
-    world.set(world.get(SETS, "db"), "spec", "replicas", to=1)
-    world.settle()
-    assert names(world.all(CLAIMS)) == after_scaling
-    world.delete(world.get(SETS, "db"))
-    world.settle()
-    assert (names(world.all(CLAIMS)), world.pods()) == (after_deletion, [])
 
 
 def test_pods_of_a_set_that_was_orphaned_are_adopted_again_as_they_are() -> None:
