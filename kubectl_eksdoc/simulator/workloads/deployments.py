@@ -24,7 +24,7 @@ from kubectl_eksdoc.simulator.workloads.rollouts import (
     rolled,
 )
 
-# The status of a Deployment: its counts, and the conditions Available, Progressing and ReplicaFailure.
+# The status of a Deployment: its counts, and the conditions Available and Progressing.
 #
 # Source: pkg/controller/deployment/{sync,progress}.go (calculateStatus, syncRolloutStatus, requeueStuckDeployment),
 # pkg/controller/deployment/util/deployment_util.go, Kubernetes v1.36.
@@ -58,9 +58,7 @@ def status_of(
     return made
 
 
-def with_progress(
-    deployment: StoredItem, status: Doc, new: StoredItem | None, old: Sequence[StoredItem], now: datetime, text: str
-) -> Doc:
+def with_progress(deployment: StoredItem, status: Doc, new: StoredItem | None, now: datetime, text: str) -> Doc:
     """`status` with what it says of the rollout; `text` is `now` as metadata has times."""
     held = deployment.condition(PROGRESSING)
     conditions: list[Doc] = status["conditions"]
@@ -69,12 +67,7 @@ def with_progress(
         conditions = [each for each in conditions if each["type"] != PROGRESSING]
     elif not _over(status, held):
         conditions = _progress(deployment, status, new, now, text, deadline_s)
-    failure = _failure(new, old)
-    if failure is not None:
-        conditions = with_condition(conditions, failure, text)
-    else:
-        conditions = [each for each in conditions if each["type"] != FAILURE]
-    return {**status, "conditions": conditions}
+    return {**status, "conditions": [each for each in conditions if each["type"] != FAILURE]}
 
 
 def with_condition(held: Iterable[Doc], new: Doc, now: str) -> list[Doc]:
@@ -167,14 +160,6 @@ def _timed_out(held: Doc | None, now: datetime, deadline_s: int) -> bool:
     if held.get("reason") == TIMED_OUT:
         return True
     return (now - moment(held["lastUpdateTime"])).total_seconds() > deadline_s
-
-
-def _failure(new: StoredItem | None, old: Sequence[StoredItem]) -> Doc | None:
-    for item in (*((new,) if new is not None else ()), *old):
-        held = item.condition(FAILURE)
-        if held is not None:
-            return {key: held[key] for key in ("type", "status", "reason", "message") if key in held}
-    return None
 
 
 def _sum(items: Iterable[StoredItem], what: str) -> int:
@@ -303,6 +288,6 @@ class Deployments(ObjectController):
     ) -> float | None:
         status = status_of(item, new, old, limits, self._registry.now)
         now = self._registry.time
-        status = with_progress(item, status, new, old, now, self._registry.now)
+        status = with_progress(item, status, new, now, self._registry.now)
         self._report(item, status)
         return looked_at_again_s(item, status, now)

@@ -100,9 +100,8 @@ def plane_of(name: str, pace: Even | None = QUICK) -> ControlPlane:
     plane = ControlPlane(START, StoredFacts(), seed=7)
     served = catalogue.of(doc for doc in docs if doc["kind"] == "CustomResourceDefinition")
     for doc in docs:
-        known = served.of_kind(doc["apiVersion"], doc["kind"])
-        assert known is not None, doc["kind"]
-        plane.load(f"{known.plural}.{known.group}" if known.group else known.plural, [doc])
+        said = doc["apiVersion"], doc["kind"]
+        plane.load(next(each.full_name for each in served.served if (each.api_version, each.kind) == said), [doc])
     if pace is not None:
         plane.start(pace, every_controller)
     return plane

