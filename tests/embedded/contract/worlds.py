@@ -24,7 +24,7 @@ ADDRESS = "192.0.2.2:16443"
 BUILD = Build(
     git_commit="98b35193b2ac7a23a673325f5e9b830ecd5ba406", build_date="2026-08-01T00:00:00Z", go_version="go1.27.3"
 )
-COMPACTED = {142: 1234, 143: 1234, 144: 1234, 145: 1234, 147: 1234, 148: 1234}
+COMPACTED = {142: 1234, 143: 1234, 144: 1234, 145: 1234, 148: 1234}
 COMPACTED |= dict.fromkeys(range(150, 157), 1429)
 """Before these the versions before those were dropped from etcd, of which changes are dropped here."""
 
