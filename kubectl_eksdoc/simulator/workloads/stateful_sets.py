@@ -257,11 +257,9 @@ class StatefulSets(ObjectController):
 
     def _condemn(self, item: StoredItem, numbered: dict[int, StoredItem], condemned: list[int], in_order: bool) -> bool:
         """Delete the pods beyond the wanted, the last first; whether there was none."""
-        now = self._registry.time
-        ailing = [number for number in condemned if not runs_available(item, numbered[number], now)]
         for number in condemned:
             pod = numbered[number]
-            if in_order and (pod.leaving or (ailing and number in ailing and number != ailing[-1])):
+            if in_order and pod.leaving:
                 return False
             if not pod.leaving:
                 self._registry.delete(pod)

@@ -206,19 +206,3 @@ def test_a_limit_is_never_passed_and_no_pod_is_refused_for_nothing(
         assert taken.get(EBS, 0) == len(ebs_volumes(on) | stray)
         assert taken.get(EBS, 0) <= max(limit, len(stray))
         assert taken.get(EFS, 0) == bool(Counter(v.detail for p in on for v in p.volumes)["files"])
-
-
-def test_an_in_tree_volume_is_ebs_whoever_names_it() -> None:
-    occupancy = full(1, using("d", on="n0"))
-    assert refused(occupancy, using("a"))
-    assert not refused(occupancy, using(disk="vol-d"))
-    assert not refused(occupancy, using(disk="aws://z1/vol-d"))
-    assert refused(occupancy, using(disk="vol-e"))
-
-
-def test_what_is_attached_without_a_pod_takes_a_place() -> None:
-    """Upstream counts it for the very pod that brings the volume, too (csi_test.go, VolumeAttachments … no pods)."""
-    stray = full(1, attached=(("n0", "a"),))
-    assert refused(stray, using("a"))
-    assert refused(stray, using("b"))
-    assert not refused(stray, using("a"), "n1")

@@ -111,11 +111,7 @@ def test_exactly_the_recorded_seven_find_no_place(order: Any) -> None:
     left = greedily(occupancy, order(homeless))
     assert Counter(map(owner, left)) == NO_PLACE
     assert {of: sum(1 for _ in recorded_reasons(of)) for of in NO_PLACE} == NO_PLACE
-
-
-def test_only_those_seven_were_left_pending() -> None:
-    pending = Counter(_short(x["owner"]) for lines in after().values() for x in lines if x["phase"] == "Pending")
-    assert pending == NO_PLACE
+    assert all(occupancy.unknown(occupancy.successor_of(pod)) == () for pod in homeless)
 
 
 def place_of(line: dict[str, Any]) -> tuple[str, str]:
@@ -171,12 +167,3 @@ def test_the_reasons_are_the_schedulers_node_by_node() -> None:
         at = empty if owner(pod) == "StatefulSet/local-db" else full
         told = at.reasons(at.successor_of(pod))
         assert list(recorded_reasons(owner(pod))) == [told] * NO_PLACE[owner(pod)], pod.key
-
-
-def test_candidates_and_refusals_agree_everywhere() -> None:
-    occupancy, homeless = emptied()
-    for pod in homeless:
-        kind = occupancy.successor_of(pod)
-        quick = {n for n, seat in occupancy.candidates(kind).items() if occupancy.has_place(kind, seat)}
-        assert quick == {name for name in occupancy.seats if occupancy.refusal(kind, name) is None}, pod.key
-        assert occupancy.unknown(kind) == ()

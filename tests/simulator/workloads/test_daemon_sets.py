@@ -59,21 +59,6 @@ def status(world: World) -> Doc:
     return world.get(SETS, "agent").doc["status"]
 
 
-def test_its_pods_tolerate_what_such_pods_always_do() -> None:
-    world = a_world(a_node("n1"))
-    (pod,) = world.pods()
-    tolerated = {(each["key"].split("/")[1], each["effect"]) for each in pod.doc["spec"]["tolerations"]}
-    assert tolerated == {
-        ("not-ready", "NoExecute"),
-        ("unreachable", "NoExecute"),
-        ("disk-pressure", "NoSchedule"),
-        ("memory-pressure", "NoSchedule"),
-        ("pid-pressure", "NoSchedule"),
-        ("unschedulable", "NoSchedule"),
-    }
-    assert not any("tolerationSeconds" in each for each in pod.doc["spec"]["tolerations"])
-
-
 def test_a_cordoned_node_keeps_its_pod_and_gets_another_when_that_is_deleted() -> None:
     world = a_world()
     world.set(world.get("nodes", "n1"), "spec", "unschedulable", to=True)

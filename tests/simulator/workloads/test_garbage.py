@@ -31,26 +31,18 @@ def left(world: World) -> list[str]:
     return names(world.all("configmaps"))
 
 
-def test_in_the_foreground_what_does_not_block_is_not_waited_for() -> None:
-    world = a_world()
-    top = put(world, "top")
-    put(world, "free", top, finalizers=["example.com/wait"])
-    world.delete(top, propagation="Foreground")
-    world.run()
-    assert left(world) == ["free"] and world.get("configmaps", "free").leaving
-
-
 def test_foreground_goes_down_and_comes_up_again() -> None:
     world = a_world()
     top = put(world, "top")
     middle = put(world, "middle", top, blocks=True)
     put(world, "leaf", middle, blocks=True, finalizers=["example.com/wait"])
+    put(world, "free", top, finalizers=["example.com/wait"])  # blocks nobody
     world.delete(top, propagation="Foreground")
     world.run()
-    assert left(world) == ["leaf", "middle", "top"]
+    assert left(world) == ["free", "leaf", "middle", "top"]
     world.set(world.get("configmaps", "leaf"), "metadata", "finalizers", to=[])
     world.run()
-    assert left(world) == []
+    assert left(world) == ["free"] and world.get("configmaps", "free").leaving
 
 
 def test_owners_of_kinds_that_were_never_seen_are_not_missed() -> None:
@@ -103,18 +95,6 @@ def test_pods_of_a_node_that_is_gone_are_failed_and_deleted_by_force_after_a_qua
     assert (target["type"], target["reason"]) == ("DisruptionTarget", "DeletionByPodGC")
     world.set(marked, "metadata", "finalizers", to=[])
     assert not world.there("pods", "p")
-
-
-def test_a_node_that_comes_back_in_time_keeps_its_pods() -> None:
-    world = a_world()
-    node = world.create("nodes", a_node("n1"))
-    world.create("pods", a_pod(node="n1"))
-    world.run()
-    world.delete(node)
-    world.run(30)
-    world.create("nodes", a_node("n1"))
-    world.run(100)
-    assert not world.get("pods", "p").leaving
 
 
 DEEDS = st.lists(

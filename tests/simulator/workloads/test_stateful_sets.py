@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.workloads.garbage import ClaimProtection, Garbage
 from kubectl_eksdoc.simulator.workloads.stateful_sets import StatefulSets
-from tests.simulator.workloads.world import World, a_pod, a_template, a_workload, names, phase
+from tests.simulator.workloads.world import World, a_template, a_workload, names, phase
 
 SETS = "statefulsets.apps"
 CLAIMS = "persistentvolumeclaims"
@@ -125,19 +125,6 @@ def test_scaling_down_takes_the_last_first_and_one_at_a_time() -> None:
     assert names(world.pods()) == ["db-0"]
 
 
-def test_failed_pods_beyond_the_wanted_wait_for_each_other_in_order() -> None:
-    """As upstream has it: only the lowest that is not well may go before the others are ready."""
-    world = running(3)
-    for name in ("db-0", "db-1"):
-        world.report(world.get("pods", name), phase="Failed", ready=False)
-    world.set(world.get(SETS, "db"), "spec", "replicas", to=0)
-    world.settle()
-    assert names(world.pods()) == ["db-0", "db-1"]
-    world.delete(world.get("pods", "db-1"))
-    world.settle()
-    assert world.pods() == []
-
-
 @pytest.mark.parametrize("policy", ["OrderedReady", "Parallel"])
 def test_an_update_goes_from_the_last_to_the_first(policy: str) -> None:
     world = running(3, podManagementPolicy=policy)
@@ -193,13 +180,6 @@ def test_pods_of_a_set_that_was_orphaned_are_adopted_again_as_they_are() -> None
     assert all(pod.doc["metadata"]["ownerReferences"] for pod in world.pods())
 
 
-def test_a_pod_in_the_way_under_a_name_of_the_set_is_left_alone() -> None:
-    world = a_world(1)
-    world.create("pods", a_pod("db-0", app="other"))
-    world.run(3)
-    assert world.get("pods", "db-0").doc["metadata"]["labels"] == {"app": "other"}
-
-
 DEEDS = st.lists(
     st.tuples(
         st.sampled_from(("delete", "gone", "ready", "unready", "fail", "scale", "image", "run", "kubelets")),
@@ -228,8 +208,6 @@ def test_no_ordinal_is_there_twice_and_all_are_there_in_the_end(deeds: list[tupl
     for pod in world.pods():
         if phase(pod) == "Running":
             world.report(pod)
-        elif phase(pod) == "Failed":  # beyond the wanted several of them would wait for each other
-            world.delete(pod)
     world.settle(60)
     wanted = world.get(SETS, "db").doc["spec"]["replicas"]
     assert names(world.pods()) == [f"db-{i}" for i in range(wanted)]
