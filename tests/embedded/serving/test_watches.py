@@ -6,15 +6,15 @@ import json
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import count
 from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ManualTime
-from kubectl_eksdoc.embedded.serving.targets import ServedRequest, target_of
-from kubectl_eksdoc.embedded.serving.watching import Bookmarks, asked
+from kubectl_eksdoc.embedded.serving.targets import ServedRequest
 from tests.embedded.clients import worlds
 from tests.embedded.serving.asking import Asking, Doc
 
@@ -125,25 +125,9 @@ def test_of_many_with_the_same_version_one_wins() -> None:
     with ThreadPoolExecutor(16) as clients:
         made = list(clients.map(lambda _: ask(api, "POST", leases, lease)[0], range(16)))
         held = ask(api, "GET", f"{leases}/one")[1]
-        put = list(clients.map(lambda n: ask(api, "PUT", f"{leases}/one", holding(held, n))[0], range(16)))
+        changed = [{**held, "spec": {"holderIdentity": str(number)}} for number in range(16)]
+        put = list(clients.map(lambda doc: ask(api, "PUT", f"{leases}/one", doc)[0], changed))
     assert sorted(made) == [201] + [409] * 15 and sorted(put) == [200] + [409] * 15
-
-
-def holding(lease: dict[str, Any], holder: int) -> dict[str, Any]:
-    return {**lease, "spec": {"holderIdentity": str(holder)}}
-
-
-def test_a_budget_of_one_lets_one_of_many_go() -> None:
-    api = worlds.api_of("small-traps", ManualTime())
-    pods = ask(api, "GET", PODS, labelSelector="app=app-16")[1]["items"]
-    names = [pod["metadata"]["name"] for pod in pods]
-    with ThreadPoolExecutor(len(names)) as clients:
-        codes = list(
-            clients.map(
-                lambda name: ask(api, "POST", f"{PODS}/{name}/eviction", {"metadata": {"name": name}})[0], names
-            )
-        )
-    assert sorted(codes) == [201] + [429] * (len(names) - 1)
 
 
 def test_a_watch_of_one_object_sees_no_other() -> None:
@@ -155,20 +139,9 @@ def test_a_watch_of_one_object_sees_no_other() -> None:
     assert [next(watch)["object"]["metadata"]["name"] for _ in range(2)] == ["trap-bare"] * 2
 
 
-class Hands:
-    """A clock that is set."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def __call__(self) -> float:
-        self.seconds += 20.0
-        return self.seconds
-
-
 def test_bookmarks_come_every_minute_to_who_wants_them_and_a_watch_ends_with_the_wall_s_time() -> None:
     plane = worlds.plane_of("small-traps", pace=None)
-    api = Api(plane, worlds.SETUP, ManualTime(), Hands())
+    api = Api(plane, worlds.SETUP, ManualTime(), partial(next, count(0.0, 20.0)))
     version = str(plane.store.version)
     with_bookmarks = list(watched(api, PODS, 300, resourceVersion=version, allowWatchBookmarks="true"))
     assert {event["type"] for event in with_bookmarks} == {"BOOKMARK"} and 3 <= len(with_bookmarks) <= 5
@@ -186,22 +159,6 @@ def test_what_goes_wrong_in_a_controller_is_kept_and_stops_nobody() -> None:
     api.now(lambda plane: plane.agenda.after(0.0, broken))
     assert ask(api, "GET", PODS)[0] == 200
     assert [type(fault) for fault in api.faults] == [ZeroDivisionError]
-
-
-def told(seconds: int, wanted: bool) -> list[int]:
-    """The seconds at which one is due, if it is looked at each second."""
-    target = target_of("/api/v1/pods", Catalogue())
-    assert target is not None
-    query = {"watch": ("1",), "timeoutSeconds": (str(seconds),), "allowWatchBookmarks": (str(wanted).lower(),)}
-    bookmarks = Bookmarks(100.0, asked(ServedRequest("GET", "/api/v1/pods", query), target))
-    return [second for second in range(seconds) if bookmarks.due(100.0 + second)]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "wanted", "due"), [(150, True, [60, 120, 148]), (30, True, [28]), (2, True, []), (150, False, [])]
-)
-def test_each_minute_and_shortly_before_the_end_for_who_wants_them(seconds: int, wanted: bool, due: list[int]) -> None:
-    assert told(seconds, wanted) == due
 
 
 NODES = "/api/v1/nodes"
@@ -231,14 +188,10 @@ def test_the_columns_come_once() -> None:
     assert [event["object"]["columnDefinitions"] is None for event in told] == [False] + [True] * (len(told) - 1)
     names = [event["object"]["rows"][0]["cells"][0] for event in told]
     assert names[:-1] == sorted(names[:-1]) and names[-1] == ""
-
-
-def test_a_bookmark_is_a_row_with_a_version() -> None:
-    *_, bookmark = first_ones(Asking(), "application/json;as=Table;v=v1;g=meta.k8s.io")
-    held = bookmark["object"]["rows"][0]["object"]["metadata"]
+    bookmark = told[-1]["object"]
+    held = bookmark["rows"][0]["object"]["metadata"]
     assert held["annotations"] == {"k8s.io/initial-events-end": "true"}
-    assert int(held["resourceVersion"]) > 0
-    assert bookmark["object"]["metadata"]["resourceVersion"] == held["resourceVersion"]
+    assert bookmark["metadata"]["resourceVersion"] == held["resourceVersion"] != "0"
 
 
 def test_metadata_alone() -> None:
