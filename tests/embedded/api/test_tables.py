@@ -45,38 +45,19 @@ MINUTE, HOUR, DAY, YEAR = 60, 3600, 86400, 365 * 86400
     ("seconds", "text"),
     [
         (-2, "<invalid>"),
-        (-1.9, "0s"),
         (2 * MINUTE - 1, "119s"),
-        (2 * MINUTE, "2m"),
         (10 * MINUTE - 1, "9m59s"),
         (10 * MINUTE + 30, "10m"),
-        (3 * HOUR - 1, "179m"),
         (3 * HOUR, "3h"),
-        (8 * HOUR - 1, "7h59m"),
         (8 * HOUR + 30 * MINUTE, "8h"),
-        (2 * DAY - 1, "47h"),
         (2 * DAY, "2d"),
-        (8 * DAY - 1, "7d23h"),
         (8 * DAY + 12 * HOUR, "8d"),
-        (2 * YEAR - 1, "729d"),
         (2 * YEAR, "2y"),
-        (3 * YEAR + 40 * DAY, "3y40d"),
         (8 * YEAR + 100 * DAY, "8y"),
     ],
 )
 def test_human(seconds: float, text: str) -> None:
     assert fields.human(seconds) == text
-
-
-@pytest.mark.parametrize(
-    ("time", "text"),
-    [
-        ("2026-11-20T08:59:15Z", "45s"),
-        (None, "<unknown>"),
-    ],
-)
-def test_since(time: str | None, text: str) -> None:
-    assert fields.since(time, NOW) == text
 
 
 @pytest.mark.parametrize(
@@ -100,10 +81,6 @@ def test_a_node(node: Doc, status: str, roles: str) -> None:
     said = shown("nodes.v1", node)
     assert (said["Status"], said["Roles"]) == (status, roles)
     assert (said["Internal-IP"], said["OS-Image"], said["Kernel-Version"]) == ("<none>", "<unknown>", "<unknown>")
-
-
-def test_what_has_no_columns_of_its_own() -> None:
-    assert shown("services.v1", an_object()) == {"Name": "one", "Created At": CREATED}
 
 
 TEMPLATE = {"spec": {"containers": [{"name": "app", "image": "app:1"}, {"name": "log", "image": "log:2"}]}}
@@ -235,15 +212,10 @@ BEHIND = status_of("app", waiting("PodInitializing"))
         (a_pod(status_of("a", ready=True), status_of("b")), "1/2", "Running"),
         (a_pod(status_of("a", waiting("CrashLoopBackOff"))), "0/1", "CrashLoopBackOff"),
         (a_pod(status_of("a", {"terminated": {"exitCode": 3}})), "0/1", "ExitCode:3"),
-        (a_pod(status_of("a", {"terminated": {"exitCode": 0, "signal": 9}})), "0/1", "Signal:9"),
-        # One of two containers is done: the pod is not, unless nothing else runs.
         (a_pod(status_of("a", DONE), status_of("b", ready=True), conditions=[READY]), "1/2", "Running"),
         (a_pod(status_of("a", DONE), status_of("b", ready=True)), "1/2", "NotReady"),
-        (a_pod(status_of("a", DONE), status_of("b", FAILED)), "0/2", "Error"),
-        # The first container that has something to say has the last word.
         (a_pod(status_of("a", FAILED), status_of("b", waiting("CrashLoopBackOff"))), "0/2", "Error"),
         (a_pod(status_of("a"), phase="Failed", reason="Evicted"), "0/1", "Evicted"),
-        # Init containers that run again do not hide the others; sidecars count among them.
         (
             a_pod(
                 init=(status_of("i", waiting("CrashLoopBackOff")),),
@@ -258,7 +230,6 @@ BEHIND = status_of("app", waiting("PodInitializing"))
             "Running",
         ),
         (a_pod(init=(status_of("p", started=True), status_of("s", DONE)), sidecars=("p",)), "1/2", "Running"),
-        (a_pod(BEHIND, init=(status_of("p"),), sidecars=("p",), phase="Pending"), "0/2", "Init:0/1"),
         (a_pod(meta=GOING), "1/1", "Terminating"),
         (a_pod(status_of("a", DONE), phase="Succeeded", meta=GOING), "0/1", "Completed"),
         (a_pod(meta=GOING, reason="NodeLost"), "1/1", "Unknown"),
@@ -282,7 +253,6 @@ def test_status(pod: Doc, ready: str, word: str) -> None:
     ("init", "word"),
     [
         ((status_of("i", DONE), status_of("j", RUNNING)), "Init:1/2"),
-        ((status_of("i", waiting("ImagePullBackOff")),), "Init:ImagePullBackOff"),
         ((status_of("i", FAILED), status_of("j", waiting("PodInitializing"))), "Init:Error"),
         ((status_of("i", DONE),), "PodInitializing"),
     ],
@@ -295,16 +265,7 @@ def test_status_while_init_containers_run(init: tuple[Doc, ...], word: str) -> N
 @pytest.mark.parametrize(
     ("pod", "restarts"),
     [
-        (a_pod(), "0"),
         (a_pod(status_of("a", restarts=2, last="2026-11-20T08:55:00Z")), "2 (5m ago)"),
-        (
-            a_pod(
-                status_of("a", restarts=2, last="2026-11-20T08:00:00Z"),
-                status_of("b", restarts=1, last="2026-11-20T08:59:00Z"),
-            ),
-            "3 (60s ago)",
-        ),
-        # An init container that was done counts no more, a sidecar always does.
         (a_pod(init=(status_of("i", DONE, restarts=4, last="2026-11-20T08:50:00Z"),)), "0"),
         (
             a_pod(
@@ -336,9 +297,10 @@ def test_where_a_pod_is() -> None:
     assert said["Age"] == "5m20s"
     assert (said["IP"], said["Node"], said["Nominated Node"]) == ("10.0.0.7", "old-1", "old-2")
     assert said["Readiness Gates"] == "1/2"
+    assert fields.since(None, NOW) == "<unknown>"
+    assert shown("services.v1", an_object()) == {"Name": "one", "Created At": CREATED}
     said = shown("pods.v1", a_pod(phase="Pending"))
     assert {said[column] for column in ("IP", "Node", "Nominated Node", "Readiness Gates")} == {"<none>"}
-    assert shown("pods.v1", a_pod(podIP="10.0.0.8"))["IP"] == "10.0.0.8"
 
 
 RECORDED_AT = datetime(2026, 11, 20, 7, 46, 12, tzinfo=timezone.utc)

@@ -31,22 +31,15 @@ def refused_code(doc: Doc, patch: Any) -> int:
 @pytest.mark.parametrize(
     ("doc", "operation", "after"),
     [
-        ({"a": 1}, op("add", "/a", value=2), {"a": 2}),
         ({"a": 1}, op("add", "/a"), {"a": None}),
-        ({"a": 1}, op("add", "/", value=2), {"a": 1, "": 2}),
         ({"a": [1, 2]}, op("add", "/a/1", value=9), {"a": [1, 9, 2]}),
         ({"a": [1, 2]}, op("add", "/a/-", value=9), {"a": [1, 2, 9]}),
         ({"a": [1, 2]}, op("add", "/a/-3", value=9), {"a": [9, 1, 2]}),
-        ({"a": [1, 2]}, op("add", "/a/+01", value=9), {"a": [1, 9, 2]}),
         ({"a": [1, 2, 3]}, op("remove", "/a/-1"), {"a": [1, 2]}),
-        ({"a": 1}, op("replace", "/b", value=2), {"a": 1, "b": 2}),
         ({"a": 1}, op("replace", "", value={"b": 2}), {"b": 2}),
         ({"a": [1, 2, 3]}, moved("move", "/a/0", "/a/2"), {"a": [2, 3, 1]}),
         ({"a": {}}, moved("copy", "/a/b", "/c"), {"a": {}, "c": None}),
-        ({"a": [1]}, moved("copy", "/a/0", "/a/-"), {"a": [1, 1]}),
         ({"a": {"x": 1, "y": [2]}}, op("test", "/a", value={"y": [2], "x": 1}), {"a": {"x": 1, "y": [2]}}),
-        ({"a": 1}, op("test", "/b", value=None), {"a": 1}),
-        ({"b": 1}, op("add", "ignored/a", value=2), {"b": 1, "a": 2}),
     ],
 )
 def test_one_operation(doc: Doc, operation: Doc, after: Doc) -> None:
@@ -57,26 +50,18 @@ def test_one_operation(doc: Doc, operation: Doc, after: Doc) -> None:
     "operation",
     [
         op("remove", "/nope"),
-        op("remove", "/l/3"),
         op("remove", ""),
         op("add", "", value={}),
         op("add", "/s/x", value=1),
-        op("add", "/l/4", value=1),
-        op("add", "/l/-5", value=1),
         op("add", "/l/1_0", value=1),
-        op("add", "/l/" + "9" * 5000, value=1),
         op("add", "/l/٣", value=1),
-        op("replace", "/l/3", value=1),
         op("replace", "", value=1),
         op("test", "/o", value={}),
         op("test", "/one", value=True),
         op("test", "/one", value=1.0),
-        moved("move", "/nope", "/a"),
         moved("move", "/o", "/o/inner"),
         moved("copy", "", "/a"),
-        {"op": "move", "path": "/a"},
         op("Add", "/a"),
-        op("add", ["a"], value=1),
         {"path": "/a"},
         None,
     ],
@@ -107,15 +92,10 @@ def test_operations_cannot_nest_without_end() -> None:
 @pytest.mark.parametrize(
     ("doc", "patch", "after"),
     [
-        ({"a": ["b"]}, {"a": "c"}, {"a": "c"}),
         ({"a": {"b": "c"}}, {"a": {"b": "d", "c": None}}, {"a": {"b": "d"}}),
-        ({"e": None}, {"a": 1}, {"e": None, "a": 1}),
         ({}, {"a": {"bb": {"ccc": None}}}, {"a": {"bb": {}}}),
-        ({"a": 1}, {"b": None}, {"a": 1}),
-        # Of a list that replaces no object its objects lose their nulls.
         ({"x": [1]}, {"x": [None, {"a": None, "b": 1}]}, {"x": [None, {"b": 1}]}),
         ({}, {"x": [[{"c": None}]]}, {"x": [[{}]]}),
-        ({"x": {"y": 1}}, {"x": [None, {"a": None}]}, {"x": [None, {"a": None}]}),
     ],
 )
 def test_merging(doc: Doc, patch: Doc, after: Doc) -> None:
@@ -147,19 +127,12 @@ def refused(doc: Doc, patch: Any) -> ApiStatus:
     ("doc", "patch", "after"),
     [
         ({"a": 1}, {"b": None}, {"a": 1}),
-        ({"a": 1}, {"a": {"b": 1, "c": None}}, {"a": {"b": 1}}),
         ({}, {"a": {"b": 1, "c": None, "d": [{"e": None}]}}, {"a": {"b": 1, "d": [{}]}}),
-        ({"a": [{"b": 1}]}, {"a": [{"c": 2, "d": None}]}, {"a": [{"c": 2}]}),
         ({"a": 1}, None, {"a": 1}),
-        # A mark says what becomes of an object.
         ({"a": {"b": 1}}, {"a": {"$patch": "replace", "c": 2, "d": None}}, {"a": {"c": 2}}),
         ({"a": {"b": 1}}, {"a": {"$patch": "delete", "c": 2}}, {"a": {}}),
-        ({"b": 1}, {"a": {"$patch": "delete"}}, {"b": 1}),
-        ({"a": "text"}, {"a": {"$patch": "replace", "c": 2}}, {}),
         ({"a": 1}, {"$patch": "replace", "b": 2}, {"b": 2}),
         ({}, {"a": {"c": {"$patch": "delete"}, "d": [{"$patch": "delete"}, {"e": 1}]}}, {"a": {"d": [{"e": 1}]}}),
-        # Only keys that are retained stay, and are merged.
-        (rolling(maxSurge=1), {"a": {"$retainKeys": ["type"], "type": "R"}}, {"a": {"type": "R"}}),
         (
             rolling(maxSurge=1),
             {"a": {"$retainKeys": ["rollingUpdate"], "rollingUpdate": {"x": 1}}},
@@ -192,11 +165,6 @@ def test_the_selector_of_a_budget_is_replaced() -> None:
     assert replaced == {"spec": {"selector": {"matchExpressions": []}}}
 
 
-def test_what_a_strategic_patch_did_not_change_is_shared() -> None:
-    doc = {"spec": {"a": 1}, "status": {"b": 2}}
-    assert patched(doc, {"spec": {"a": 2}})["status"] is doc["status"]
-
-
 def pod(*containers: Any, **more: Any) -> Doc:
     return {"spec": {"containers": list(containers), **more}}
 
@@ -214,22 +182,13 @@ def ordered(wanted: list[Any], *containers: Any) -> Doc:
     return {"spec": {"$setElementOrder/containers": wanted, **field}}
 
 
-def test_an_entry_is_merged_by_its_key() -> None:
-    doc = pod({"name": "a", "image": "a:1", "env": [{"name": "X", "value": "1"}]}, {"name": "b"})
-    after = patched(doc, pod({"name": "a", "env": [{"name": "Y", "value": "2"}, {"name": "X", "value": "3"}]}))
-    env = [{"name": "Y", "value": "2"}, {"name": "X", "value": "3"}]
-    assert after == pod({"name": "a", "image": "a:1", "env": env}, {"name": "b"})
-
-
 @pytest.mark.parametrize(
     ("held", "patch", "after"),
     [
         ("a b", named("c"), "c a b"),
-        ("a b c", named("c", "a"), "b c a"),
         ("a b c", [{"name": "b", "$patch": "delete"}], "a c"),
         ("a b c", [{"$patch": "replace"}, *named("d")], "d"),
         ("a b c", [*named("d"), {"$patch": "replace"}, {"name": "a", "$patch": "delete"}], "d"),
-        ("a b", [*named("b"), {"name": "b", "image": "b:1"}], "a b"),
     ],
 )
 def test_entries_are_added_merged_and_deleted(held: str, patch: list[Any], after: str) -> None:
@@ -241,10 +200,8 @@ def test_entries_are_added_merged_and_deleted(held: str, patch: list[Any], after
     [
         ("a b", "a c b", named("c"), "a c b"),
         ("a side b", "b a", named("a"), "side b a"),
-        ("side a b", "b a", named("a"), "side b a"),
         ("a b", "b x", [{"name": "a", "$patch": "delete"}], "b"),
         ("a side c", "d c", [{"name": "a", "$patch": "delete"}, *named("d")], "side d c"),
-        ("a b", "", named("c", "d"), "a b d c"),
     ],
 )
 def test_an_order_can_be_asked_for(held: str, wanted: str, patch: list[Any], after: str) -> None:
@@ -256,25 +213,17 @@ def test_an_order_can_be_asked_for(held: str, wanted: str, patch: list[Any], aft
     [
         (pod(*named("a")), pod({"image": "x"})),
         (pod({"image": "x"}), pod(*named("a"))),
-        (pod(*named("a")), pod("a")),
         (pod(), pod(None)),
-        (pod(*named("a")), pod({"name": {}})),
         (pod(), pod(["a"])),
-        (pod(*named("a")), pod({"$patch": "delete"})),
         (pod(*named("a")), pod({"$patch": "x"})),
-        (pod(*named("a")), ordered([{"x": 1}])),
         ({"spec": {"containers": "a"}}, ordered([])),
         ({}, {"$setElementOrder/x": None}),
-        ({}, {"$setElementOrder/x": [], "x": {}}),
         ({}, {"$setElementOrder": []}),
-        ({}, {"$deleteFromPrimitiveList": []}),
         ({"a": {"b": 1}}, {"a": {"$patch": "merge"}}),
         (rolling(), {"a": {"$retainKeys": {"type": 1}, "type": "R"}}),
         ({"metadata": {"finalizers": ["1"]}}, {"metadata": {"finalizers": [1]}}),
-        ({"metadata": {"finalizers": [1]}}, {"metadata": {"finalizers": [True]}}),
         ({"metadata": {"finalizers": ["a"]}}, {"metadata": {"$deleteFromPrimitiveList/finalizers": [["a"]]}}),
         ({"spec": {"tolerations": [{"key": "a"}]}}, {"spec": {"$setElementOrder/tolerations": [{"key": "a"}]}}),
-        ({"args": [{"a": 1}]}, {"$deleteFromPrimitiveList/args": [{"a": 1}]}),
     ],
 )
 def test_what_cannot_be_merged_is_an_error_of_the_server(doc: Doc, patch: Doc) -> None:
@@ -292,7 +241,6 @@ def finalizers(*found: Any, **more: Any) -> Doc:
     [
         ("a b", finalizers("c"), "c a b"),
         ("a b", finalizers("b", "a"), "b a"),
-        ("a a b", finalizers("c"), "c a b"),
         ("a b", {"metadata": {"$deleteFromPrimitiveList/finalizers": ["a", "x"]}}, "b"),
         ("a b", {"metadata": {"$deleteFromPrimitiveList/finalizers": None}}, None),
         ("a b c", {"metadata": {"$setElementOrder/finalizers": ["c", "a"]}}, "b c a"),

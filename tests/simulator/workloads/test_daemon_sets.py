@@ -105,24 +105,17 @@ def test_a_new_node_gets_a_pod_and_that_of_a_gone_node_goes() -> None:
     assert status(world)["desiredNumberScheduled"] == 3
 
 
-def test_an_update_takes_no_more_nodes_at_once_than_allowed() -> None:
-    world = a_world(updateStrategy={"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}})
-    world.set(world.get(SETS, "agent"), "spec", "template", to=a_template("agent", hostNetwork=True))
-    world.run()
-    assert len([pod for pod in world.pods() if pod.leaving]) == 1
-    world.run(30)
-    assert len(places(world)) == 2
-    settle(world)
-    assert all(pod.doc["spec"].get("hostNetwork") for pod in world.pods())
-    assert status(world)["updatedNumberScheduled"] == 3
-
-
-def test_an_update_first_takes_pods_that_are_not_available() -> None:
+def test_an_update_takes_no_more_nodes_at_once_than_allowed_and_first_those_that_are_not_available() -> None:
     world = a_world(updateStrategy={"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}})
     ailing = world.report(world.pods()[1], ready=False)
     world.set(world.get(SETS, "agent"), "spec", "template", to=a_template("agent", hostNetwork=True))
     world.run()
     assert [pod.uid for pod in world.pods() if pod.leaving] == [ailing.uid]
+    world.run(30)
+    assert len(places(world)) == 2
+    settle(world)
+    assert all(pod.doc["spec"].get("hostNetwork") for pod in world.pods())
+    assert status(world)["updatedNumberScheduled"] == 3
 
 
 def test_on_delete_waits_for_somebody_to_delete() -> None:

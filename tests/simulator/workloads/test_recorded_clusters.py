@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
+from kubectl_eksdoc.kubernetes.api.resources import BUILT_IN
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.registry import DeleteOptions
 from kubectl_eksdoc.simulator.store import StoreChange, moment
 from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from kubectl_eksdoc.simulator.workloads.templates import canonical
+from tests.embedded.clients.worlds import documents
 from tests.examples import one_in
-from tests.simulator.workloads.world import World, phase, recorded
+from tests.simulator.workloads.world import World, phase
 
 FORCED = DeleteOptions(grace_s=0)
 TIMES = ("creationTimestamp", "lastTransitionTime", "lastUpdateTime", "startTime", "lastScheduleTime")
@@ -34,8 +36,10 @@ def newest(value: Any) -> Iterator[str]:
 
 def observed(cluster: str) -> World:
     """The cluster as it was recorded, at the moment of its latest change."""
-    docs = recorded(cluster)
-    return World(every_controller, docs, moment(max(newest(docs))))
+    known = {(each.api_version, each.kind) for each in BUILT_IN}
+    docs = [doc for doc in documents(cluster) if (doc["apiVersion"], doc["kind"]) in known]
+    made = [doc for doc in docs if doc["kind"] != "Namespace"]  # those that are added have any time
+    return World(every_controller, docs, moment(max(newest(made))))
 
 
 def changes(world: World, seconds: float) -> list[StoreChange]:

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, with_value
-from kubectl_eksdoc.simulator.store import StoredItem
 from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from kubectl_eksdoc.simulator.workloads.replica_sets import ReplicaSets
-from tests.simulator.workloads.world import World, a_pod, a_workload, names, phase
+from tests.simulator.workloads.world import World, a_pod, a_workload, names
 
 SETS = "replicasets.apps"
 
@@ -165,7 +164,7 @@ def test_what_has_been_ready_for_much_longer_stays() -> None:
 
 
 DEEDS = st.lists(
-    st.tuples(st.sampled_from(("delete", "ready", "unready", "fail", "scale", "run", "kubelets")), st.integers(0, 9)),
+    st.tuples(st.sampled_from(("delete", "ready", "unready", "fail", "scale", "run", "kubelets")), st.integers(0, 5)),
     max_size=25,
 )
 
@@ -174,18 +173,7 @@ DEEDS = st.lists(
 def test_whatever_happens_it_comes_to_rest_with_as_many_pods_as_wanted(deeds: list[tuple[str, int]]) -> None:
     world = running(3)
     for what, number in deeds:
-        there = world.pods()
-        pod: StoredItem | None = there[number % len(there)] if there else None
-        if what == "scale":
-            world.set(world.get(SETS, "web"), "spec", "replicas", to=number % 6)
-        elif what == "run":
-            world.run(number)
-        elif what == "kubelets":
-            world.kubelets()
-        elif pod is not None and what == "delete":
-            world.delete(pod)
-        elif pod is not None and phase(pod) not in ("Succeeded", "Failed"):
-            world.report(pod, phase="Failed" if what == "fail" else "Running", ready=what == "ready")
+        world.do(what, number, SETS, "web")
     world.settle()
     wanted = world.get(SETS, "web").doc["spec"]["replicas"]
     assert len(world.active()) == wanted

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.workloads.garbage import ClaimProtection, Garbage
 from kubectl_eksdoc.simulator.workloads.stateful_sets import StatefulSets
-from tests.simulator.workloads.world import World, a_template, a_workload, names, phase
+from tests.simulator.workloads.world import World, a_workload, names, phase
 
 SETS = "statefulsets.apps"
 CLAIMS = "persistentvolumeclaims"
@@ -44,21 +44,15 @@ def revisions(world: World) -> dict[str, str]:
     return {pod.key[1]: pod.doc["metadata"]["labels"]["controller-revision-hash"] for pod in world.pods()}
 
 
-def change_image(world: World, image: str = "example.invalid/c:2") -> None:
-    template = a_template("db")
-    template["spec"]["containers"][0]["image"] = image
-    world.set(world.get(SETS, "db"), "spec", "template", to=template)
-
-
 def test_revisions_come_back_and_the_oldest_go_beyond_the_limit() -> None:
     world = running(1, revisionHistoryLimit=1)
     first = status(world)["currentRevision"]
     for number in (2, 1):
-        change_image(world, f"example.invalid/c:{number}")
+        world.change_image(SETS, "db", number)
         world.settle()
     assert status(world)["currentRevision"] == first
     for number in range(3, 6):
-        change_image(world, f"example.invalid/c:{number}")
+        world.change_image(SETS, "db", number)
         world.settle()
     assert len(world.all("controllerrevisions.apps")) == 2
 
@@ -129,7 +123,7 @@ def test_scaling_down_takes_the_last_first_and_one_at_a_time() -> None:
 def test_an_update_goes_from_the_last_to_the_first(policy: str) -> None:
     world = running(3, podManagementPolicy=policy)
     before = revisions(world)
-    change_image(world)
+    world.change_image(SETS, "db")
     order = []
     for _ in range(3):
         world.run()
@@ -147,7 +141,7 @@ def test_an_update_goes_from_the_last_to_the_first(policy: str) -> None:
 def test_below_the_partition_pods_keep_their_revision_even_when_made_again() -> None:
     world = running(3, updateStrategy={"type": "RollingUpdate", "rollingUpdate": {"partition": 2}})
     old = status(world)["currentRevision"]
-    change_image(world)
+    world.change_image(SETS, "db")
     world.settle()
     world.delete(world.get("pods", "db-0"))
     world.settle()
@@ -160,7 +154,7 @@ def test_below_the_partition_pods_keep_their_revision_even_when_made_again() -> 
 def test_on_delete_updates_only_what_somebody_deletes() -> None:
     world = running(2, updateStrategy={"type": "OnDelete"})
     old = status(world)["currentRevision"]
-    change_image(world)
+    world.change_image(SETS, "db")
     world.settle()
     assert set(revisions(world).values()) == {old}
     world.delete(world.get("pods", "db-0"))
@@ -204,7 +198,7 @@ def test_no_ordinal_is_there_twice_and_all_are_there_in_the_end(deeds: list[tupl
 
     world.store.listen(watch)
     for what, number in deeds:
-        _do(world, what, number)
+        world.do(what, number, SETS, "db")
     for pod in world.pods():
         if phase(pod) == "Running":
             world.report(pod)
@@ -213,22 +207,3 @@ def test_no_ordinal_is_there_twice_and_all_are_there_in_the_end(deeds: list[tupl
     assert names(world.pods()) == [f"db-{i}" for i in range(wanted)]
     assert set(revisions(world).values()) <= {status(world)["updateRevision"]}
     assert status(world).get("updatedReplicas", 0) == status(world)["replicas"] == wanted
-
-
-def _do(world: World, what: str, number: int) -> None:
-    there = world.pods()
-    pod = there[number % len(there)] if there else None
-    if what == "scale":
-        world.set(world.get(SETS, "db"), "spec", "replicas", to=number)
-    elif what == "image":
-        change_image(world, f"example.invalid/c:{number}")
-    elif what == "run":
-        world.run(number)
-    elif what == "kubelets":
-        world.kubelets()
-    elif pod is not None and what == "delete":
-        world.delete(pod)
-    elif pod is not None and what == "gone":
-        world.delete(pod, grace_s=0)
-    elif pod is not None and phase(pod) not in ("Succeeded", "Failed"):
-        world.report(pod, phase="Failed" if what == "fail" else "Running", ready=what == "ready")
