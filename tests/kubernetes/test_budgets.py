@@ -72,16 +72,11 @@ LEAVING = [a_pod("going", deletion_deadline=ago(-20)), a_pod("done", phase="Fail
 @pytest.mark.parametrize(
     ("rule", "members", "replicas", "allowed"),
     [
-        # Only one pod is there and it is not Ready: neither matters.
         ({"min_available": "90%"}, [a_pod(ready=False)], 5, 0),
-        ({"max_unavailable": "30%"}, [a_pod(ready=False)], 7, 3),
         ({"min_available": 5}, [a_pod(ready=False)], 3, -2),
         ({"min_available": 2}, [*pods(2), *LEAVING], 2, 0),
-        ({"min_available": 1}, BARE, None, 1),
         ({"max_unavailable": 1}, BARE, None, 0),
         ({"max_unavailable": 1}, [*pods(3), *BARE], 3, 3),
-        # An absolute minimum needs no scale.
-        ({"min_available": 2}, [*JOBS, a_pod("done", phase="Succeeded", owner="Job/etl")], None, 1),
         ({"max_unavailable": 1}, JOBS, None, None),
         ({"selector": NOTHING}, [], 3, None),
     ],
@@ -119,7 +114,6 @@ AGAIN = replace(WEB, uid="another", owner=None)
             CannotTell("deployments.apps", "deployments were not read (forbidden)"),
         ),
         ({}, pods(2), Scales.of([AGAIN]), SyncFailed('found no controllers for pod "web-0"')),
-        ({"selector": NOTHING}, [], SCALES, SyncFailed("the selector is not valid")),
         ({}, JOBS, SCALES, SyncFailed("jobs.batch does not implement the scale subresource")),
     ],
 )
@@ -157,7 +151,6 @@ def test_a_failed_sync_keeps_the_numbers_and_the_lag() -> None:
         ({"min_available": "75%"}, 2, "75% of 2 rounds up to 2"),
         ({"max_unavailable": "30%"}, 7, "30% of 7 rounds up to 3"),
         ({"min_available": "50%"}, 4, ""),
-        ({"max_unavailable": 1}, 4, ""),
     ],
 )
 def test_rounding_is_explained_where_it_happens(rule: dict[str, Any], expected: int, note: str) -> None:
@@ -382,11 +375,8 @@ def test_everything_is_said_in_the_servers_order() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("100%", ""),
         ("0100%", ""),
         ("1000%", OVER_100_PERCENT),
-        ("9" * 5000 + "%", OVER_100_PERCENT),
-        ("90", NOT_A_PERCENTAGE),
         ("5%\n", NOT_A_PERCENTAGE),
         ("٥%", NOT_A_PERCENTAGE),
     ],
@@ -402,7 +392,6 @@ def test_texts_of_an_amount(text: str, said: str) -> None:
         ("+5%", Amount(5, percent=True)),
         ("٥%", None),
         (f"{2**63}%", None),
-        ("9" * 5000 + "%", None),
     ],
 )
 def test_what_a_text_amounts_to(text: str, amount: Amount | None) -> None:

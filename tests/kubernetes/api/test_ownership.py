@@ -55,11 +55,8 @@ def test_what_was_there_before_the_first_apply_has_an_owner_of_that_name() -> No
 
 
 def test_a_conflict_names_the_subresource() -> None:
+    live = applied(None, service(type="NodePort"), "ann")
     status = {"loadBalancer": {"ingress": [{"ip": "10.0.0.1"}]}}
-    live = updated(None, service(), "ann", EARLY, SERVICES)
-    live = with_value(live, ("metadata", "labels"), {"a": "1"})
-    live = updated(service() | {"metadata": {"name": "web"}}, live, "ann", EARLY, SERVICES)
-    live = applied(without_entries(live), service(type="NodePort"), "ann", force=True)
     live = updated(live, {**live, "status": status}, "lb", EARLY, SERVICES, "status", STATUS)
     config = {**service(), "status": {"loadBalancer": {"ingress": []}}}
     result = apply(live, config, "bob", False, LATE, SERVICES, "status", STATUS)
@@ -155,19 +152,15 @@ def test_a_status_has_entries_of_its_own() -> None:
     }
 
 
-@pytest.mark.parametrize("emptied", [[], [{}]])
-def test_sending_no_entries_takes_all_away(emptied: list[Doc]) -> None:
-    live = node(None, NODE, "ann")
-    sent = with_value(live, ("metadata", "managedFields"), emptied)
-    assert "managedFields" not in node(live, sent, "bob")["metadata"]
-
-
-def test_entries_can_be_edited_but_not_through_a_subresource() -> None:
+def test_entries_can_be_edited_and_taken_away_but_not_through_a_subresource() -> None:
     live = node(None, NODE, "ann")
     renamed = [{**owners(live)[0], "manager": "eve"}]
     sent = with_value(live, ("metadata", "managedFields"), renamed)
     assert who(node(live, sent, "bob")) == [("eve", "", EARLY)]
     assert who(node(live, sent, "bob", subresource="status")) == [("ann", "", EARLY)]
+    for emptied in ([], [{}]):
+        sent = with_value(live, ("metadata", "managedFields"), emptied)
+        assert "managedFields" not in node(live, sent, "bob")["metadata"]
 
 
 @pytest.mark.parametrize(

@@ -92,40 +92,11 @@ def difference(before: Doc, after: Doc) -> Doc:
     return found
 
 
-def places(value: Any, way: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    """The ways to all that is in `value`."""
-    if isinstance(value, dict):
-        inner = [(name, member) for name, member in value.items()]
-    elif isinstance(value, list):
-        inner = [(str(place), member) for place, member in enumerate(value)]
-    else:
-        inner = []
-    return [w for step, member in inner for w in ((*way, step), *places(member, (*way, step)))]
-
-
 @given(docs(PLAIN), docs(PLAIN))
 def test_a_merge_patch_of_the_difference_leads_there(before: Doc, after: Doc) -> None:
     patch = difference(before, after)
     assert same(apply_merge(before, patch), after)
     assert same(apply_merge(after, patch), after)
-
-
-@given(docs(SCALARS), st.data())
-def test_what_was_removed_can_be_added_again(doc: Doc, data: st.DataObject) -> None:
-    found = places(doc)
-    if not found:
-        return
-    way = data.draw(st.sampled_from(found))
-    path = pointer(way)
-    held: Any = doc
-    for step in way:
-        held = held[step] if isinstance(held, dict) else held[int(step)]
-    removed = apply_json_patch(doc, [{"op": "remove", "path": path}])
-    assert not same(removed, doc)
-    assert same(apply_json_patch(removed, [{"op": "add", "path": path, "value": held}]), doc)
-    tested = [{"op": "test", "path": path, "value": held}, {"op": "replace", "path": path, "value": held}]
-    moved = [{"op": "move", "from": path, "path": "/new"}, {"op": "move", "from": "/new", "path": path}]
-    assert same(apply_json_patch(doc, [*tested, *moved]), doc)
 
 
 @given(ENTRIES, st.lists(st.sampled_from("abcdefgh"), unique=True))
