@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.embedded.api import catalogue
-from kubectl_eksdoc.embedded.api.catalogue import PARTIAL_LIST, PLAIN, TABLE, AnswerForm, Build, Catalogue, preference
-from tests.fakes import recordings
+from kubectl_eksdoc.embedded.api.catalogue import PARTIAL_LIST, PLAIN, TABLE, AnswerForm, Build, preference
 from tests.raw_facts import recorded
 
 Doc = dict[str, Any]
@@ -48,22 +47,10 @@ def an_api_service(available: bool, **spec: Any) -> Doc:
     return {"kind": "APIService", "spec": {**said, **spec}, "status": {"conditions": conditions}}
 
 
-BUILT_IN = Catalogue()
-
-
 def test_what_is_no_version_is_refused() -> None:
     assert catalogue.version(Build(git_version="v1.31.4-eks-1b3e656"))["minCompatibilityMinor"] == "30"
     with pytest.raises(ValueError, match="'latest' is not a version of Kubernetes"):
         catalogue.version(Build(git_version="latest"))
-
-
-def test_one_group() -> None:
-    listed = {g["name"]: g for g in recordings.document("apis")["groups"]}
-    assert catalogue.group(BUILT_IN, "autoscaling") == {
-        "kind": "APIGroup",
-        "apiVersion": "v1",
-        **listed["autoscaling"],
-    }
 
 
 FROM_NOTHING = catalogue.of()
@@ -83,6 +70,8 @@ def test_a_definition_changes_its_own_address_alone() -> None:
     before, after = catalogue.index(FROM_NOTHING)["paths"], catalogue.index(added)["paths"]
     assert set(after) - set(before) == {"apis/example.com/v1", "apis/example.com/v1beta1"}
     assert {path: after[path] for path in before} == before
+    for path in ("", "apis/nope/v1", "api/v2", "apis/apps/v1/deployments"):
+        assert catalogue.document(FROM_NOTHING, path) is None
     for path, kind in (
         ("example.com/v1", ("example.com", "v1", "Widget")),
         ("apps/v1", ("apps", "v1", "DaemonSet")),
@@ -92,23 +81,11 @@ def test_a_definition_changes_its_own_address_alone() -> None:
         assert takes(document, *kind) == {"pretty", "dryRun", "fieldManager", "fieldValidation", "force"}
 
 
-@pytest.mark.parametrize("path", ["", "apis/nope/v1", "api/v2", "apis/apps/v1/deployments"])
-def test_no_such_document(path: str) -> None:
-    assert catalogue.document(FROM_NOTHING, path) is None
-
-
-def test_a_definition_adds_its_served_versions() -> None:
-    added = catalogue.of([a_definition([ESTABLISHED])])
-    assert added.versions("example.com") == ("v1", "v1beta1")
-    assert added.groups()[-1] == "example.com"
-    widgets = added.find("example.com", "v1", "widgets")
-    assert widgets is not None
-    assert (widgets.kind, widgets.singular, widgets.namespaced, widgets.custom) == ("Widget", "widget", True, True)
-    assert added.find("example.com", "v1alpha1", "widgets") is None
-
-
 def test_the_resources_of_a_definition() -> None:
-    said = catalogue.resource_list(catalogue.of([a_definition([ESTABLISHED])]), "example.com", "v1")
+    added = catalogue.of([a_definition([ESTABLISHED])])
+    assert added.versions("example.com") == ("v1", "v1beta1") and added.groups()[-1] == "example.com"
+    assert added.find("example.com", "v1alpha1", "widgets") is None
+    said = catalogue.resource_list(added, "example.com", "v1")
     verbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
     few = ["get", "patch", "update"]
     assert said == {
@@ -177,14 +154,10 @@ def test_an_announced_group_stays_listed_whoever_answers(available: bool) -> Non
     assert catalogue.group_list(added)["groups"][-1]["preferredVersion"]["version"] == "v1beta1"
     assert added.unanswered("metrics.k8s.io", "v1beta1")
     assert catalogue.resource_list(added, "metrics.k8s.io", "v1beta1") is None
-
-
-def test_an_api_service_of_this_server_announces_nothing_new() -> None:
-    local = catalogue.of(api_services=[an_api_service(True, service=None, group="apps", version="v1")])
-    assert catalogue.group_list(local) == catalogue.group_list(catalogue.of())
-    gone = catalogue.of(api_services=[an_api_service(True, service=None)])
-    assert catalogue.group_list(gone) == catalogue.group_list(catalogue.of())
-    assert not gone.unanswered("metrics.k8s.io", "v1beta1")
+    for own in ({"service": None, "group": "apps", "version": "v1"}, {"service": None}):  # of this server itself
+        added = catalogue.of(api_services=[an_api_service(available, **own)])
+        assert catalogue.group_list(added) == catalogue.group_list(FROM_NOTHING)
+        assert not added.unanswered("metrics.k8s.io", "v1beta1")
 
 
 def test_groups_are_ordered_by_priority_then_name() -> None:
@@ -210,11 +183,9 @@ KUBECTL_GET = (
     [
         (KUBECTL_GET, TABLE),
         ("application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json", PLAIN),
-        ("application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io", PARTIAL_LIST),
         ("application/vnd.kubernetes.protobuf,application/json", PLAIN),
         ("application/vnd.kubernetes.protobuf", None),
         ("application/json;as=Table;v=v9;g=meta.k8s.io", None),
-        ("*/*", PLAIN),
     ],
 )
 def test_objects(accept: str, form: AnswerForm | None) -> None:

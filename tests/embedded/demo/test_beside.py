@@ -31,19 +31,14 @@ def test_an_object_is_known_or_absent_or_its_kind_is_unknown() -> None:
     assert PLAIN.one(wide) == Unknown("the demo holds no Thing")
 
 
-def test_a_list_is_of_one_namespace() -> None:
+def test_a_list_is_of_one_namespace_and_containers_are_those_of_the_pod() -> None:
     revisions = PLAIN.listed(kinds.CONTROLLER_REVISIONS, "kube-system")
     assert isinstance(revisions, tuple) and len(revisions) > 4
     assert {each["metadata"]["namespace"] for each in revisions} == {"kube-system"}
-    assert PLAIN.listed(kinds.CONTROLLER_REVISIONS, "no") == Unknown(
-        "the demo holds no ControllerRevision of namespace no"
-    )
-
-
-def test_containers_are_those_of_the_pod() -> None:
+    nowhere = PLAIN.listed(kinds.CONTROLLER_REVISIONS, "no")
+    assert nowhere == Unknown("the demo holds no ControllerRevision of namespace no")
     (first, _) = pods_of("karpenter")
-    told = PLAIN.containers([f"kube-system/{first}", "shop/no"])
-    known, none = told.values()
+    known, none = PLAIN.containers([f"kube-system/{first}", "shop/no"]).values()
     assert isinstance(known, tuple) and [each.name for each in known] == ["karpenter"]
     assert none == Absent("the demo has no pod shop/no")
 

@@ -24,6 +24,7 @@ from tests.simulator.planes import (
     condition,
     doc_of,
 )
+from tests.simulator.workloads.world import a_workload
 
 WEB = (a_node_doc("a"), a_node_doc("b"), a_pod_doc("web-0", "a"), a_pod_doc("web-1", "a"), a_budget_doc())
 
@@ -184,49 +185,34 @@ def test_what_others_do(fault: str, cordoned: bool, leaving: int) -> None:
     assert len(befallen) == 1
 
 
-def test_now_and_then_is_by_chance_in_each_minute() -> None:
-    plane, befallen = a_troubled("controllers-restart@30%", seed=3)
-    until(plane, 100 * 60)
-    assert 15 <= len(befallen) <= 45
-    assert all(each.at_s % 60 == 0 for each in befallen)
-
-
-def test_restarts_leave_nobody_behind_who_listens() -> None:
-    plane, befallen = a_troubled("controllers-restart@100%")
-    before = len(plane.store.listeners)
-    until(plane, 20 * 60)
-    assert len(befallen) == 20 and len(plane.store.listeners) == before
-
-
 def a_database(fault: str | None) -> ControlPlane:
     """A StatefulSet of two on a node with room, its budget, and the fault."""
-    owner = {"kind": "StatefulSet", "apiVersion": "apps/v1", "name": "db", "uid": "uid-set", "controller": True}
-    labels = {"app": "db", "controller-revision-hash": "db-1"}
-    pods = [a_pod_doc(f"db-{i}", "a", cpu="100m") for i in range(2)]
-    for pod in pods:
-        pod["metadata"] |= {"labels": labels, "ownerReferences": [owner]}
-    template = {"metadata": {"labels": {"app": "db"}}, "spec": a_pod_doc("x", cpu="100m")["spec"]}
-    spec = {"replicas": 2, "serviceName": "db", "selector": {"matchLabels": {"app": "db"}}, "template": template}
-    spec["updateStrategy"] = {"type": "OnDelete"}  # the pods are of no revision of it
-    meta = {"name": "db", "namespace": "default", "uid": "uid-set", "generation": 1}
-    numbers = {"replicas": 2, "readyReplicas": 2, "availableReplicas": 2, "currentReplicas": 2, "updatedReplicas": 2}
-    status = {**numbers, "observedGeneration": 1}
-    database = {"kind": "StatefulSet", "apiVersion": "apps/v1", "metadata": meta, "spec": spec, "status": status}
-    docs = (a_node_doc("a"), *pods, database, a_budget_doc("db", app="db"))
-    return a_troubled(*([fault] if fault else []), docs=docs)[0]
+    docs = (a_node_doc("a"), a_workload("StatefulSet", "db", 2, serviceName="db", podManagementPolicy="Parallel"))
+    docs[1]["metadata"] |= {"namespace": "default", "uid": "uid-set", "generation": 1}
+    return a_troubled(*([fault] if fault else []), docs=(*docs, a_budget_doc("db", app="db")))[0]
 
 
 def test_a_stateful_sets_pod_that_came_back_counts_as_evicted_for_two_minutes() -> None:
     """The controller missed the end of the one before: status.disruptedPods knows names only."""
     for fault, allowed_again_s in ((None, 40), ("same-name-hold=default/db-*", 124), ("same-name-hold=default/x", 40)):
         plane = a_database(fault)
-        evicted(plane, "db-1")
-        until(plane, 39)
+        until(plane, 60)
+        before = doc_of(plane, PODS, "db-1")["metadata"]["uid"]
+        evicted(plane, "db-1", 61.0)
+        until(plane, 60 + 39)
         pod = doc_of(plane, PODS, "db-1")
         assert condition(pod, "Ready")["status"] == "True" and not at(pod, "metadata", "deletionTimestamp")
-        assert at(pod, "metadata", "uid") != "uid-db-1"
-        until(plane, allowed_again_s - 4)
+        assert at(pod, "metadata", "uid") != before
+        until(plane, 60 + allowed_again_s - 4)
         status = doc_of(plane, BUDGETS, "db")["status"]
         assert ("db-1" in status.get("disruptedPods", {})) is (allowed_again_s > 100), fault
-        until(plane, allowed_again_s)
+        until(plane, 60 + allowed_again_s)
         assert doc_of(plane, BUDGETS, "db")["status"]["disruptionsAllowed"] == 1, fault
+
+
+def test_restarts_are_by_chance_in_each_minute_and_leave_nobody_behind_who_listens() -> None:
+    plane, befallen = a_troubled("controllers-restart@30%", seed=3)
+    before = len(plane.store.listeners)
+    until(plane, 100 * 60)
+    assert 15 <= len(befallen) <= 45 and len(plane.store.listeners) == before
+    assert all(each.at_s % 60 == 0 for each in befallen)
