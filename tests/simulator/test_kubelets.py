@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import pytest
 
@@ -13,8 +12,8 @@ from kubectl_eksdoc.simulator.registry import DeleteOptions
 from tests.simulator.planes import NODES, PODS, Steady, a_node_doc, a_plane, a_pod_doc, condition, doc_of
 
 
-def test_a_pod_is_ready_when_its_start_is_over_and_not_before() -> None:
-    plane = a_plane([a_node_doc("a"), a_pod_doc("new")], Steady(start=20))
+def test_a_pod_is_ready_when_its_start_is_over_and_ends_when_it_has_run() -> None:
+    plane = a_plane([a_node_doc("a"), a_pod_doc("new", restartPolicy="Never")], Steady(start=20, run=60))
     plane.agenda.run_until(19)
     assert doc_of(plane, PODS, "new")["status"]["phase"] == "Pending"
     plane.agenda.run_until(21)
@@ -22,6 +21,10 @@ def test_a_pod_is_ready_when_its_start_is_over_and_not_before() -> None:
     assert condition(new, "Ready")["status"] == "True"
     assert [each["name"] for each in new["status"]["containerStatuses"]] == ["app"]
     assert new["status"]["startTime"] == "2026-11-20T08:00:20Z"
+    plane.agenda.run_until(79)
+    assert doc_of(plane, PODS, "new")["status"]["phase"] == "Running"
+    plane.agenda.run_until(81)
+    assert doc_of(plane, PODS, "new")["status"]["phase"] == "Succeeded"
 
 
 @pytest.mark.parametrize(("stop", "grace", "gone_s"), [(5, 30, 5), (60, 30, 30), (60, 40, 2), (float("inf"), 30, 30)])
@@ -39,26 +42,12 @@ def test_a_pod_stops_when_it_can_and_at_the_latest_when_its_grace_period_is_over
     assert plane.store.get(PODS, ("default", "old")) is None
 
 
-def test_pods_that_end_by_themselves_succeed() -> None:
-    job = a_pod_doc("job", "a", restartPolicy="Never")
-    plane = a_plane([a_node_doc("a"), job], Steady(run=60))
-    plane.agenda.run_until(59)
-    assert doc_of(plane, PODS, "job")["status"]["phase"] == "Running"
-    plane.agenda.run_until(61)
-    assert doc_of(plane, PODS, "job")["status"]["phase"] == "Succeeded"
-
-
-def test_a_pod_that_was_not_ready_in_the_dump_stays_so() -> None:
-    plane = a_plane([a_node_doc("a"), a_pod_doc("crashing", "a", ready=False)])
+def test_a_pod_that_was_not_ready_in_the_dump_stays_so_and_without_its_node_nothing_happens_to_one() -> None:
+    plane = a_plane([a_node_doc("a"), a_pod_doc("crashing", "a", ready=False), a_pod_doc("lost", "gone")])
     before = doc_of(plane, PODS, "crashing")
-    plane.rest(600)
-    assert doc_of(plane, PODS, "crashing") is before
-
-
-def test_without_its_node_nothing_happens_to_a_pod() -> None:
-    plane = a_plane([a_pod_doc("lost", "gone")])
     plane.registry.delete(plane.registry.get(PODS, ("default", "lost")))
     plane.rest(600)
+    assert doc_of(plane, PODS, "crashing") is before
     assert plane.store.get(PODS, ("default", "lost")) is not None, "nobody stops it: pod garbage collection does"
 
 
@@ -79,15 +68,13 @@ def test_pods_take_what_others_left() -> None:
     assert condition(new, "PodScheduled")["status"] == "True"
 
 
-def owned(name: str, node: str = "", **spec: Any) -> Doc:
-    """A pod of one ReplicaSet that asks for next to nothing."""
-    doc = a_pod_doc(name, node, cpu="1m", **spec)
-    doc["metadata"]["ownerReferences"] = [{"kind": "ReplicaSet", "name": "web", "uid": "u", "controller": True}]
-    return doc
-
-
 def test_pods_of_one_controller_are_spread() -> None:
     """Though the emptiest node stays the emptiest: it gets one more, and the fullest one less."""
+
+    def owned(name: str, node: str = "") -> Doc:
+        owner = {"kind": "ReplicaSet", "name": "web", "uid": "u", "controller": True}
+        return with_value(a_pod_doc(name, node, cpu="1m"), ("metadata", "ownerReferences"), [owner])
+
     busy = (a_pod_doc("b", "b", cpu="2"), a_pod_doc("c", "c", cpu="3"))
     leaving = owned("old", "a")  # does not count
     leaving["metadata"] |= {"deletionTimestamp": "2026-11-20T09:00:00Z", "deletionGracePeriodSeconds": 3600}

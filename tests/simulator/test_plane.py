@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import given
@@ -141,11 +141,7 @@ def test_one_that_makes_objects_without_an_end_is_stopped() -> None:
     assert plane.store.count("pods") < 100
     with pytest.raises(UsageError, match="objects of Pod default/first were changed"):
         restless(0.1, changes=True).rest(3600)
-
-
-def test_what_takes_its_time_may_go_on_for_ever() -> None:
-    """The budget is one of an hour."""
-    plane = restless(200.0)
+    plane = restless(200.0)  # the budget is one of an hour
     plane.rest(10_000)
     assert doc_of(plane, "pods", "web-45")
 
@@ -229,27 +225,17 @@ def test_a_pod_that_was_marked_and_not_deleted_loses_the_mark_after_two_minutes(
     plane.agenda.run_until(119)
     assert condition(doc_of(plane, PODS, "web-0"), "DisruptionTarget")["status"] == "True"
     plane.agenda.run_until(121)
-    assert condition(doc_of(plane, PODS, "web-0"), "DisruptionTarget") == {
-        "type": "DisruptionTarget",
-        "status": "False",
-        "lastProbeTime": None,
-        "lastTransitionTime": "2026-11-20T08:02:00Z",
-    }
+    target = condition(doc_of(plane, PODS, "web-0"), "DisruptionTarget")
+    assert (target["status"], target["lastTransitionTime"]) == ("False", "2026-11-20T08:02:00Z")
+    assert "reason" not in target
     assert condition(doc_of(plane, PODS, "web-1"), "DisruptionTarget")["status"] == "True"
-
-
-def cordoned(plane: ControlPlane, name: str) -> bool:
-    return bool(at(doc_of(plane, NODES, name), "spec", "unschedulable"))
-
-
-def later(plane: ControlPlane, seconds: float, mishap: Callable[[], object]) -> None:
-    plane.agenda.after(seconds, mishap)
 
 
 def test_a_node_that_joins_takes_what_waited() -> None:
     plane = a_plane([a_node_doc("a", unschedulable=True), a_pod_doc("waits")])
-    later(plane, 10, lambda: mishaps.join(plane, doc_of(plane, NODES, "a"), "b"))
+    plane.agenda.after(10, lambda: mishaps.join(plane, doc_of(plane, NODES, "a"), "b"))
     plane.rest(60)
     assert at(doc_of(plane, PODS, "waits"), "spec", "nodeName") == "b"
-    assert not cordoned(plane, "b")
-    assert doc_of(plane, NODES, "b")["metadata"]["creationTimestamp"] == START.strftime("%Y-%m-%dT%H:%M:10Z")
+    new = doc_of(plane, NODES, "b")
+    assert not at(new, "spec", "unschedulable")
+    assert new["metadata"]["creationTimestamp"] == START.strftime("%Y-%m-%dT%H:%M:10Z")

@@ -45,7 +45,6 @@ def test_a_claim_in_use_goes_with_its_last_pod(volume: Doc, claim: str) -> None:
 
 def test_claims_do_not_hold_up_their_namespace() -> None:
     world = a_world()
-    world.set(world.get("namespaces", NAMESPACE), "spec", "finalizers", to=["kubernetes"])
     world.delete(world.get("namespaces", NAMESPACE))
     world.run(5)
     assert not world.all(CLAIMS) and not world.there("namespaces", NAMESPACE)

@@ -45,25 +45,19 @@ def test_foreground_goes_down_and_comes_up_again() -> None:
     assert left(world) == ["free"] and world.get("configmaps", "free").leaving
 
 
-def test_owners_of_kinds_that_were_never_seen_are_not_missed() -> None:
+def test_owners_of_kinds_that_were_never_seen_are_not_missed_and_one_made_again_is_another() -> None:
     world = a_world()
     for kind, version in (("Workflow", "argoproj.io/v1alpha1"), ("Secret", "v1")):
         owner = {"apiVersion": version, "kind": kind, "name": "x", "uid": f"uid-{kind}"}
-        meta = {"name": kind.lower(), "ownerReferences": [owner]}
-        world.create("configmaps", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta})
-    world.run()
-    assert left(world) == ["secret", "workflow"]
-
-
-def test_an_owner_made_again_under_its_name_is_another_one() -> None:
-    world = a_world()
+        put(world, kind.lower())
+        world.set(world.get("configmaps", kind.lower()), "metadata", "ownerReferences", to=[owner])
     top = put(world, "top")
     leaf = a_map("leaf", top)
     world.delete(top)
     put(world, "top")
     world.create("configmaps", leaf)
     world.run()
-    assert left(world) == ["top"]
+    assert left(world) == ["secret", "top", "workflow"]
 
 
 def test_a_namespace_goes_when_its_content_has_gone_pods_first() -> None:

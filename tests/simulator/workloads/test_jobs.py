@@ -116,28 +116,20 @@ def test_it_is_complete_when_enough_pods_succeeded() -> None:
     assert len(world.pods()) == 3 and not any(pod.doc["metadata"].get("finalizers") for pod in world.pods())
 
 
-def test_an_evicted_pod_counts_as_failed_and_is_made_again_ten_seconds_later() -> None:
+def test_a_pod_that_failed_or_was_evicted_is_made_again_and_the_wait_doubles() -> None:
     world = a_world()
     (pod,) = start(world)
     evict(world, pod)
-    assert (status(world)["failed"], status(world)["terminating"], world.active()) == (1, 1, [])
-    world.run(9)
-    assert world.active() == []
-    world.run(1)
-    assert len(world.active()) == 1 and len(world.pods()) == 2
-    stop(world)
-    assert status(world)["failed"] == 1
-
-
-def test_the_wait_doubles_with_each_failure() -> None:
-    world = a_world()
+    assert (status(world)["failed"], status(world)["terminating"]) == (1, 1)
     for wait_s in (10, 20, 40):
-        (pod,) = start(world)
-        end(world, pod, "Failed")
+        assert world.active() == []
         world.run(wait_s - 1)
         assert world.active() == []
         world.run(1)
-        assert len(world.active()) == 1
+        stop(world)
+        (pod,) = start(world)
+        end(world, pod, "Failed")
+    assert status(world)["failed"] == 4
 
 
 def test_where_disruptions_are_ignored_an_eviction_is_no_failure_and_is_replaced_when_the_pod_is_gone() -> None:
@@ -163,16 +155,13 @@ def test_too_many_failures_end_it_and_its_other_pods() -> None:
     assert world.active() == []
 
 
-def test_a_rule_may_fail_the_job_at_once() -> None:
+def test_a_rule_may_fail_the_job_at_once_and_a_deadline_ends_it() -> None:
     rule = {"action": "FailJob", "onPodConditions": [{"type": "ConfigIssue"}]}
     world = a_world(podFailurePolicy={"rules": [rule]})
     (pod,) = start(world)
     world.report(pod, phase="Failed", conditions=[{"type": "ConfigIssue", "status": "True"}])
     world.run()
     assert conditions(world) == [("FailureTarget", "PodFailurePolicy"), ("Failed", "PodFailurePolicy")]
-
-
-def test_a_deadline_ends_it() -> None:
     world = a_world(activeDeadlineSeconds=60)
     start(world)
     world.run(59)
@@ -182,7 +171,7 @@ def test_a_deadline_ends_it() -> None:
     assert conditions(world)[-1] == ("Failed", "DeadlineExceeded")
 
 
-def test_while_suspended_it_has_no_pods_and_none_of_them_failed() -> None:
+def test_while_suspended_or_deleted_it_has_no_pods_and_none_of_them_failed() -> None:
     world = a_world(parallelism=2, completions=2)
     start(world)
     world.set(world.get(JOBS, "import"), "spec", "suspend", to=True)
@@ -192,10 +181,6 @@ def test_while_suspended_it_has_no_pods_and_none_of_them_failed() -> None:
     world.set(world.get(JOBS, "import"), "spec", "suspend", to=False)
     world.run(5)
     assert len(world.active()) == 2 and conditions(world) == []
-
-
-def test_a_deleted_job_lets_its_pods_go() -> None:
-    world = a_world(parallelism=2)
     start(world)
     world.delete(world.get(JOBS, "import"))
     world.run()

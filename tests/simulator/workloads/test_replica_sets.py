@@ -93,20 +93,16 @@ def test_orphans_that_match_are_adopted_and_what_does_not_match_is_released() ->
 
 def test_when_pods_cannot_be_made_it_is_tried_again() -> None:
     world = a_world()
-    world.create("priorityclasses.scheduling.k8s.io", _a_class("there", 1))
+    made: Doc = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "value": 7}
+    world.create("priorityclasses.scheduling.k8s.io", {**made, "metadata": {"name": "there"}})
     doc = a_workload("ReplicaSet", replicas=1)
     doc["spec"]["template"]["spec"]["priorityClassName"] = "missing"
     world.create(SETS, doc)
     world.run(2)
     assert world.pods() == []
-    world.create("priorityclasses.scheduling.k8s.io", _a_class("missing", 7))
+    world.create("priorityclasses.scheduling.k8s.io", {**made, "metadata": {"name": "missing"}})
     world.run(2)
     assert world.pods()[0].doc["spec"]["priority"] == 7
-
-
-def _a_class(name: str, value: int) -> Doc:
-    made: Doc = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
-    return {**made, "metadata": {"name": name}, "value": value}
 
 
 def _leave_one(world: World) -> str:
