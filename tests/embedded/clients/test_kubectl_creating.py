@@ -36,19 +36,6 @@ def test_roles_and_whom_they_are_bound_to(kubectl: Kubectl) -> None:
     bound = kubectl.json("get", "rolebinding", "reader")
     assert bound["roleRef"] == {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader"}
     assert bound["subjects"] == [{"kind": "ServiceAccount", "name": "default", "namespace": "default"}]
-    kubectl("create", "clusterrole", "health", "--verb=get", "--non-resource-url=/healthz")
-    assert kubectl.json("get", "clusterrole", "health")["rules"][0]["nonResourceURLs"] == ["/healthz"]
-    kubectl("create", "clusterrolebinding", "health", "--clusterrole=health", "--group=everyone")
-    assert kubectl.json("get", "clusterrolebinding", "health")["subjects"][0]["name"] == "everyone"
-
-
-@pytest.mark.long
-def test_services_quotas_and_classes(kubectl: Kubectl) -> None:
-    kubectl("create", "service", "clusterip", "web", "--tcp=80:8080")
-    ports = kubectl.json("get", "service", "web")["spec"]["ports"]
-    assert ports == [{"name": "80-8080", "port": 80, "protocol": "TCP", "targetPort": 8080}]
-    kubectl("create", "quota", "few", "--hard=pods=3,cpu=500m")
-    assert kubectl.json("get", "quota", "few")["spec"]["hard"] == {"pods": "3", "cpu": "500m"}
     kubectl("create", "priorityclass", "low", "--value=-5", "--description=late")
     low = kubectl.json("get", "priorityclass", "low")
     assert (low["value"], low["description"]) == (-5, "late")

@@ -33,10 +33,8 @@ from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.kube.single_objects import NamespaceLists, SingleObjects
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, KindUsage, ManifestText, ObjectName, WrittenBy, named
-from kubectl_eksdoc.model.cluster import Cluster, NodeClass
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import Absent, ReadState, Unknown
-from kubectl_eksdoc.model.machines import SaidOptions
 from kubectl_eksdoc.model.nodes import Container, LogOf
 from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.objects.single import RawObjects
@@ -52,7 +50,6 @@ from tests.raw_facts import recorded
 from tools.demo.upgrade.old_apis import old_apis
 
 AWS_NODE = ObjectName("apps/v1", "DaemonSet", "kube-system", "aws-node")
-CRD = "apiextensions.k8s.io/v1"
 READ = (kinds.NODES, kinds.PODS, kinds.JOBS, kinds.CRON_JOBS, kinds.DEFINITIONS, kinds.API_SERVICES)
 
 
@@ -83,7 +80,10 @@ def test_an_object_comes_with_its_owners_and_a_list_in_pages_is_the_whole_list(t
         with closing(SingleObjects(connection)) as objects:
             found, missing = objects.one(AWS_NODE), objects.one(ObjectName("v1", "ConfigMap", "kube-system", "no-such"))
             names = ("nodepools.karpenter.sh", "no-such")
-            of_cluster = [objects.one(ObjectName(CRD, "CustomResourceDefinition", "", name)) for name in names]
+            of_cluster = [
+                objects.one(ObjectName("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", name))
+                for name in names
+            ]
         whole, paged = (
             NamespaceLists(replace(connection, page_size=size)).listed(kinds.REPLICA_SETS, "kube-system")
             for size in (500, 1)
@@ -209,17 +209,13 @@ def test_objects_and_releases_tell_in_which_version_they_were_written(
         assert _objects(told) == (), "every kind that is looked at can be listed"
 
 
-def live(api: Api, tmp_path: Path, *resources: kinds.Resource) -> Cluster:
-    with serving(api) as server:
-        return LiveReader(connected(server, tmp_path)).read(resources)
-
-
 def test_of_the_demo(tmp_path: Path) -> None:
     raw = RawObjects()
     held = DemoReader(raw, "check").read((*kinds.ALL, *READ[3:]))
     loaded = load_observed(held, raw)
     assert loaded.notes == ()
-    read = live(Api(loaded.plane, worlds.SETUP), tmp_path, *READ)
+    with serving(Api(loaded.plane, worlds.SETUP)) as server:
+        read = LiveReader(connected(server, tmp_path)).read(READ)
     assert read.api_services == held.api_services
     assert {each.name for each in held.definitions} > {"backups.store.example.com"}
     assert set(read.definitions) > set(held.definitions)  # those that the dump lacks are made up
@@ -249,27 +245,3 @@ def test_each_right_that_is_missing_is_named_and_what_is_not_read_is_unknown(
     ]
     assert found.read_of(kinds.BUDGETS).state == ReadState.FORBIDDEN
     assert found.read_of(kinds.PODS).state == ReadState.READ and len(found.pods) == 131
-
-
-@pytest.mark.parametrize("served", ["v1", "v1beta1"])
-def test_classes_of_karpenter_are_read_in_the_version_that_is_served(served: str, tmp_path: Path) -> None:
-    names = {"plural": "ec2nodeclasses", "singular": "ec2nodeclass", "kind": "EC2NodeClass"}
-    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-    version = {"name": served, "served": True, "storage": True, "schema": schema}
-    definition: Doc = {
-        "apiVersion": CRD,
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": kinds.NODE_CLASSES.full_name},
-        "spec": {"group": "karpenter.k8s.aws", "scope": "Cluster", "names": names, "versions": [version]},
-        "status": {"conditions": [{"type": "Established", "status": "True"}]},
-    }
-    node_class: Doc = {
-        "apiVersion": f"karpenter.k8s.aws/{served}",
-        "kind": "EC2NodeClass",
-        "metadata": {"name": "default"},
-        "spec": {"metadataOptions": {"httpTokens": "required", "httpPutResponseHopLimit": 2}},
-    }
-    api = Api(load([definition, node_class], worlds.START).plane, worlds.SETUP)
-    read = live(api, tmp_path, kinds.NODES, kinds.PODS, kinds.NODE_CLASSES)
-    assert read.node_classes == (NodeClass("default", SaidOptions("required", 2)),)
-    assert read.read_of(kinds.NODE_CLASSES).state is ReadState.READ

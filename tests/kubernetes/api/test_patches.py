@@ -33,7 +33,6 @@ def refused_code(doc: Doc, patch: Any) -> int:
     [
         ({"a": 1}, op("add", "/a"), {"a": None}),
         ({"a": [1, 2]}, op("add", "/a/1", value=9), {"a": [1, 9, 2]}),
-        ({"a": [1, 2]}, op("add", "/a/-", value=9), {"a": [1, 2, 9]}),
         ({"a": [1, 2]}, op("add", "/a/-3", value=9), {"a": [9, 1, 2]}),
         ({"a": [1, 2, 3]}, op("remove", "/a/-1"), {"a": [1, 2]}),
         ({"a": 1}, op("replace", "", value={"b": 2}), {"b": 2}),
@@ -51,7 +50,6 @@ def test_one_operation(doc: Doc, operation: Doc, after: Doc) -> None:
     [
         op("remove", "/nope"),
         op("remove", ""),
-        op("add", "", value={}),
         op("add", "/s/x", value=1),
         op("add", "/l/1_0", value=1),
         op("add", "/l/٣", value=1),
@@ -62,7 +60,6 @@ def test_one_operation(doc: Doc, operation: Doc, after: Doc) -> None:
         moved("move", "/o", "/o/inner"),
         moved("copy", "", "/a"),
         op("Add", "/a"),
-        {"path": "/a"},
         None,
     ],
 )
@@ -126,7 +123,6 @@ def refused(doc: Doc, patch: Any) -> ApiStatus:
 @pytest.mark.parametrize(
     ("doc", "patch", "after"),
     [
-        ({"a": 1}, {"b": None}, {"a": 1}),
         ({}, {"a": {"b": 1, "c": None, "d": [{"e": None}]}}, {"a": {"b": 1, "d": [{}]}}),
         ({"a": 1}, None, {"a": 1}),
         ({"a": {"b": 1}}, {"a": {"$patch": "replace", "c": 2, "d": None}}, {"a": {"c": 2}}),
@@ -211,15 +207,12 @@ def test_an_order_can_be_asked_for(held: str, wanted: str, patch: list[Any], aft
 @pytest.mark.parametrize(
     ("doc", "patch"),
     [
-        (pod(*named("a")), pod({"image": "x"})),
         (pod({"image": "x"}), pod(*named("a"))),
         (pod(), pod(None)),
         (pod(), pod(["a"])),
         (pod(*named("a")), pod({"$patch": "x"})),
-        ({"spec": {"containers": "a"}}, ordered([])),
         ({}, {"$setElementOrder/x": None}),
         ({}, {"$setElementOrder": []}),
-        ({"a": {"b": 1}}, {"a": {"$patch": "merge"}}),
         (rolling(), {"a": {"$retainKeys": {"type": 1}, "type": "R"}}),
         ({"metadata": {"finalizers": ["1"]}}, {"metadata": {"finalizers": [1]}}),
         ({"metadata": {"finalizers": ["a"]}}, {"metadata": {"$deleteFromPrimitiveList/finalizers": [["a"]]}}),

@@ -160,9 +160,8 @@ def _step(
 
 def test_a_pod_that_was_not_put_cannot_be_taken() -> None:
     occupancy = Occupancy([node("n0", "z1")])
-    kind = occupancy.class_of(a_pod())
     with pytest.raises(ValueError, match="n0"):
-        occupancy.take(kind, "n0")
+        occupancy.take(occupancy.class_of(a_pod()), "n0")
     with pytest.raises(ValueError, match="already"):
         occupancy.add_node(node("n0", "z1"))
 

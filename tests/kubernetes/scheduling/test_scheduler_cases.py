@@ -200,9 +200,11 @@ def test_a_filter_decides_as_upstream_expects(of: tuple[str, Raw]) -> None:
 def test_shortages_have_upstreams_numbers() -> None:
     compared = 0
     for case in raw_facts.cases("scheduler-noderesources"):
+        occupancy, pod = occupied(case["given"])
+        for seat in occupancy.seats.values():
+            asked = pod.placement.requests
+            assert seat.room.fits(asked) is (refusals.resources_refusal(asked, seat.room) is None)
         if expected := case["expect"].get("insufficient"):
-            occupancy, pod = occupied(case["given"])
-            (seat,) = occupancy.seats.values()
             ignored = frozenset(case["given"].get("schedulerArgs", {}).get("ignoredResourceGroups", ()))
             found = refusals.shortages(pod.placement.requests, seat.room, ignored)
             shown = [
@@ -228,11 +230,3 @@ def test_the_nodes_a_pod_names_are_upstreams() -> None:
         else:
             assert named is None, case["source"]
     assert compared == 5
-
-
-def test_room_decides_as_its_refusal() -> None:
-    for case in raw_facts.cases("scheduler-noderesources"):
-        occupancy, pod = occupied(case["given"])
-        for seat in occupancy.seats.values():
-            asked = pod.placement.requests
-            assert seat.room.fits(asked) is (refusals.resources_refusal(asked, seat.room) is None)

@@ -15,7 +15,7 @@ from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from kubectl_eksdoc.simulator.workloads.templates import canonical
 from tests.embedded.clients.worlds import documents
 from tests.examples import one_in
-from tests.simulator.workloads.world import World, phase
+from tests.simulator.workloads.world import World
 
 FORCED = DeleteOptions(grace_s=0)
 TIMES = ("creationTimestamp", "lastTransitionTime", "lastUpdateTime", "startTime", "lastScheduleTime")
@@ -62,14 +62,6 @@ def test_what_real_controllers_left_at_rest_stays_as_it_is(cluster: str) -> None
     assert named <= revisions
 
 
-def owners(world: World) -> dict[tuple[str, str], int]:
-    found: dict[tuple[str, str], int] = {}
-    for pod in world.pods():
-        for owner in pod.doc["metadata"].get("ownerReferences") or ({"kind": "", "name": ""},):
-            found[owner["kind"], owner["name"]] = found.get((owner["kind"], owner["name"]), 0) + 1
-    return found
-
-
 @pytest.mark.parametrize("cluster", one_in(3, ["rich", "small-traps", "landing"]))
 def test_a_pod_that_is_made_again_is_as_the_real_server_made_it(cluster: str) -> None:
     """But for its node, its name, the labels of the node's zone, which binding adds, and what a webhook put in.
@@ -106,31 +98,3 @@ def made_from(pod: Doc) -> str:
     labels = {key: value for key, value in meta["labels"].items() if not key.startswith("topology.kubernetes.io/")}
     kept = {key: meta.get(key) for key in ("generateName", "namespace", "annotations", "ownerReferences")}
     return canonical({**kept, "labels": labels, "spec": spec, "qos": pod["status"]["qosClass"]})
-
-
-@pytest.mark.parametrize("cluster", ["rich", "small-traps"])
-def test_every_evicted_pod_is_replaced_as_its_owner_replaces_it(cluster: str) -> None:
-    """All pods are deleted and stop; what comes back are as many of each owner, and every status is as before."""
-    world = observed(cluster)
-    world.run(1)
-    before = {item.uid: counts(item.doc) for item in world.all("replicasets.apps")}
-    owned = {owner: number for owner, number in owners(world).items() if owner[0] not in ("Job", "Node", "")}
-    for pod in world.pods():
-        world.delete(pod)
-    world.run()
-    for _ in range(12):
-        for pod in world.pods():
-            if pod.leaving:
-                world.registry.delete(world.registry.get("pods", pod.key), FORCED)
-            elif phase(pod) == "Pending":
-                world.report(pod)
-        world.run(1)
-    after = owners(world)
-    assert {owner: after.get(owner) for owner in owned} == owned
-    wanted = {item.uid: int(item.doc["spec"]["replicas"]) for item in world.all("replicasets.apps")}
-    assert {item.uid: counts(item.doc)["replicas"] for item in world.all("replicasets.apps")} == wanted
-    assert before.keys() == wanted.keys()
-
-
-def counts(doc: Doc) -> Doc:
-    return {key: value for key, value in doc["status"].items() if key != "conditions"}
