@@ -13,25 +13,12 @@ from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.cluster import Identity, played
 from kubectl_eksdoc.model.quantities import parse
 from tests.builders import a_cluster, a_node
+from tests.embedded.definitions import a_definition
 from tests.simulator.planes import START, a_node_doc, a_pod_doc
 
 
 def custom(kind: str, name: str = "x") -> Doc:
-    return {"apiVersion": "example.io/v1", "kind": kind, "metadata": {"name": name, "namespace": "default"}}
-
-
-def definition(kind: str) -> Doc:
-    version: dict[str, Any] = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {}}}
-    names = {"plural": f"{kind.lower()}s", "singular": kind.lower(), "kind": kind, "listKind": f"{kind}List"}
-    spec = {"group": "example.io", "scope": "Namespaced", "names": names, "versions": [version]}
-    meta = {"name": f"{names['plural']}.example.io"}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": meta,
-        "spec": spec,
-        "status": {"conditions": [{"type": "Established", "status": "True"}]},
-    }
+    return {"apiVersion": "example.com/v1", "kind": kind, "metadata": {"name": name, "namespace": "default"}}
 
 
 def test_objects_stay_as_they_are_but_for_their_version_and_of_two_with_one_name_the_first_is_taken() -> None:
@@ -50,7 +37,7 @@ def test_objects_stay_as_they_are_but_for_their_version_and_of_two_with_one_name
 def test_objects_of_the_wrong_shape_are_left_out_and_said() -> None:
     bent = a_pod_doc("bent", "a")
     bent["spec"]["containers"] = "none"
-    half = definition("Half")
+    half = a_definition("Half")
     del half["spec"]["names"]["kind"]
     loaded = load([bent, half, custom("Half"), {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}}], START)
     assert loaded.misshapen == {
@@ -60,7 +47,7 @@ def test_objects_of_the_wrong_shape_are_left_out_and_said() -> None:
     assert [(each.resource.kind, each.node, each.said) for each in loaded.invalid] == [
         ("Pod", "a", "Pod default/bent: spec.containers is a string, not a slice")
     ]
-    assert loaded.left_out == {"example.io/v1 Half": 1}
+    assert loaded.left_out == {"example.com/v1 Half": 1}
     assert [note.partition(":")[0] for note in loaded.notes] == [
         "left out of the simulated cluster, as no CustomResourceDefinition in the dump declares their kind",
         "left out of the simulated cluster, as they are no objects as a server has them",
@@ -69,11 +56,13 @@ def test_objects_of_the_wrong_shape_are_left_out_and_said() -> None:
 
 def test_without_uids_references_follow_names() -> None:
     pod, owner = a_pod_doc("web-0", "a"), custom("Widget")
-    pod["metadata"]["ownerReferences"] = [{"apiVersion": "example.io/v1", "kind": "Widget", "name": "x", "uid": "lost"}]
+    pod["metadata"]["ownerReferences"] = [
+        {"apiVersion": "example.com/v1", "kind": "Widget", "name": "x", "uid": "lost"}
+    ]
     del pod["metadata"]["uid"]
-    plane = load([pod, owner, definition("Widget")], START).plane
+    plane = load([pod, owner, a_definition("Widget")], START).plane
     held = plane.store.get("pods", ("default", "web-0"))
-    there = plane.store.get("widgets.example.io", ("default", "x"))
+    there = plane.store.get("widgets.example.com", ("default", "x"))
     assert held is not None and there is not None
     assert held.doc["metadata"]["ownerReferences"][0]["uid"] == there.uid == "Widget/default/x"
     assert held.uid == "Pod/default/web-0"

@@ -8,31 +8,27 @@ import pytest
 
 from kubectl_eksdoc.embedded.api import catalogue
 from kubectl_eksdoc.embedded.api.catalogue import PARTIAL_LIST, PLAIN, TABLE, AnswerForm, Build, preference
+from tests.embedded.definitions import ESTABLISHED, a_definition
 from tests.raw_facts import recorded
 
 Doc = dict[str, Any]
 
-ESTABLISHED = {"type": "Established", "status": "True"}
+VERSIONS: tuple[Doc, ...] = (
+    {"name": "v1beta1", "served": True, "storage": False},
+    {"name": "v1alpha1", "served": False, "storage": False},
+    {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.replicas"}},
+        "additionalPrinterColumns": [{"name": "Size", "type": "integer", "jsonPath": ".spec.size", "priority": 1}],
+    },
+)
+NAMES = {"plural": "widgets", "kind": "Widget", "shortNames": ["wd"], "categories": ["all"]}
 
 
-def a_definition(conditions: list[Doc] | None = None, **spec: Any) -> Doc:
-    names = {"plural": "widgets", "kind": "Widget", "shortNames": ["wd"], "categories": ["all"]}
-    versions = [
-        {"name": "v1beta1", "served": True, "storage": False},
-        {"name": "v1alpha1", "served": False, "storage": False},
-        {
-            "name": "v1",
-            "served": True,
-            "storage": True,
-            "subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.replicas"}},
-            "additionalPrinterColumns": [{"name": "Size", "type": "integer", "jsonPath": ".spec.size", "priority": 1}],
-        },
-    ]
-    return {
-        "kind": "CustomResourceDefinition",
-        "spec": {"group": "example.com", "scope": "Namespaced", "names": names, "versions": versions, **spec},
-        "status": {} if conditions is None else {"conditions": conditions, "acceptedNames": names},
-    }
+def widgets(*conditions: Doc, **spec: Any) -> Doc:
+    return a_definition("Widget", *VERSIONS, conditions=conditions, **{"names": NAMES, **spec})
 
 
 def an_api_service(available: bool, **spec: Any) -> Doc:
@@ -66,7 +62,7 @@ def takes(document: dict[str, Any], group: str, version: str, kind: str) -> set[
 
 
 def test_a_definition_changes_its_own_address_alone() -> None:
-    added = catalogue.of([a_definition([ESTABLISHED])])
+    added = catalogue.of([widgets(ESTABLISHED)])
     before, after = catalogue.index(FROM_NOTHING)["paths"], catalogue.index(added)["paths"]
     assert set(after) - set(before) == {"apis/example.com/v1", "apis/example.com/v1beta1"}
     assert {path: after[path] for path in before} == before
@@ -82,7 +78,7 @@ def test_a_definition_changes_its_own_address_alone() -> None:
 
 
 def test_the_resources_of_a_definition() -> None:
-    added = catalogue.of([a_definition([ESTABLISHED])])
+    added = catalogue.of([widgets(ESTABLISHED)])
     assert added.versions("example.com") == ("v1", "v1beta1") and added.groups()[-1] == "example.com"
     assert added.find("example.com", "v1alpha1", "widgets") is None
     said = catalogue.resource_list(added, "example.com", "v1")
@@ -119,28 +115,28 @@ def test_the_resources_of_a_definition() -> None:
 @pytest.mark.parametrize(
     ("conditions", "served"),
     [
-        (None, True),
+        ([], True),
         ([ESTABLISHED], True),
         ([{"type": "Established", "status": "False"}], False),
         ([{"type": "NamesAccepted", "status": "False"}], False),
     ],
 )
-def test_a_definition_is_served_when_it_is_established(conditions: list[Doc] | None, served: bool) -> None:
-    added = catalogue.of([a_definition(conditions)])
+def test_a_definition_is_served_when_it_is_established(conditions: list[Doc], served: bool) -> None:
+    added = catalogue.of([widgets(*conditions)])
     assert (added.find("example.com", "v1", "widgets") is not None) is served
     assert ("example.com" in added.groups()) is served
 
 
 def test_a_definition_that_goes_takes_no_writes() -> None:
-    added = catalogue.of([a_definition([ESTABLISHED, {"type": "Terminating", "status": "True"}])])
-    widgets = added.find("example.com", "v1", "widgets")
-    assert widgets is not None
-    assert widgets.verbs == ("delete", "deletecollection", "get", "list", "watch")
+    added = catalogue.of([widgets(ESTABLISHED, {"type": "Terminating", "status": "True"})])
+    found = added.find("example.com", "v1", "widgets")
+    assert found is not None
+    assert found.verbs == ("delete", "deletecollection", "get", "list", "watch")
 
 
 def test_what_is_built_in_keeps_its_name() -> None:
     names = {"plural": "deployments", "kind": "Imposter"}
-    added = catalogue.of([a_definition([ESTABLISHED], group="apps", names=names)])
+    added = catalogue.of([widgets(ESTABLISHED, group="apps", names=names)])
     found = added.find("apps", "v1", "deployments")
     assert found is not None
     assert found.kind == "Deployment"
@@ -162,7 +158,7 @@ def test_an_announced_group_stays_listed_whoever_answers(available: bool) -> Non
 
 def test_groups_are_ordered_by_priority_then_name() -> None:
     added = catalogue.of(
-        [a_definition([ESTABLISHED]), a_definition([ESTABLISHED], group="another.example.com")],
+        [widgets(ESTABLISHED), widgets(ESTABLISHED, group="another.example.com")],
         [an_api_service(True), an_api_service(True, group="first.example.com", groupPriorityMinimum=2000)],
     )
     assert added.groups()[-4:] == ("first.example.com", "another.example.com", "example.com", "metrics.k8s.io")

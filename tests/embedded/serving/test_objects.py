@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.embedded.definitions import a_definition
 from tests.embedded.serving.asking import Asking, Doc
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -24,7 +25,7 @@ def pod(name: str = "new", **spec: Any) -> Doc:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": containers, **spec}}
 
 
-def definition(**schema: Any) -> Doc:
+def definition() -> Doc:
     """Of widgets, whose `spec.parts` are merged by name."""
     parts = {
         "type": "array",
@@ -32,20 +33,9 @@ def definition(**schema: Any) -> Doc:
         "x-kubernetes-list-map-keys": ["name"],
         "items": {"type": "object", "properties": {"name": {"type": "string"}, "size": {"type": "integer"}}},
     }
-    spec = {"type": "object", "properties": {"parts": parts, **schema}}
-    version = {
-        "name": "v1",
-        "served": True,
-        "storage": True,
-        "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}},
-    }
-    names = {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "widgets.example.com"},
-        "spec": {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]},
-    }
+    spec = {"type": "object", "properties": {"parts": parts}}
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
+    return a_definition("Widget", {"name": "v1", "served": True, "storage": True, "schema": schema})
 
 
 def widget(*parts: Doc) -> Doc:
