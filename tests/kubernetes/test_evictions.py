@@ -45,7 +45,6 @@ UNSEEN = {f"p{i}": NOW for i in range(MAX_DISRUPTED)}
     ("pod", "budget", "code", "why"),
     [
         (a_pod(phase="Unknown", ready=True), a_budget(allowed=0), 429, EvictionCause.EXHAUSTED),
-        (UNREADY, a_budget(allowed=2, current=4, desired=2), 201, EvictionCause.UNHEALTHY_ALLOWED),
         (UNREADY, STALE, 201, EvictionCause.UNHEALTHY_ALLOWED),
         (READY, STALE, 429, EvictionCause.STALE),
         (READY, a_budget(allowed=-1, current=2), 403, EvictionCause.NEGATIVE),
@@ -69,7 +68,6 @@ def test_what_decides(pod: Pod, budget: Budget, code: int, why: EvictionCause) -
             {"condition_reason": "SyncFailed", "condition_message": "no scale", "current": 1, "desired": 2},
             "The disruption budget web does not allow evicting pods currently because it failed sync: no scale",
         ),
-        ({"current": 2, "desired": 2}, "The disruption budget web needs 2 healthy pods and has 2 currently"),
         (
             {"current": 3, "desired": 2, "condition_reason": "Frozen", "condition_message": "ask the owners"},
             "The disruption budget web does not allow evicting pods currently (Frozen): ask the owners",

@@ -88,18 +88,17 @@ def test_pods_of_one_controller_are_spread() -> None:
 def test_what_found_no_place_is_tried_again_when_something_changes(helps: str) -> None:
     picks = {"nodeSelector": {"disk": "fast"}} if helps == "a label comes" else {}
     other = a_node_doc("b", unschedulable=helps == "a node is uncordoned")
-    nodes = [a_node_doc("a"), *([] if helps in ("a pod goes", "a node comes") else [other])]
-    plane = a_plane([*nodes, a_pod_doc("full", "a", cpu="4"), a_pod_doc("waits", **picks)])
+    there = [] if helps in ("a pod goes", "a node comes") else [other]
+    plane = a_plane([a_node_doc("a"), *there, a_pod_doc("full", "a", cpu="4"), a_pod_doc("waits", **picks)])
     plane.rest(60)
     assert not node_of(plane, "waits")
     if helps == "a pod goes":
         plane.registry.delete(plane.registry.get(PODS, ("default", "full")))
-    elif helps == "a node comes":
-        plane.registry.create(NODES, a_node_doc("b"))
+    elif not there:
+        plane.registry.create(NODES, other)
     else:
         item = plane.registry.get(NODES, ("", "b"))
-        doc = with_value(item.doc, ("metadata", "labels", "disk"), "fast")
-        plane.registry.update(item, with_value(doc, ("spec",), {}))
+        plane.registry.update(item, with_value({**item.doc, "spec": {}}, ("metadata", "labels", "disk"), "fast"))
     plane.rest(120)
     assert node_of(plane, "waits") == ("a" if helps == "a pod goes" else "b")
 

@@ -142,32 +142,27 @@ def test_containers_and_the_last_lines_of_each(tmp_path: Path) -> None:
     given: dict[str, Any] = {"name": "app", "image": "app:1", "command": ["/app"], "args": ["--aws-region=x"]}
     given |= {"env": env, "envFrom": [{"configMapRef": {"name": "more"}}]}
     spec = {"containers": [given, {"name": "mesh", "image": "mesh:1"}], "nodeName": "old-0"}
-    before, mesh, nobody, none = (
-        replace(LOG, previous=True),
-        replace(LOG, container="mesh"),
-        replace(LOG, pod="nobody"),
-        replace(LOG, container="none"),
-    )
+    others = [LogOf("default", "asks", "mesh"), LogOf("default", "nobody", "app"), LogOf("default", "asks", "none")]
+    before = replace(LOG, previous=True)
     with worlds.served("small-traps", ManualTime(), pace=None) as (server, api):
         pod = json.dumps({"metadata": {"name": "asks"}, "spec": spec}).encode()
         admin = {"authorization": f"Bearer {worlds.ADMIN_TOKEN}"}
         assert api.handle(ServedRequest("POST", "/api/v1/namespaces/default/pods", {}, admin, pod)).status == 201
-        api.logs.put("default", "asks", "app", "".join(f"line {n}\n" for n in range(LINES + 5)))
+        api.logs.put("default", "asks", "app", "".join(f"line {n} {'x' * 2000}\n" for n in range(LINES + 5)))
+        api.logs.put("default", "asks", "mesh", "".join(f"line {n}\n" for n in range(LINES + 5)))
         with closing(LivePodReader(connected(server, tmp_path))) as pods:
             found = pods.containers(["default/asks", "default/nobody"])
-            logs = pods.logs([LOG, before, mesh, nobody, none])
-            api.logs.put("default", "asks", "app", f"{'x' * 2000}\n" * 99 + "the last\n")
-            long = pods.logs([LOG])[LOG]
+            logs = pods.logs([LOG, before, *others])
     app = Container(
         "app", "app:1", ("/app", "--aws-region=x"), ("AWS_REGION", "HIDDEN"), True, values=(("AWS_REGION", "x"),)
     )
     assert found["default/asks"] == (app, Container("mesh", "mesh:1"))
     assert isinstance(found["default/nobody"], Absent) and list(found) == ["default/asks", "default/nobody"]
-    text, told = logs[LOG], logs[before]
-    assert isinstance(text, str) and text.splitlines()[0] == "line 5" and len(text.splitlines()) == LINES
+    long, told, (mesh, nobody, none) = logs[LOG], logs[before], (logs[each] for each in others)
+    assert isinstance(mesh, str) and mesh.splitlines() == [f"line {n}" for n in range(5, LINES + 5)]
+    assert isinstance(long, str) and f"line {LINES + 4} " in long and len(long) < MOST_BYTES, "the last are not lost"
     assert isinstance(told, Unknown) and "previous terminated container" in told.why and not told.missing
-    assert isinstance(logs[mesh], str) and isinstance(logs[nobody], Absent) and isinstance(logs[none], Unknown)
-    assert isinstance(long, str) and long.endswith("the last\n") and len(long) < MOST_BYTES
+    assert isinstance(nobody, Absent) and isinstance(none, Unknown)
 
 
 GROUP = "admissionregistration.k8s.io"

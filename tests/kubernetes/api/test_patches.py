@@ -32,7 +32,6 @@ def refused_code(doc: Doc, patch: Any) -> int:
     ("doc", "operation", "after"),
     [
         ({"a": 1}, op("add", "/a"), {"a": None}),
-        ({"a": [1, 2]}, op("add", "/a/1", value=9), {"a": [1, 9, 2]}),
         ({"a": [1, 2]}, op("add", "/a/-3", value=9), {"a": [9, 1, 2]}),
         ({"a": [1, 2, 3]}, op("remove", "/a/-1"), {"a": [1, 2]}),
         ({"a": 1}, op("replace", "", value={"b": 2}), {"b": 2}),
@@ -123,12 +122,10 @@ def refused(doc: Doc, patch: Any) -> ApiStatus:
 @pytest.mark.parametrize(
     ("doc", "patch", "after"),
     [
-        ({}, {"a": {"b": 1, "c": None, "d": [{"e": None}]}}, {"a": {"b": 1, "d": [{}]}}),
         ({"a": 1}, None, {"a": 1}),
         ({"a": {"b": 1}}, {"a": {"$patch": "replace", "c": 2, "d": None}}, {"a": {"c": 2}}),
         ({"a": {"b": 1}}, {"a": {"$patch": "delete", "c": 2}}, {"a": {}}),
         ({"a": 1}, {"$patch": "replace", "b": 2}, {"b": 2}),
-        ({}, {"a": {"c": {"$patch": "delete"}, "d": [{"$patch": "delete"}, {"e": 1}]}}, {"a": {"d": [{"e": 1}]}}),
         (
             rolling(maxSurge=1),
             {"a": {"$retainKeys": ["rollingUpdate"], "rollingUpdate": {"x": 1}}},
@@ -209,9 +206,7 @@ def test_an_order_can_be_asked_for(held: str, wanted: str, patch: list[Any], aft
     [
         (pod({"image": "x"}), pod(*named("a"))),
         (pod(), pod(None)),
-        (pod(), pod(["a"])),
         (pod(*named("a")), pod({"$patch": "x"})),
-        ({}, {"$setElementOrder/x": None}),
         ({}, {"$setElementOrder": []}),
         (rolling(), {"a": {"$retainKeys": {"type": 1}, "type": "R"}}),
         ({"metadata": {"finalizers": ["1"]}}, {"metadata": {"finalizers": [1]}}),
@@ -232,7 +227,6 @@ def finalizers(*found: Any, **more: Any) -> Doc:
 @pytest.mark.parametrize(
     ("held", "patch", "after"),
     [
-        ("a b", finalizers("c"), "c a b"),
         ("a b", finalizers("b", "a"), "b a"),
         ("a b", {"metadata": {"$deleteFromPrimitiveList/finalizers": ["a", "x"]}}, "b"),
         ("a b", {"metadata": {"$deleteFromPrimitiveList/finalizers": None}}, None),

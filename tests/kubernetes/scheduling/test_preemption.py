@@ -120,16 +120,11 @@ def on_one_node(pods: list[Pod], preemptor: Pod, budgets_of: BudgetsOf = lambda 
 
 def test_a_budget_with_an_empty_selector_and_a_pod_without_labels_match_nothing() -> None:
     """Unlike for evictions."""
-    all_of_them = a_budget("all", selector=EVERYTHING, allowed=0)
-    web = a_budget("web", allowed=0)
-    new = asking("high", 900, 10, owner=None)
-    assert on_one_node([asking("low", 900, 0)], new, lambda pod: (all_of_them,)) == Victims(
-        "new-0", (asking("low", 900, 0),), frozenset()
-    )
-    bare = asking("bare", 900, 0, labels={})
-    assert on_one_node([bare], new, lambda pod: (web,)) == Victims("new-0", (bare,), frozenset())
-    found = on_one_node([asking("low", 900, 0)], new, lambda pod: (web,))
-    assert found is not None and found.beyond == {asking("low", 900, 0).uid}
+    web, all_of_them = a_budget("web", allowed=0), a_budget("all", selector=EVERYTHING, allowed=0)
+    low, bare = asking("low", 900, 0), asking("bare", 900, 0, labels={})
+    for pod, budget, beyond in ((low, all_of_them, set()), (bare, web, set()), (low, web, {low.uid})):
+        found = on_one_node([pod], asking("high", 900, 10, owner=None), lambda pod, budget=budget: (budget,))
+        assert found == Victims("new-0", (pod,), frozenset(beyond))
 
 
 crowds = st.lists(
