@@ -2,7 +2,8 @@
 
 Source: pkg/controller/job/{job_controller,pod_failure_policy,backoff_utils}.go, Kubernetes v1.36. What has ended is
 counted and let go in one step: status.uncountedTerminatedPods stays empty. Left out, since pods that are simulated do
-not end by themselves: indexes, success policies, rules about exit codes, and what goes some time after its end.
+not end by themselves: indexes, success policies, rules about exit codes or that fail a job at once, restarts that
+count, deadlines, and what goes some time after its end.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from kubectl_eksdoc.kubernetes.api.defaults import with_defaults
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.simulator.registry import Registry, put
-from kubectl_eksdoc.simulator.store import PODS, Key, StoreChange, StoredItem, later, moment, rfc3339
+from kubectl_eksdoc.simulator.store import PODS, Key, StoreChange, StoredItem
 from kubectl_eksdoc.simulator.workloads.owning import Index, ObjectController, Owners, keys_of_owner, may_be_adopted
 from kubectl_eksdoc.simulator.workloads.replica_sets import surplus
 from kubectl_eksdoc.simulator.workloads.templates import PodTemplates
@@ -47,59 +48,31 @@ def has_failed(job: StoredItem, pod: StoredItem) -> bool:
     return pod.leaving and pod.phase != "Succeeded" and not only_replaces_failed(job)
 
 
-def verdict(job: StoredItem, pod: StoredItem) -> str:
-    """What the failure policy says of a failed pod: Count, Ignore or FailJob (FailIndex counts)."""
+def counts(job: StoredItem, pod: StoredItem) -> bool:
+    """Whether the failure of a pod is one of the job's: not, if the policy says that it is ignored."""
     for rule in at(job.spec, "podFailurePolicy", "rules") or ():
         if any(pod.says(each["type"]) == each.get("status", "True") for each in rule.get("onPodConditions") or ()):
-            return str(rule["action"]) if rule["action"] in ("Ignore", "FailJob") else "Count"
-    return "Count"
-
-
-def restarts(own: Iterable[StoredItem]) -> int:
-    """Of all containers of the pods that are under way."""
-    return sum(
-        int(each.get("restartCount") or 0)
-        for pod in own
-        if pod.phase in ("Running", "Pending")
-        for part in ("initContainerStatuses", "containerStatuses")
-        for each in pod.status.get(part) or ()
-    )
-
-
-def ended_at(pod: StoredItem) -> str:
-    """When it ended, as far as it can be told: its last container, its readiness, its deletion."""
-    ends = [
-        str(at(each, "state", "terminated", "finishedAt") or "") for each in pod.status.get("containerStatuses") or ()
-    ]
-    if ends and all(ends):
-        return max(ends)
-    ready = pod.condition("Ready")
-    if ready is not None and ready.get("status") == "False" and ready.get("lastTransitionTime"):
-        return str(ready["lastTransitionTime"])
-    if pod.leaving:
-        asked_s = int(pod.meta.get("deletionGracePeriodSeconds") or 0)
-        return rfc3339(later(moment(pod.meta["deletionTimestamp"]), -asked_s))
-    return pod.created
+            return bool(rule["action"] != "Ignore")
+    return True
 
 
 class Backoff:
     """Mutable: failures of each job since its last success; more of them let it wait longer for the next attempt."""
 
     def __init__(self) -> None:
-        self._failures: dict[str, tuple[int, str]] = {}
+        self._failures: dict[str, tuple[int, datetime]] = {}
 
-    def note(self, job: StoredItem, ended: Iterable[StoredItem]) -> None:
-        for pod in sorted(ended, key=ended_at):
-            count, _ = self._failures.get(job.uid, (0, ""))
-            again = pod.phase != "Succeeded"
-            self._failures[job.uid] = (count + 1, ended_at(pod)) if again else (0, "")
+    def note(self, job: StoredItem, ended: Iterable[StoredItem], now: datetime) -> None:
+        for pod in ended:
+            count, _ = self._failures.get(job.uid, (0, now))
+            self._failures[job.uid] = (0 if pod.phase == "Succeeded" else count + 1, now)
 
     def left_s(self, job: StoredItem, now: datetime) -> float:
-        count, last = self._failures.get(job.uid, (0, ""))
-        if not count or not last:
+        count, last = self._failures.get(job.uid, (0, now))
+        if not count:
             return 0.0
         wait_s = min(BACKOFF_S * float(2 ** min(count - 1, 30)), LONGEST_BACKOFF_S)
-        return max(0.0, wait_s - (now - moment(last)).total_seconds())
+        return max(0.0, wait_s - (now - last).total_seconds())
 
     def forget(self, uid: str) -> None:
         self._failures.pop(uid, None)
@@ -110,7 +83,6 @@ class Backoff:
 
 SUCCEEDED = ("SuccessCriteriaMet", "CompletionsReached", "Reached expected number of succeeded pods")
 TOO_MANY_FAILED = ("FailureTarget", "BackoffLimitExceeded", "Job has reached the specified backoff limit")
-TOO_LONG = ("FailureTarget", "DeadlineExceeded", "Job was active longer than specified deadline")
 _LAST = {"SuccessCriteriaMet": "Complete", "FailureTarget": "Failed"}
 
 
@@ -200,7 +172,6 @@ class Jobs(ObjectController):
 
     def _sync(self, item: StoredItem, own: list[StoredItem]) -> float | None:
         how, status, counted = self._counted(item, own)
-        self._backoff.note(item, (pod for pod in counted if verdict(item, pod) != "Ignore"))
         active = [pod for pod in own if pod.active]
         count, again_s = len(active), None
         if how is not None and not item.leaving:
@@ -214,8 +185,7 @@ class Jobs(ObjectController):
         self._report(item, self._reported(item, status, own, count, how))
         for pod in counted:
             self._free(pod)
-        deadline_s = self._deadline_s(item, status)
-        return min((each for each in (again_s, deadline_s) if each is not None), default=None)
+        return again_s
 
     def _counted(self, item: StoredItem, own: list[StoredItem]) -> tuple[Doc | None, Doc, list[StoredItem]]:
         """How it must end, if that is known; the status with what has ended counted; and the pods that were."""
@@ -227,32 +197,16 @@ class Jobs(ObjectController):
         counted = [
             pod for pod in own if is_tracked(pod) and (over or pod.phase == "Succeeded" or has_failed(item, pod))
         ]
-        failed = [pod for pod in counted if pod.phase != "Succeeded"]
-        if done := len(counted) - len(failed):
-            status["succeeded"] = int(status.get("succeeded") or 0) + done
-        said = {pod.key[1]: verdict(item, pod) for pod in failed}
-        if new_failures := sum(each != "Ignore" for each in said.values()):
-            status["failed"] = int(status.get("failed") or 0) + new_failures
-        fatal = next((name for name, each in said.items() if each == "FailJob"), None)
-        if fatal is not None and how is None:
-            text = f"Pod {item.key[0]}/{fatal} matched a rule that fails the job"
-            how = decision(("FailureTarget", "PodFailurePolicy", text), self._registry.now)
-        return how or self._failure(item, status, own, new_failures), status, counted
-
-    def _failure(self, job: StoredItem, status: Doc, own: list[StoredItem], new_failures: int) -> Doc | None:
-        spec = job.spec
-        limit = 6 if spec.get("backoffLimit") is None else int(spec["backoffLimit"])
-        often = restarts(own) if at(spec, "template", "spec", "restartPolicy") == "OnFailure" else 0
-        if (new_failures and int(status.get("failed") or 0) > limit) or (often and often >= limit):
-            return decision(TOO_MANY_FAILED, self._registry.now)
-        left_s = self._deadline_s(job, status)
-        return decision(TOO_LONG, self._registry.now) if left_s is not None and left_s <= 0 else None
-
-    def _deadline_s(self, job: StoredItem, status: Doc) -> float | None:
-        limit_s = job.spec.get("activeDeadlineSeconds")
-        if limit_s is None or job.spec.get("suspend") or decided(status):
-            return None
-        return float(limit_s) - (self._registry.time - moment(status["startTime"])).total_seconds()
+        told = [pod for pod in counted if pod.phase == "Succeeded" or counts(item, pod)]
+        self._backoff.note(item, told, self._registry.time)
+        done = sum(pod.phase == "Succeeded" for pod in told)
+        for name, more in (("succeeded", done), ("failed", len(told) - done)):
+            if more:
+                status[name] = int(status.get(name) or 0) + more
+        limit = 6 if item.spec.get("backoffLimit") is None else int(item.spec["backoffLimit"])
+        if how is None and len(told) > done and status["failed"] > limit:
+            how = decision(TOO_MANY_FAILED, self._registry.now)
+        return how, status, counted
 
     def _manage(
         self, item: StoredItem, own: list[StoredItem], active: list[StoredItem], status: Doc
@@ -279,10 +233,10 @@ class Jobs(ObjectController):
         left_s = self._backoff.left_s(item, self._registry.time)
         if left_s > 0:
             return len(active), left_s
-        pod = self._templates.pod(spec["template"], item, kinds.JOBS)
-        finalizers = [*(pod["metadata"].get("finalizers") or ()), TRACKING]
+        made = self._templates.pod(spec["template"], item, kinds.JOBS)
+        finalizers = [*(made["metadata"].get("finalizers") or ()), TRACKING]
         for _ in range(missing):
-            self._registry.create(PODS, with_value(pod, ("metadata", "finalizers"), finalizers), item.key[0])
+            self._registry.create(PODS, with_value(made, ("metadata", "finalizers"), finalizers), item.key[0])
         return len(active) + missing, None
 
     def _reached(self, job: StoredItem, status: Doc, active: int) -> bool:

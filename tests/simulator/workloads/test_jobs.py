@@ -155,22 +155,6 @@ def test_too_many_failures_end_it_and_its_other_pods() -> None:
     assert world.active() == []
 
 
-def test_a_rule_may_fail_the_job_at_once_and_a_deadline_ends_it() -> None:
-    rule = {"action": "FailJob", "onPodConditions": [{"type": "ConfigIssue"}]}
-    world = a_world(podFailurePolicy={"rules": [rule]})
-    (pod,) = start(world)
-    world.report(pod, phase="Failed", conditions=[{"type": "ConfigIssue", "status": "True"}])
-    world.run()
-    assert conditions(world) == [("FailureTarget", "PodFailurePolicy"), ("Failed", "PodFailurePolicy")]
-    world = a_world(activeDeadlineSeconds=60)
-    start(world)
-    world.run(59)
-    assert conditions(world) == []
-    world.run(1)
-    stop(world)
-    assert conditions(world)[-1] == ("Failed", "DeadlineExceeded")
-
-
 def test_while_suspended_or_deleted_it_has_no_pods_and_none_of_them_failed() -> None:
     world = a_world(parallelism=2, completions=2)
     start(world)
