@@ -206,8 +206,7 @@ def test_a_granted_eviction_that_is_not_seen_is_forgotten_after_two_minutes() ->
 
 def test_a_stale_status_of_a_dump_stays_until_something_changes() -> None:
     """Of a pod under two budgets the controller computes one: a dump may show the other one wrong."""
-    stale = with_value(a_budget_doc(), ("status", "currentHealthy"), 0)
-    plane = a_plane([*WEB[:3], stale])
+    plane = a_plane([*WEB[:3], with_value(a_budget_doc(), ("status", "currentHealthy"), 0)])
     plane.rest(600)
     assert status(plane)["currentHealthy"] == 0
     pod = plane.registry.get(PODS, ("default", "web-1"))

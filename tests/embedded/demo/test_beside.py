@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from kubectl_eksdoc.embedded.demo.reader import SCENES, DemoBeside, held
+from kubectl_eksdoc.embedded.demo.reader import DemoBeside, held
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import ObjectName
 from kubectl_eksdoc.model.kinds import Absent, Unknown
@@ -53,13 +51,6 @@ def test_logs_are_of_a_scene() -> None:
     now, before = (LogOf(*crashed.split("/"), previous) for previous in (False, True))
     told = CHECK.logs([now, before])
     assert "EC2Metadata" in str(told[before]) and isinstance(told[now], Unknown)
-
-
-@pytest.mark.parametrize("scene", SCENES)
-def test_a_scene_has_all_of_the_plain_one(scene: str) -> None:
-    for what in ("objects", "texts", "aws"):
-        for kind, several in held(what, "").items():
-            assert several.keys() <= held(what, scene)[kind].keys()
 
 
 def test_objects_that_are_laid_out_for_readers_are_taken_without_margins() -> None:

@@ -75,19 +75,13 @@ def test_a_deployment_has_a_replica_set_of_its_template() -> None:
     world = running(4)
     (item,) = world.all(SETS)
     hash_ = item.doc["metadata"]["labels"]["pod-template-hash"]
-    assert item.key[1] == f"web-{hash_}"
-    assert item.doc["spec"]["selector"] == {"matchLabels": {"app": "web", "pod-template-hash": hash_}}
-    assert item.doc["spec"]["template"]["metadata"]["labels"] == {"app": "web", "pod-template-hash": hash_}
-    assert annotations(item) == {"revision": "1"}
-    assert annotations(the(world)) == {"revision": "1"}
-    assert {key: value for key, value in status(world).items() if key != "conditions"} == {
-        "availableReplicas": 4,
-        "observedGeneration": 1,
-        "readyReplicas": 4,
-        "replicas": 4,
-        "terminatingReplicas": 0,
-        "updatedReplicas": 4,
-    }
+    labels = {"app": "web", "pod-template-hash": hash_}
+    assert item.key[1] == f"web-{hash_}" and item.doc["spec"]["selector"] == {"matchLabels": labels}
+    assert item.doc["spec"]["template"]["metadata"]["labels"] == labels
+    assert annotations(item) == annotations(the(world)) == {"revision": "1"}
+    numbers = dict.fromkeys(("availableReplicas", "readyReplicas", "replicas", "updatedReplicas"), 4)
+    told = {key: value for key, value in status(world).items() if key != "conditions"}
+    assert told == {**numbers, "observedGeneration": 1, "terminatingReplicas": 0}
     assert reasons(world) == {
         "Available": ("True", "MinimumReplicasAvailable"),
         "Progressing": ("True", "NewReplicaSetAvailable"),
