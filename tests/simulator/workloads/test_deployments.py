@@ -153,7 +153,7 @@ def test_a_paused_deployment_is_scaled_but_not_rolled_out() -> None:
     world.change_image(DEPLOYMENTS, "web")
     scale(world, 3)
     world.settle()
-    assert sizes(world) == [3] and len(world.active()) == 3
+    assert sizes(world) == [3] and len(world.active()) == status(world)["replicas"] == 3
     world.set(the(world), "spec", "paused", to=None)
     world.settle()
     assert sizes(world) == [0, 3]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.workloads.garbage import ClaimProtection, Garbage
 from kubectl_eksdoc.simulator.workloads.stateful_sets import StatefulSets
-from tests.simulator.workloads.world import World, a_workload, names, phase
+from tests.simulator.workloads.world import World, a_template, a_workload, names, phase
 
 SETS = "statefulsets.apps"
 CLAIMS = "persistentvolumeclaims"
@@ -80,7 +80,9 @@ def test_pods_are_made_in_order_each_when_the_one_before_is_ready() -> None:
 
 def test_a_pod_has_the_identity_of_its_ordinal() -> None:
     claim = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}
-    world = running(1, volumeClaimTemplates=[claim], ordinals={"start": 5})
+    volumes = [{"name": name, "emptyDir": {}} for name in ("data", "tmp")]
+    template = a_template("db", volumes=volumes)
+    world = running(1, volumeClaimTemplates=[claim], ordinals={"start": 5}, template=template)
     (pod,) = world.pods()
     labels, spec = pod.doc["metadata"]["labels"], pod.doc["spec"]
     assert pod.key[1] == "db-5" and pod.doc["metadata"]["generateName"] == "db-"
@@ -88,7 +90,8 @@ def test_a_pod_has_the_identity_of_its_ordinal() -> None:
     assert labels["apps.kubernetes.io/pod-index"] == "5"
     assert labels["controller-revision-hash"] == status(world)["updateRevision"]
     assert (spec["hostname"], spec["subdomain"]) == ("db-5", "db")
-    assert spec["volumes"] == [{"name": "data", "persistentVolumeClaim": {"claimName": "data-db-5"}}]
+    claimed = {"name": "data", "persistentVolumeClaim": {"claimName": "data-db-5"}}
+    assert spec["volumes"] == [claimed, volumes[1]]
     assert world.get(CLAIMS, "data-db-5").doc["metadata"]["labels"] == {"app": "db"}
     world.delete(world.get(SETS, "db"))
     world.settle()
