@@ -214,6 +214,7 @@ BEHIND = status_of("app", waiting("PodInitializing"))
         (a_pod(status_of("a", DONE), status_of("b", ready=True), conditions=[READY]), "1/2", "Running"),
         (a_pod(status_of("a", DONE), status_of("b", ready=True)), "1/2", "NotReady"),
         (a_pod(status_of("a", FAILED), status_of("b", waiting("CrashLoopBackOff"))), "0/2", "Error"),
+        (a_pod(status_of("a", DONE), status_of("b", FAILED)), "0/2", "Error"),
         (a_pod(status_of("a"), phase="Failed", reason="Evicted"), "0/1", "Evicted"),
         (
             a_pod(
@@ -250,7 +251,7 @@ def test_status(pod: Doc, ready: str, word: str) -> None:
 @pytest.mark.parametrize(
     ("init", "word"),
     [
-        ((status_of("i", DONE), status_of("j", RUNNING)), "Init:1/2"),
+        ((status_of("i", DONE), status_of("j", RUNNING, started=True)), "Init:1/2"),
         ((status_of("i", FAILED), status_of("j", waiting("PodInitializing"))), "Init:Error"),
         ((status_of("i", DONE),), "PodInitializing"),
     ],

@@ -120,6 +120,7 @@ def test_rules_as_rbac_has_them() -> None:
     paths = RbacRule(("get",), (), paths=("/apis/*",))
     assert paths.allows(Action("get", path="/apis/apps/v1")) and not paths.allows(Action("get", path="/api"))
     assert not paths.allows(Action("get", "", "pods"))
+    assert not RbacRule(("get",), (), paths=("/healthz",)).allows(Action("get", path="/healthz/etcd"))
 
 
 def test_a_token_may_come_as_the_user_of_a_proxy(server: SimulatedApiServer) -> None:

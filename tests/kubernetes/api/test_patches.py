@@ -209,6 +209,7 @@ def test_an_order_can_be_asked_for(held: str, wanted: str, patch: list[Any], aft
         (pod(*named("a")), pod({"$patch": "x"})),
         ({}, {"$setElementOrder": []}),
         (rolling(), {"a": {"$retainKeys": {"type": 1}, "type": "R"}}),
+        ({"a": {"b": 1}}, {"a": {"$patch": "merge"}}),
         ({"metadata": {"finalizers": ["1"]}}, {"metadata": {"finalizers": [1]}}),
         ({"metadata": {"finalizers": ["a"]}}, {"metadata": {"$deleteFromPrimitiveList/finalizers": [["a"]]}}),
         ({"spec": {"tolerations": [{"key": "a"}]}}, {"spec": {"$setElementOrder/tolerations": [{"key": "a"}]}}),

@@ -76,6 +76,9 @@ def test_a_service_has_one_slice_also_without_pods() -> None:
             "targetRef": {"kind": "Pod", "namespace": "shop", "name": "p", "uid": pod.uid},
         }
     ]
+    world.delete(pod)
+    world.run()
+    assert said(endpoints(world)["p"]) == (False, True, True)
     world.delete(pod, grace_s=0)
     world.run()
     (item,) = world.all(SLICES)
@@ -130,6 +133,11 @@ def test_a_slice_holds_a_hundred_and_others_are_not_written_when_one_changes() -
         world.delete(pod, grace_s=0)
     world.run()
     assert sizes(world) == [40, 50]
+    for i in range(150, 260):
+        pod = world.create("pods", a_pod(f"p{i:03}", node="n1"))
+        world.report(pod, podIPs=[{"ip": f"10.2.0.{i}"}])
+    world.run()
+    assert sizes(world) == [100, 100]
 
 
 @given(st.lists(st.tuples(st.sampled_from(("new", "gone", "leave", "ready", "unready", "label")), st.integers(0, 9))))
