@@ -13,7 +13,7 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.simulator import mishaps
-from kubectl_eksdoc.simulator.controllers import RETRY_S, ControllerLimits, Loop, VirtualTime, WorkBudget
+from kubectl_eksdoc.simulator.controllers import ControllerLimits, Loop, VirtualTime, WorkBudget
 from kubectl_eksdoc.simulator.disruptions import disrupted
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.store import Key, Store, StoreChange, StoredItem
@@ -75,7 +75,7 @@ def add(store: Store, *names: str) -> None:
         ("", "abc", {"pace_s": 3.0}, {}, [(0.0, "a"), (3.0, "b"), (6.0, "c")]),
         # The worker is kept by a look that writes, too, and what was refused is looked at again.
         ("", "a", {"pace_s": 3.0}, {"writes": 2}, [(0.0, "a"), (3.0, "a"), (6.0, "a")]),
-        ("", "a", {}, {"refused": 2}, [(0.0, "a"), (RETRY_S, "a"), (2 * RETRY_S, "a")]),
+        ("", "a", {}, {"refused": 2}, [(0.0, "a"), (0.5, "a"), (1.0, "a")]),
     ],
 )
 def test_when_a_loop_looks_at_what(

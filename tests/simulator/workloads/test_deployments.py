@@ -181,6 +181,9 @@ def test_min_ready_seconds_hold_up_a_rollout() -> None:
     assert sizes(world) == [2, 1]
     world.run(1)
     assert sizes(world) == [1, 2]
+    world.set(the(world), "spec", "minReadySeconds", to=5)
+    world.run()
+    assert {item.doc["spec"]["minReadySeconds"] for item in world.all(SETS)} == {30, 5}
 
 
 class Bounds:
