@@ -1,7 +1,7 @@
 """API objects of the recorded cases as facts, by the shortest way and without `kubectl_eksdoc.objects`.
 
 The tables of upstream's tests hold objects that no server would store (no UID, no phase, a group that
-does not exist), and a second reader of the same recordings is a check on the first.
+does not exist).
 """
 
 from __future__ import annotations

@@ -29,9 +29,6 @@ from kubectl_eksdoc.simulator.store import Key, StoredItem
 # The simulated cluster tells objects apart by uid; without any, all of them would be one.
 
 
-_REFERENCES = (("spec", "claimRef"),)
-"""Where an object means another one of its dump beside its owners, and a pod behind a service."""
-
 _Name = tuple[str, str, str]
 """Kind, namespace and name."""
 
@@ -51,18 +48,7 @@ def _linked(doc: Doc, uids: dict[_Name, str]) -> Doc:
     owners = at(doc, "metadata", "ownerReferences")
     if isinstance(owners, list):
         made = with_value(made, ("metadata", "ownerReferences"), [_meant(each, namespace, uids) for each in owners])
-    for path in _REFERENCES:
-        if isinstance(at(doc, *path), dict):
-            made = with_value(made, path, _meant(at(doc, *path), namespace, uids))
-    if isinstance(doc.get("endpoints"), list):
-        made = {**made, "endpoints": [_behind(each, namespace, uids) for each in doc["endpoints"]]}
     return made
-
-
-def _behind(endpoint: Any, namespace: str, uids: dict[_Name, str]) -> Any:
-    if not isinstance(endpoint, dict) or not isinstance(endpoint.get("targetRef"), dict):
-        return endpoint
-    return {**endpoint, "targetRef": _meant(endpoint["targetRef"], namespace, uids)}
 
 
 def _meant(reference: Any, namespace: str, uids: dict[_Name, str]) -> Any:

@@ -242,7 +242,6 @@ class Store:
         """`version` is that of the last change; so many changes are `kept` of each resource."""
         self._version = version
         self._kept = kept
-        self._compacted = 0
         self._forgotten = version  # changes up to here are kept of no resource
         self._tables: dict[str, _Table] = {}
         self._listeners: list[Listener] = []
@@ -346,8 +345,6 @@ class Store:
         Raises:
             Expired: the changes since then are not kept any more.
         """
-        if version < self._compacted:
-            raise ResourceVersionExpired
         items = dict(self._table(resource).items)
         for change in reversed(tuple(self.since(resource, version))):
             if change.before is None:
@@ -359,10 +356,6 @@ class Store:
     def oldest(self, resource: str) -> int:
         """Of the versions after which all changes of the resource are kept, the first."""
         return self._table(resource).oldest
-
-    def compact(self) -> None:
-        """Drop what was before now, as etcd is told to; changes are kept all the same, as a watch cache does."""
-        self._compacted = self._version
 
     def forget(self) -> None:
         """Drop the changes so far, as an API server that begins anew does not know them."""

@@ -4,7 +4,6 @@ long proxies take; the sockets of `tests.dns` leave by the same rules."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from datetime import datetime, timezone
 from typing import Any
 
@@ -66,36 +65,26 @@ class Plane:
         return [json.loads(line) for line in text.splitlines()]
 
 
-def lost_after(
-    lameduck: str, grace_s: int | None = None, before: Callable[[Plane], object] = lambda plane: None
-) -> tuple[int, int]:
-    """Questions that the service, and the pod itself, lost in 20 s after it was deleted."""
+@pytest.mark.parametrize(
+    ("lameduck", "grace_s", "loses"),
+    [("5s", None, False), ("3s", None, False), ("20s", None, False), ("0s", None, True), ("1s", None, True),
+     ("20s", 1, True)],
+)  # fmt: skip
+def test_answers_are_lost_if_lameduck_or_grace_is_shorter_than_propagation(
+    lameduck: str, grace_s: int | None, loses: bool
+) -> None:
+    """Questions of 20 s after it was deleted: to the service, and to the pod itself."""
     lab = Plane(lameduck)
     one = lab.pods()[0]
     lab.asks({"service": "172.20.0.10", "own": one["status"]["podIP"]})
     lab.pass_s(5)
     lab.delete(one["metadata"]["name"], grace_s)
     lab.pass_s(30)
-    lines = [line for line in lab.lines() if "t" in line]
-    found = {name: sum(line["lost"] for line in lines if line["to"] == name) for name in ("service", "own")}
-    return found["service"], found["own"]
-
-
-@pytest.mark.parametrize("lameduck", ["5s", "3s", "20s"])
-def test_with_a_lameduck_longer_than_propagation_nothing_is_lost(lameduck: str) -> None:
-    service, own = lost_after(lameduck)
-    assert service == 0 and own > 0
-
-
-@pytest.mark.parametrize("lameduck", ["0s", "1s"])
-def test_with_none_or_too_little_answers_are_lost(lameduck: str) -> None:
-    service, _ = lost_after(lameduck)
-    assert 0 < service <= 10 * PROPAGATION_S
-
-
-def test_a_grace_period_that_is_too_short_kills_it() -> None:
-    service, _ = lost_after("20s", grace_s=1)
-    assert service > 0
+    lost = {"service": 0, "own": 0}
+    for line in lab.lines():
+        if "t" in line:
+            lost[line["to"]] += line["lost"]
+    assert lost["own"] > 0 and (0 < lost["service"] <= 10 * PROPAGATION_S if loses else lost["service"] == 0)
 
 
 def test_the_pods_seconds_are_the_walls_however_fast_the_cluster_is() -> None:

@@ -123,10 +123,9 @@ def test_what_coredns_would_not_take_is_refused_by_each(world: World) -> None:
 
 
 def test_without_reload_nobody_looks(world: World) -> None:
-    world.sets(COREFILE.replace("    reload\n", ""))
-    world.passes(120)
-    world.sets(NEW)
-    world.passes(120)
+    for text in (COREFILE.replace("    reload\n", ""), NEW):
+        world.sets(text)
+        world.passes(120)
     assert world.log(world.pods[0], 121) == Logged()
 
 
@@ -141,9 +140,6 @@ def test_who_may_not_and_who_is_not_there_is_told(world: World) -> None:
         (gone,) = asked.logs(["kube-system/coredns-0"], 5).values()
     assert isinstance(nobody, Unknown) and "connection refused" in nobody.why
     assert isinstance(gone, Absent)
-
-
-def test_a_log_that_is_cut_off_says_nothing(world: World) -> None:
     world.sets(NEW)
     world.passes(120)
     with closing(ResolverPods(world.connection(), lambda: (), most_bytes=64)) as asked:

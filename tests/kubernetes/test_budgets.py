@@ -20,7 +20,6 @@ from kubectl_eksdoc.kubernetes.budgets import (
     Computed,
     SyncFailed,
     amount_of,
-    disruptions_allowed,
     full_health_allowed,
     recompute,
     rounding_note,
@@ -48,13 +47,6 @@ def status_of(result: object) -> BudgetStatus:
     return result.status
 
 
-@given(st.integers(0, 100), st.integers(0, 10_000))
-def test_percentages_round_up_exactly(percent: int, total: int) -> None:
-    exact = Fraction(percent * total, 100)
-    assert scaled(Amount(percent, percent=True), total) == math.ceil(exact)
-    assert scaled(Amount(percent, percent=True), total, round_up=False) == math.floor(exact)
-
-
 amounts = st.one_of(st.integers(0, 40).map(Amount), st.integers(0, 100).map(lambda p: Amount(p, percent=True)))
 
 
@@ -66,89 +58,78 @@ def test_allowed_is_never_negative_and_never_breaks_the_budget(
     members = [a_pod(f"web-{i}", ready=r) for i, r in enumerate(ready)]
     status = status_of(recompute(budget, members, Scales.of([a_workload(replicas=replicas)]), NOW))
     assert status.current == sum(ready)
+    total = amount.value if not amount.percent else math.ceil(Fraction(amount.value * replicas, 100))
+    assert status.desired == (total if is_minimum else max(0, replicas - total))
     assert 0 <= status.allowed <= status.current
     assert status.allowed == 0 or status.current - status.allowed >= status.desired
-    assert status.desired >= 0
 
 
-@given(st.integers(-5, 50), st.integers(0, 50), st.integers(0, 50))
-def test_a_budget_that_expects_nothing_allows_nothing(expected: int, current: int, desired: int) -> None:
-    allowed = disruptions_allowed(expected, current, desired)
-    assert allowed >= 0
-    assert allowed == 0 or expected > 0
+JOBS = pods(3, owner="Job/etl")
+BARE = [a_pod(f"bare-{i}", owner=None) for i in range(2)]
+LEAVING = [a_pod("going", deletion_deadline=ago(-20)), a_pod("done", phase="Failed")]
 
 
 @pytest.mark.parametrize(
-    ("rule", "replicas", "allowed"),
+    ("rule", "members", "replicas", "allowed"),
     [
-        ({"min_available": "90%"}, 5, 0),
-        ({"max_unavailable": "10%"}, 5, 1),
-        ({"max_unavailable": "30%"}, 7, 3),
-        ({"max_unavailable": 0}, 3, 0),
-        ({"min_available": 5}, 3, -2),
-        ({"max_unavailable": 1}, 1, 1),
+        ({"min_available": "90%"}, [a_pod(ready=False)], 5, 0),
+        ({"min_available": 5}, [a_pod(ready=False)], 3, -2),
+        ({"min_available": 2}, [*pods(2), *LEAVING], 2, 0),
+        ({"max_unavailable": 1}, BARE, None, 0),
+        ({"max_unavailable": 1}, [*pods(3), *BARE], 3, 3),
+        ({"max_unavailable": 1}, JOBS, None, None),
+        ({"selector": NOTHING}, [], 3, None),
     ],
 )
-def test_full_health(rule: dict[str, Any], replicas: int, allowed: int) -> None:
-    scales = Scales.of([a_workload(replicas=replicas)])
-    # Only one pod is there and it is not Ready: neither matters.
-    assert full_health_allowed(a_budget(**rule), [a_pod(ready=False)], scales) == allowed
+def test_full_health(rule: dict[str, Any], members: list[Pod], replicas: int | None, allowed: int | None) -> None:
+    scales = Scales.of([] if replicas is None else [a_workload(replicas=replicas)])
+    assert full_health_allowed(a_budget(**rule), members, scales) == allowed
 
 
-def test_full_health_does_not_count_pods_that_leave_or_have_finished() -> None:
-    budget = a_budget(min_available=2)
-    scales = Scales.of([a_workload(replicas=2)])
-    members = [*pods(2), a_pod("going", deletion_deadline=ago(-20)), a_pod("done", phase="Failed")]
-    assert full_health_allowed(budget, members, scales) == 0
-    assert status_of(recompute(budget, members, scales, NOW)).expected == 4
-
-
-def test_full_health_counts_pods_nobody_owns() -> None:
-    bare = [a_pod(f"bare-{i}", owner=None) for i in range(2)]
-    assert full_health_allowed(a_budget(min_available=1), bare, Scales.of(())) == 1
-    assert full_health_allowed(a_budget(max_unavailable=1), bare, Scales.of(())) == 0
-    mixed = [*pods(3), *bare]
-    assert full_health_allowed(a_budget(max_unavailable=1), mixed, SCALES) == 3
-
-
-def test_full_health_of_an_absolute_minimum_needs_no_scale() -> None:
-    jobs = pods(3, owner="Job/etl")
-    assert full_health_allowed(a_budget(min_available=2), jobs, Scales.of(())) == 1
-    gone = [a_pod("done", phase="Succeeded", owner="Job/etl"), a_pod("going", deletion_deadline=ago(-9), owner=None)]
-    assert full_health_allowed(a_budget(min_available=2), [*jobs, *gone], Scales.of(())) == 1
-    assert full_health_allowed(a_budget(max_unavailable=1), jobs, Scales.of(())) is None
-
-
-def test_a_custom_owner_cannot_be_told() -> None:
-    owner = an_owner("CloneSet/web", group="apps.kruise.io")
-    result = recompute(a_budget(max_unavailable=1), pods(2, owner=owner), SCALES, NOW)
-    assert result == CannotTell("CloneSet.apps.kruise.io", "the scale of CloneSet web is not among the facts")
+SETS = KindRead(kinds.REPLICA_SETS, ReadState.FORBIDDEN)
+DEPLOYED = KindRead(kinds.DEPLOYMENTS, ReadState.FORBIDDEN)
+CUSTOM = an_owner("CloneSet/web", group="apps.kruise.io")
+AGAIN = replace(WEB, uid="another", owner=None)
 
 
 @pytest.mark.parametrize(
-    ("unread", "missing"),
-    [(kinds.REPLICA_SETS, "replicasets.apps"), (kinds.DEPLOYMENTS, "deployments.apps")],
+    ("budget", "members", "scales", "expected"),
+    [
+        (
+            {},
+            pods(2, owner=CUSTOM),
+            SCALES,
+            CannotTell("CloneSet.apps.kruise.io", "the scale of CloneSet web is not among the facts"),
+        ),
+        (
+            {},
+            pods(2),
+            Scales.of([a_workload("Deployment/web")], [SETS]),
+            CannotTell("replicasets.apps", "replicasets were not read (forbidden)"),
+        ),
+        (
+            {},
+            pods(2),
+            Scales.of([WEB], [DEPLOYED]),
+            CannotTell("deployments.apps", "deployments were not read (forbidden)"),
+        ),
+        ({}, pods(2), Scales.of([AGAIN]), SyncFailed('found no controllers for pod "web-0"')),
+        ({}, JOBS, SCALES, SyncFailed("jobs.batch does not implement the scale subresource")),
+    ],
 )
-def test_what_was_not_read_is_not_taken_for_missing(unread: kinds.Resource, missing: str) -> None:
-    held = [w for w in (WEB, a_workload("Deployment/web")) if w.kind != unread.kind]
-    scales = Scales.of(held, [KindRead(unread, ReadState.FORBIDDEN)])
-    result = recompute(a_budget(max_unavailable=1), pods(2), scales, NOW)
-    assert result == CannotTell(missing, f"{unread.plural} were not read (forbidden)")
-
-
-def test_another_unread_kind_is_no_hindrance() -> None:
-    scales = Scales.of([a_workload()], [KindRead(kinds.STATEFUL_SETS, ReadState.FORBIDDEN)])
-    assert status_of(recompute(a_budget(max_unavailable=1), pods(3), scales, NOW)).allowed == 1
-
-
-def test_an_invalid_selector_fails_the_sync() -> None:
-    budget = a_budget(selector=NOTHING)
-    assert isinstance(recompute(budget, [], SCALES, NOW), SyncFailed)
-    assert full_health_allowed(budget, [], SCALES) is None
+def test_what_cannot_be_computed_is_said(
+    budget: dict[str, Any], members: list[Pod], scales: Scales, expected: object
+) -> None:
+    assert recompute(a_budget(**{"max_unavailable": 1, **budget}), members, scales, NOW) == expected
 
 
 @pytest.mark.parametrize(
-    ("seconds", "allowed", "kept"), [(30, 0, True), (119, 0, True), (120, 1, True), (121, 1, False)]
+    ("seconds", "allowed", "kept"),
+    [
+        (119, 0, True),
+        (120, 1, True),
+        (121, 1, False),
+    ],
 )
 def test_a_granted_eviction_counts_for_two_minutes(seconds: int, allowed: int, kept: bool) -> None:
     budget = a_budget(min_available=2, disrupted={"web-0": ago(seconds), "long-gone": ago(1)})
@@ -156,11 +137,8 @@ def test_a_granted_eviction_counts_for_two_minutes(seconds: int, allowed: int, k
     assert isinstance(result, Computed)
     assert result.status.allowed == allowed
     assert set(result.disrupted) == ({"web-0"} if kept else set())
-
-
-def test_a_deleted_pod_leaves_the_list_of_granted_evictions() -> None:
     members = [a_pod("web-0", deletion_deadline=ago(-30)), *pods(3)[1:]]
-    result = recompute(a_budget(min_available=2, disrupted={"web-0": ago(1)}), members, SCALES, NOW)
+    result = recompute(budget, members, SCALES, NOW)
     assert isinstance(result, Computed)
     assert (dict(result.disrupted), result.status.allowed) == ({}, 0)
 
@@ -178,8 +156,6 @@ def test_a_failed_sync_keeps_the_numbers_and_the_lag() -> None:
         ({"min_available": "75%"}, 2, "75% of 2 rounds up to 2"),
         ({"max_unavailable": "30%"}, 7, "30% of 7 rounds up to 3"),
         ({"min_available": "50%"}, 4, ""),
-        ({"min_available": 1}, 4, ""),
-        ({"max_unavailable": 1}, 4, ""),
     ],
 )
 def test_rounding_is_explained_where_it_happens(rule: dict[str, Any], expected: int, note: str) -> None:
@@ -318,11 +294,8 @@ def test_finders_accept_what_upstreams_accept(case: dict[str, Any]) -> None:
 def test_amounts_are_rounded_as_asked(case: dict[str, Any]) -> None:
     given, expect = case["given"], case["expect"]
     amount = amount_of(given["value"])
-    if "value" not in expect:
-        assert (amount, expect) == (None, {"error": True})
-        return
-    assert amount is not None
-    assert scaled(amount, given["total"], given["roundUp"]) == expect["value"]
+    found = {"error": True} if amount is None else {"value": scaled(amount, given["total"], given["roundUp"])}
+    assert found == expect
 
 
 @about("validation")
@@ -370,35 +343,11 @@ def test_what_is_left_out_is_exactly_this() -> None:
     assert dict(Counter(c["about"] for c in RUN)) == COUNTS, "a kind of case that no test here runs"
 
 
-def test_an_operator_without_discovery_is_an_error_only_where_it_has_no_scale() -> None:
-    """TestScaleFinderNoResource: an object that is gone is no error, a kind without scale is one."""
-    gone = raw_facts.owner_of({"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "gone", "uid": "u"})
-    job = raw_facts.owner_of({"apiVersion": "batch/v1", "kind": "Job", "name": "etl", "uid": "u"})
-    scales = Scales.of(())
-    assert scales.scale_subresource(gone, "default") is None
-    assert scales.scale_subresource(job, "default") == NoScale("jobs.batch does not implement the scale subresource")
-
-
 NOT_A_PERCENTAGE = (
     "a valid percent string must be a numeric string followed by an ending '%' "
     "(e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
 )
 OVER_100_PERCENT = "must not be greater than 100%"
-
-
-def test_a_real_server_refused_both_in_these_words() -> None:
-    exchange = next(e for e in raw_facts.lines("recordings/exchanges.jsonl.gz") if e["name"] == "pdb invalid both")
-    (found,) = budget_problems(exchange["request"]["body"]["spec"])
-    (cause,) = exchange["response"]["body"]["details"]["causes"]
-    assert (found.field, found.reason) == (cause["field"], cause["reason"])
-    assert cause["message"].endswith(f": {found.said}")
-
-
-@pytest.mark.parametrize(
-    "budget", raw_facts.recorded("rich", "poddisruptionbudgets"), ids=lambda b: b["metadata"]["name"]
-)
-def test_what_a_real_server_stored_is_accepted(budget: dict[str, Any]) -> None:
-    assert not list(budget_problems(budget["spec"]))
 
 
 def test_everything_is_said_in_the_servers_order() -> None:
@@ -417,20 +366,11 @@ def test_everything_is_said_in_the_servers_order() -> None:
     ]
 
 
-def test_neither_amount_and_no_selector_is_accepted() -> None:
-    assert not list(budget_problems({}))
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("100%", ""),
         ("0100%", ""),
-        ("000%", ""),
         ("1000%", OVER_100_PERCENT),
-        ("9" * 5000 + "%", OVER_100_PERCENT),
-        ("90", NOT_A_PERCENTAGE),
-        ("+5%", NOT_A_PERCENTAGE),
         ("5%\n", NOT_A_PERCENTAGE),
         ("٥%", NOT_A_PERCENTAGE),
     ],
@@ -444,22 +384,9 @@ def test_texts_of_an_amount(text: str, said: str) -> None:
     [
         ("-1%", Amount(-1, percent=True)),
         ("+5%", Amount(5, percent=True)),
-        ("5 %", None),
         ("٥%", None),
         (f"{2**63}%", None),
-        ("9" * 5000 + "%", None),
     ],
 )
 def test_what_a_text_amounts_to(text: str, amount: Amount | None) -> None:
     assert amount_of(text) == amount
-
-
-@given(st.integers(0, 10_000), st.integers(0, 10_000))
-def test_an_absolute_amount_does_not_depend_on_the_total(amount: int, total: int) -> None:
-    assert scaled(Amount(amount), total) == amount
-
-
-def test_an_object_of_the_same_name_with_another_uid_is_not_the_owner() -> None:
-    again = replace(WEB, uid="another", owner=None)
-    result = recompute(a_budget(max_unavailable=1), pods(2), Scales.of([again]), NOW)
-    assert result == SyncFailed('found no controllers for pod "web-0"')

@@ -45,11 +45,6 @@ def test_the_index_equals_brute_force(
         assert [p.key for p in guards.pods(budget)] == [p.key for p in pods if selects(budget, p)]
 
 
-def test_a_pod_outside_the_index_is_judged_all_the_same() -> None:
-    budget = a_budget(selector={"app": "web"})
-    assert matching([budget], []).of(a_pod(labels={"app": "web"})) == (budget,)
-
-
 def test_the_rarest_label_finds_the_candidates() -> None:
     """2,000 budgets of one namespace share a label; each pod must meet only the one of its app."""
     budgets = [a_budget(f"b{i}", selector={"a-team": "shop", "app": f"app-{i}"}) for i in range(2000)]

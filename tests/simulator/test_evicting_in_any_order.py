@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from datetime import datetime, timezone
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.kubernetes.evictions import EvictionRequest
-from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator.kubelets import NEVER
-from kubectl_eksdoc.simulator.plane import ControlPlane, ControlPlaneLags
+from kubectl_eksdoc.simulator.plane import ControlPlaneLags
 from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind
 from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from tests.examples import examples
+from tests.simulator.planes import BUDGETS, a_budget_doc, a_node_doc, a_plane, condition
+from tests.simulator.workloads.world import a_workload
 
-START = datetime(2026, 11, 20, 8, tzinfo=timezone.utc)
-BUDGETS = "poddisruptionbudgets.policy"
 LIMITS = ["minAvailable", "maxUnavailable"]
 AMOUNTS = st.integers(0, 6) | st.integers(0, 100).map(lambda percent: f"{percent}%")
 APPS = st.lists(
@@ -36,7 +34,7 @@ ASKS = st.lists(st.tuples(st.integers(0, 20), st.sampled_from([0.0, 0.0, 0.01, 0
 class Paced:
     """Pods start and stop within seconds, no two alike."""
 
-    def __init__(self, seconds: list[float]) -> None:
+    def __init__(self, *seconds: float) -> None:
         self._seconds = seconds
 
     def start_s(self, pod: Pod) -> float:
@@ -53,16 +51,14 @@ class Guarded:
     """Applications with a budget each, at rest; `healthy` counts with every change, from the documents alone."""
 
     def __init__(self, apps: list[Any], seconds: list[float], lags: ControlPlaneLags) -> None:
-        self.plane = ControlPlane(START, StoredFacts(), 5)
+        self.plane = a_plane([a_node_doc(f"n{place}", cpu="64") for place in range(3)], started=False)
         self.apps = {f"app-{place}": app for place, app in enumerate(apps)}
-        self._load("namespaces", "Namespace", "v1", {"name": "default"})
-        capacity = {"cpu": "64", "memory": "256Gi", "pods": "110"}
-        status = {"capacity": capacity, "allocatable": capacity, "conditions": [{"type": "Ready", "status": "True"}]}
-        for place in range(3):
-            self._load("nodes", "Node", "v1", {"name": f"n{place}"}, spec={}, status=status)
         for name, (kind, replicas, limit, amount) in self.apps.items():
-            self._application(name, kind, replicas, {limit: amount})
-        self.plane.start(Paced(seconds), every_controller, lags)
+            spec: Doc = {"serviceName": name, "podManagementPolicy": "Parallel"} if kind == "StatefulSet" else {}
+            self.plane.registry.create(f"{kind.lower()}s.apps", a_workload(kind, name, replicas, **spec), "default")
+            guarding = a_budget_doc(name, app=name, **{limit: amount})
+            self.plane.registry.create(BUDGETS, guarding, "default")
+        self.plane.start(Paced(*seconds), every_controller, lags)
         self.pass_s(60)
         self.evicted: set[str] = set()
         self.gone: set[str] = set()
@@ -106,25 +102,9 @@ class Guarded:
     def _pods(self, app: str) -> Iterator[Any]:
         return (p for p in self.plane.store.list("pods") if p.doc["metadata"]["labels"]["app"] == app)
 
-    def _application(self, name: str, kind: str, replicas: int, limit: Doc) -> None:
-        labels = {"app": name}
-        template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "x:1"}]}}
-        spec: Doc = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
-        if kind == "StatefulSet":
-            spec |= {"serviceName": name, "podManagementPolicy": "Parallel"}
-        meta = {"name": name, "namespace": "default", "generation": 1}
-        self._load(f"{kind.lower()}s.apps", kind, "apps/v1", meta, spec=spec, status={})
-        guarding = {**limit, "selector": {"matchLabels": labels}}
-        self._load(BUDGETS, "PodDisruptionBudget", "policy/v1", meta, spec=guarding, status={})
-
-    def _load(self, resource: str, kind: str, version: str, meta: Doc, **more: Doc) -> None:
-        uid = {"uid": f"{kind} {meta['name']}", "creationTimestamp": "2026-11-20T08:00:00Z"}
-        self.plane.load(resource, [{"kind": kind, "apiVersion": version, "metadata": {**meta, **uid}, **more}])
-
 
 def _ready(doc: Doc) -> bool:
-    conditions = at(doc, "status", "conditions") or ()
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+    return condition(doc, "Ready").get("status") == "True"
 
 
 @settings(max_examples=examples(60))

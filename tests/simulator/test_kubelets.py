@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import pytest
 
@@ -13,8 +12,8 @@ from kubectl_eksdoc.simulator.registry import DeleteOptions
 from tests.simulator.planes import NODES, PODS, Steady, a_node_doc, a_plane, a_pod_doc, condition, doc_of
 
 
-def test_a_pod_is_ready_when_its_start_is_over_and_not_before() -> None:
-    plane = a_plane([a_node_doc("a"), a_pod_doc("new")], Steady(start=20))
+def test_a_pod_is_ready_when_its_start_is_over_and_ends_when_it_has_run() -> None:
+    plane = a_plane([a_node_doc("a"), a_pod_doc("new", restartPolicy="Never")], Steady(start=20, run=60))
     plane.agenda.run_until(19)
     assert doc_of(plane, PODS, "new")["status"]["phase"] == "Pending"
     plane.agenda.run_until(21)
@@ -22,64 +21,38 @@ def test_a_pod_is_ready_when_its_start_is_over_and_not_before() -> None:
     assert condition(new, "Ready")["status"] == "True"
     assert [each["name"] for each in new["status"]["containerStatuses"]] == ["app"]
     assert new["status"]["startTime"] == "2026-11-20T08:00:20Z"
+    plane.agenda.run_until(79)
+    assert doc_of(plane, PODS, "new")["status"]["phase"] == "Running"
+    plane.agenda.run_until(81)
+    assert doc_of(plane, PODS, "new")["status"]["phase"] == "Succeeded"
 
 
-@pytest.mark.parametrize(("stop", "grace", "gone_s"), [(5, 30, 5), (60, 30, 30), (60, 2, 2), (float("inf"), 30, 30)])
+@pytest.mark.parametrize(("stop", "grace", "gone_s"), [(5, 30, 5), (60, 30, 30), (60, 40, 2), (float("inf"), 30, 30)])
 def test_a_pod_stops_when_it_can_and_at_the_latest_when_its_grace_period_is_over(
     stop: float, grace: int, gone_s: float
 ) -> None:
     plane = a_plane([a_node_doc("a"), a_pod_doc("old", "a")], Steady(stop=stop))
     deleted = plane.registry.delete(plane.registry.get(PODS, ("default", "old")), DeleteOptions(grace_s=grace))
     assert not deleted.gone
+    if grace > 30:  # a second deletion with less time is minded
+        plane.registry.delete(plane.registry.get(PODS, ("default", "old")), DeleteOptions(grace_s=2))
     plane.agenda.run_until(gone_s - 0.5)
     assert plane.store.get(PODS, ("default", "old")) is not None
     plane.agenda.run_until(gone_s + 0.5)
     assert plane.store.get(PODS, ("default", "old")) is None
 
 
-def test_a_second_deletion_with_less_time_is_minded() -> None:
-    plane = a_plane([a_node_doc("a"), a_pod_doc("old", "a")], Steady(stop=25))
-    plane.registry.delete(plane.registry.get(PODS, ("default", "old")))
-    plane.agenda.run_until(3)
-    plane.registry.delete(plane.registry.get(PODS, ("default", "old")), DeleteOptions(grace_s=2))
-    plane.agenda.run_until(6)
-    assert plane.store.get(PODS, ("default", "old")) is None
-
-
-def test_pods_that_end_by_themselves_succeed() -> None:
-    job = a_pod_doc("job", "a", restartPolicy="Never")
-    plane = a_plane([a_node_doc("a"), job], Steady(run=60))
-    plane.agenda.run_until(59)
-    assert doc_of(plane, PODS, "job")["status"]["phase"] == "Running"
-    plane.agenda.run_until(61)
-    assert doc_of(plane, PODS, "job")["status"]["phase"] == "Succeeded"
-
-
-def test_a_pod_that_was_not_ready_in_the_dump_stays_so() -> None:
-    plane = a_plane([a_node_doc("a"), a_pod_doc("crashing", "a", ready=False)])
+def test_a_pod_that_was_not_ready_in_the_dump_stays_so_and_without_its_node_nothing_happens_to_one() -> None:
+    plane = a_plane([a_node_doc("a"), a_pod_doc("crashing", "a", ready=False), a_pod_doc("lost", "gone")])
     before = doc_of(plane, PODS, "crashing")
-    plane.rest(600)
-    assert doc_of(plane, PODS, "crashing") is before
-
-
-def test_without_its_node_nothing_happens_to_a_pod() -> None:
-    plane = a_plane([a_pod_doc("lost", "gone")])
     plane.registry.delete(plane.registry.get(PODS, ("default", "lost")))
     plane.rest(600)
+    assert doc_of(plane, PODS, "crashing") is before
     assert plane.store.get(PODS, ("default", "lost")) is not None, "nobody stops it: pod garbage collection does"
 
 
 def node_of(plane: ControlPlane, name: str) -> str:
     return str(at(doc_of(plane, PODS, name), "spec", "nodeName") or "")
-
-
-def test_a_pod_goes_to_the_emptiest_node_and_starts_there() -> None:
-    plane = a_plane([a_node_doc("a"), a_node_doc("b"), a_pod_doc("busy", "a"), a_pod_doc("new")])
-    plane.rest(60)
-    new = doc_of(plane, PODS, "new")
-    assert node_of(plane, "new") == "b"
-    assert (new["status"]["phase"], condition(new, "Ready")["status"]) == ("Running", "True")
-    assert condition(new, "PodScheduled")["status"] == "True"
 
 
 def test_pods_take_what_others_left() -> None:
@@ -90,47 +63,42 @@ def test_pods_take_what_others_left() -> None:
     waiting = condition(doc_of(plane, PODS, f"p{nodes.index('')}"), "PodScheduled")
     assert (waiting["status"], waiting["reason"]) == ("False", "Unschedulable")
     assert waiting["message"] == "0/2 nodes are available: 2 Insufficient cpu."
-
-
-def owned(name: str, node: str = "", **spec: Any) -> Doc:
-    """A pod of one ReplicaSet that asks for next to nothing."""
-    doc = a_pod_doc(name, node, cpu="1m", **spec)
-    doc["metadata"]["ownerReferences"] = [{"kind": "ReplicaSet", "name": "web", "uid": "u", "controller": True}]
-    return doc
+    new = doc_of(plane, PODS, f"p{nodes.index('a')}")
+    assert (new["status"]["phase"], condition(new, "Ready")["status"]) == ("Running", "True")
+    assert condition(new, "PodScheduled")["status"] == "True"
 
 
 def test_pods_of_one_controller_are_spread() -> None:
     """Though the emptiest node stays the emptiest: it gets one more, and the fullest one less."""
+
+    def owned(name: str, node: str = "") -> Doc:
+        owner = {"kind": "ReplicaSet", "name": "web", "uid": "u", "controller": True}
+        return with_value(a_pod_doc(name, node, cpu="1m"), ("metadata", "ownerReferences"), [owner])
+
     busy = (a_pod_doc("b", "b", cpu="2"), a_pod_doc("c", "c", cpu="3"))
-    plane = a_plane([*map(a_node_doc, "abc"), *busy, *(owned(f"web-{i}") for i in range(6))])
+    leaving = owned("old", "a")  # does not count
+    leaving["metadata"] |= {"deletionTimestamp": "2026-11-20T09:00:00Z", "deletionGracePeriodSeconds": 3600}
+    pods = [owned(f"web-{i}") for i in range(6)]
+    plane = a_plane([*map(a_node_doc, "abc"), *busy, leaving, *pods], Steady(stop=3600))
     plane.rest(60)
     assert Counter(node_of(plane, f"web-{i}") for i in range(6)) == {"a": 3, "b": 2, "c": 1}
 
 
-def test_who_leaves_does_not_count_for_the_spread() -> None:
-    plane = a_plane([*map(a_node_doc, "ab"), a_pod_doc("b", "b", cpu="2"), owned("web-0", "a")])
-    plane.rest(10)
-    plane.registry.delete(plane.registry.get(PODS, ("default", "web-0")))
-    plane.registry.create(PODS, owned("web-1"), "default")
-    plane.rest(0.5)
-    assert node_of(plane, "web-1") == "a"
-
-
-@pytest.mark.parametrize("helps", ["a pod goes", "a node comes", "a node is uncordoned", "a taint goes"])
+@pytest.mark.parametrize("helps", ["a pod goes", "a node comes", "a node is uncordoned", "a label comes"])
 def test_what_found_no_place_is_tried_again_when_something_changes(helps: str) -> None:
-    tainted = [{"key": "only", "effect": "NoSchedule"}] if helps == "a taint goes" else []
-    other = a_node_doc("b", unschedulable=helps == "a node is uncordoned", taints=tainted)
-    nodes = [a_node_doc("a"), *([other] if helps in ("a node is uncordoned", "a taint goes") else [])]
-    plane = a_plane([*nodes, a_pod_doc("full", "a", cpu="4"), a_pod_doc("waits")])
+    picks = {"nodeSelector": {"disk": "fast"}} if helps == "a label comes" else {}
+    other = a_node_doc("b", unschedulable=helps == "a node is uncordoned")
+    there = [] if helps in ("a pod goes", "a node comes") else [other]
+    plane = a_plane([a_node_doc("a"), *there, a_pod_doc("full", "a", cpu="4"), a_pod_doc("waits", **picks)])
     plane.rest(60)
     assert not node_of(plane, "waits")
     if helps == "a pod goes":
         plane.registry.delete(plane.registry.get(PODS, ("default", "full")))
-    elif helps == "a node comes":
-        plane.registry.create(NODES, a_node_doc("b"))
+    elif not there:
+        plane.registry.create(NODES, other)
     else:
         item = plane.registry.get(NODES, ("", "b"))
-        plane.registry.update(item, with_value(item.doc, ("spec",), {}))
+        plane.registry.update(item, with_value({**item.doc, "spec": {}}, ("metadata", "labels", "disk"), "fast"))
     plane.rest(120)
     assert node_of(plane, "waits") == ("a" if helps == "a pod goes" else "b")
 
@@ -140,12 +108,3 @@ def test_other_schedulers_pods_gated_ones_and_those_that_leave_are_left_alone() 
     plane = a_plane([a_node_doc("a"), gated, a_pod_doc("others", schedulerName="volcano")])
     plane.rest(60)
     assert node_of(plane, "gated") == node_of(plane, "others") == ""
-
-
-def test_a_label_that_a_node_gets_counts() -> None:
-    plane = a_plane([a_node_doc("a"), a_pod_doc("picky", nodeSelector={"disk": "fast"})])
-    plane.rest(60)
-    item = plane.registry.get(NODES, ("", "a"))
-    plane.registry.update(item, with_value(item.doc, ("metadata", "labels", "disk"), "fast"))
-    plane.rest(60)
-    assert node_of(plane, "picky") == "a"

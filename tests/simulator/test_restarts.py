@@ -14,7 +14,7 @@ from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from tests.examples import examples
-from tests.simulator.planes import Steady, a_node_doc, a_plane
+from tests.simulator.planes import BUDGETS, Steady, a_budget_doc, a_node_doc, a_plane
 from tests.simulator.workloads.world import a_template, a_workload
 
 PACE = Steady(start=4.0, stop=3.0, run=15.0)
@@ -37,28 +37,13 @@ def an_app(kind: str, name: str, **spec: Any) -> Doc:
     return a_workload(kind, name, template=a_template(name, **STABLE), **spec)
 
 
-def a_budget(name: str) -> Doc:
-    spec = {"selector": {"matchLabels": {"app": name}}, "maxUnavailable": 1}
-    return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": name}, "spec": spec}
-
-
-def a_job() -> Doc:
-    spec = {
-        "completions": 3,
-        "parallelism": 2,
-        "backoffLimit": 50,
-        "template": a_template("job", restartPolicy="Never"),
-    }
-    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "job"}, "spec": spec}
-
-
+JOB = {"completions": 3, "parallelism": 2, "backoffLimit": 50, "template": a_template("job", restartPolicy="Never")}
 WORKLOADS = (
     ("deployments.apps", an_app("Deployment", "web", replicas=4)),
     ("statefulsets.apps", an_app("StatefulSet", "db", replicas=3, serviceName="db")),
     ("daemonsets.apps", an_app("DaemonSet", "log", replicas=None)),
-    ("jobs.batch", a_job()),
-    ("poddisruptionbudgets.policy", a_budget("web")),
-    ("poddisruptionbudgets.policy", a_budget("db")),
+    ("jobs.batch", {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "job"}, "spec": JOB}),
+    *((BUDGETS, a_budget_doc(name, app=name, maxUnavailable=1)) for name in ("web", "db")),
 )
 
 
@@ -102,9 +87,7 @@ def shape(plane: ControlPlane) -> Doc:
         for doc in docs["pods"]
         if doc["metadata"]["labels"]["app"] != "job"
     )
-    budgets = {
-        doc["metadata"]["name"]: {**doc["status"], "conditions": ()} for doc in docs["poddisruptionbudgets.policy"]
-    }
+    budgets = {doc["metadata"]["name"]: {**doc["status"], "conditions": ()} for doc in docs[BUDGETS]}
     counts = {
         (doc["kind"], doc["metadata"]["name"]): {
             key: value for key, value in doc["status"].items() if isinstance(value, int) and key != "collisionCount"

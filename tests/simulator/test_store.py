@@ -16,7 +16,7 @@ KEYS: list[Key] = [(namespace, name) for namespace in ("a", "a-b", "a0", "") for
 """Names that etcd sorts as text with the slash in it: ``a-b/x`` is before ``a/x``."""
 
 DEEDS = st.lists(
-    st.tuples(st.sampled_from(["put", "put", "put", "remove", "compact", "forget"]), st.sampled_from(RESOURCES),
+    st.tuples(st.sampled_from(["put", "put", "put", "remove", "forget"]), st.sampled_from(RESOURCES),
               st.sampled_from(KEYS), st.integers(0, 2)),
     max_size=40,
 )  # fmt: skip
@@ -31,14 +31,10 @@ class Plain:
         self.kept = kept
         self.after: list[dict[str, Objects]] = [{resource: {} for resource in RESOURCES}]
         self.changes: list[tuple[int, str, StoreChangeKind, Key]] = []
-        self.compacted = 0
         self.oldest = dict.fromkeys(RESOURCES, 0)
 
     def do(self, what: str, resource: str, key: Key, value: int) -> None:
-        if what == "compact":
-            self.store.compact()
-            self.compacted = self.store.version
-        elif what == "forget":
+        if what == "forget":
             self.store.forget()
             self.oldest = dict.fromkeys(RESOURCES, self.store.version)
         else:
@@ -73,64 +69,32 @@ class Plain:
             self.oldest[resource] = mine[0]
 
 
-def done(deeds: list[Any], kept: int = 1000) -> Plain:
-    plain = Plain(kept)
-    for deed in deeds:
-        plain.do(*deed)
-    assert plain.store.version == len(plain.after) - 1, "each change has the next version"
-    return plain
-
-
-@given(DEEDS)
-def test_lists_are_sorted_as_etcd_sorts_them(deeds: list[Any]) -> None:
-    plain = done(deeds)
-    for resource in RESOURCES:
-        there = plain.after[-1][resource]
-        listed = {item.key: item.doc for item in plain.store.list(resource)}
-        assert list(listed.items()) == sorted(there.items(), key=lambda entry: "/".join(entry[0]))
-        for namespace in ("a", "a-b", "a0"):
-            keys = [item.key for item in plain.store.list(resource, namespace)]
-            assert keys == [key for key in listed if key[0] == namespace]
-
-
 @given(DEEDS, st.integers(1, 1000))
-def test_a_list_of_a_version_is_what_was_there_then(deeds: list[Any], kept: int) -> None:
-    plain = done(deeds, kept)
-    for version, state in enumerate(plain.after):
-        for resource in RESOURCES:
-            if version < max(plain.oldest[resource], plain.compacted):
-                with pytest.raises(ResourceVersionExpired):
-                    plain.store.as_of(resource, version)
-            else:
-                then = {key: item.doc for key, item in plain.store.as_of(resource, version).items()}
-                assert then == state[resource]
-
-
-@given(DEEDS, st.integers(1, 1000))
-def test_changes_since_a_version_are_all_of_them_and_each_once(deeds: list[Any], kept: int) -> None:
-    plain = done(deeds, kept)
-    for version in range(len(plain.after)):
-        for resource in RESOURCES:
-            if version < plain.oldest[resource]:
-                with pytest.raises(ResourceVersionExpired):
-                    plain.store.since(resource, version)
-                continue
-            told = [(c.version, c.item.resource, c.what, c.item.key) for c in plain.store.since(resource, version)]
-            assert told == [change for change in plain.changes if change[0] > version and change[1] == resource]
-
-
-@given(DEEDS)
-def test_a_change_tells_what_was_and_what_is(deeds: list[Any]) -> None:
-    plain, heard = Plain(1000), list[StoreChange]()
+def test_lists_versions_and_changes_are_those_of_the_plainest_store(deeds: list[Any], kept: int) -> None:
+    plain, heard = Plain(kept), list[StoreChange]()
     plain.store.listen(heard.append)
     for deed in deeds:
         plain.do(*deed)
+    assert plain.store.version == len(plain.after) - 1 == len(heard), "each change has the next version"
     for change in heard:
-        was = plain.after[change.version - 1][change.item.resource].get(change.item.key)
-        now = plain.after[change.version][change.item.resource].get(change.item.key)
-        assert (change.before.doc if change.before else None) == was
+        was, now = (plain.after[at][change.resource].get(change.key) for at in (change.version - 1, change.version))
+        assert (change.before.doc if change.before else None) == was and now in (change.item.doc, None)
         assert change.item.doc["metadata"]["resourceVersion"] == str(change.version)
-        assert now in (change.item.doc, None)
+    for resource in RESOURCES:
+        listed = {item.key: item.doc for item in plain.store.list(resource)}
+        assert list(listed.items()) == sorted(plain.after[-1][resource].items(), key=lambda entry: "/".join(entry[0]))
+        for namespace in ("a", "a-b", "a0"):
+            keys = [item.key for item in plain.store.list(resource, namespace)]
+            assert keys == [key for key in listed if key[0] == namespace]
+        for version, state in enumerate(plain.after):
+            if version < plain.oldest[resource]:
+                for ask in (plain.store.as_of, plain.store.since):
+                    with pytest.raises(ResourceVersionExpired):
+                        ask(resource, version)
+                continue
+            assert {key: each.doc for key, each in plain.store.as_of(resource, version).items()} == state[resource]
+            told = [(c.version, c.item.resource, c.what, c.item.key) for c in plain.store.since(resource, version)]
+            assert told == [change for change in plain.changes if change[0] > version and change[1] == resource]
 
 
 @given(st.sampled_from(RESOURCES), st.sampled_from(KEYS))

@@ -116,7 +116,7 @@ def from_args(args: argparse.Namespace, request: CheckRequest, around: CommandCo
     if not args.schedule:
         raise UsageError("nothing says when it is to look", f'Give {_SCHEDULE} "0 6 * * *", or @daily.')
     try:
-        schedules.parse(args.schedule)
+        schedules.check(args.schedule)
         if args.time_zone is not None:
             schedules.check_time_zone(args.time_zone)
     except schedules.InvalidSchedule as error:
@@ -160,12 +160,6 @@ def inside(
     from kubectl_eksdoc.kube.identity import AwsRequest
 
     options = around.options
-    from kubectl_eksdoc.kubernetes import schedules
-
-    if schedules.parse(wanted.when.schedule).after(around.now()) is None:
-        raise UsageError(
-            f"{wanted.when.schedule!r} is never due: there is no such day", f"Give {_SCHEDULE} another one."
-        )
     if wanted.how.apply:
         from kubectl_eksdoc.cli.confirming import check_writable
 

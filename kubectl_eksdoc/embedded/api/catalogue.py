@@ -157,10 +157,6 @@ class Catalogue:
         """The resource behind ``/apis/{group}/{version}/{plural}``, or ``/api/…`` where the group is empty."""
         return self._found.get((group, version, plural))
 
-    def of_kind(self, api_version: str, kind: str) -> Served | None:
-        """The resource whose objects say this `apiVersion` and `kind`."""
-        return next((s for s in self.served if s.kind == kind and s.api_version == api_version), None)
-
     def groups(self) -> tuple[str, ...]:
         """The named groups, as ``/apis`` orders them: by priority, then by name."""
         priorities = {s.group: GROUP_PRIORITIES.get(s.group, _CUSTOM_GROUP_PRIORITY) for s in self.served if s.group}
@@ -220,8 +216,8 @@ PARTIAL_LIST = AnswerForm("PartialObjectMetadataList", "meta.k8s.io", "v1")
 def choose(accept: str, offered: Collection[AnswerForm]) -> AnswerForm | None:
     """The form the client likes best of those `offered` (`PLAIN` always is); None when it accepts none of them: 406.
 
-    As apiserver negotiates (endpoints/handlers/negotiation): by quality, then in the order of the header; only JSON is
-    spoken here, so that what asks for protobuf is passed over.
+    As apiserver negotiates (endpoints/handlers/negotiation), in the order of the header (no client of it gives
+    qualities); only JSON is spoken here, so that what asks for protobuf is passed over.
     """
     if not accept.strip():
         return PLAIN
@@ -232,8 +228,7 @@ def choose(accept: str, offered: Collection[AnswerForm]) -> AnswerForm | None:
 
 
 def _wanted(accept: str) -> Iterator[AnswerForm]:
-    clauses = [_clause(text) for text in accept.split(",")]
-    for media_type, parameters in sorted(clauses, key=lambda clause: -_quality(clause[1])):
+    for media_type, parameters in map(_clause, accept.split(",")):
         if media_type in ("application/json", "application/*", "*/*"):
             yield AnswerForm(parameters.get("as", ""), parameters.get("g", ""), parameters.get("v", ""))
 
@@ -242,13 +237,6 @@ def _clause(text: str) -> tuple[str, dict[str, str]]:
     media_type, *parameters = (part.strip() for part in text.split(";"))
     named = (parameter.partition("=") for parameter in parameters)
     return media_type.lower(), {name.strip().lower(): value.strip() for name, _, value in named}
-
-
-def _quality(parameters: dict[str, str]) -> float:
-    try:
-        return float(parameters.get("q", "1"))
-    except ValueError:
-        return 1.0
 
 
 # The bodies of ``/version``, ``/api``, ``/apis`` and below: what a client asks first, one group version at a time.

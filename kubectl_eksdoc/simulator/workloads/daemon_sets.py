@@ -1,7 +1,7 @@
 """The daemon set controller: one pod on every node that the template's demands and tolerations allow.
 
 Source: pkg/controller/daemon/daemon_controller.go, Kubernetes v1.36. A pod that failed is made again at once:
-upstream's delay between attempts is left out.
+upstream's delay between attempts is left out, and so is maxSurge: such an update takes one node after the other.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def target_of(pod: StoredItem) -> str:
     return ""
 
 
-# Which pods of a DaemonSet a rolling update deletes, and where it makes new ones beside the old.
+# Which pods of a DaemonSet a rolling update deletes.
 #
 # Source: pkg/controller/daemon/update.go (rollingUpdate, findUpdatedPodsOnNode), Kubernetes v1.36.
 
@@ -115,13 +115,12 @@ GENERATION_ANNOTATION = "deprecated.daemonset.template.generation"
 
 @frozen
 class _Rollout:
-    """`most_away` and `most_beside` are maxUnavailable and maxSurge as counts, of nodes that want a pod."""
+    """`most_away` is maxUnavailable as a count, of nodes that want a pod."""
 
     hash: str
     generation: str
     min_ready_s: int
     most_away: int
-    most_beside: int
     now: datetime
 
     def is_new(self, pod: StoredItem) -> bool:
@@ -130,11 +129,7 @@ class _Rollout:
             return True
         return bool(self.hash) and labels.get(HASH_LABEL) == self.hash
 
-    def steps(self, by_node: Mapping[str, Sequence[StoredItem]]) -> tuple[list[StoredItem], list[str]]:
-        """The pods to delete and the nodes to make one on."""
-        return self._beside(by_node) if self.most_beside else (self._instead(by_node), [])
-
-    def _instead(self, by_node: Mapping[str, Sequence[StoredItem]]) -> list[StoredItem]:
+    def gone(self, by_node: Mapping[str, Sequence[StoredItem]]) -> list[StoredItem]:
         """Old pods that go first, their nodes being without one for a while."""
         away = 0
         ailing: list[StoredItem] = []
@@ -152,24 +147,6 @@ class _Rollout:
                 ailing.append(old[0])
         return ailing + candidates[: max(0, self.most_away - away)]
 
-    def _beside(self, by_node: Mapping[str, Sequence[StoredItem]]) -> tuple[list[StoredItem], list[str]]:
-        """New pods come first; the old one of a node goes when its new one is available."""
-        beside = 0
-        gone: list[StoredItem] = []
-        at_once: list[str] = []
-        candidates: list[str] = []
-        for node, own in by_node.items():
-            new, old = self._split(own)
-            if len(new) > 1 or len(old) > 1:
-                beside += 1
-            elif old and not new:
-                (candidates if self._available(old[0]) else at_once).append(node)
-            elif old and self._available(new[0]):
-                gone.append(old[0])
-            elif old:
-                beside += 1
-        return gone, at_once + candidates[: max(0, self.most_beside - beside)]
-
     def _split(self, own: Sequence[StoredItem]) -> tuple[list[StoredItem], list[StoredItem]]:
         staying = [pod for pod in own if not pod.leaving]
         return [pod for pod in staying if self.is_new(pod)], [pod for pod in staying if not self.is_new(pod)]
@@ -181,14 +158,12 @@ class _Rollout:
 def rollout_of(owner: StoredItem, hash_: str, nodes: int, now: datetime) -> _Rollout:
     """`nodes`: how many want a pod."""
     rolling: Doc = at(owner.spec, "updateStrategy", "rollingUpdate") or {}
-    beside = scaled(rolling.get("maxSurge"), nodes, 0, up=True)
     away = scaled(rolling.get("maxUnavailable"), nodes, 1, up=True)
     return _Rollout(
         hash=hash_,
         generation=owner.annotations.get(GENERATION_ANNOTATION, ""),
         min_ready_s=owner.min_ready_s,
-        most_away=away if away or beside else 1,
-        most_beside=beside,
+        most_away=away or 1,
         now=now,
     )
 
@@ -260,7 +235,7 @@ class DaemonSets(ObjectController):
             if place.wanted and not there:
                 missing.append(name)
             elif place.kept:
-                gone += _surplus(there, rollout)
+                gone += _surplus(there)
             else:
                 gone += there
         for name, there in by_node.items():
@@ -273,8 +248,7 @@ class DaemonSets(ObjectController):
         by_node = _by_node(self._index.controlled(item.uid, PODS))
         wanting = [node.key[1] for node in self._registry.store.list(NODES) if self._place(item, node).wanted]
         if any(not rollout.is_new(pod) for own in by_node.values() for pod in own):
-            gone, beside = rollout.steps({name: by_node.get(name, []) for name in wanting})
-            self._sync(item, gone, beside, rollout)
+            self._sync(item, rollout.gone({name: by_node.get(name, []) for name in wanting}), [], rollout)
 
     def _sync(self, item: StoredItem, gone: list[StoredItem], missing: list[str], rollout: _Rollout) -> None:
         namespace = item.key[0]
@@ -340,15 +314,10 @@ def _by_node(own: Iterable[StoredItem]) -> dict[str, list[StoredItem]]:
     return found
 
 
-def _surplus(there: list[StoredItem], rollout: _Rollout) -> list[StoredItem]:
-    """Pods that ended, and all but the oldest; where new ones come first, an old and a new one may be there."""
+def _surplus(there: list[StoredItem]) -> list[StoredItem]:
+    """Pods that ended, and all but the oldest."""
     ended = [pod for pod in there if pod.finished]
-    running = [pod for pod in there if not pod.finished and not pod.leaving]
-    if not rollout.most_beside:
-        return ended + _oldest_first(running)[1:]
-    new = [pod for pod in running if rollout.is_new(pod)]
-    old = [pod for pod in running if not rollout.is_new(pod)]
-    return ended + _oldest_first(new)[1:] + _oldest_first(old)[1:]
+    return ended + _oldest_first([pod for pod in there if not pod.finished and not pod.leaving])[1:]
 
 
 def _oldest_first(own: list[StoredItem]) -> list[StoredItem]:

@@ -9,25 +9,22 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.simulator.registry import Registry
 from kubectl_eksdoc.simulator.store import PODS, Key, StoreChange, StoredItem, moment
 from kubectl_eksdoc.simulator.workloads.owning import Index, ObjectController, Owners, keys_of_owner
 from kubectl_eksdoc.simulator.workloads.replica_sets import REPLICA_SETS
 from kubectl_eksdoc.simulator.workloads.rollouts import (
-    DESIRED,
     REVISION,
     Generations,
     RolloutLimits,
     Sizes,
     counted,
     limits_of,
-    noted,
     rolled,
-    scaled_sizes,
 )
 
-# The status of a Deployment: its counts, and the conditions Available, Progressing and ReplicaFailure.
+# The status of a Deployment: its counts, and the conditions Available and Progressing.
 #
 # Source: pkg/controller/deployment/{sync,progress}.go (calculateStatus, syncRolloutStatus, requeueStuckDeployment),
 # pkg/controller/deployment/util/deployment_util.go, Kubernetes v1.36.
@@ -61,9 +58,7 @@ def status_of(
     return made
 
 
-def with_progress(
-    deployment: StoredItem, status: Doc, new: StoredItem | None, old: Sequence[StoredItem], now: datetime, text: str
-) -> Doc:
+def with_progress(deployment: StoredItem, status: Doc, new: StoredItem | None, now: datetime, text: str) -> Doc:
     """`status` with what it says of the rollout; `text` is `now` as metadata has times."""
     held = deployment.condition(PROGRESSING)
     conditions: list[Doc] = status["conditions"]
@@ -72,12 +67,7 @@ def with_progress(
         conditions = [each for each in conditions if each["type"] != PROGRESSING]
     elif not _over(status, held):
         conditions = _progress(deployment, status, new, now, text, deadline_s)
-    failure = _failure(new, old)
-    if failure is not None:
-        conditions = with_condition(conditions, failure, text)
-    else:
-        conditions = [each for each in conditions if each["type"] != FAILURE]
-    return {**status, "conditions": conditions}
+    return {**status, "conditions": [each for each in conditions if each["type"] != FAILURE]}
 
 
 def with_condition(held: Iterable[Doc], new: Doc, now: str) -> list[Doc]:
@@ -172,14 +162,6 @@ def _timed_out(held: Doc | None, now: datetime, deadline_s: int) -> bool:
     return (now - moment(held["lastUpdateTime"])).total_seconds() > deadline_s
 
 
-def _failure(new: StoredItem | None, old: Sequence[StoredItem]) -> Doc | None:
-    for item in (*((new,) if new is not None else ()), *old):
-        held = item.condition(FAILURE)
-        if held is not None:
-            return {key: held[key] for key in ("type", "status", "reason", "message") if key in held}
-    return None
-
-
 def _sum(items: Iterable[StoredItem], what: str) -> int:
     return sum(counted(item, what) for item in items)
 
@@ -211,8 +193,7 @@ class Deployments(ObjectController):
         if item.leaving:
             self._report(item, status_of(item, new, old, limits, self._registry.now))
             return None
-        item = self._with_pause(item)
-        if item.spec.get("paused") or self._was_scaled(item, new, old):
+        if item.spec.get("paused"):
             self._scale(item, new, old, limits)
             return None
         if limits.rolling:
@@ -229,32 +210,12 @@ class Deployments(ObjectController):
                 if held is not None and not limits_of(held).rolling:
                     yield held.key
 
-    def _with_pause(self, item: StoredItem) -> StoredItem:
-        """With a Progressing condition that says that it is paused, or goes on."""
-        held = item.condition(PROGRESSING)
-        reason = held.get("reason") if held else ""
-        paused = bool(item.spec.get("paused"))
-        if deadline_of(item) is None or reason == TIMED_OUT:
-            return item
-        if paused == (reason == "DeploymentPaused"):
-            return item
-        word = ("DeploymentPaused", "paused") if paused else ("DeploymentResumed", "resumed")
-        return self._conditioned(item, progressing("Unknown", word[0], f"Deployment is {word[1]}"))
-
-    def _was_scaled(self, item: StoredItem, new: StoredItem | None, old: Sequence[StoredItem]) -> bool:
-        replicas = item.replicas
-        every = [*old, *((new,) if new is not None else ())]
-        return any(noted(each, DESIRED) not in (None, replicas) for each in every if each.replicas)
-
     def _scale(self, item: StoredItem, new: StoredItem | None, old: list[StoredItem], limits: RolloutLimits) -> None:
-        """Only sizes change: no new ReplicaSet is made."""
-        if new is not None:
-            new = self._generations.synced(item, new, old)
-            item = self._revised(item, new)
-        sizes = scaled_sizes(limits, new, old, counted(item, "replicas"))
-        new, old = self._resized(limits, sizes, new, old, note=len(sizes) > 1)
-        if item.spec.get("paused"):
-            self._generations.clean_up(item, old)
+        """While it is paused the size of the only ReplicaSet with pods may change, and no new one is made."""
+        every = [*old, *((new,) if new is not None else ())]
+        active = [each for each in every if each.replicas] or every[-1:]
+        sizes = [(active[0], limits.replicas)] if len(active) == 1 else []
+        new, old = self._resized(sizes, new, old)
         self._report(item, status_of(item, new, old, limits, self._registry.now))
 
     def _roll(
@@ -262,7 +223,7 @@ class Deployments(ObjectController):
     ) -> float | None:
         item, there = self._latest(item, new, old, limits)
         steps = rolled(limits, there, old)
-        latest, old = self._resized(limits, steps, there, old)
+        latest, old = self._resized(steps, there, old)
         if not steps:
             self._generations.clean_up(item, old)
         return self._progressed(item, latest, old, limits)
@@ -273,12 +234,12 @@ class Deployments(ObjectController):
         """The old pods must be gone before the new ones are made."""
         running = [each for each in old if each.replicas]
         if running:
-            new, old = self._resized(limits, [(each, 0) for each in running], new, old)
+            new, old = self._resized([(each, 0) for each in running], new, old)
             return self._progressed(item, new, old, limits)
         if any(counted(each, "replicas") or self._runs(each) for each in old):
             return self._progressed(item, new, old, limits)
         item, there = self._latest(item, new, old, limits)
-        latest, old = self._resized(limits, [(there, limits.replicas)], there, old)
+        latest, old = self._resized([(there, limits.replicas)], there, old)
         if complete(item, status_of(item, latest, old, limits, self._registry.now)):
             self._generations.clean_up(item, old)
         return self._progressed(item, latest, old, limits)
@@ -292,26 +253,26 @@ class Deployments(ObjectController):
         """The deployment and the ReplicaSet of its template, made if it is missing."""
         if new is not None:
             new = self._generations.synced(item, new, old)
-            item = self._revised(item, new)
-            if deadline_of(item) is not None and item.condition(PROGRESSING) is None:
-                text = f'Found new replica set "{new.key[1]}"'
-                item = self._conditioned(item, progressing("True", "FoundNewReplicaSet", text))
-            return item, new
-        new, collisions = self._generations.create(item, old, limits)
+            return self._revised(item, new), new
+        new = self._generations.create(item, old, limits)
         item = self._revised(item, new)
-        if collisions != int(at(item.status, "collisionCount") or 0):
-            item = self._written(item, with_value(item.doc, ("status", "collisionCount"), collisions))
         if deadline_of(item) is not None:
             text = f'Created new replica set "{new.key[1]}"'
-            item = self._conditioned(item, progressing("True", "NewReplicaSetCreated", text))
+            made = with_condition(
+                item.conditions, progressing("True", "NewReplicaSetCreated", text), self._registry.now
+            )
+            item = self._written(item, with_value(item.doc, ("status", "conditions"), made))
         return item, new
 
     def _resized(
-        self, limits: RolloutLimits, sizes: Sizes, new: StoredItem | None, old: Sequence[StoredItem], note: bool = False
+        self, sizes: Sizes, new: StoredItem | None, old: Sequence[StoredItem]
     ) -> tuple[StoredItem | None, list[StoredItem]]:
-        """Both as they are after that; `note`: what the deployment wants is noted where the size stays, too."""
-        made = {each.uid: (each, size) for each, size in sizes if note or each.replicas != size}
-        written = {uid: self._generations.resize(each, size, limits) for uid, (each, size) in made.items()}
+        """Both as they are after that."""
+        written = {
+            each.uid: self._registry.put(each, ("spec", "replicas"), size)
+            for each, size in sizes
+            if each.replicas != size
+        }
         return written.get(new.uid, new) if new is not None else None, [written.get(each.uid, each) for each in old]
 
     def _revised(self, item: StoredItem, new: StoredItem) -> StoredItem:
@@ -322,16 +283,11 @@ class Deployments(ObjectController):
         annotations = {**item.annotations, REVISION: revision}
         return self._written(item, with_value(item.doc, ("metadata", "annotations"), annotations))
 
-    def _conditioned(self, item: StoredItem, new: Doc) -> StoredItem:
-        held = item.conditions
-        made = with_condition(held, new, self._registry.now)
-        return self._written(item, with_value(item.doc, ("status", "conditions"), made))
-
     def _progressed(
         self, item: StoredItem, new: StoredItem | None, old: Sequence[StoredItem], limits: RolloutLimits
     ) -> float | None:
         status = status_of(item, new, old, limits, self._registry.now)
         now = self._registry.time
-        status = with_progress(item, status, new, old, now, self._registry.now)
+        status = with_progress(item, status, new, now, self._registry.now)
         self._report(item, status)
         return looked_at_again_s(item, status, now)

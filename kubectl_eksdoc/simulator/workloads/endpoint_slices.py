@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from functools import lru_cache
 
-from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.registry import Registry
@@ -91,67 +90,29 @@ def _named(pod: StoredItem) -> Iterable[tuple[str, str, int]]:
             yield each.get("name", ""), each.get("protocol") or "TCP", int(each["containerPort"])
 
 
-# How endpoints are spread over slices: each stays where it is, and as few slices as possible are written.
+# How endpoints are spread over slices: each stays where it is.
 #
-# Source: staging/src/k8s.io/endpointslice/reconciler.go (reconcileByPortMapping, finalize), Kubernetes v1.36.
-
+# Source: staging/src/k8s.io/endpointslice/reconciler.go (reconcileByPortMapping, finalize), Kubernetes v1.36; which of
+# several slices with room gets a new endpoint is not weighed.
 
 MOST = 100
 """Endpoints in one slice (--max-endpoints-per-slice)."""
 
 
-@frozen
-class _Spread:
-    """`kept`: endpoints of each slice that stays, as they are to be; `new`: of those to make; `spare`: to delete."""
-
-    kept: tuple[tuple[StoredItem, list[Doc]], ...]
-    new: tuple[list[Doc], ...]
-    spare: tuple[StoredItem, ...]
-
-
-def spread(slices: Sequence[StoredItem], wanted: Mapping[str, Doc]) -> _Spread:
-    """`wanted` by the pod's UID; `slices` are those of the same ports."""
+def spread(slices: Sequence[StoredItem], wanted: Mapping[str, Doc]) -> tuple[dict[StoredItem, list[Doc]], list[Doc]]:
+    """Endpoints of each slice as they are to be, and those that find no room; `wanted` by the pod's UID, `slices` are
+    those of the same ports."""
     left = dict(wanted)
-    stay: dict[StoredItem, list[Doc]] = {}
-    spare: list[StoredItem] = []
+    kept: dict[StoredItem, list[Doc]] = {}
     for item in slices:
-        endpoints = _stay(item, left)
-        if endpoints:
-            stay[item] = endpoints
-        else:
-            spare.append(item)
+        uids = [(each.get("targetRef") or {}).get("uid", "") for each in item.doc.get("endpoints") or ()]
+        kept[item] = [new for uid in uids if (new := left.pop(uid, None)) is not None]
     more = list(left.values())
-    touched = [item for item, endpoints in stay.items() if endpoints != (item.doc.get("endpoints") or [])]
-    for item in sorted(touched, key=lambda each: -len(stay[each])):
-        room = MOST - len(stay[item])
-        stay[item] = stay[item] + more[:room]
+    for endpoints in kept.values():
+        room = MOST - len(endpoints) if endpoints else 0
+        endpoints += more[:room]
         more = more[room:]
-    new: list[list[Doc]] = []
-    while len(more) >= MOST:
-        new.append(more[:MOST])
-        more = more[MOST:]
-    unchanged = {item: endpoints for item, endpoints in stay.items() if item not in touched}
-    if more and (fitting := _fitting(unchanged, len(more))) is not None:
-        stay[fitting] = stay[fitting] + more
-    elif more:
-        new.append(more)
-    return _Spread(tuple(stay.items()), tuple(new), tuple(spare))
-
-
-def _stay(item: StoredItem, left: dict[str, Doc]) -> list[Doc]:
-    """The endpoints of a slice that are still wanted, as they are wanted; taken out of `left`."""
-    kept = []
-    for each in item.doc.get("endpoints") or ():
-        new = left.pop((each.get("targetRef") or {}).get("uid", ""), None)
-        if new is not None:
-            kept.append(each if new is each or new == each else new)
-    return kept
-
-
-def _fitting(unchanged: Mapping[StoredItem, list[Doc]], more: int) -> StoredItem | None:
-    """The slice that they fill best without overflowing."""
-    able = [(len(endpoints), item) for item, endpoints in unchanged.items() if len(endpoints) + more <= MOST]
-    return max(able, key=lambda each: each[0])[1] if able else None
+    return kept, more
 
 
 # Which Services select a pod, without looking at all of them.
@@ -221,15 +182,9 @@ _Ports = tuple[tuple[tuple[str, object], ...], ...]
 _PORT = ("name", "protocol", "port", "appProtocol")
 
 
-class _Known(NamedTuple):
-    """What was made of a pod for a service of that spec; `endpoint` None: the pod has no address."""
-
-    pod: StoredItem
-    spec: Doc
-    zone: str | None
-    frozen: _Ports
-    ports: list[Doc]
-    endpoint: Doc | None
+_Look = tuple[_Ports, list[Doc], Doc | None]
+"""Of a pod for a service: its ports, hashable and as they are listed, and its endpoint; None: it has no address."""
+_MOST_LOOKS = 50_000
 
 
 class EndpointSlices(ObjectController):
@@ -240,14 +195,12 @@ class EndpointSlices(ObjectController):
     def __init__(self, registry: Registry, index: Index) -> None:
         super().__init__(registry, index)
         self._memberships = Memberships()
-        self._known: dict[str, dict[str, _Known]] = {}
+        self._look = lru_cache(maxsize=_MOST_LOOKS)(_look)
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
         item = change.item
         if item.resource == SERVICES:
             self._memberships.note(change)
-            if change.gone:
-                self._known.pop(item.uid, None)
             return (item.key,)
         if item.resource == SLICES:
             return () if self._writing else keys_of_owner(change, kinds.SERVICES)
@@ -283,51 +236,36 @@ class EndpointSlices(ObjectController):
         self, service: StoredItem, family: str, own: list[StoredItem], held: list[StoredItem]
     ) -> None:
         order: dict[_Ports, list[Doc]] = {}
-        wanted = self._wanted(service, family, own, order)
+        wanted: dict[_Ports, dict[str, Doc]] = {}
+        for pod in own:
+            node = self._registry.find(NODES, ("", pod.node))
+            ports, listed, made = self._look(pod, service, family, _zone(node) if node is not None else None)
+            if made is None or (node is None and self._index.held(NODES)):
+                continue  # without an address, or its node is gone, and so will it be
+            order.setdefault(ports, listed)
+            wanted.setdefault(ports, {})[pod.uid] = made
         by_ports: dict[_Ports, list[StoredItem]] = {}
         for item in held:
             by_ports.setdefault(_frozen(item.doc.get("ports")), []).append(item)
         spare: list[StoredItem] = []
-        new: list[Doc] = []
-        stays = 0
+        new: list[tuple[list[Doc], list[Doc]]] = []
+        stays = False
         for ports in {**by_ports, **wanted}:
-            result = spread(by_ports.get(ports, ()), wanted.get(ports, {}))
-            spare += result.spare
-            stays += len(result.kept)
-            for item, listed in result.kept:
-                self._write(item, service, listed, item.doc.get("ports") or [])
-            new += [self._made(service, family, listed, order[ports]) for listed in result.new]
-        if not stays and not new:
-            new = [self._made(service, family, [], [])]
-        for doc in new:
+            kept, more = spread(by_ports.get(ports, ()), wanted.get(ports, {}))
+            for item, endpoints in kept.items():
+                if endpoints:
+                    stays = True
+                    self._write(item, service, endpoints, item.doc.get("ports") or [])
+                else:
+                    spare.append(item)
+            new += [(more[at : at + MOST], order[ports]) for at in range(0, len(more), MOST)]
+        for endpoints, listed in new if stays or new else [([], [])]:
             if spare:  # one that would go is used again
-                self._write(spare.pop(0), service, doc["endpoints"], doc["ports"])
+                self._write(spare.pop(0), service, endpoints, listed)
             else:
-                self._registry.create(SLICES, doc, service.key[0])
+                self._registry.create(SLICES, self._made(service, family, endpoints, listed), service.key[0])
         for item in spare:
             self._registry.delete(item)
-
-    def _wanted(
-        self, service: StoredItem, family: str, own: Iterable[StoredItem], order: dict[_Ports, list[Doc]]
-    ) -> dict[_Ports, dict[str, Doc]]:
-        """Endpoints by the ports they are reached at and the pod's UID; `order` gets the ports as they are listed."""
-        known = self._known.get(service.uid, {})
-        seen: dict[str, _Known] = {}
-        found: dict[_Ports, dict[str, Doc]] = {}
-        for pod in own:
-            node = self._registry.find(NODES, ("", pod.node))
-            zone = _zone(node) if node is not None else None
-            held = known.get(pod.uid + family)
-            if held is None or held.pod is not pod or held.zone != zone or held.spec is not service.spec:
-                held = _look(pod, service, family, zone)
-            seen[pod.uid + family] = held
-            if held.endpoint is None or (node is None and self._index.held(NODES)):
-                continue  # without an address, or its node is gone, and so will it be
-            order.setdefault(held.frozen, held.ports)
-            found.setdefault(held.frozen, {})[pod.uid] = held.endpoint
-        others = {key: value for key, value in known.items() if not key.endswith(family)}
-        self._known[service.uid] = {**others, **seen}
-        return found
 
     def _write(self, item: StoredItem, service: StoredItem, listed: list[Doc], ports: list[Doc]) -> None:
         """Write a slice, if that changes anything."""
@@ -351,11 +289,12 @@ class EndpointSlices(ObjectController):
         return {**kind, "metadata": meta, "addressType": family, "endpoints": listed, "ports": ports}
 
 
-def _look(pod: StoredItem, service: StoredItem, family: str, zone: str | None) -> _Known:
+def _look(pod: StoredItem, service: StoredItem, family: str, zone: str | None) -> _Look:
     reached_at = addresses(pod, family)
-    listed = ports(service, pod) if reached_at else []
-    made = endpoint(pod, service, reached_at, zone) if reached_at else None
-    return _Known(pod, service.spec, zone, _frozen(listed), listed, made)
+    if not reached_at:
+        return (), [], None
+    listed = ports(service, pod)
+    return _frozen(listed), listed, endpoint(pod, service, reached_at, zone)
 
 
 def _labels(service: StoredItem) -> dict[str, str]:

@@ -15,7 +15,7 @@ from kubectl_eksdoc.simulator.workloads.garbage import (
     Namespaces,
     PodGarbage,
 )
-from kubectl_eksdoc.simulator.workloads.jobs import EndedJobs, Jobs
+from kubectl_eksdoc.simulator.workloads.jobs import Jobs
 from kubectl_eksdoc.simulator.workloads.owning import Index
 from kubectl_eksdoc.simulator.workloads.replica_sets import OtherControllers, ReplicaSets
 from kubectl_eksdoc.simulator.workloads.stateful_sets import StatefulSets
@@ -37,7 +37,6 @@ def every_controller(registry: Registry, index: Index | None = None) -> tuple[Co
         DaemonSets(registry, index),
         Jobs(registry, index),
         OtherControllers(registry, index),
-        EndedJobs(registry, index),
         EndpointSlices(registry, index),
         NodeTaints(registry, index),
         TaintEvictions(registry, index),

@@ -84,7 +84,6 @@ class Garbage(ObjectController):
             if missing | waiting:
                 self._disown(item, missing | waiting)
         elif waiting and self._index.dependents(item.uid):
-            self._unblock_circles(item)
             self._delete(item, "Foreground")
         elif not item.leaving:
             self._delete(item, _asked(item))
@@ -92,14 +91,6 @@ class Garbage(ObjectController):
     def _waiting(self, owner: Doc) -> bool:
         held = self._index.of_uid(owner["uid"])
         return held is not None and _waits(held)
-
-    def _unblock_circles(self, item: StoredItem) -> None:
-        """Dependents that wait themselves must not keep it: they may wait for it in a circle."""
-        for dependent in self._index.dependents(item.uid):
-            if _waits(dependent):
-                owners = [{**each, "blockOwnerDeletion": False} for each in item.owners]
-                self._registry.put(item, _OWNERS, owners)
-                return
 
     def _disown(self, item: StoredItem, uids: set[str]) -> None:
         current = self._registry.get(item.resource, item.key)

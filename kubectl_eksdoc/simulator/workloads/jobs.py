@@ -1,11 +1,9 @@
 """The job controller: pods until enough of them succeeded or too many failed.
 
-Source: pkg/controller/job/job_controller.go, Kubernetes v1.36. What has ended is counted and let go in one step:
-status.uncountedTerminatedPods stays empty. Left out: success policies and limits for each index.
-
-What a Job makes of its pods: which have failed, which failures count, and how long it waits after them.
-
-Source: pkg/controller/job/{job_controller,pod_failure_policy,backoff_utils}.go, Kubernetes v1.36.
+Source: pkg/controller/job/{job_controller,pod_failure_policy,backoff_utils}.go, Kubernetes v1.36. What has ended is
+counted and let go in one step: status.uncountedTerminatedPods stays empty. Left out, since pods that are simulated do
+not end by themselves: indexes, success policies, rules about exit codes or that fail a job at once, restarts that
+count, deadlines, and what goes some time after its end.
 """
 
 from __future__ import annotations
@@ -16,16 +14,21 @@ from datetime import datetime
 from kubectl_eksdoc.kubernetes.api.defaults import with_defaults
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
-from kubectl_eksdoc.simulator.registry import DeleteOptions, Registry, put
-from kubectl_eksdoc.simulator.store import PODS, Key, StoreChange, StoredItem, later, moment, rfc3339
+from kubectl_eksdoc.simulator.registry import Registry, put
+from kubectl_eksdoc.simulator.store import PODS, Key, StoreChange, StoredItem
 from kubectl_eksdoc.simulator.workloads.owning import Index, ObjectController, Owners, keys_of_owner, may_be_adopted
 from kubectl_eksdoc.simulator.workloads.replica_sets import surplus
 from kubectl_eksdoc.simulator.workloads.templates import PodTemplates
 
+JOBS = kinds.JOBS.full_name
+BURST = 500
 TRACKING = "batch.kubernetes.io/job-tracking"
 """The finalizer that pods keep until they are counted."""
 
 BACKOFF_S, LONGEST_BACKOFF_S = 10.0, 600.0
+
+
+# What a Job makes of its pods: which have failed, which failures count, and how long it waits after them.
 
 
 def is_tracked(pod: StoredItem) -> bool:
@@ -35,9 +38,7 @@ def is_tracked(pod: StoredItem) -> bool:
 def only_replaces_failed(job: StoredItem) -> bool:
     """Whether a pod that is leaving is neither failed nor replaced until it has ended."""
     policy = job.spec.get("podReplacementPolicy")
-    if policy:
-        return bool(policy == "Failed")
-    return job.spec.get("podFailurePolicy") is not None
+    return bool(policy == "Failed") if policy else job.spec.get("podFailurePolicy") is not None
 
 
 def has_failed(job: StoredItem, pod: StoredItem) -> bool:
@@ -47,109 +48,57 @@ def has_failed(job: StoredItem, pod: StoredItem) -> bool:
     return pod.leaving and pod.phase != "Succeeded" and not only_replaces_failed(job)
 
 
-def verdict(job: StoredItem, pod: StoredItem) -> str:
-    """What the failure policy says of a failed pod: Count, Ignore or FailJob (FailIndex counts)."""
+def counts(job: StoredItem, pod: StoredItem) -> bool:
+    """Whether the failure of a pod is one of the job's: not, if the policy says that it is ignored."""
     for rule in at(job.spec, "podFailurePolicy", "rules") or ():
-        if _exited(rule.get("onExitCodes"), pod) or _has(rule.get("onPodConditions"), pod):
-            return str(rule["action"]) if rule["action"] in ("Ignore", "FailJob") else "Count"
-    return "Count"
-
-
-def restarts(own: Iterable[StoredItem]) -> int:
-    """Of all containers of the pods that are under way."""
-    return sum(
-        int(each.get("restartCount") or 0)
-        for pod in own
-        if pod.phase in ("Running", "Pending")
-        for part in ("initContainerStatuses", "containerStatuses")
-        for each in pod.status.get(part) or ()
-    )
-
-
-def ended_at(pod: StoredItem) -> str:
-    """When it ended, as far as it can be told: its last container, its readiness, its deletion."""
-    ends = [
-        str(at(each, "state", "terminated", "finishedAt") or "") for each in pod.status.get("containerStatuses") or ()
-    ]
-    if ends and all(ends):
-        return max(ends)
-    ready = pod.condition("Ready")
-    if ready is not None and ready.get("status") == "False" and ready.get("lastTransitionTime"):
-        return str(ready["lastTransitionTime"])
-    if pod.leaving:
-        asked_s = int(pod.meta.get("deletionGracePeriodSeconds") or 0)
-        return rfc3339(later(moment(pod.meta["deletionTimestamp"]), -asked_s))
-    return pod.created
+        if any(pod.says(each["type"]) == each.get("status", "True") for each in rule.get("onPodConditions") or ()):
+            return bool(rule["action"] != "Ignore")
+    return True
 
 
 class Backoff:
     """Mutable: failures of each job since its last success; more of them let it wait longer for the next attempt."""
 
     def __init__(self) -> None:
-        self._failures: dict[str, tuple[int, str]] = {}
+        self._failures: dict[str, tuple[int, datetime]] = {}
 
-    def note(self, job: StoredItem, ended: Iterable[StoredItem]) -> None:
-        for pod in sorted(ended, key=ended_at):
-            count, _ = self._failures.get(job.uid, (0, ""))
-            again = pod.phase != "Succeeded"
-            self._failures[job.uid] = (count + 1, ended_at(pod)) if again else (0, "")
+    def note(self, job: StoredItem, ended: Iterable[StoredItem], now: datetime) -> None:
+        for pod in ended:
+            count, _ = self._failures.get(job.uid, (0, now))
+            self._failures[job.uid] = (0 if pod.phase == "Succeeded" else count + 1, now)
 
     def left_s(self, job: StoredItem, now: datetime) -> float:
-        count, last = self._failures.get(job.uid, (0, ""))
-        if not count or not last:
+        count, last = self._failures.get(job.uid, (0, now))
+        if not count:
             return 0.0
         wait_s = min(BACKOFF_S * float(2 ** min(count - 1, 30)), LONGEST_BACKOFF_S)
-        return max(0.0, wait_s - (now - moment(last)).total_seconds())
+        return max(0.0, wait_s - (now - last).total_seconds())
 
     def forget(self, uid: str) -> None:
         self._failures.pop(uid, None)
 
 
-def _exited(asked: Doc | None, pod: StoredItem) -> bool:
-    if asked is None:
-        return False
-    for part in ("containerStatuses", "initContainerStatuses"):
-        for each in pod.status.get(part) or ():
-            code = at(each, "state", "terminated", "exitCode")
-            if not code or asked.get("containerName") not in (None, each.get("name")):
-                continue
-            if (code in asked["values"]) == (asked.get("operator") == "In"):
-                return True
-    return False
+# How a Job ends: the conditions it passes through (enactJobFinished, newCondition).
 
-
-def _has(asked: list[Doc] | None, pod: StoredItem) -> bool:
-    return any(pod.says(each["type"]) == each.get("status", "True") for each in asked or ())
-
-
-# How a Job ends: the conditions it passes through, and the deletion of what has ended.
-#
-# Source: pkg/controller/job/job_controller.go (enactJobFinished, newCondition),
-# pkg/controller/ttlafterfinished/ttlafterfinished_controller.go, Kubernetes v1.36.
-
-
-JOBS = kinds.JOBS.full_name
 
 SUCCEEDED = ("SuccessCriteriaMet", "CompletionsReached", "Reached expected number of succeeded pods")
 TOO_MANY_FAILED = ("FailureTarget", "BackoffLimitExceeded", "Job has reached the specified backoff limit")
-TOO_LONG = ("FailureTarget", "DeadlineExceeded", "Job was active longer than specified deadline")
-
 _LAST = {"SuccessCriteriaMet": "Complete", "FailureTarget": "Failed"}
 
 
-def _holding(conditions: Collection[Doc], kinds: Iterable[str]) -> Doc | None:
-    held = {each["type"]: each for each in conditions if each.get("status") == "True"}
-    return next((held[kind] for kind in kinds if kind in held), None)
+def _holding(status: Doc, kinds: Collection[str]) -> Doc | None:
+    held = (each for each in status.get("conditions") or () if each.get("status") == "True")
+    return next((each for each in held if each["type"] in kinds), None)
 
 
 def finished_as(job: StoredItem) -> Doc | None:
     """The condition Complete or Failed, if it holds."""
-    return _holding(job.conditions, _LAST.values())
+    return _holding(job.status, _LAST.values())
 
 
 def decided(status: Doc) -> Doc | None:
     """The condition that says how it will end, once its pods have ended."""
-    return _holding(status.get("conditions") or (), _LAST)
+    return _holding(status, _LAST.keys())
 
 
 def decision(what: tuple[str, str, str], now: str) -> Doc:
@@ -165,88 +114,9 @@ def ended(status: Doc, how: Doc, now: str) -> Doc:
     return {**made, "completionTime": now} if last["type"] == "Complete" else made
 
 
-class EndedJobs(ObjectController):
-    """A `Controller`; keys are those of Jobs: they go so many seconds after their end (ttlSecondsAfterFinished)."""
-
-    resources = (JOBS,)
-
-    def touched(self, change: StoreChange) -> Iterable[Key]:
-        asked = change.item.spec.get("ttlSecondsAfterFinished") is not None
-        return (change.key,) if asked and not change.gone else ()
-
-    def look_after(self, item: StoredItem) -> float | None:
-        if item.leaving:
-            return None
-        left_s = _left_s(item, self._registry.time)
-        if left_s is None or left_s > 0:
-            return left_s
-        self._registry.delete(item, DeleteOptions(propagation="Foreground"))
-        return None
-
-
-def _left_s(job: StoredItem, now: datetime) -> float | None:
-    last, ttl_s = finished_as(job), job.spec.get("ttlSecondsAfterFinished")
-    if last is None or ttl_s is None:
-        return None
-    return max(0.0, int(ttl_s) - (now - moment(last["lastTransitionTime"])).total_seconds())
-
-
-# Completion indexes of an Indexed Job: which are done, which are next, and how the status writes them.
-#
-# Source: pkg/controller/job/indexed_job_utils.go, Kubernetes v1.36.
-
-
-INDEX = "batch.kubernetes.io/job-completion-index"
-
-
-def index_of(pod: StoredItem) -> int | None:
-    text = pod.annotations.get(INDEX, "")
-    return int(text) if text.isdigit() else None
-
-
-def parsed(text: str) -> set[int]:
-    """``0,2-4`` as numbers."""
-    found: set[int] = set()
-    for part in text.split(",") if text else ():
-        first, _, last = part.partition("-")
-        found.update(range(int(first), int(last or first) + 1))
-    return found
-
-
-def written(indexes: Iterable[int]) -> str:
-    """Numbers as ``0,2-4``: a pair is written with a comma, more with a dash."""
-    runs: list[list[int]] = []
-    for index in sorted(indexes):
-        if runs and runs[-1][-1] == index - 1:
-            runs[-1].append(index)
-        else:
-            runs.append([index])
-    return ",".join(_run(run) for run in runs)
-
-
-def pending(completions: int, taken: Collection[int], count: int) -> list[int]:
-    """The first so many that are neither done nor under way."""
-    return [index for index in range(completions) if index not in taken][:count]
-
-
-def indexed(pod: Doc, job: str, index: int) -> Doc:
-    """`pod` as the one of that index."""
-    meta: Doc = pod["metadata"]
-    marked = {part: {**meta.get(part, {}), INDEX: str(index)} for part in ("labels", "annotations")}
-    meta = {**meta, "generateName": f"{job}-{index}-", **marked}
-    return with_value({**pod, "metadata": meta}, ("spec", "hostname"), f"{job}-{index}")
-
-
-def _run(run: list[int]) -> str:
-    if len(run) == 1:
-        return str(run[0])
-    return f"{run[0]},{run[1]}" if len(run) == 2 else f"{run[0]}-{run[-1]}"
-
-
 # The selector and the labels that the API server gives to a Job that brings none, and other defaults of its spec.
 #
 # Source: pkg/registry/batch/job/strategy.go (generateSelector), pkg/apis/batch/v1/defaults.go, Kubernetes v1.36.
-
 
 JOB_NAME, CONTROLLER_UID = "batch.kubernetes.io/job-name", "batch.kubernetes.io/controller-uid"
 
@@ -263,9 +133,6 @@ def completed(job: StoredItem) -> Doc:
     made = with_value(made, ("spec", "selector"), {"matchLabels": {CONTROLLER_UID: job.uid}})
     made = with_value(made, ("spec", "template", "metadata", "labels"), of_template)
     return with_value(made, ("metadata", "labels"), job.labels or of_template)
-
-
-BURST = 500
 
 
 class Jobs(ObjectController):
@@ -305,7 +172,6 @@ class Jobs(ObjectController):
 
     def _sync(self, item: StoredItem, own: list[StoredItem]) -> float | None:
         how, status, counted = self._counted(item, own)
-        self._backoff.note(item, (pod for pod in counted if verdict(item, pod) != "Ignore"))
         active = [pod for pod in own if pod.active]
         count, again_s = len(active), None
         if how is not None and not item.leaving:
@@ -316,110 +182,62 @@ class Jobs(ObjectController):
             count, again_s = self._manage(item, own, active, status)
             if self._reached(item, status, count):
                 how = decision(SUCCEEDED, self._registry.now)
-        status = self._reported(item, status, own, count, how)
-        self._report(item, status)
+        self._report(item, self._reported(item, status, own, count, how))
         for pod in counted:
             self._free(pod)
-        deadline_s = self._deadline_s(item, status)
-        return min((each for each in (again_s, deadline_s) if each is not None), default=None)
+        return again_s
 
     def _counted(self, item: StoredItem, own: list[StoredItem]) -> tuple[Doc | None, Doc, list[StoredItem]]:
         """How it must end, if that is known; the status with what has ended counted; and the pods that were."""
         status: Doc = dict(item.status)
+        if not item.spec.get("suspend"):
+            status.setdefault("startTime", self._registry.now)
         how = decided(status)
         over = how is not None or item.leaving
-        done = parsed(status.get("completedIndexes") or "")
-        counted: list[StoredItem] = []
-        new_failures = 0
-        for pod in own:
-            succeeded = pod.phase == "Succeeded"
-            failed = has_failed(item, pod)
-            if not is_tracked(pod) or not (succeeded or failed or over):
-                continue
-            counted.append(pod)
-            if succeeded:
-                self._count_success(item, status, pod, done)
-                continue
-            said = verdict(item, pod)
-            new_failures += said != "Ignore"
-            if said == "FailJob" and how is None:
-                text = f"Pod {item.key[0]}/{pod.key[1]} matched a rule that fails the job"
-                how = decision(("FailureTarget", "PodFailurePolicy", text), self._registry.now)
-        if new_failures:
-            status["failed"] = int(status.get("failed") or 0) + new_failures
-        if done:
-            status |= {"completedIndexes": written(done), "succeeded": len(done)}
-        return how or self._failure(item, status, own, new_failures), status, counted
-
-    def _count_success(self, job: StoredItem, status: Doc, pod: StoredItem, done: set[int]) -> None:
-        if job.spec.get("completionMode") != "Indexed":
-            status["succeeded"] = int(status.get("succeeded") or 0) + 1
-            return
-        index = index_of(pod)
-        if index is not None and index < int(job.spec.get("completions") or 0):
-            done.add(index)
-
-    def _failure(self, job: StoredItem, status: Doc, own: list[StoredItem], new_failures: int) -> Doc | None:
-        spec = job.spec
-        limit = 6 if spec.get("backoffLimit") is None else int(spec["backoffLimit"])
-        often = restarts(own) if (spec.get("template") or {}).get("spec", {}).get("restartPolicy") == "OnFailure" else 0
-        if (new_failures and int(status.get("failed") or 0) > limit) or (often and often >= limit):
-            return decision(TOO_MANY_FAILED, self._registry.now)
-        left_s = self._deadline_s(job, status)
-        return decision(TOO_LONG, self._registry.now) if left_s is not None and left_s <= 0 else None
-
-    def _deadline_s(self, job: StoredItem, status: Doc) -> float | None:
-        limit_s, since = job.spec.get("activeDeadlineSeconds"), status.get("startTime")
-        if limit_s is None or not since or job.spec.get("suspend") or decided(status):
-            return None
-        return float(limit_s) - (self._registry.time - moment(since)).total_seconds()
+        counted = [
+            pod for pod in own if is_tracked(pod) and (over or pod.phase == "Succeeded" or has_failed(item, pod))
+        ]
+        told = [pod for pod in counted if pod.phase == "Succeeded" or counts(item, pod)]
+        self._backoff.note(item, told, self._registry.time)
+        done = sum(pod.phase == "Succeeded" for pod in told)
+        for name, more in (("succeeded", done), ("failed", len(told) - done)):
+            if more:
+                status[name] = int(status.get(name) or 0) + more
+        limit = 6 if item.spec.get("backoffLimit") is None else int(item.spec["backoffLimit"])
+        if how is None and len(told) > done and status["failed"] > limit:
+            how = decision(TOO_MANY_FAILED, self._registry.now)
+        return how, status, counted
 
     def _manage(
         self, item: StoredItem, own: list[StoredItem], active: list[StoredItem], status: Doc
     ) -> tuple[int, float | None]:
         """Make or delete pods; how many are active then, and when to look again."""
         spec = item.spec
-        if spec.get("suspend"):
-            self._withdraw(active)
-            return 0, None
         succeeded = int(status.get("succeeded") or 0)
         parallelism = 1 if spec.get("parallelism") is None else int(spec["parallelism"])
-        if spec.get("completions") is None:
+        if spec.get("suspend"):
+            wanted = 0
+        elif spec.get("completions") is None:
             wanted = len(active) if succeeded else parallelism
         else:
             wanted = max(0, min(parallelism, int(spec["completions"]) - succeeded))
         if wanted < len(active):
             gone = surplus(active, min(len(active) - wanted, BURST), (), self._registry.time)
-            self._withdraw(gone)
+            for pod in gone:  # they do not count as failed: they are let go first
+                self._registry.delete(self._free(pod))
             return len(active) - len(gone), None
-        waiting = [pod for pod in own if pod.terminating] if only_replaces_failed(item) else []
-        missing = min(wanted - len(active) - len(waiting), BURST)
+        waiting = sum(pod.terminating for pod in own) if only_replaces_failed(item) else 0
+        missing = min(wanted - len(active) - waiting, BURST)
         if missing <= 0:
             return len(active), None
         left_s = self._backoff.left_s(item, self._registry.time)
         if left_s > 0:
             return len(active), left_s
-        self._create(item, [*active, *waiting], status, missing)
+        made = self._templates.pod(spec["template"], item, kinds.JOBS)
+        finalizers = [*(made["metadata"].get("finalizers") or ()), TRACKING]
+        for _ in range(missing):
+            self._registry.create(PODS, with_value(made, ("metadata", "finalizers"), finalizers), item.key[0])
         return len(active) + missing, None
-
-    def _create(self, item: StoredItem, under_way: list[StoredItem], status: Doc, missing: int) -> None:
-        pod = self._templates.pod(item.spec["template"], item, kinds.JOBS)
-        finalizers = [*(pod["metadata"].get("finalizers") or ()), TRACKING]
-        pod = with_value(pod, ("metadata", "finalizers"), finalizers)
-        docs = [pod] * missing
-        if item.spec.get("completionMode") == "Indexed":
-            taken = parsed(status.get("completedIndexes") or "") | {
-                index for each in under_way if (index := index_of(each)) is not None
-            }
-            free = pending(int(item.spec.get("completions") or 0), taken, missing)
-            docs = [indexed(pod, item.key[1], index) for index in free]
-        for doc in docs:
-            self._registry.create(PODS, doc, item.key[0])
-
-    def _withdraw(self, gone: Iterable[StoredItem]) -> None:
-        """Delete pods that do not count as failed: they are let go first."""
-        for pod in gone:
-            self._registry.delete(self._free(pod))
 
     def _reached(self, job: StoredItem, status: Doc, active: int) -> bool:
         succeeded = int(status.get("succeeded") or 0)
@@ -430,34 +248,18 @@ class Jobs(ObjectController):
 
     def _reported(self, item: StoredItem, status: Doc, own: list[StoredItem], active: int, how: Doc | None) -> Doc:
         """`status` with the pods as they are after this step."""
-        suspended = bool(item.spec.get("suspend"))
         there = {pod.uid for pod in self._index.controlled(item.uid, PODS)}
         left = [current for pod in own if pod.uid in there and (current := self._index.of_uid(pod.uid))]
-        ready = sum(pod.ready for pod in left if pod.active)
         terminating = sum(pod.terminating for pod in left)
         made = {key: value for key, value in status.items() if key != "active"}
         if active:
             made["active"] = active
+        ready = sum(pod.ready for pod in left if pod.active)
         made |= {"ready": ready, "terminating": terminating, "uncountedTerminatedPods": {}}
-        made = self._suspended(made, suspended)
         if how is None:
             return made
         made["conditions"] = put(made.get("conditions") or (), how)
         return made if active or terminating else ended(made, how, self._registry.now)
-
-    def _suspended(self, status: Doc, suspended: bool) -> Doc:
-        """With the condition Suspended once it was so, and the time it began, which is anew after a pause."""
-        was = _holding(status.get("conditions") or (), ("Suspended",)) is not None
-        now = self._registry.now
-        if suspended == was:
-            return status if suspended or status.get("startTime") else {**status, "startTime": now}
-        reason = ("JobSuspended", "Job suspended") if suspended else ("JobResumed", "Job resumed")
-        made: Doc = {"type": "Suspended", "status": str(suspended), "reason": reason[0], "message": reason[1]}
-        made |= {"lastProbeTime": now, "lastTransitionTime": now}
-        status = {**status, "conditions": put(status.get("conditions") or (), made)}
-        if suspended:
-            return {key: value for key, value in status.items() if key != "startTime"}
-        return {**status, "startTime": now}
 
     def _free(self, pod: StoredItem) -> StoredItem:
         """Take the finalizer off."""

@@ -55,9 +55,6 @@ def surplus(active: Sequence[StoredItem], count: int, related: Iterable[StoredIt
             return -1 if a < b else 1
         if a[2] and (since := _by_age(one.ready_since, other.ready_since, one, other, now)):
             return since
-        restarts_a, restarts_b = _restarts(one), _restarts(other)
-        if restarts_a != restarts_b:
-            return -1 if restarts_a > restarts_b else 1
         return _by_age(one.created, other.created, one, other, now)
 
     return sorted(active, key=cmp_to_key(order))[:count]
@@ -91,16 +88,6 @@ def _cost(pod: StoredItem) -> int:
         return 0
 
 
-def _restarts(pod: StoredItem) -> tuple[int, int]:
-    """The most of its containers, then of its sidecars."""
-    inits = pod.spec.get("initContainers") or ()
-    sidecars = {each.get("name") for each in inits if each.get("restartPolicy") == "Always"}
-    of_init = [each for each in pod.status.get("initContainerStatuses") or () if each.get("name") in sidecars]
-    both = (pod.status.get("containerStatuses") or (), of_init)
-    most, of_sidecars = (max((int(each.get("restartCount") or 0) for each in part), default=0) for part in both)
-    return most, of_sidecars
-
-
 REPLICA_SETS = kinds.REPLICA_SETS.full_name
 BURST = 500
 """Pods that are made or deleted in one go (BurstReplicas)."""
@@ -131,7 +118,7 @@ class ReplicaSets(ObjectController):
             self._manage(item, active) if not item.leaving and self._owners.matcher(item).matches(labels) else None
         )
         terminating = sum(pod.terminating for pod in own)
-        status, again_s = self._status(item, active, terminating, refused)
+        status, again_s = self._status(item, active, terminating)
         self._report(item, status)
         if refused is not None:
             raise refused
@@ -159,9 +146,7 @@ class ReplicaSets(ObjectController):
         sets = [item] if owner is None else self._index.controlled(owner["uid"], self._kind.full_name)
         return (pod for each in sets for pod in self._index.controlled(each.uid, PODS))
 
-    def _status(
-        self, item: StoredItem, active: list[StoredItem], terminating: int, refused: ApiRefusal | None
-    ) -> tuple[Doc, float | None]:
+    def _status(self, item: StoredItem, active: list[StoredItem], terminating: int) -> tuple[Doc, float | None]:
         """The status as of these pods, and in how many seconds it changes by itself."""
         spec = item.spec
         min_ready_s = int(spec.get("minReadySeconds") or 0)
@@ -186,22 +171,10 @@ class ReplicaSets(ObjectController):
         }
         made = {key: value for key, value in made.items() if value}
         made |= {"replicas": len(active), "terminatingReplicas": terminating}
-        if conditions := self._conditions(item, len(active), refused):
+        # A failure of before is over by now, and none is told.
+        if conditions := [each for each in item.conditions if each.get("type") != "ReplicaFailure"]:
             made["conditions"] = conditions
         return made, min(soon, default=None)
-
-    def _conditions(self, item: StoredItem, active: int, refused: ApiRefusal | None) -> list[Doc]:
-        """ReplicaFailure while pods cannot be made or deleted."""
-        held: list[Doc] = item.status.get("conditions") or []
-        others = [each for each in held if each.get("type") != "ReplicaFailure"]
-        if refused is None:
-            return others
-        reason = "FailedCreate" if active < item.replicas else "FailedDelete"
-        same = [each for each in held if each.get("type") == "ReplicaFailure" and each.get("reason") == reason]
-        if same:
-            return held
-        failure = {"type": "ReplicaFailure", "status": "True", "reason": reason, "message": refused.status.message}
-        return [*others, {**failure, "lastTransitionTime": self._registry.now}]
 
 
 class OtherControllers:

@@ -1,17 +1,16 @@
 """The stateful set controller: one pod for each ordinal, made again under its name only when the old one is gone.
 
 Source: pkg/controller/statefulset/{stateful_set,stateful_set_control,stateful_set_utils}.go, Kubernetes v1.36.
-MaxUnavailableStatefulSet is off in 1.36.2: it counts only where the spec has rollingUpdate.maxUnavailable.
+MaxUnavailableStatefulSet is off in 1.36.2, and so it is here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
-from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.simulator.registry import Registry
 from kubectl_eksdoc.simulator.store import CLAIMS, PODS, Key, StoreChange, StoredItem
 from kubectl_eksdoc.simulator.workloads.garbage import CLAIM_PROTECTION_FINALIZER
@@ -21,9 +20,7 @@ from kubectl_eksdoc.simulator.workloads.owning import (
     Owners,
     keys_of_owner,
     may_be_adopted,
-    reference_to,
 )
-from kubectl_eksdoc.simulator.workloads.replica_sets import scaled
 from kubectl_eksdoc.simulator.workloads.templates import HASH_LABEL, PodTemplates, Revisions, template_of
 
 # The status of a StatefulSet.
@@ -91,8 +88,6 @@ def to_update(
         return []
     rolling: Doc = strategy.get("rollingUpdate") or {}
     first = int(rolling.get("partition") or 0)
-    if rolling.get("maxUnavailable") is not None:
-        return _several(item, slots, first, update, now)
     for pod in reversed(slots[first:]):
         if pod is None:
             return []
@@ -101,21 +96,6 @@ def to_update(
         if pod.leaving or not runs_available(item, pod, now):
             return []
     return []
-
-
-def _several(
-    item: StoredItem, slots: Sequence[StoredItem | None], first: int, update: StoredItem, now: datetime
-) -> list[StoredItem]:
-    """As many as may be unavailable at once, less those that are."""
-    given = item.spec["updateStrategy"]["rollingUpdate"]["maxUnavailable"]
-    most = max(1, scaled(given, len(slots), 1, up=False))
-    away = sum(pod is None or pod.leaving or not runs_available(item, pod, now) for pod in slots)
-    old = [
-        pod
-        for pod in reversed(slots[first:])
-        if pod is not None and not pod.leaving and revision_of(pod) != update.key[1]
-    ]
-    return old[: max(0, most - away)]
 
 
 # Pods of a StatefulSet by ordinal: their names, labels and claims, and the documents they are made from.
@@ -168,46 +148,11 @@ def labelled(pod: StoredItem, ordinal: int) -> Doc:
     return with_value(pod.doc, ("metadata", "labels"), {**pod.labels, **wanted_labels})
 
 
-# The claims of a StatefulSet's pods: made where they are missing, and whose they are when pods or set go.
+# The claims of a StatefulSet's pods: made where they are missing; when pods or set go, they stay.
 #
-# Source: pkg/controller/statefulset/{stateful_pod_control,stateful_set_utils}.go, Kubernetes v1.36
-# (StatefulSetAutoDeletePVC); plugin/pkg/admission/storage/storageobjectinuseprotection (the finalizer of new claims).
-
-
-class SetClaims:
-    """What the StatefulSet controller does with claims."""
-
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
-
-    def create_missing(self, owner: StoredItem, ordinal: int) -> None:
-        """
-        Raises:
-            Refusal: one could not be made.
-        """
-        templates = owner.spec.get("volumeClaimTemplates") or ()
-        names = claim_names(owner, ordinal)
-        for template in templates:
-            name = names[template["metadata"]["name"]]
-            if self._registry.find(CLAIMS, (owner.key[0], name)) is None:
-                self._registry.create(CLAIMS, _claim(template, name, owner), owner.key[0])
-
-    def let_go_with(self, owner: StoredItem, pod: StoredItem, ordinal: int) -> None:
-        """Where claims are deleted when the set is scaled down: the pod that goes takes its claims with it."""
-        if _policy(owner, "whenScaled") == "Delete":
-            for claim in self._of(owner, ordinal):
-                self._own(claim, pod, kinds.PODS)
-
-    def _of(self, owner: StoredItem, ordinal: int) -> Iterator[StoredItem]:
-        for name in claim_names(owner, ordinal).values():
-            held = self._registry.find(CLAIMS, (owner.key[0], name))
-            if held is not None:
-                yield held
-
-    def _own(self, claim: StoredItem, owner: StoredItem, kind: Resource) -> None:
-        if not any(each["uid"] == owner.uid for each in claim.owners):
-            owners = [*claim.owners, reference_to(owner, kind)]
-            self._registry.put(claim, ("metadata", "ownerReferences"), owners)
+# Source: pkg/controller/statefulset/{stateful_pod_control,stateful_set_utils}.go, Kubernetes v1.36;
+# plugin/pkg/admission/storage/storageobjectinuseprotection (the finalizer of new claims).
+# persistentVolumeClaimRetentionPolicy is left out.
 
 
 def _claim(template: Doc, name: str, owner: StoredItem) -> Doc:
@@ -216,14 +161,8 @@ def _claim(template: Doc, name: str, owner: StoredItem) -> Doc:
     meta: Doc = {"name": name, "labels": labels, "finalizers": [CLAIM_PROTECTION_FINALIZER]}
     if given.get("annotations"):
         meta["annotations"] = given["annotations"]
-    if _policy(owner, "whenDeleted") == "Delete":
-        meta["ownerReferences"] = [reference_to(owner, kinds.STATEFUL_SETS)]
     kind = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
     return {**kind, "metadata": meta, "spec": template.get("spec") or {}, "status": {"phase": "Pending"}}
-
-
-def _policy(owner: StoredItem, when: str) -> str:
-    return str(at(owner.spec, "persistentVolumeClaimRetentionPolicy", when) or "Retain")
 
 
 STATEFUL_SETS = kinds.STATEFUL_SETS.full_name
@@ -239,7 +178,6 @@ class StatefulSets(ObjectController):
         self._owners = Owners(registry, index, kinds.STATEFUL_SETS)
         self._templates = PodTemplates(registry.store)
         self._revisions = Revisions(registry, index, kinds.STATEFUL_SETS)
-        self._claims = SetClaims(registry)
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
         if change.resource == STATEFUL_SETS:
@@ -294,7 +232,7 @@ class StatefulSets(ObjectController):
                 self._registry.delete(pod)
             return True
         if pod.phase == "Pending":
-            self._claims.create_missing(item, number)
+            self._create_claims(item, number)
         if pod.leaving or not runs_available(item, pod, self._registry.time):
             return True
         doc = labelled(pod, number)
@@ -305,20 +243,25 @@ class StatefulSets(ObjectController):
     def _create(self, item: StoredItem, number: int, current: StoredItem, update: StoredItem) -> None:
         revision = current if _keeps_current(item, number) else update
         template = template_of(revision)
-        self._claims.create_missing(item, number)
+        self._create_claims(item, number)
         pod = self._templates.pod(template, item, kinds.STATEFUL_SETS)
         self._registry.create(PODS, identified(pod, item, number, revision.key[1]), item.key[0])
 
+    def _create_claims(self, item: StoredItem, number: int) -> None:
+        """Those that are missing."""
+        names = claim_names(item, number)
+        for template in item.spec.get("volumeClaimTemplates") or ():
+            name = names[template["metadata"]["name"]]
+            if self._registry.find(CLAIMS, (item.key[0], name)) is None:
+                self._registry.create(CLAIMS, _claim(template, name, item), item.key[0])
+
     def _condemn(self, item: StoredItem, numbered: dict[int, StoredItem], condemned: list[int], in_order: bool) -> bool:
         """Delete the pods beyond the wanted, the last first; whether there was none."""
-        now = self._registry.time
-        ailing = [number for number in condemned if not runs_available(item, numbered[number], now)]
         for number in condemned:
             pod = numbered[number]
-            if in_order and (pod.leaving or (ailing and number in ailing and number != ailing[-1])):
+            if in_order and pod.leaving:
                 return False
             if not pod.leaving:
-                self._claims.let_go_with(item, pod, number)
                 self._registry.delete(pod)
                 if in_order:
                     return False

@@ -7,33 +7,28 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.embedded.api import catalogue
-from kubectl_eksdoc.embedded.api.catalogue import PARTIAL_LIST, PLAIN, TABLE, AnswerForm, Build, Catalogue, preference
-from tests.fakes import recordings
+from kubectl_eksdoc.embedded.api.catalogue import PARTIAL_LIST, PLAIN, TABLE, AnswerForm, Build, preference
+from tests.embedded.definitions import ESTABLISHED, a_definition
 from tests.raw_facts import recorded
 
 Doc = dict[str, Any]
 
-ESTABLISHED = {"type": "Established", "status": "True"}
+VERSIONS: tuple[Doc, ...] = (
+    {"name": "v1beta1", "served": True, "storage": False},
+    {"name": "v1alpha1", "served": False, "storage": False},
+    {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.replicas"}},
+        "additionalPrinterColumns": [{"name": "Size", "type": "integer", "jsonPath": ".spec.size", "priority": 1}],
+    },
+)
+NAMES = {"plural": "widgets", "kind": "Widget", "shortNames": ["wd"], "categories": ["all"]}
 
 
-def a_definition(conditions: list[Doc] | None = None, **spec: Any) -> Doc:
-    names = {"plural": "widgets", "kind": "Widget", "shortNames": ["wd"], "categories": ["all"]}
-    versions = [
-        {"name": "v1beta1", "served": True, "storage": False},
-        {"name": "v1alpha1", "served": False, "storage": False},
-        {
-            "name": "v1",
-            "served": True,
-            "storage": True,
-            "subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.replicas"}},
-            "additionalPrinterColumns": [{"name": "Size", "type": "integer", "jsonPath": ".spec.size", "priority": 1}],
-        },
-    ]
-    return {
-        "kind": "CustomResourceDefinition",
-        "spec": {"group": "example.com", "scope": "Namespaced", "names": names, "versions": versions, **spec},
-        "status": {} if conditions is None else {"conditions": conditions, "acceptedNames": names},
-    }
+def widgets(*conditions: Doc, **spec: Any) -> Doc:
+    return a_definition("Widget", *VERSIONS, conditions=conditions, **{"names": NAMES, **spec})
 
 
 def an_api_service(available: bool, **spec: Any) -> Doc:
@@ -48,44 +43,10 @@ def an_api_service(available: bool, **spec: Any) -> Doc:
     return {"kind": "APIService", "spec": {**said, **spec}, "status": {"conditions": conditions}}
 
 
-BUILT_IN = Catalogue()
-
-
-def test_the_version_follows_from_the_name() -> None:
-    said = catalogue.version(Build(git_version="v1.31.4-eks-1b3e656"))
-    assert (said["major"], said["minor"], said["minCompatibilityMinor"]) == ("1", "31", "30")
-    assert said["gitVersion"] == "v1.31.4-eks-1b3e656"
-
-
 def test_what_is_no_version_is_refused() -> None:
+    assert catalogue.version(Build(git_version="v1.31.4-eks-1b3e656"))["minCompatibilityMinor"] == "30"
     with pytest.raises(ValueError, match="'latest' is not a version of Kubernetes"):
         catalogue.version(Build(git_version="latest"))
-
-
-def test_one_group() -> None:
-    listed = {g["name"]: g for g in recordings.document("apis")["groups"]}
-    assert catalogue.group(BUILT_IN, "autoscaling") == {
-        "kind": "APIGroup",
-        "apiVersion": "v1",
-        **listed["autoscaling"],
-    }
-
-
-def test_finding_one() -> None:
-    pods = BUILT_IN.find("", "v1", "pods")
-    assert pods is not None
-    assert (pods.kind, pods.api_version, pods.root) == ("Pod", "v1", "/api/v1")
-    eviction = pods.subresource("eviction")
-    assert eviction is not None
-    assert (eviction.group, eviction.version, eviction.kind) == ("policy", "v1", "Eviction")
-    assert pods.subresource("scale") is None
-    assert BUILT_IN.find("apps", "v1", "pods") is None
-
-
-def test_finding_one_by_what_its_objects_say() -> None:
-    scaled = BUILT_IN.of_kind("autoscaling/v1", "HorizontalPodAutoscaler")
-    assert scaled == BUILT_IN.find("autoscaling", "v1", "horizontalpodautoscalers")
-    assert BUILT_IN.of_kind("v1", "Deployment") is None
 
 
 FROM_NOTHING = catalogue.of()
@@ -100,48 +61,27 @@ def takes(document: dict[str, Any], group: str, version: str, kind: str) -> set[
     return None
 
 
-@pytest.mark.parametrize(
-    ("group", "version", "kind"),
-    [
-        ("", "v1", "ConfigMap"),
-        ("", "v1", "Namespace"),
-        ("apps", "v1", "DaemonSet"),
-        ("autoscaling", "v2", "HorizontalPodAutoscaler"),
-    ],
-)
-def test_a_patch_takes_what_kubectl_sends(group: str, version: str, kind: str) -> None:
-    document = catalogue.document(FROM_NOTHING, f"apis/{group}/{version}" if group else f"api/{version}")
-    assert document is not None
-    assert takes(document, group, version, kind) == {"pretty", "dryRun", "fieldManager", "fieldValidation", "force"}
-
-
 def test_a_definition_changes_its_own_address_alone() -> None:
-    added = catalogue.of([a_definition([ESTABLISHED])])
+    added = catalogue.of([widgets(ESTABLISHED)])
     before, after = catalogue.index(FROM_NOTHING)["paths"], catalogue.index(added)["paths"]
     assert set(after) - set(before) == {"apis/example.com/v1", "apis/example.com/v1beta1"}
     assert {path: after[path] for path in before} == before
-    document = catalogue.document(added, "apis/example.com/v1")
-    assert document is not None
-    assert "fieldValidation" in (takes(document, "example.com", "v1", "Widget") or ())
-
-
-@pytest.mark.parametrize("path", ["", "apis/nope/v1", "api/v2", "apis/apps/v1/deployments"])
-def test_no_such_document(path: str) -> None:
-    assert catalogue.document(FROM_NOTHING, path) is None
-
-
-def test_a_definition_adds_its_served_versions() -> None:
-    added = catalogue.of([a_definition([ESTABLISHED])])
-    assert added.versions("example.com") == ("v1", "v1beta1")
-    assert added.groups()[-1] == "example.com"
-    widgets = added.find("example.com", "v1", "widgets")
-    assert widgets is not None
-    assert (widgets.kind, widgets.singular, widgets.namespaced, widgets.custom) == ("Widget", "widget", True, True)
-    assert added.find("example.com", "v1alpha1", "widgets") is None
+    for path in ("", "apis/nope/v1", "api/v2", "apis/apps/v1/deployments"):
+        assert catalogue.document(FROM_NOTHING, path) is None
+    for path, kind in (
+        ("example.com/v1", ("example.com", "v1", "Widget")),
+        ("apps/v1", ("apps", "v1", "DaemonSet")),
+    ):
+        document = catalogue.document(added, f"apis/{path}")
+        assert document is not None
+        assert takes(document, *kind) == {"pretty", "dryRun", "fieldManager", "fieldValidation", "force"}
 
 
 def test_the_resources_of_a_definition() -> None:
-    said = catalogue.resource_list(catalogue.of([a_definition([ESTABLISHED])]), "example.com", "v1")
+    added = catalogue.of([widgets(ESTABLISHED)])
+    assert added.versions("example.com") == ("v1", "v1beta1") and added.groups()[-1] == "example.com"
+    assert added.find("example.com", "v1alpha1", "widgets") is None
+    said = catalogue.resource_list(added, "example.com", "v1")
     verbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
     few = ["get", "patch", "update"]
     assert said == {
@@ -175,28 +115,28 @@ def test_the_resources_of_a_definition() -> None:
 @pytest.mark.parametrize(
     ("conditions", "served"),
     [
-        (None, True),
+        ([], True),
         ([ESTABLISHED], True),
         ([{"type": "Established", "status": "False"}], False),
         ([{"type": "NamesAccepted", "status": "False"}], False),
     ],
 )
-def test_a_definition_is_served_when_it_is_established(conditions: list[Doc] | None, served: bool) -> None:
-    added = catalogue.of([a_definition(conditions)])
+def test_a_definition_is_served_when_it_is_established(conditions: list[Doc], served: bool) -> None:
+    added = catalogue.of([widgets(*conditions)])
     assert (added.find("example.com", "v1", "widgets") is not None) is served
     assert ("example.com" in added.groups()) is served
 
 
 def test_a_definition_that_goes_takes_no_writes() -> None:
-    added = catalogue.of([a_definition([ESTABLISHED, {"type": "Terminating", "status": "True"}])])
-    widgets = added.find("example.com", "v1", "widgets")
-    assert widgets is not None
-    assert widgets.verbs == ("delete", "deletecollection", "get", "list", "watch")
+    added = catalogue.of([widgets(ESTABLISHED, {"type": "Terminating", "status": "True"})])
+    found = added.find("example.com", "v1", "widgets")
+    assert found is not None
+    assert found.verbs == ("delete", "deletecollection", "get", "list", "watch")
 
 
 def test_what_is_built_in_keeps_its_name() -> None:
     names = {"plural": "deployments", "kind": "Imposter"}
-    added = catalogue.of([a_definition([ESTABLISHED], group="apps", names=names)])
+    added = catalogue.of([widgets(ESTABLISHED, group="apps", names=names)])
     found = added.find("apps", "v1", "deployments")
     assert found is not None
     assert found.kind == "Deployment"
@@ -210,19 +150,15 @@ def test_an_announced_group_stays_listed_whoever_answers(available: bool) -> Non
     assert catalogue.group_list(added)["groups"][-1]["preferredVersion"]["version"] == "v1beta1"
     assert added.unanswered("metrics.k8s.io", "v1beta1")
     assert catalogue.resource_list(added, "metrics.k8s.io", "v1beta1") is None
-
-
-def test_an_api_service_of_this_server_announces_nothing_new() -> None:
-    local = catalogue.of(api_services=[an_api_service(True, service=None, group="apps", version="v1")])
-    assert catalogue.group_list(local) == catalogue.group_list(catalogue.of())
-    gone = catalogue.of(api_services=[an_api_service(True, service=None)])
-    assert catalogue.group_list(gone) == catalogue.group_list(catalogue.of())
-    assert not gone.unanswered("metrics.k8s.io", "v1beta1")
+    for own in ({"service": None, "group": "apps", "version": "v1"}, {"service": None}):  # of this server itself
+        added = catalogue.of(api_services=[an_api_service(available, **own)])
+        assert catalogue.group_list(added) == catalogue.group_list(FROM_NOTHING)
+        assert not added.unanswered("metrics.k8s.io", "v1beta1")
 
 
 def test_groups_are_ordered_by_priority_then_name() -> None:
     added = catalogue.of(
-        [a_definition([ESTABLISHED]), a_definition([ESTABLISHED], group="another.example.com")],
+        [widgets(ESTABLISHED), widgets(ESTABLISHED, group="another.example.com")],
         [an_api_service(True), an_api_service(True, group="first.example.com", groupPriorityMinimum=2000)],
     )
     assert added.groups()[-4:] == ("first.example.com", "another.example.com", "example.com", "metrics.k8s.io")
@@ -243,13 +179,9 @@ KUBECTL_GET = (
     [
         (KUBECTL_GET, TABLE),
         ("application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json", PLAIN),
-        ("application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io", PARTIAL_LIST),
         ("application/vnd.kubernetes.protobuf,application/json", PLAIN),
         ("application/vnd.kubernetes.protobuf", None),
         ("application/json;as=Table;v=v9;g=meta.k8s.io", None),
-        ("*/*", PLAIN),
-        ("application/json;q=0.5,application/json;as=Table;v=v1;g=meta.k8s.io;q=0.9", TABLE),
-        ("application/json;as=Table;v=v1;g=meta.k8s.io;q=many", TABLE),
     ],
 )
 def test_objects(accept: str, form: AnswerForm | None) -> None:

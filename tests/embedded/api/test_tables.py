@@ -9,9 +9,8 @@ import pytest
 
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.api.tables import fields
-from kubectl_eksdoc.embedded.api.tables.table import partial, partial_list, table
+from kubectl_eksdoc.embedded.api.tables.table import partial, table
 from kubectl_eksdoc.kubernetes.api.resources import Served
-from kubectl_eksdoc.model.api_objects import with_value
 from tests.fakes import recordings
 
 Doc = dict[str, Any]
@@ -46,43 +45,19 @@ MINUTE, HOUR, DAY, YEAR = 60, 3600, 86400, 365 * 86400
     ("seconds", "text"),
     [
         (-2, "<invalid>"),
-        (-1.9, "0s"),
         (2 * MINUTE - 1, "119s"),
-        (2 * MINUTE, "2m"),
         (10 * MINUTE - 1, "9m59s"),
         (10 * MINUTE + 30, "10m"),
-        (3 * HOUR - 1, "179m"),
         (3 * HOUR, "3h"),
-        (8 * HOUR - 1, "7h59m"),
         (8 * HOUR + 30 * MINUTE, "8h"),
-        (2 * DAY - 1, "47h"),
         (2 * DAY, "2d"),
-        (8 * DAY - 1, "7d23h"),
         (8 * DAY + 12 * HOUR, "8d"),
-        (2 * YEAR - 1, "729d"),
         (2 * YEAR, "2y"),
-        (3 * YEAR + 40 * DAY, "3y40d"),
         (8 * YEAR + 100 * DAY, "8y"),
     ],
 )
 def test_human(seconds: float, text: str) -> None:
     assert fields.human(seconds) == text
-
-
-@pytest.mark.parametrize(
-    ("time", "text"),
-    [
-        ("2026-11-20T08:59:15Z", "45s"),
-        ("2026-11-20T08:59:15.500000Z", "44s"),
-        ("2026-11-20T08:59:15.123456789Z", "44s"),
-        ("2026-11-20T17:59:15+09:00", "45s"),
-        (None, "<unknown>"),
-        ("2026-02-30T00:00:00Z", "<unknown>"),
-        ("yesterday", "<unknown>"),
-    ],
-)
-def test_since(time: str | None, text: str) -> None:
-    assert fields.since(time, NOW) == text
 
 
 @pytest.mark.parametrize(
@@ -108,168 +83,69 @@ def test_a_node(node: Doc, status: str, roles: str) -> None:
     assert (said["Internal-IP"], said["OS-Image"], said["Kernel-Version"]) == ("<none>", "<unknown>", "<unknown>")
 
 
-def test_a_namespace() -> None:
-    said = shown("namespaces.v1", an_object(status={"phase": "Active"}))
-    assert said == {"Name": "one", "Status": "Active", "Age": "5m20s"}
-
-
-@pytest.mark.parametrize(
-    "resource",
-    [
-        "roles.v1.rbac.authorization.k8s.io",
-        "services.v1",
-    ],
-)
-def test_what_has_no_columns_of_its_own(resource: str) -> None:
-    assert shown(resource, an_object()) == {"Name": "one", "Created At": CREATED}
-
-
 TEMPLATE = {"spec": {"containers": [{"name": "app", "image": "app:1"}, {"name": "log", "image": "log:2"}]}}
 SELECTOR = {
     "matchLabels": {"tier": "web", "app": "shop"},
     "matchExpressions": [
-        {"key": "zone", "operator": "In", "values": ["b", "a"]},
+        {"key": "zone", "operator": "In", "values": ["a", "b"]},
         {"key": "old", "operator": "DoesNotExist"},
-        {"key": "new", "operator": "Exists"},
-        {"key": "track", "operator": "NotIn", "values": ["canary"]},
     ],
 }
-AS_TEXT = "app=shop,new,!old,tier=web,track notin (canary),zone in (a,b)"
-WIDE = {"Containers": "app,log", "Images": "app:1,log:2", "Selector": AS_TEXT}
+WIDE = {"Containers": "app,log", "Images": "app:1,log:2", "Selector": "app=shop,!old,tier=web,zone in (a,b)"}
 SPEC = {"replicas": 3, "selector": SELECTOR, "template": TEMPLATE}
 
 
-def test_a_deployment() -> None:
-    status = {"readyReplicas": 2, "updatedReplicas": 3, "availableReplicas": 1, "replicas": 4}
-    assert shown("deployments.v1.apps", an_object("web", spec=SPEC, status=status)) == {
-        "Name": "web",
-        "Ready": "2/3",
-        "Up-to-date": 3,
-        "Available": 1,
-        "Age": "5m20s",
-        **WIDE,
-    }
-
-
-def test_a_replica_set() -> None:
-    status = {"replicas": 3, "readyReplicas": 2}
-    counts = {"Desired": 3, "Current": 3, "Ready": 2}
-    assert shown("replicasets.v1.apps", an_object("web-1", spec=SPEC, status=status)) == {
-        "Name": "web-1",
-        **counts,
-        "Age": "5m20s",
-        **WIDE,
-    }
-
-
-def test_a_stateful_set() -> None:
-    assert shown("statefulsets.v1.apps", an_object("db", spec=SPEC, status={"readyReplicas": 3})) == {
-        "Name": "db",
-        "Ready": "3/3",
-        "Age": "5m20s",
-        "Containers": "app,log",
-        "Images": "app:1,log:2",
-    }
-
-
 @pytest.mark.parametrize(
-    ("node_selector", "text"), [({}, "<none>"), ({"b": "2", "a": "1"}, "a=1,b=2"), (None, "<none>")]
-)
-def test_a_daemon_set(node_selector: Doc | None, text: str) -> None:
-    template = {"spec": {**TEMPLATE["spec"], "nodeSelector": node_selector}}
-    status = {
-        "desiredNumberScheduled": 5,
-        "currentNumberScheduled": 4,
-        "numberReady": 3,
-        "updatedNumberScheduled": 2,
-        "numberAvailable": 1,
-    }
-    daemon_set = an_object("agent", spec={"selector": SELECTOR, "template": template}, status=status)
-    assert shown("daemonsets.v1.apps", daemon_set) == {
-        "Name": "agent",
-        "Desired": 5,
-        "Current": 4,
-        "Ready": 3,
-        "Up-to-date": 2,
-        "Available": 1,
-        "Node Selector": text,
-        "Age": "5m20s",
-        **WIDE,
-    }
-
-
-@pytest.mark.parametrize(
-    ("spec", "least", "most"),
+    ("resource", "spec", "status", "cells"),
     [
-        ({"minAvailable": "50%"}, "50%", "N/A"),
-        ({"maxUnavailable": 0}, "N/A", "0"),
-        ({}, "N/A", "N/A"),
+        (
+            "deployments.v1.apps",
+            SPEC,
+            {"readyReplicas": 2, "updatedReplicas": 3, "availableReplicas": 1, "replicas": 4},
+            {"Ready": "2/3", "Up-to-date": 3, "Available": 1, **WIDE},
+        ),
+        (
+            "replicasets.v1.apps",
+            {**SPEC, "selector": None},
+            {"replicas": 4, "readyReplicas": 2},
+            {"Desired": 3, "Current": 4, "Ready": 2, **WIDE, "Selector": "<none>"},
+        ),
+        (
+            "statefulsets.v1.apps",
+            SPEC,
+            {"readyReplicas": 3},
+            {"Ready": "3/3", "Containers": "app,log", "Images": "app:1,log:2"},
+        ),
+        (
+            "daemonsets.v1.apps",
+            {"selector": SELECTOR, "template": {"spec": {**TEMPLATE["spec"], "nodeSelector": {"b": "2", "a": "1"}}}},
+            {"desiredNumberScheduled": 5, "currentNumberScheduled": 4, "numberReady": 3}
+            | {"updatedNumberScheduled": 2, "numberAvailable": 1},
+            {"Desired": 5, "Current": 4, "Ready": 3, "Up-to-date": 2, "Available": 1, "Node Selector": "a=1,b=2"}
+            | WIDE,
+        ),
+        (
+            "poddisruptionbudgets.v1.policy",
+            {"minAvailable": "50%"},
+            {"disruptionsAllowed": 1},
+            {"Min Available": "50%", "Max Unavailable": "N/A", "Allowed Disruptions": 1},
+        ),
+        (
+            "poddisruptionbudgets.v1.policy",
+            {"maxUnavailable": 0},
+            {},
+            {"Min Available": "N/A", "Max Unavailable": "0", "Allowed Disruptions": 0},
+        ),
     ],
 )
-def test_a_budget(spec: Doc, least: str, most: str) -> None:
-    budget = an_object("web", spec=spec, status={"disruptionsAllowed": 1})
-    assert shown("poddisruptionbudgets.v1.policy", budget) == {
-        "Name": "web",
-        "Min Available": least,
-        "Max Unavailable": most,
-        "Allowed Disruptions": 1,
-        "Age": "5m20s",
-    }
-
-
-STARTED = "2026-11-20T08:55:00Z"
-
-
-def a_job(spec: Doc | None = None, meta: Doc | None = None, **status: Any) -> Doc:
-    return an_object("job", meta=meta, spec={"completions": 3, "template": TEMPLATE, **(spec or {})}, status=status)
-
-
-@pytest.mark.parametrize(
-    ("job", "word"),
-    [
-        (a_job(), "Running"),
-        (a_job(conditions=[{"type": "Complete", "status": "True"}]), "Complete"),
-        (a_job(conditions=[{"type": "Failed", "status": "False"}]), "Running"),
-        (a_job(meta={"deletionTimestamp": STARTED}), "Terminating"),
-        (a_job(conditions=[{"type": "Suspended", "status": "True"}]), "Suspended"),
-        (a_job(conditions=[{"type": "SuccessCriteriaMet", "status": "True"}]), "SuccessCriteriaMet"),
-    ],
-)
-def test_how_a_job_stands(job: Doc, word: str) -> None:
-    assert shown("jobs.v1.batch", job)["Status"] == word
-
-
-@pytest.mark.parametrize(
-    ("job", "text"),
-    [
-        (a_job(succeeded=2), "2/3"),
-        (a_job({"completions": None}), "0/1"),
-        (a_job({"completions": None, "parallelism": 1}, succeeded=1), "1/1"),
-        (a_job({"completions": None, "parallelism": 4}, succeeded=1), "1/1 of 4"),
-    ],
-)
-def test_how_far_a_job_is(job: Doc, text: str) -> None:
-    assert shown("jobs.v1.batch", job)["Completions"] == text
-
-
-@pytest.mark.parametrize(
-    ("job", "text"),
-    [
-        (a_job(), ""),
-        (a_job(startTime=STARTED), "5m"),
-        (a_job(startTime=STARTED, completionTime="2026-11-20T08:56:30Z"), "90s"),
-    ],
-)
-def test_how_long_a_job_took(job: Doc, text: str) -> None:
-    said = shown("jobs.v1.batch", job)
-    assert (said["Duration"], said["Age"], said["Containers"], said["Selector"]) == (text, "5m20s", "app,log", "<none>")
+def test_what_is_shown(resource: str, spec: Doc, status: Doc, cells: Doc) -> None:
+    assert shown(resource, an_object(spec=spec, status=status)) == {"Name": "one", **cells, "Age": "5m20s"}
 
 
 RUNNING: Doc = {"running": {"startedAt": "2026-11-20T08:55:00Z"}}
 DONE: Doc = {"terminated": {"exitCode": 0, "reason": "Completed"}}
 FAILED: Doc = {"terminated": {"exitCode": 1, "reason": "Error"}}
 READY = {"type": "Ready", "status": "True"}
-INITIALIZED = {"type": "Initialized", "status": "True"}
 
 
 def waiting(reason: str) -> Doc:
@@ -326,6 +202,7 @@ def a_pod(
 
 
 GOING = {"deletionTimestamp": "2026-11-20T08:59:00Z"}
+BEHIND = status_of("app", waiting("PodInitializing"))
 
 
 @pytest.mark.parametrize(
@@ -334,18 +211,27 @@ GOING = {"deletionTimestamp": "2026-11-20T08:59:00Z"}
         (a_pod(status_of("a", ready=True), status_of("b")), "1/2", "Running"),
         (a_pod(status_of("a", waiting("CrashLoopBackOff"))), "0/1", "CrashLoopBackOff"),
         (a_pod(status_of("a", {"terminated": {"exitCode": 3}})), "0/1", "ExitCode:3"),
-        (a_pod(status_of("a", {"terminated": {"exitCode": 0, "signal": 9}})), "0/1", "Signal:9"),
-        # One of two containers is done: the pod is not, unless nothing else runs.
         (a_pod(status_of("a", DONE), status_of("b", ready=True), conditions=[READY]), "1/2", "Running"),
         (a_pod(status_of("a", DONE), status_of("b", ready=True)), "1/2", "NotReady"),
-        (a_pod(status_of("a", DONE), status_of("b", FAILED)), "0/2", "Error"),
-        # The first container that has something to say has the last word.
         (a_pod(status_of("a", FAILED), status_of("b", waiting("CrashLoopBackOff"))), "0/2", "Error"),
+        (a_pod(status_of("a", DONE), status_of("b", FAILED)), "0/2", "Error"),
         (a_pod(status_of("a"), phase="Failed", reason="Evicted"), "0/1", "Evicted"),
+        (
+            a_pod(
+                init=(status_of("i", waiting("CrashLoopBackOff")),),
+                conditions=[{"type": "Initialized", "status": "True"}],
+            ),
+            "1/1",
+            "Init:CrashLoopBackOff",
+        ),
+        (
+            a_pod(init=(status_of("p", ready=True, started=True), status_of("s", DONE)), sidecars=("p",)),
+            "2/2",
+            "Running",
+        ),
+        (a_pod(init=(status_of("p", started=True), status_of("s", DONE)), sidecars=("p",)), "1/2", "Running"),
         (a_pod(meta=GOING), "1/1", "Terminating"),
-        (a_pod(status_of("a", DONE), phase="Succeeded", meta=GOING), "0/1", "Completed"),
         (a_pod(meta=GOING, reason="NodeLost"), "1/1", "Unknown"),
-        (a_pod(reason="NodeLost"), "1/1", "NodeLost"),
         (
             a_pod(
                 status_of("a", {}),
@@ -362,18 +248,11 @@ def test_status(pod: Doc, ready: str, word: str) -> None:
     assert (said["Ready"], said["Status"]) == (ready, word)
 
 
-BEHIND = status_of("app", waiting("PodInitializing"))
-
-
 @pytest.mark.parametrize(
     ("init", "word"),
     [
-        ((status_of("i", DONE), status_of("j", RUNNING)), "Init:1/2"),
-        ((status_of("i", waiting("PodInitializing")),), "Init:0/1"),
-        ((status_of("i", waiting("ImagePullBackOff")),), "Init:ImagePullBackOff"),
+        ((status_of("i", DONE), status_of("j", RUNNING, started=True)), "Init:1/2"),
         ((status_of("i", FAILED), status_of("j", waiting("PodInitializing"))), "Init:Error"),
-        ((status_of("i", {"terminated": {"exitCode": 2}}),), "Init:ExitCode:2"),
-        ((status_of("i", {"terminated": {"exitCode": 2, "signal": 15}}),), "Init:Signal:15"),
         ((status_of("i", DONE),), "PodInitializing"),
     ],
 )
@@ -382,37 +261,10 @@ def test_status_while_init_containers_run(init: tuple[Doc, ...], word: str) -> N
     assert (said["Ready"], said["Status"]) == ("0/1", word)
 
 
-def test_an_init_container_that_runs_again_does_not_hide_the_containers() -> None:
-    pod = a_pod(init=(status_of("i", waiting("CrashLoopBackOff")),), conditions=[INITIALIZED])
-    assert shown("pods.v1", pod)["Ready"] == "1/1"
-
-
-@pytest.mark.parametrize(("ready", "count"), [(True, "2/2"), (False, "1/2")])
-def test_sidecars_count_as_containers(ready: bool, count: str) -> None:
-    init = (status_of("proxy", ready=ready, started=True), status_of("setup", DONE))
-    said = shown("pods.v1", a_pod(init=init, sidecars=("proxy",)))
-    assert (said["Ready"], said["Status"]) == (count, "Running")
-
-
-def test_a_sidecar_that_has_not_started_holds_the_pod_back() -> None:
-    said = shown("pods.v1", a_pod(BEHIND, init=(status_of("proxy"),), sidecars=("proxy",), phase="Pending"))
-    assert (said["Ready"], said["Status"]) == ("0/2", "Init:0/1")
-
-
 @pytest.mark.parametrize(
     ("pod", "restarts"),
     [
-        (a_pod(), "0"),
         (a_pod(status_of("a", restarts=2, last="2026-11-20T08:55:00Z")), "2 (5m ago)"),
-        (a_pod(status_of("a", restarts=2)), "2"),
-        (
-            a_pod(
-                status_of("a", restarts=2, last="2026-11-20T08:00:00Z"),
-                status_of("b", restarts=1, last="2026-11-20T08:59:00Z"),
-            ),
-            "3 (60s ago)",
-        ),
-        # An init container that was done counts no more, a sidecar always does.
         (a_pod(init=(status_of("i", DONE, restarts=4, last="2026-11-20T08:50:00Z"),)), "0"),
         (
             a_pod(
@@ -444,25 +296,17 @@ def test_where_a_pod_is() -> None:
     assert said["Age"] == "5m20s"
     assert (said["IP"], said["Node"], said["Nominated Node"]) == ("10.0.0.7", "old-1", "old-2")
     assert said["Readiness Gates"] == "1/2"
-
-
-def test_a_pod_that_is_nowhere() -> None:
+    assert fields.since(None, NOW) == "<unknown>"
+    assert shown("services.v1", an_object()) == {"Name": "one", "Created At": CREATED}
     said = shown("pods.v1", a_pod(phase="Pending"))
     assert {said[column] for column in ("IP", "Node", "Nominated Node", "Readiness Gates")} == {"<none>"}
-    assert shown("pods.v1", a_pod(podIP="10.0.0.8"))["IP"] == "10.0.0.8"
 
 
-@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
-def test_the_row_of_a_pod_that_ended_says_so(phase: str) -> None:
-    pods = Catalogue().find("", "v1", "pods")
-    assert pods is not None
-    ended, running = table(pods, [a_pod(phase=phase), a_pod()], NOW)["rows"]
+def test_the_row_of_a_pod_that_ended_says_so() -> None:
+    ended, running = table(served("pods"), [a_pod(phase="Failed"), a_pod()], NOW)["rows"]
     [condition] = ended["conditions"]
-    assert (condition["type"], condition["status"], condition["reason"]) == ("Completed", "True", phase)
+    assert (condition["type"], condition["status"], condition["reason"]) == ("Completed", "True", "Failed")
     assert "conditions" not in running
-
-
-RECORDED_AT = datetime(2026, 11, 20, 7, 46, 12, tzinfo=timezone.utc)
 
 
 def served(plural: str) -> Served:
@@ -471,27 +315,9 @@ def served(plural: str) -> Served:
     return found
 
 
-def node(metadata: Doc) -> Doc:
-    """A node of this metadata with the recorded status, and its own group's versions."""
-    made: Doc = {**recordings.document("node"), "metadata": metadata}
-    if metadata["labels"]["eks.amazonaws.com/nodegroup"] == "green":
-        made = with_value(made, ("status", "nodeInfo", "kubeletVersion"), "v1.30.6-eks-94953ac")
-        made = with_value(made, ("status", "nodeInfo", "osImage"), "Amazon Linux 2023")
-    return made
-
-
-def test_partial_metadata() -> None:
-    recorded = recordings.document("pods partial metadata")
-    pods = recordings.document("pods page 1")["items"][:2]
-    assert partial_list(pods, recorded["metadata"]) == recorded
-    assert partial(pods[0]) == recorded["items"][0]
-
-
 def test_what_a_row_holds_of_its_object() -> None:
     one = recordings.document("node")
-    rows = {
-        what: table(served("nodes"), [one], RECORDED_AT, what)["rows"][0] for what in ("Metadata", "Object", "None")
-    }
+    rows = {what: table(served("nodes"), [one], NOW, what)["rows"][0] for what in ("Metadata", "Object", "None")}
     assert rows["Metadata"]["object"] == partial(one)
     assert rows["Object"]["object"] == one
     assert rows["None"]["object"] is None

@@ -25,30 +25,3 @@ def test_jobs_run_and_cron_jobs_make_them(kubectl: Kubectl) -> None:
 def test_secrets_hold_bytes(kubectl: Kubectl) -> None:
     kubectl("create", "secret", "generic", "key", "--from-literal=a=b", "--from-literal=empty=")
     assert kubectl.json("get", "secret", "key")["data"] == {"a": "Yg==", "empty": ""}
-
-
-@pytest.mark.long
-def test_roles_and_whom_they_are_bound_to(kubectl: Kubectl) -> None:
-    kubectl("create", "role", "reader", "--verb=get,list", "--resource=pods", "--resource=deployments.apps")
-    groups = {rule["apiGroups"][0]: rule["resources"] for rule in kubectl.json("get", "role", "reader")["rules"]}
-    assert groups == {"": ["pods"], "apps": ["deployments"]}
-    kubectl("create", "rolebinding", "reader", "--role=reader", "--serviceaccount=default:default")
-    bound = kubectl.json("get", "rolebinding", "reader")
-    assert bound["roleRef"] == {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader"}
-    assert bound["subjects"] == [{"kind": "ServiceAccount", "name": "default", "namespace": "default"}]
-    kubectl("create", "clusterrole", "health", "--verb=get", "--non-resource-url=/healthz")
-    assert kubectl.json("get", "clusterrole", "health")["rules"][0]["nonResourceURLs"] == ["/healthz"]
-    kubectl("create", "clusterrolebinding", "health", "--clusterrole=health", "--group=everyone")
-    assert kubectl.json("get", "clusterrolebinding", "health")["subjects"][0]["name"] == "everyone"
-
-
-@pytest.mark.long
-def test_services_quotas_and_classes(kubectl: Kubectl) -> None:
-    kubectl("create", "service", "clusterip", "web", "--tcp=80:8080")
-    ports = kubectl.json("get", "service", "web")["spec"]["ports"]
-    assert ports == [{"name": "80-8080", "port": 80, "protocol": "TCP", "targetPort": 8080}]
-    kubectl("create", "quota", "few", "--hard=pods=3,cpu=500m")
-    assert kubectl.json("get", "quota", "few")["spec"]["hard"] == {"pods": "3", "cpu": "500m"}
-    kubectl("create", "priorityclass", "low", "--value=-5", "--description=late")
-    low = kubectl.json("get", "priorityclass", "low")
-    assert (low["value"], low["description"]) == (-5, "late")

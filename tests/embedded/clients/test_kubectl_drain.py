@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -101,7 +102,7 @@ def test_a_drain(body: Callable[[Kubectl], None], versions: tuple[str, ...], tmp
     with ExitStack() as stack:
         deeds = []
         for version in versions:
-            served = worlds.served("small-traps", pace=worlds.Even(start_s * worlds.SPEED))
+            served = worlds.served("small-traps", pace=replace(worlds.QUICK, start=start_s * worlds.SPEED))
             url = stack.enter_context(served)[0].url(worlds.ADMIN_TOKEN)
             deeds.append(partial(body, Kubectl(needed.kubectl_of(version), tmp_path / version, url)))
         at_once(*deeds)

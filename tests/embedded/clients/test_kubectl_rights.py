@@ -27,10 +27,14 @@ def can(kubectl: Kubectl, *words: str) -> str:
 
 
 @pytest.mark.long
-def test_an_admin_may_everything(looking: Kubectl) -> None:
+def test_an_admin_may_everything_and_an_unknown_token_nothing(
+    looking: Kubectl, program: str, shown: tuple[SimulatedApiServer, Api], tmp_path: Path
+) -> None:
     assert can(looking, "create", "pods/eviction") == "yes"
     assert can(looking, "*", "*") == "yes"
     assert "*.*" in looking("auth", "can-i", "--list")
+    nobody = Kubectl(program, tmp_path / "nobody", shown[0].url("wrong"))
+    assert "You must be logged in to the server" in nobody.refused("get", "nodes")
 
 
 @pytest.mark.long
@@ -64,9 +68,3 @@ def test_asking_as_somebody_else(looking: Kubectl, draining: Kubectl) -> None:
     assert can(looking, "list", "pods", "--as", "nobody-known") == "no"
     # kubectl loses the message of a refusal of discovery; tests/embedded/serving/test_doors.py has it.
     assert "Error from server (Forbidden)" in draining.refused("get", "pods", "--as", "admin")
-
-
-@pytest.mark.long
-def test_an_unknown_token(program: str, shown: tuple[SimulatedApiServer, Api], tmp_path: Path) -> None:
-    nobody = Kubectl(program, tmp_path, shown[0].url("wrong"))
-    assert "You must be logged in to the server" in nobody.refused("get", "nodes")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -24,7 +24,7 @@ from kubectl_eksdoc.amazon.written_kinds import going
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.embedded.loading import load, load_observed
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
+from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.targets import ServedRequest
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from kubectl_eksdoc.kube.api_signs import ApiSigns
@@ -33,10 +33,8 @@ from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.kube.single_objects import NamespaceLists, SingleObjects
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, KindUsage, ManifestText, ObjectName, WrittenBy, named
-from kubectl_eksdoc.model.cluster import Cluster, NodeClass
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import Absent, ReadState, Unknown
-from kubectl_eksdoc.model.machines import SaidOptions
 from kubectl_eksdoc.model.nodes import Container, LogOf
 from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.objects.single import RawObjects
@@ -52,31 +50,53 @@ from tests.raw_facts import recorded
 from tools.demo.upgrade.old_apis import old_apis
 
 AWS_NODE = ObjectName("apps/v1", "DaemonSet", "kube-system", "aws-node")
-CRD = "apiextensions.k8s.io/v1"
+READ = (kinds.NODES, kinds.PODS, kinds.JOBS, kinds.CRON_JOBS, kinds.DEFINITIONS, kinds.API_SERVICES)
 
 
-def test_an_object_comes_with_its_owners(tmp_path: Path) -> None:
+def connected(server: SimulatedApiServer, folder: Path, token: str = worlds.ADMIN_TOKEN, page: int = 500) -> Connection:
+    return Connection(kubeconfig=kubeconfigs.one(folder / "config", server.url(token)), page_size=page)
+
+
+@pytest.mark.parametrize("name", ["small-traps", "rich"])
+@pytest.mark.parametrize("page", one_in(2, [7, 2000]))
+def test_the_same_facts(name: str, page: int, tmp_path: Path) -> None:
+    dumped = SnapshotReader(str(worlds.archive(name))).read(kinds.ALL)
+    with worlds.served(name, ManualTime(), pace=None) as (server, _):
+        live = LiveReader(connected(server, tmp_path, page=page)).read(kinds.ALL)
+    states = {read.state for read in live.reads if not read.resource.custom}
+    assert states == {ReadState.READ}
+    assert live.identity.server_version.startswith("v1.36")
+    if name == "small-traps":  # the dump has no namespaces; the server cannot be without
+        live = replace(live, namespaces=dumped.namespaces)
+    # What does not depend on whether it was read from a server or from a dump:
+    same = {name: getattr(dumped, name) for name in ("identity", "source", "observed_at", "reads", "notes")}
+    assert replace(live, **same) == dumped
+
+
+def test_an_object_comes_with_its_owners_and_a_list_in_pages_is_the_whole_list(tmp_path: Path) -> None:
     dumped = next(item for item in recorded("rich", "daemonsets") if item["metadata"]["name"] == "aws-node")
     with worlds.served("rich", ManualTime(), pace=None) as (server, _):
-        config = kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN))
-        objects = SingleObjects(Connection(kubeconfig=config))
-        found, missing = objects.one(AWS_NODE), objects.one(ObjectName("v1", "ConfigMap", "kube-system", "no-such"))
-        names = ("nodepools.karpenter.sh", "no-such")
-        of_cluster = [objects.one(ObjectName(CRD, "CustomResourceDefinition", "", name)) for name in names]
-        objects.close()
+        connection = connected(server, tmp_path)
+        with closing(SingleObjects(connection)) as objects:
+            found, missing = objects.one(AWS_NODE), objects.one(ObjectName("v1", "ConfigMap", "kube-system", "no-such"))
+            names = ("nodepools.karpenter.sh", "no-such")
+            of_cluster = [
+                objects.one(ObjectName("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", name))
+                for name in names
+            ]
+        whole, paged = (
+            NamespaceLists(replace(connection, page_size=size)).listed(kinds.REPLICA_SETS, "kube-system")
+            for size in (500, 1)
+        )
     assert isinstance(found, dict) and named(found) == AWS_NODE
     assert found["metadata"]["managedFields"] == dumped["metadata"]["managedFields"]
     assert found["spec"] == dumped["spec"] and isinstance(missing, Absent)
     assert [isinstance(each, Absent) for each in of_cluster] == [False, True]
+    assert whole == paged and not isinstance(whole, Unknown) and len(whole) > 1
+    assert {(doc["kind"], doc["metadata"]["namespace"]) for doc in whole} == {("ReplicaSet", "kube-system")}
 
 
 DEMUX = "DISABLE_TCP_EARLY_DEMUX"
-
-
-def held(connection: Connection, live: Doc) -> TemplateRevisions:
-    found = NamespaceLists(connection).listed(kinds.CONTROLLER_REVISIONS, "kube-system")
-    assert not isinstance(found, Unknown), found
-    return templates_of(live, found)
 
 
 def waited_for(connection: Connection, objects: Served) -> TemplateRevisions:
@@ -84,12 +104,13 @@ def waited_for(connection: Connection, objects: Served) -> TemplateRevisions:
     ends_s = time.monotonic() + 30.0
     while time.monotonic() < ends_s:
         live = objects.get("DaemonSet", "aws-node")
-        assert live is not None
-        found = held(connection, live)
+        held = NamespaceLists(connection).listed(kinds.CONTROLLER_REVISIONS, "kube-system")
+        assert live is not None and not isinstance(held, Unknown), held
+        found = templates_of(live, held)
         if found.kept and _demux(found.kept[-1].doc) == _demux(live["spec"]["template"]):
             return found
         time.sleep(0.02)
-    raise AssertionError(f"{len(found.kept)} revisions, and none of what it is now")
+    raise AssertionError("no revision of what it is now")
 
 
 def _demux(template: Doc) -> object:
@@ -98,9 +119,8 @@ def _demux(template: Doc) -> object:
 
 def test_what_the_controller_keeps_tells_what_an_update_took(tmp_path: Path) -> None:
     with worlds.served("rich") as (server, _):
-        url = server.url()
-        connection = Connection(kubeconfig=kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN)))
-        objects = Served(url.rstrip("/"), worlds.ADMIN_TOKEN)
+        connection = connected(server, tmp_path)
+        objects = Served(server.url().rstrip("/"), worlds.ADMIN_TOKEN)
         service = AddonService(objects, "v1.19.5-eksbuild.1")
         waited_for(connection, objects)
         hands.patches_init_env(objects, DEMUX, "1")
@@ -114,70 +134,35 @@ def test_what_the_controller_keeps_tells_what_an_update_took(tmp_path: Path) -> 
     assert [_demux(each.doc) for each in (step.before, step.after)] == ["1", "false"]
 
 
-def test_a_list_in_pages_is_the_whole_list(tmp_path: Path) -> None:
-    with worlds.served("rich", ManualTime(), pace=None) as (server, _):
-        connection = Connection(kubeconfig=kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN)))
-        whole, paged = (
-            NamespaceLists(replace(connection, page_size=size)).listed(kinds.REPLICA_SETS, "kube-system")
-            for size in (500, 1)
-        )
-    assert whole == paged and not isinstance(whole, Unknown) and len(whole) > 1
-    assert {doc["kind"] for doc in whole} == {"ReplicaSet"}
-    assert {doc["metadata"]["namespace"] for doc in whole} == {"kube-system"}
-
-
-PODS = "/api/v1/namespaces/default/pods"
 LOG = LogOf("default", "asks", "app")
-SIDECAR = {"name": "mesh", "image": "mesh:1"}
 
 
-def a_container() -> dict[str, Any]:
+def test_containers_and_the_last_lines_of_each(tmp_path: Path) -> None:
     env = [{"name": "AWS_REGION", "value": "x"}, {"name": "HIDDEN", "valueFrom": {"fieldRef": {"fieldPath": "spec.x"}}}]
     given: dict[str, Any] = {"name": "app", "image": "app:1", "command": ["/app"], "args": ["--aws-region=x"]}
-    return {**given, "env": env, "envFrom": [{"configMapRef": {"name": "more"}}]}
-
-
-@contextmanager
-def inside(tmp_path: Path, token: str = worlds.ADMIN_TOKEN) -> Iterator[tuple[LivePodReader, Api]]:
+    given |= {"env": env, "envFrom": [{"configMapRef": {"name": "more"}}]}
+    spec = {"containers": [given, {"name": "mesh", "image": "mesh:1"}], "nodeName": "old-0"}
+    others = [LogOf("default", "asks", "mesh"), LogOf("default", "nobody", "app"), LogOf("default", "asks", "none")]
+    before = replace(LOG, previous=True)
     with worlds.served("small-traps", ManualTime(), pace=None) as (server, api):
-        spec = {"containers": [a_container(), SIDECAR], "nodeName": "old-0"}
         pod = json.dumps({"metadata": {"name": "asks"}, "spec": spec}).encode()
         admin = {"authorization": f"Bearer {worlds.ADMIN_TOKEN}"}
-        assert api.handle(ServedRequest("POST", PODS, {}, admin, pod)).status == 201
-        pods = LivePodReader(Connection(kubeconfig=kubeconfigs.one(tmp_path / "config", server.url(token))))
-        yield pods, api
-        pods.close()
-
-
-def test_containers_and_with_what_they_were_started(tmp_path: Path) -> None:
-    with inside(tmp_path) as (pods, _):
-        found = pods.containers(["default/asks", "default/nobody"])
+        assert api.handle(ServedRequest("POST", "/api/v1/namespaces/default/pods", {}, admin, pod)).status == 201
+        api.logs.put("default", "asks", "app", "".join(f"line {n} {'x' * 2000}\n" for n in range(LINES + 5)))
+        api.logs.put("default", "asks", "mesh", "".join(f"line {n}\n" for n in range(LINES + 5)))
+        with closing(LivePodReader(connected(server, tmp_path))) as pods:
+            found = pods.containers(["default/asks", "default/nobody"])
+            logs = pods.logs([LOG, before, *others])
     app = Container(
         "app", "app:1", ("/app", "--aws-region=x"), ("AWS_REGION", "HIDDEN"), True, values=(("AWS_REGION", "x"),)
     )
     assert found["default/asks"] == (app, Container("mesh", "mesh:1"))
     assert isinstance(found["default/nobody"], Absent) and list(found) == ["default/asks", "default/nobody"]
-
-
-def test_the_last_lines_of_each(tmp_path: Path) -> None:
-    others = [LogOf("default", "asks", "mesh"), LogOf("default", "nobody", "app"), LogOf("default", "asks", "none")]
-    before = LogOf("default", "asks", "app", previous=True)
-    with inside(tmp_path) as (pods, api):
-        api.logs.put("default", "asks", "app", "".join(f"line {n}\n" for n in range(LINES + 5)))
-        found = pods.logs([LOG, before, *others])
-    text = found[LOG]
-    assert isinstance(text, str) and text.splitlines()[0] == "line 5" and len(text.splitlines()) == LINES
-    told = found[before]
+    long, told, (mesh, nobody, none) = logs[LOG], logs[before], (logs[each] for each in others)
+    assert isinstance(mesh, str) and mesh.splitlines() == [f"line {n}" for n in range(5, LINES + 5)]
+    assert isinstance(long, str) and f"line {LINES + 4} " in long and len(long) < MOST_BYTES, "the last are not lost"
     assert isinstance(told, Unknown) and "previous terminated container" in told.why and not told.missing
-    assert isinstance(found[others[0]], str) and isinstance(found[others[1]], Absent)
-    assert isinstance(found[others[2]], Unknown)
-
-
-def test_of_a_log_that_is_too_long_the_last_lines_are_not_lost(tmp_path: Path) -> None:
-    with inside(tmp_path) as (pods, api):
-        api.logs.put("default", "asks", "app", f"{'x' * 2000}\n" * 99 + "the last\n")
-        found = pods.logs([LOG])[LOG]
-    assert isinstance(found, str) and found.endswith("the last\n") and len(found) < MOST_BYTES
+    assert isinstance(nobody, Absent) and isinstance(none, Unknown)
 
 
 GROUP = "admissionregistration.k8s.io"
@@ -187,26 +172,11 @@ NAMESPACE: Doc = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": 
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[tuple[str, str]]:
-    """Where an admin and one with few rights reach it."""
+def server() -> Iterator[SimulatedApiServer]:
     api = Api(load([NAMESPACE, *old_apis()], worlds.START).plane, replace(worlds.SETUP, metrics=text((USE,))))
     with serving(api) as server:
-        yield server.url(worlds.ADMIN_TOKEN), server.url(worlds.DRAINER_TOKEN)
+        yield server
     assert list(api.faults) == []
-
-
-def signs(folder: Path, url: str, page: int = 1) -> ApiSigns:
-    return ApiSigns(Connection(kubeconfig=kubeconfigs.one(folder / "config", url), page_size=page))
-
-
-def test_objects_tell_in_which_version_they_were_written(url: tuple[str, str], tmp_path: Path) -> None:
-    policies, bindings = signs(tmp_path, url[0]).written(going(*WAY))
-    assert {each.of.name: [sign.by for sign in each.signs] for each in _objects(policies)} == {
-        "no-host-path": [WrittenBy.LAST_APPLIED, WrittenBy.MANAGED_FIELDS],
-        "require-owner": [WrittenBy.MANAGED_FIELDS],
-    }
-    (binding,) = _objects(bindings)
-    assert [sign.manager for sign in binding.signs] == ["helm", "policy-webhook"]
 
 
 def _objects(told: KindUsage) -> tuple:
@@ -214,13 +184,22 @@ def _objects(told: KindUsage) -> tuple:
     return told.objects
 
 
-READ = (kinds.NODES, kinds.PODS, kinds.JOBS, kinds.CRON_JOBS, kinds.DEFINITIONS, kinds.API_SERVICES)
-
-
-def live(api: Api, tmp_path: Path) -> Cluster:
-    with serving(api) as server:
-        config = kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN))
-        return LiveReader(Connection(kubeconfig=config)).read(READ)
+def test_objects_and_releases_tell_in_which_version_they_were_written(
+    server: SimulatedApiServer, tmp_path: Path
+) -> None:
+    signs = ApiSigns(connected(server, tmp_path, page=1))
+    policies, bindings = signs.written(going(*WAY))
+    assert {each.of.name: [sign.by for sign in each.signs] for each in _objects(policies)} == {
+        "no-host-path": [WrittenBy.LAST_APPLIED, WrittenBy.MANAGED_FIELDS],
+        "require-owner": [WrittenBy.MANAGED_FIELDS],
+    }
+    (binding,) = _objects(bindings)
+    assert [sign.manager for sign in binding.signs] == ["helm", "policy-webhook"]
+    found = signs.releases()
+    assert not isinstance(found, Unknown)
+    (release,) = found
+    assert (release.namespace, release.name, release.revision) == ("policy", "policy-webhook", 4)
+    assert isinstance(release.manifest, ManifestText) and len(release.manifest.documents) == 3
 
 
 def test_of_the_demo(tmp_path: Path) -> None:
@@ -228,105 +207,34 @@ def test_of_the_demo(tmp_path: Path) -> None:
     held = DemoReader(raw, "check").read((*kinds.ALL, *READ[3:]))
     loaded = load_observed(held, raw)
     assert loaded.notes == ()
-    read = live(Api(loaded.plane, worlds.SETUP), tmp_path)
+    with serving(Api(loaded.plane, worlds.SETUP)) as server:
+        read = LiveReader(connected(server, tmp_path)).read(READ)
     assert read.api_services == held.api_services
     assert {each.name for each in held.definitions} > {"backups.store.example.com"}
     assert set(read.definitions) > set(held.definitions)  # those that the dump lacks are made up
 
 
-def without_source(cluster: Cluster, like: Cluster) -> Cluster:
-    """What does not depend on whether it was read from a server or from a dump."""
-    same = {name: getattr(like, name) for name in ("identity", "source", "observed_at", "reads", "notes")}
-    return replace(cluster, **same)
-
-
-@pytest.mark.parametrize("name", ["small-traps", "rich"])
-@pytest.mark.parametrize("page", one_in(2, [7, 2000]))
-def test_the_same_facts(name: str, page: int, tmp_path: Path) -> None:
-    dumped = SnapshotReader(str(worlds.archive(name))).read(kinds.ALL)
-    with worlds.served(name, ManualTime(), pace=None) as (server, _):
-        config = kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN))
-        live = LiveReader(Connection(kubeconfig=config, page_size=page)).read(kinds.ALL)
-    states = {read.state for read in live.reads if not read.resource.custom}
-    assert states == {ReadState.READ}
-    assert live.identity.server_version.startswith("v1.36")
-    if name == "small-traps":  # the dump has no namespaces; the server cannot be without
-        live = replace(live, namespaces=dumped.namespaces)
-    assert without_source(live, dumped) == dumped
-
-
-def test_releases_of_helm_are_read(url: tuple[str, str], tmp_path: Path) -> None:
-    found = signs(tmp_path, url[0]).releases()
-    assert not isinstance(found, Unknown)
-    (release,) = found
-    assert (release.namespace, release.name, release.revision) == ("policy", "policy-webhook", 4)
-    assert isinstance(release.manifest, ManifestText) and len(release.manifest.documents) == 3
-
-
-def test_each_right_that_is_missing_is_named(url: tuple[str, str], tmp_path: Path) -> None:
-    asked = signs(tmp_path, url[1])
-    answers = (asked.requested(), asked.releases(), *(told.objects for told in asked.written(going(*WAY))))
+def test_each_right_that_is_missing_is_named_and_what_is_not_read_is_unknown(
+    server: SimulatedApiServer, tmp_path: Path
+) -> None:
+    signs = ApiSigns(connected(server, tmp_path, worlds.DRAINER_TOKEN, page=1))
+    answers = [signs.requested(), signs.releases(), *(told.objects for told in signs.written(going(*WAY)))]
+    with worlds.served("small-traps", ManualTime(), pace=None) as (traps, _):
+        connection = connected(traps, tmp_path, worlds.DRAINER_TOKEN)
+        with closing(LivePodReader(connection)) as pods:
+            log = replace(LOG, pod="trap-bare")
+            answers.append(pods.logs([log])[log])
+        answers.append(NamespaceLists(connection).listed(kinds.CONTROLLER_REVISIONS, "kube-system"))
+        answers.append(SingleObjects(connection).one(ObjectName("v1", "ConfigMap", "kube-system", "coredns")))
+        found = LiveReader(connection).read((kinds.NODES, kinds.PODS, kinds.BUDGETS))
     assert [each.missing for each in answers if isinstance(each, Unknown)] == [
         "get /metrics",
         "list secrets",
         f"list validatingadmissionpolicies.{GROUP}",
         f"list validatingadmissionpolicybindings.{GROUP}",
+        "get pods/log",
+        "list controllerrevisions.apps",
+        "get configmaps",
     ]
-
-
-def test_what_may_not_be_read_is_unknown_and_names_the_right(tmp_path: Path) -> None:
-    with inside(tmp_path, worlds.DRAINER_TOKEN) as (pods, _):
-        log = pods.logs([LOG])[LOG]
-    assert isinstance(log, Unknown) and log.missing == "get pods/log"
-
-
-def test_what_may_not_be_listed_is_unknown_and_names_the_right(tmp_path: Path) -> None:
-    with worlds.served("small-traps", ManualTime(), pace=None) as (server, _):
-        config = kubeconfigs.one(tmp_path / "config", server.url(worlds.DRAINER_TOKEN))
-        found = NamespaceLists(Connection(kubeconfig=config)).listed(kinds.CONTROLLER_REVISIONS, "kube-system")
-    assert isinstance(found, Unknown) and found.missing == "list controllerrevisions.apps"
-
-
-COREFILE = ObjectName("v1", "ConfigMap", "kube-system", "coredns")
-
-
-def test_what_may_not_be_seen_is_unknown_and_names_the_right(tmp_path: Path) -> None:
-    with worlds.served("small-traps", ManualTime(), pace=None) as (server, _):
-        config = kubeconfigs.one(tmp_path / "config", server.url(worlds.DRAINER_TOKEN))
-        found = SingleObjects(Connection(kubeconfig=config)).one(COREFILE)
-    assert isinstance(found, Unknown) and found.missing == "get configmaps"
-
-
-def test_what_a_viewer_may_not_see_is_named(tmp_path: Path) -> None:
-    with worlds.served("small-traps", ManualTime(), pace=None) as (server, _):
-        config = kubeconfigs.one(tmp_path / "config", server.url(worlds.DRAINER_TOKEN))
-        live = LiveReader(Connection(kubeconfig=config)).read((kinds.NODES, kinds.PODS, kinds.BUDGETS))
-    assert live.read_of(kinds.BUDGETS).state == ReadState.FORBIDDEN
-    assert live.read_of(kinds.PODS).state == ReadState.READ and len(live.pods) == 131
-
-
-@pytest.mark.parametrize("served", ["v1", "v1beta1"])
-def test_classes_of_karpenter_are_read_in_the_version_that_is_served(served: str, tmp_path: Path) -> None:
-    names = {"plural": "ec2nodeclasses", "singular": "ec2nodeclass", "kind": "EC2NodeClass"}
-    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-    version = {"name": served, "served": True, "storage": True, "schema": schema}
-    options = {"httpTokens": "required", "httpPutResponseHopLimit": 2}
-    definition: Doc = {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": kinds.NODE_CLASSES.full_name},
-        "spec": {"group": "karpenter.k8s.aws", "scope": "Cluster", "names": names, "versions": [version]},
-        "status": {"conditions": [{"type": "Established", "status": "True"}]},
-    }
-    node_class: Doc = {
-        "apiVersion": f"karpenter.k8s.aws/{served}",
-        "kind": "EC2NodeClass",
-        "metadata": {"name": "default"},
-        "spec": {"metadataOptions": options},
-    }
-    api = Api(load([definition, node_class], worlds.START).plane, worlds.SETUP)
-    with serving(api) as server:
-        config = kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN))
-        live = LiveReader(Connection(kubeconfig=config)).read((kinds.NODES, kinds.PODS, kinds.NODE_CLASSES))
-    assert live.node_classes == (NodeClass("default", SaidOptions("required", 2)),)
-    assert live.read_of(kinds.NODE_CLASSES).state is ReadState.READ
+    assert found.read_of(kinds.BUDGETS).state == ReadState.FORBIDDEN
+    assert found.read_of(kinds.PODS).state == ReadState.READ and len(found.pods) == 131

@@ -84,16 +84,13 @@ def test_the_same_facts_or_a_sentence(api: Api, without: Cluster, tmp_path: Path
 def test_faults_of_writes_evictions_and_watches_are_not_met(api: Api, without: Cluster, tmp_path: Path) -> None:
     others = [f"{name}@30%" for name in MET if name not in OF_READING]
     assert len(others) > 10 and facts(read(api, tmp_path, *others, seed=1)) == facts(without)
+    assert facts(read(api, tmp_path, "list-expired")) == facts(without), "it is read in one answer"
 
 
 @pytest.mark.parametrize("name", sorted(OF_READING - {"slow", "list-expired"}))
 def test_where_every_request_meets_it_the_reader_gives_up(api: Api, tmp_path: Path, name: str) -> None:
     with pytest.raises(ClusterError):
         read(api, tmp_path, name)
-
-
-def test_a_list_that_expires_each_time_is_read_in_one_answer(api: Api, without: Cluster, tmp_path: Path) -> None:
-    assert facts(read(api, tmp_path, "list-expired")) == facts(without)
 
 
 def test_one_resource_that_is_refused_is_named_and_the_others_are_read(api: Api, tmp_path: Path) -> None:

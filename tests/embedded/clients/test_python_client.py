@@ -45,21 +45,14 @@ def eviction(name: str, **options: Any) -> client.V1Eviction:
     return client.V1Eviction(metadata=meta, delete_options=client.V1DeleteOptions(**options) if options else None)
 
 
-def test_a_watch_from_a_version_on(core: client.CoreV1Api) -> None:
+def test_a_watch_from_a_version_on_and_one_that_is_told_at_once(core: client.CoreV1Api) -> None:
     version = core.list_namespaced_pod("default").metadata.resource_version
     core.patch_namespaced_pod(POD, "default", {"metadata": {"labels": {"seen": "yes"}}})
     core.delete_namespaced_pod("trap-bare", "default", grace_period_seconds=0)
-    events = [
-        (event["type"], event["object"].metadata.name)
-        for event in watch.Watch().stream(
-            core.list_namespaced_pod, "default", resource_version=version, timeout_seconds=1
-        )
-    ]
+    pods = watch.Watch().stream(core.list_namespaced_pod, "default", resource_version=version, timeout_seconds=1)
+    events = [(event["type"], event["object"].metadata.name) for event in pods]
     # Everybody else's writes are due later, and no time passes. A deletion is first marked, then done.
     assert events == [("MODIFIED", POD), ("MODIFIED", "trap-bare"), ("DELETED", "trap-bare")]
-
-
-def test_a_watch_is_told_at_once(core: client.CoreV1Api, api: Api) -> None:
     version = core.list_node().metadata.resource_version
     stream = watch.Watch()
     cordon = threading.Thread(target=core.patch_node, args=("old-0", {"spec": {"unschedulable": True}}))

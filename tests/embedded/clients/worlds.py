@@ -7,7 +7,6 @@ import json
 import tarfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cache
 from pathlib import Path
@@ -18,10 +17,10 @@ from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, RbacRule, Toke
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import SILENCE_S, Scaled, SimulatedApiServer, TimeDriver, serving
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from tests.embedded.deprecated_uses import DeprecatedUse, text
+from tests.simulator.planes import Steady
 
 CLUSTERS = Path(__file__).parents[2] / "data" / "clusters"
 START = datetime(2026, 11, 20, 9, 30, tzinfo=timezone.utc)
@@ -41,23 +40,8 @@ SETUP = Setup(
 SPEED = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class Even:
-    """A `Pace`: every pod is Ready after `start`, gone after a second; none ends by itself."""
-
-    start: float = 2.0
-
-    def start_s(self, pod: Pod) -> float:
-        return self.start
-
-    def stop_s(self, pod: Pod) -> float:
-        return 1.0
-
-    def run_s(self, pod: Pod) -> float:
-        return float("inf")
-
-
-QUICK = Even()
+QUICK = Steady(start=2.0, stop=1.0)
+"""Every pod is Ready after two seconds, gone after one; none ends by itself."""
 
 
 def archive(name: str) -> Path:
@@ -94,28 +78,27 @@ def namespace(name: str) -> Doc:
     }
 
 
-def plane_of(name: str, pace: Even | None = QUICK) -> ControlPlane:
+def plane_of(name: str, pace: Steady | None = QUICK) -> ControlPlane:
     """A control plane with what an archive holds; without a pace it is not at work, and nothing in it changes."""
     docs = documents(name)
     plane = ControlPlane(START, StoredFacts(), seed=7)
     served = catalogue.of(doc for doc in docs if doc["kind"] == "CustomResourceDefinition")
     for doc in docs:
-        known = served.of_kind(doc["apiVersion"], doc["kind"])
-        assert known is not None, doc["kind"]
-        plane.load(f"{known.plural}.{known.group}" if known.group else known.plural, [doc])
+        said = doc["apiVersion"], doc["kind"]
+        plane.load(next(each.full_name for each in served.served if (each.api_version, each.kind) == said), [doc])
     if pace is not None:
         plane.start(pace, every_controller)
     return plane
 
 
-def api_of(name: str, clockwork: TimeDriver | None = None, pace: Even | None = QUICK) -> Api:
+def api_of(name: str, clockwork: TimeDriver | None = None, pace: Steady | None = QUICK) -> Api:
     """Its time passes on the wall, faster, unless there is another clockwork."""
     return Api(plane_of(name, pace), SETUP, clockwork or Scaled(time.monotonic, SPEED))
 
 
 @contextlib.contextmanager
 def served(
-    name: str, clockwork: TimeDriver | None = None, silence_s: float = SILENCE_S, pace: Even | None = QUICK
+    name: str, clockwork: TimeDriver | None = None, silence_s: float = SILENCE_S, pace: Steady | None = QUICK
 ) -> Iterator[tuple[SimulatedApiServer, Api]]:
     """A recorded cluster's API and its server; in the end nothing must have gone wrong in them."""
     api = api_of(name, clockwork, pace)

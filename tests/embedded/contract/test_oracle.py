@@ -15,13 +15,13 @@ import pytest
 from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
-from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator.kubelets import NEVER
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from tests import raw_facts
 from tests.embedded.contract.recorded import Doc, when
 from tests.embedded.contract.worlds import ACCESS
+from tests.simulator.planes import Steady
 
 WORLDS = tuple(raw_facts.lines("recordings/eviction-oracle.jsonl.gz"))
 NUMBERS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
@@ -44,19 +44,6 @@ KINDS = {
 """The recorded owners carry no kind, but a field of their spec tells it: the first of these that is there."""
 
 
-class Idle:
-    """A `Pace`: nothing starts, and nothing stops before its grace period is over."""
-
-    def start_s(self, pod: Pod) -> float:
-        return NEVER
-
-    def stop_s(self, pod: Pod) -> float:
-        return NEVER
-
-    def run_s(self, pod: Pod) -> float:
-        return NEVER
-
-
 class World:
     def __init__(self, raw: Doc) -> None:
         self.namespace = raw["namespace"]
@@ -70,7 +57,7 @@ class World:
             self._load(resource, kind, version, [owner])
         self._load("pods", "Pod", "v1", raw["pods"])
         self._load("poddisruptionbudgets.policy", "PodDisruptionBudget", "policy/v1", raw["budgets"])
-        self.plane.start(Idle(), every_controller)
+        self.plane.start(Steady(NEVER, NEVER, NEVER), every_controller)  # nothing starts, and nothing stops early
         self.api = Api(self.plane, Setup(ACCESS))
 
     def evict(self, step: Doc) -> Doc:

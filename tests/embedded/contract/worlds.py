@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from kubectl_eksdoc.embedded.api.catalogue import Build, Catalogue
+from kubectl_eksdoc.embedded.api.catalogue import Build
 from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.serving.access import ADMIN, TokenUsers, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.targets import ServedRequest
+from kubectl_eksdoc.kubernetes.api.resources import BUILT_IN
 from kubectl_eksdoc.simulator.controllers import VirtualTime
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.store import Store
@@ -23,9 +24,9 @@ ADDRESS = "192.0.2.2:16443"
 BUILD = Build(
     git_commit="98b35193b2ac7a23a673325f5e9b830ecd5ba406", build_date="2026-08-01T00:00:00Z", go_version="go1.27.3"
 )
-COMPACTED = {142: 1234, 143: 1234, 144: 1234, 145: 1234, 146: 1234, 147: 1234, 148: 1234}
+COMPACTED = {142: 1234, 143: 1234, 144: 1234, 145: 1234, 148: 1234}
 COMPACTED |= dict.fromkeys(range(150, 157), 1429)
-"""Before these the versions before those were dropped from etcd."""
+"""Before these the versions before those were dropped from etcd, of which changes are dropped here."""
 
 RESTARTED = dict.fromkeys(range(141, 149), 972)
 """Where the API server's watch cache began."""
@@ -60,7 +61,7 @@ class World:
         held = sorted((each for each in held if each.number <= version), key=lambda each: each.number)
         _write(self.plane.store, held, version, RESTARTED.get(index, 0))
         if index in COMPACTED:
-            self.plane.store.compact()
+            self.plane.store.forget()
         setup = Setup(ACCESS, BUILD, ADDRESS)
         self.api = Api(self.plane, setup, self.clockwork, self.clockwork.monotonic)
         self.uids = {str(doc["metadata"].get("uid")) for _, doc, _ in held}
@@ -98,9 +99,8 @@ def _write(store: Store, held: Iterable[Version], until: int, restarted: int) ->
             _others(store, restarted)
             store.forget()
         _others(store, number - 1)
-        served = _CATALOGUE.of_kind(doc["apiVersion"], doc["kind"])
-        assert served is not None, doc["kind"]
-        resource = f"{served.plural}.{served.group}" if served.group else served.plural
+        said = doc["apiVersion"], doc["kind"]
+        resource = next(each.full_name for each in BUILT_IN if (each.api_version, each.kind) == said)
         key = (str(doc["metadata"].get("namespace", "")), str(doc["metadata"]["name"]))
         there = store.get(resource, key)
         if gone:
@@ -118,6 +118,3 @@ def _others(store: Store, until: int) -> None:
     while store.version < until:
         doc: dict[str, Any] = {"metadata": {"name": "other"}, "written": store.version}
         there = store.add("others", ("", "other"), doc) if there is None else store.replace(there, doc)
-
-
-_CATALOGUE = Catalogue()

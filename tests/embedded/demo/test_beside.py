@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from kubectl_eksdoc.embedded.demo.reader import SCENES, DemoBeside, held
+from kubectl_eksdoc.embedded.demo.reader import DemoBeside, held
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import ObjectName
 from kubectl_eksdoc.model.kinds import Absent, Unknown
@@ -31,42 +29,28 @@ def test_an_object_is_known_or_absent_or_its_kind_is_unknown() -> None:
     assert PLAIN.one(wide) == Unknown("the demo holds no Thing")
 
 
-def test_a_list_is_of_one_namespace() -> None:
+def test_a_list_is_of_one_namespace_and_containers_are_those_of_the_pod() -> None:
     revisions = PLAIN.listed(kinds.CONTROLLER_REVISIONS, "kube-system")
     assert isinstance(revisions, tuple) and len(revisions) > 4
     assert {each["metadata"]["namespace"] for each in revisions} == {"kube-system"}
-    assert PLAIN.listed(kinds.CONTROLLER_REVISIONS, "no") == Unknown(
-        "the demo holds no ControllerRevision of namespace no"
-    )
-
-
-def test_containers_are_those_of_the_pod() -> None:
+    nowhere = PLAIN.listed(kinds.CONTROLLER_REVISIONS, "no")
+    assert nowhere == Unknown("the demo holds no ControllerRevision of namespace no")
     (first, _) = pods_of("karpenter")
-    told = PLAIN.containers([f"kube-system/{first}", "shop/no"])
-    known, none = told.values()
+    known, none = PLAIN.containers([f"kube-system/{first}", "shop/no"]).values()
     assert isinstance(known, tuple) and [each.name for each in known] == ["karpenter"]
     assert none == Absent("the demo has no pod shop/no")
 
 
 def test_logs_are_of_a_scene() -> None:
     (leader, standby) = (LogOf("kube-system", pod, "karpenter") for pod in pods_of("karpenter"))
-    dns = LogOf("kube-system", pods_of("coredns")[0], "coredns")
     assert PLAIN.logs([leader]) == {leader: Unknown(f"the demo holds no log of {leader.pod}")}
     for scene in (CHECK, INTERRUPTION):
-        told = scene.logs([leader, standby, dns])
+        told = scene.logs([leader, standby])
         assert "QueueDoesNotExist" in str(told[leader]) and "leader lease" in str(told[standby])
-        assert "CoreDNS-" in str(told[dns])
-    crashed = [key for key in held("texts", "check")["previous log"] if "load-balancer" in key]
-    namespace, pod, container = crashed[0].split("/")
-    assert "EC2Metadata" in str(CHECK.logs([LogOf(namespace, pod, container, True)]))
-    assert isinstance(CHECK.logs([LogOf(namespace, pod, container)]).popitem()[1], Unknown)
-
-
-@pytest.mark.parametrize("scene", SCENES)
-def test_a_scene_has_all_of_the_plain_one(scene: str) -> None:
-    for what in ("objects", "texts", "aws"):
-        for kind, several in held(what, "").items():
-            assert several.keys() <= held(what, scene)[kind].keys()
+    crashed = next(key for key in held("texts", "check")["previous log"] if "load-balancer" in key)
+    now, before = (LogOf(*crashed.split("/"), previous) for previous in (False, True))
+    told = CHECK.logs([now, before])
+    assert "EC2Metadata" in str(told[before]) and isinstance(told[now], Unknown)
 
 
 def test_objects_that_are_laid_out_for_readers_are_taken_without_margins() -> None:

@@ -88,21 +88,14 @@ def answered(text: str, request: ServedRequest) -> Reply:
     return faulty(a_cluster(), *made([parse(text)], 0).requests).handle(request)
 
 
-def test_rbac_refuses_any_resource_or_one() -> None:
+def test_what_a_fault_meets() -> None:
     version = ServedRequest("GET", "/version", {}, HEADERS)
     nodes = ServedRequest("GET", "/api/v1/nodes/a", {}, HEADERS)
     assert [answered("forbidden", each).status for each in (PODS, nodes, version)] == [403, 403, 403]
     assert [answered("forbidden=pods", each).status for each in (PODS, nodes, version)] == [403, 200, 200]
     assert b'nodes \\"a\\" is forbidden: User \\"admin\\" cannot get resource' in answered("forbidden", nodes).body
-
-
-def test_only_the_next_page_of_a_list_expires() -> None:
     assert answered("list-expired", PODS).status == 200
     assert answered("list-expired", ServedRequest("GET", PODS.path, {"continue": ("x",)}, HEADERS)).status == 410
-
-
-def test_only_what_has_a_name_is_written_by_somebody_else() -> None:
-    node = ServedRequest("PATCH", "/api/v1/nodes/a", {}, HEADERS, b"{}")
-    reply = answered("conflict", node)
+    reply = answered("conflict", ServedRequest("PATCH", nodes.path, {}, HEADERS, b"{}"))
     assert reply.status == 409 and b'Operation cannot be fulfilled on nodes \\"a\\"' in reply.body
-    assert answered("conflict", ServedRequest("GET", "/api/v1/nodes/a", {}, HEADERS)).status == 200
+    assert answered("conflict", nodes).status == 200, "only what has a name is written by somebody else"

@@ -43,30 +43,11 @@ def ask(
     return answer.status, said
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        NODES,
-        "/metrics",
-        "/as/wrong" + NODES,
-    ],
-)
-@pytest.mark.parametrize(
-    "headers", [{}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic YTpi"}, {"Authorization": "Bearer "}]
-)
-def test_nobody_without_a_token(server: SimulatedApiServer, path: str, headers: dict[str, str]) -> None:
-    assert ask(server, path, headers) == (
-        401,
-        {
-            "kind": "Status",
-            "apiVersion": "v1",
-            "metadata": {},
-            "status": "Failure",
-            "message": "Unauthorized",
-            "reason": "Unauthorized",
-            "code": 401,
-        },
-    )
+@pytest.mark.parametrize("path", [NODES, "/metrics", "/as/wrong" + NODES])
+@pytest.mark.parametrize("value", [None, "Bearer wrong", "Basic YTpi", "Bearer "])
+def test_nobody_without_a_token(server: SimulatedApiServer, path: str, value: str | None) -> None:
+    code, said = ask(server, path, {} if value is None else {"Authorization": value})
+    assert (code, said["code"], said["message"], said["reason"]) == (401, 401, "Unauthorized", "Unauthorized")
 
 
 def test_a_token_in_the_path_or_in_a_header(server: SimulatedApiServer) -> None:
@@ -76,28 +57,25 @@ def test_a_token_in_the_path_or_in_a_header(server: SimulatedApiServer) -> None:
 
 
 @pytest.mark.parametrize(
-    "host",
+    ("host", "code"),
     [
-        "evil.example",
-        "127.0.0.1",
-        "[::1]:{port}",
-        "",
+        ("evil.example", 403),
+        ("127.0.0.1", 403),
+        ("[::1]:{port}", 403),
+        ("", 403),
+        ("127.0.0.1:{port}", 200),
+        ("localhost:{port}", 200),
     ],
 )
-def test_only_under_its_own_name(server: SimulatedApiServer, host: str) -> None:
+def test_only_under_its_own_name(server: SimulatedApiServer, host: str, code: int) -> None:
     """A name of somebody else's that resolves to this machine (DNS rebinding) is not let in, token or not."""
-    assert ask(server, NODES, {**ADMIN, "Host": host.format(port=server.port)})[0] == 403
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_its_own_names(server: SimulatedApiServer, host: str) -> None:
-    assert ask(server, NODES, {**ADMIN, "Host": f"{host}:{server.port}"})[0] == 200
+    assert ask(server, NODES, {**ADMIN, "Host": host.format(port=server.port)})[0] == code
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", ""])
 def test_no_web_page(server: SimulatedApiServer, origin: str) -> None:
-    assert ask(server, NODES, {**ADMIN, "Origin": origin.format(port=server.port)})[0] == 403
-    assert ask(server, f"/as/{worlds.ADMIN_TOKEN}{NODES}", {"Origin": origin.format(port=server.port)})[0] == 403
+    assert ask(server, NODES, {**ADMIN, "Origin": origin})[0] == 403
+    assert ask(server, f"/as/{worlds.ADMIN_TOKEN}{NODES}", {"Origin": origin})[0] == 403
 
 
 def test_only_loopback_is_bound(server: SimulatedApiServer) -> None:
@@ -105,32 +83,20 @@ def test_only_loopback_is_bound(server: SimulatedApiServer) -> None:
     assert server.socket.family == socket.AF_INET
 
 
-def test_a_body_that_is_too_large(server: SimulatedApiServer) -> None:
-    code, said = ask(server, NODES, {**ADMIN, "Content-Length": str(3 * 1024 * 1024 + 1)}, "POST")
-    assert code == 413 and said["reason"] == "RequestEntityTooLarge"
-    assert ask(server, NODES, {**ADMIN, "Content-Length": "9" * 5000}, "POST")[0] == 413
-
-
 @pytest.mark.parametrize(
-    "length",
+    ("header", "value", "code"),
     [
-        "-1",
-        "1e3",
-        "²",
+        ("Content-Length", str(3 * 1024 * 1024 + 1), 413),
+        ("Content-Length", "9" * 5000, 413),
+        ("Content-Length", "-1", 400),
+        ("Content-Length", "1e3", 400),
+        ("Content-Length", "²", 400),
+        ("Transfer-Encoding", "chunked", 411),  # else their pieces would be read as the next requests
     ],
 )
-def test_a_length_that_is_none(server: SimulatedApiServer, length: str) -> None:
-    assert ask(server, NODES, {**ADMIN, "Content-Length": length}, "POST")[0] == 400
-
-
-def test_bodies_in_chunks_are_not_taken(server: SimulatedApiServer) -> None:
-    """Else their pieces would be read as the next requests."""
-    assert ask(server, NODES, {**ADMIN, "Transfer-Encoding": "chunked"}, "POST")[0] == 411
-
-
-@pytest.mark.parametrize("method", ["OPTIONS", "NONSENSE"])
-def test_other_methods(server: SimulatedApiServer, method: str) -> None:
-    assert ask(server, NODES, ADMIN, method)[0] == 405
+def test_a_body_that_is_not_taken(server: SimulatedApiServer, header: str, value: str, code: int) -> None:
+    assert ask(server, NODES, {**ADMIN, header: value}, "POST")[0] == code
+    assert ask(server, NODES, ADMIN, "OPTIONS")[0] == ask(server, NODES, ADMIN, "NONSENSE")[0] == 405
 
 
 def test_impersonation_needs_a_right(server: SimulatedApiServer) -> None:
@@ -143,38 +109,28 @@ def test_impersonation_needs_a_right(server: SimulatedApiServer) -> None:
     assert code == 403 and 'User "viewer" cannot impersonate resource "users"' in said["message"]
 
 
-@pytest.mark.parametrize(
-    ("path", "code"), [(NODES, 200), ("/api/v1/pods", 200), ("/api/v1/secrets", 403), ("/metrics", 403), ("/apis", 200)]
-)
-def test_a_role_gives_what_it_says_and_no_more(server: SimulatedApiServer, path: str, code: int) -> None:
-    assert ask(server, path, {"Authorization": f"Bearer {worlds.DRAINER_TOKEN}"})[0] == code
+def test_a_role_gives_what_it_says_and_no_more(server: SimulatedApiServer) -> None:
+    drainer = {"Authorization": f"Bearer {worlds.DRAINER_TOKEN}"}
+    paths = (NODES, "/api/v1/pods", "/api/v1/secrets", "/metrics", "/apis")
+    assert [ask(server, path, drainer)[0] for path in paths] == [200, 200, 403, 403, 200]
 
 
 def test_rules_as_rbac_has_them() -> None:
-    pods = RbacRule(("get",), ("pods",), ("",))
-    assert pods.allows(Action("get", "", "pods"))
-    assert not pods.allows(Action("get", "", "pods", "log"))
     assert not RbacRule(("get",), ("pods/*",), ("",)).allows(Action("get", "", "pods", "log"))
     paths = RbacRule(("get",), (), paths=("/apis/*",))
     assert paths.allows(Action("get", path="/apis/apps/v1")) and not paths.allows(Action("get", path="/api"))
     assert not paths.allows(Action("get", "", "pods"))
+    assert not RbacRule(("get",), (), paths=("/healthz",)).allows(Action("get", path="/healthz/etcd"))
 
 
 def test_a_token_may_come_as_the_user_of_a_proxy(server: SimulatedApiServer) -> None:
-    given = {"Proxy-Authorization": "Basic " + b64encode(f"{worlds.ADMIN_TOKEN}:".encode()).decode()}
-    code, said = ask(server, f"http://127.0.0.1:{server.port}{NODES}", given)
-    assert (code, said["kind"]) == (200, "NodeList")
-
-
-@pytest.mark.parametrize("given", ["Basic", "Basic d3Jvbmc6", "Bearer admin-token", "Basic OmFkbWluLXRva2Vu"])
-def test_other_users_of_a_proxy_are_nobody(server: SimulatedApiServer, given: str) -> None:
-    assert ask(server, NODES, {"Proxy-Authorization": given})[0] == 401
-    assert ask(server, NODES, {"Proxy-Authorization": given, "Authorization": "Bearer wrong"})[0] == 401
-
-
-def test_a_wrong_token_is_not_made_good_by_a_proxys(server: SimulatedApiServer) -> None:
     good = "Basic " + b64encode(f"{worlds.ADMIN_TOKEN}:".encode()).decode()
-    assert ask(server, NODES, {"Proxy-Authorization": good, "Authorization": "Bearer wrong"})[0] == 401
+    code, said = ask(server, f"http://127.0.0.1:{server.port}{NODES}", {"Proxy-Authorization": good})
+    assert (code, said["kind"]) == (200, "NodeList")
+    for wrong in ("Basic", "Basic d3Jvbmc6", "Bearer admin-token", "Basic OmFkbWluLXRva2Vu"):
+        assert ask(server, NODES, {"Proxy-Authorization": wrong})[0] == 401
+    for given in (good, "Basic"):  # a wrong token is not made good by a proxy's
+        assert ask(server, NODES, {"Proxy-Authorization": given, "Authorization": "Bearer wrong"})[0] == 401
 
 
 READER = restricted("reader", [RbacRule(("get",), ("pods",), ("",), ("shop",))])

@@ -28,6 +28,11 @@ PATHS = (
     "/apis/apps/v1/deployments",
     "/apis/policy/v1/namespaces/default/poddisruptionbudgets",
 )
+NO_PATHS = st.builds(
+    lambda before, path: before + path,
+    st.sampled_from(["/", "/api/v1/", "/apis/apps/v1/", "/api/v1/namespaces/default/pods/trap-bare/"]),
+    st.text(st.characters(codec="utf-8"), max_size=40),
+)
 VALUES = st.one_of(
     st.text(st.characters(codec="utf-8"), max_size=30),  # as paths and queries are decoded
     st.integers().map(str),
@@ -58,31 +63,16 @@ ACCEPTS = st.sampled_from(
 )
 METHODS = st.sampled_from(["GET", "POST", "PUT", "PATCH", "DELETE"])
 PATCHES = ("merge-patch+json", "json-patch+json", "strategic-merge-patch+json", "apply-patch+yaml", "json", "yaml", "")
+WORDS = (
+    "metadata name namespace labels annotations finalizers ownerReferences uid spec status containers selector "
+    "matchLabels template replicas conditions kind apiVersion deleteOptions preconditions dryRun gracePeriodSeconds "
+    "minAvailable maxUnavailable nodeName taints generateName managedFields $patch resourceVersion op path value type "
+    "key data phase containerStatuses"
+)
 JSON = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(max_size=8)),
     lambda inner: st.one_of(
-        st.lists(inner, max_size=3),
-        st.dictionaries(
-            st.sampled_from(
-                [
-                    *("metadata", "name", "namespace", "labels", "annotations", "finalizers", "ownerReferences", "uid"),
-                    *("spec", "status", "containers", "selector", "matchLabels", "template", "replicas", "conditions"),
-                    *("kind", "apiVersion", "deleteOptions", "preconditions", "dryRun", "gracePeriodSeconds"),
-                    *(
-                        "minAvailable",
-                        "maxUnavailable",
-                        "nodeName",
-                        "taints",
-                        "generateName",
-                        "managedFields",
-                        "$patch",
-                    ),
-                    *("resourceVersion", "op", "path", "value", "type", "key", "data", "phase", "containerStatuses"),
-                ]
-            ),
-            inner,
-            max_size=5,
-        ),
+        st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(WORDS.split()), inner, max_size=5)
     ),
     max_leaves=25,
 )
@@ -113,17 +103,13 @@ def asked(request: ServedRequest) -> Reply:
     return reply
 
 
-@settings(max_examples=examples(150))
-@given(path=st.sampled_from(PATHS), query=QUERIES, accept=ACCEPTS)
-def test_queries(path: str, query: dict[str, tuple[str, ...]], accept: str) -> None:
-    asked(ServedRequest("GET", path, query, {**ADMIN, "accept": accept}))
-
-
-@settings(max_examples=examples(150))
-@given(method=METHODS, path=st.text(st.characters(codec="utf-8"), max_size=40), query=QUERIES)
-def test_paths(method: str, path: str, query: dict[str, tuple[str, ...]]) -> None:
-    for before in ("/", "/api/v1/", "/apis/apps/v1/", "/api/v1/namespaces/default/pods/trap-bare/"):
-        reply = the_api().handle(ServedRequest(method, before + path, query, ADMIN))
+@settings(max_examples=examples(300))
+@given(method=METHODS, path=st.sampled_from(PATHS) | NO_PATHS, query=QUERIES, accept=ACCEPTS)
+def test_paths_and_queries(method: str, path: str, query: dict[str, tuple[str, ...]], accept: str) -> None:
+    if path in PATHS:
+        asked(ServedRequest("GET", path, query, {**ADMIN, "accept": accept}))
+    else:
+        reply = the_api().handle(ServedRequest(method, path, query, ADMIN))
         assert reply.status < 500 and not the_api().faults
 
 

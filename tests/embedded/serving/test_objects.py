@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.embedded.definitions import a_definition
 from tests.embedded.serving.asking import Asking, Doc
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -24,7 +25,7 @@ def pod(name: str = "new", **spec: Any) -> Doc:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": containers, **spec}}
 
 
-def definition(**schema: Any) -> Doc:
+def definition() -> Doc:
     """Of widgets, whose `spec.parts` are merged by name."""
     parts = {
         "type": "array",
@@ -32,20 +33,9 @@ def definition(**schema: Any) -> Doc:
         "x-kubernetes-list-map-keys": ["name"],
         "items": {"type": "object", "properties": {"name": {"type": "string"}, "size": {"type": "integer"}}},
     }
-    spec = {"type": "object", "properties": {"parts": parts, **schema}}
-    version = {
-        "name": "v1",
-        "served": True,
-        "storage": True,
-        "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}},
-    }
-    names = {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "widgets.example.com"},
-        "spec": {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]},
-    }
+    spec = {"type": "object", "properties": {"parts": parts}}
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
+    return a_definition("Widget", {"name": "v1", "served": True, "storage": True, "schema": schema})
 
 
 def widget(*parts: Doc) -> Doc:
@@ -71,42 +61,24 @@ def test_a_pod_is_admitted(asking: Asking) -> None:
 
 def test_a_pod_has_the_priority_of_its_class(asking: Asking) -> None:
     asking.create(PRIORITY_CLASSES, {"metadata": {"name": "high"}, "value": 7, "preemptionPolicy": "Never"})
+    for name, value in (("more", 1), ("usual", 0)):
+        asking.create(PRIORITY_CLASSES, {"metadata": {"name": name}, "value": value, "globalDefault": True})
     spec = asking.create(PODS, pod(priorityClassName="high"))["spec"]
     assert (spec["priority"], spec["preemptionPolicy"]) == (7, "Never")
-
-
-def test_a_class_that_is_not_there_is_refused(asking: Asking) -> None:
-    asking.create(PRIORITY_CLASSES, {"metadata": {"name": "high"}, "value": 7})
-    said = asking.ask("POST", PODS, pod(priorityClassName="hihg"), 403)
+    spec = asking.create(PODS, pod("other"))["spec"]
+    assert (spec["priorityClassName"], spec["priority"]) == ("usual", 0), "of several that of the lowest value"
+    said = asking.ask("POST", PODS, pod("third", priorityClassName="hihg"), 403)
     assert said["message"].endswith("no PriorityClass with name hihg was found")
 
 
-def test_the_default_class_is_that_of_pods_that_name_none(asking: Asking) -> None:
-    for name, value in (("more", 1), ("usual", 0)):
-        asking.create(PRIORITY_CLASSES, {"metadata": {"name": name}, "value": value, "globalDefault": True})
-    spec = asking.create(PODS, pod())["spec"]
-    assert (spec["priorityClassName"], spec["priority"]) == ("usual", 0), "of several that of the lowest value"
-
-
-def test_any_number_of_seconds_is_a_grace_period() -> None:
+@pytest.mark.parametrize("grace_s", [10**12, 2**63 - 1, 0, -1])
+def test_any_number_of_seconds_is_a_grace_period(grace_s: int) -> None:
     asking = Asking(moving=True)
-    left = []
-    for grace_s in (10**12, 2**63 - 1, 0, -1):
-        asking.create(PODS, pod(terminationGracePeriodSeconds=grace_s))
-        asking.pass_s(10)
-        asking.ask("POST", f"{PODS}/new/eviction", {"metadata": {"name": "new"}}, 201)
-        asking.pass_s(10)
-        if asking.reply("GET", f"{PODS}/new").status != 404:
-            left.append(grace_s)
-            asking.ask("DELETE", f"{PODS}/new", {"gracePeriodSeconds": 0})
-    assert left == []
-
-
-def test_what_is_created_names_no_version(asking: Asking) -> None:
-    doc = pod()
-    doc["metadata"]["resourceVersion"] = "5"
-    said = asking.ask("POST", PODS, doc, 500)
-    assert said["message"] == "resourceVersion should not be set on objects to be created"
+    asking.create(PODS, pod(terminationGracePeriodSeconds=grace_s))
+    asking.pass_s(10)
+    asking.ask("POST", f"{PODS}/new/eviction", {"metadata": {"name": "new"}}, 201)
+    asking.pass_s(10)
+    asking.ask("GET", f"{PODS}/new", code=404)
 
 
 @pytest.mark.parametrize(
@@ -141,98 +113,67 @@ def test_a_namespace_of_the_system_is_not_deleted(asking: Asking, name: str) -> 
     if asking.reply("GET", path).status == 404:
         asking.ask("DELETE", path, code=404)
         asking.create("/api/v1/namespaces", {"metadata": {"name": name}})
-    assert asking.ask("DELETE", path, code=403) == {
-        "kind": "Status",
-        "apiVersion": "v1",
-        "metadata": {},
-        "status": "Failure",
-        "message": f'namespaces "{name}" is forbidden: this namespace may not be deleted',
-        "reason": "Forbidden",
-        "details": {"name": name, "kind": "namespaces"},
-        "code": 403,
-    }
+    said = asking.ask("DELETE", path, code=403)
+    assert said["message"] == f'namespaces "{name}" is forbidden: this namespace may not be deleted'
+    assert (said["reason"], said["details"]) == ("Forbidden", {"name": name, "kind": "namespaces"})
     assert asking.ask("GET", path)["status"]["phase"] == "Active"
 
 
-def test_a_namespace_takes_objects_of_kinds_learned_later_with_it() -> None:
+def test_objects_of_kinds_learned_later_go_with_their_namespace_and_their_owner() -> None:
     asking = Asking(moving=True)
     asking.create("/api/v1/namespaces", {"metadata": {"name": "short-lived"}})
     asking.create(DEFINITIONS, definition())
-    path = WIDGETS.replace("default", "short-lived")
-    asking.create(path, widget())
-    asking.ask("DELETE", "/api/v1/namespaces/short-lived")
-    asking.pass_s(60)
-    assert asking.ask("GET", path)["items"] == []
-    assert asking.reply("GET", "/api/v1/namespaces/short-lived").status == 404
-
-
-def test_objects_of_kinds_learned_later_go_with_their_owner() -> None:
-    asking = Asking(moving=True)
-    asking.create(DEFINITIONS, definition())
+    there = WIDGETS.replace("default", "short-lived")
+    asking.create(there, widget())
     owner = asking.create("/api/v1/namespaces/default/configmaps", {"metadata": {"name": "owner"}})
     owned = widget()
     reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["metadata"]["uid"]}
     owned["metadata"]["ownerReferences"] = [reference]
     asking.create(WIDGETS, owned)
     asking.pass_s(5)
-    assert len(asking.ask("GET", WIDGETS)["items"]) == 1
+    assert [len(asking.ask("GET", each)["items"]) for each in (there, WIDGETS)] == [1, 1]
     asking.ask("DELETE", "/api/v1/namespaces/default/configmaps/owner")
+    asking.ask("DELETE", "/api/v1/namespaces/short-lived")
     asking.pass_s(60)
-    assert asking.ask("GET", WIDGETS)["items"] == []
+    assert [asking.ask("GET", each)["items"] for each in (there, WIDGETS)] == [[], []]
+    assert asking.reply("GET", "/api/v1/namespaces/short-lived").status == 404
 
 
-REGULAR = (
-    "cannot be handled as a {}: quantities must match the regular expression "
-    "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-)
-
-
-def test_an_amount_that_is_none_is_never_stored(asking: Asking) -> None:
+def test_an_amount_that_is_none_or_what_nobody_could_read_is_never_stored(asking: Asking) -> None:
+    regular = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
     container = {"resources": {"requests": {"cpu": "abc"}}}
     said = asking.ask("POST", PODS, pod(container=container), 400)
-    assert said["message"] == 'Pod in version "v1" ' + REGULAR.format("Pod")
-    asking.ask("GET", f"{PODS}/new", None, 404)
+    assert said["message"] == 'Pod in version "v1" cannot be handled as a Pod: ' + regular
     template = {"metadata": {"labels": {"a": "b"}}, "spec": pod(container=container)["spec"]}
     workload = {"metadata": {"name": "web"}, "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template}}
     said = asking.ask("POST", "/apis/apps/v1/namespaces/default/deployments", workload, 400)
-    assert said["message"].endswith(REGULAR.format("Deployment"))
+    assert said["message"].endswith("cannot be handled as a Deployment: " + regular)
     patch = {"status": {"allocatable": {"cpu": "abc"}}}
-    said = asking.ask("PATCH", "/api/v1/nodes/old-0/status", patch, 400, content_type="application/merge-patch+json")
-    assert said["message"].endswith(REGULAR.format("Node"))
-
-
-@pytest.mark.parametrize("terms", ["any", [{"matchExpressions": "zone"}]])
-def test_what_nobody_could_read_is_never_stored(asking: Asking, terms: object) -> None:
-    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
-    said = asking.ask("POST", PODS, pod(affinity={"nodeAffinity": required}), 400)
-    assert said["message"].startswith('Pod in version "v1" cannot be handled as a Pod: ')
+    said = asking.ask("PATCH", "/api/v1/nodes/old-0/status", patch, 400, content_type=MERGE)
+    assert said["message"].endswith("cannot be handled as a Node: " + regular)
+    for terms in ("any", [{"matchExpressions": "zone"}]):
+        required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+        said = asking.ask("POST", PODS, pod(affinity={"nodeAffinity": required}), 400)
+        assert said["message"].startswith('Pod in version "v1" cannot be handled as a Pod: ')
     asking.ask("GET", f"{PODS}/new", None, 404)
 
 
 MERGE = "application/merge-patch+json"
 
 
-@pytest.mark.parametrize(
-    "spec",
-    [
-        {"nodeName": "old-1"},
-        {"nodeSelector": {"zone": "b"}},
-        {"containers": [{"name": "app", "image": "registry.example/app:1", "command": ["sh"]}]},
-    ],
-)
-def test_a_pod_stays_what_it_was_made(asking: Asking, spec: Doc) -> None:
+def test_a_pod_stays_what_it_was_made(asking: Asking) -> None:
     asking.create(PODS, pod())
-    said = asking.ask("PATCH", f"{PODS}/new", {"spec": spec}, 422, content_type=MERGE)
-    assert said["message"].startswith('Pod "new" is invalid: spec: Forbidden: pod updates may not change fields other')
+    container = {"name": "app", "image": "registry.example/app:1", "command": ["sh"]}
+    for spec in ({"nodeName": "old-1"}, {"nodeSelector": {"zone": "b"}}, {"containers": [container]}):
+        said = asking.ask("PATCH", f"{PODS}/new", {"spec": spec}, 422, content_type=MERGE)
+        assert said["message"].startswith('Pod "new" is invalid: spec: Forbidden: pod updates may not change fields')
 
 
 def test_what_may_change_in_a_pod_does(asking: Asking) -> None:
     made = asking.create(PODS, pod(terminationGracePeriodSeconds=-1, schedulingGates=[{"name": "wait"}]))["spec"]
-    containers = [{**made["containers"][0], "image": "registry.example/app:2"}]
-    more = [*made["tolerations"], {"key": "a", "operator": "Exists"}]
     for spec in (
-        {"containers": containers},
-        {"tolerations": more},
+        {"containers": [{**made["containers"][0], "image": "registry.example/app:2"}]},
+        {"tolerations": [*made["tolerations"], {"key": "a", "operator": "Exists"}]},
         {"terminationGracePeriodSeconds": 1},
         {"nodeSelector": {"zone": "b"}},
         {"schedulingGates": None},
@@ -242,46 +183,23 @@ def test_what_may_change_in_a_pod_does(asking: Asking) -> None:
     asking.ask("PUT", f"{PODS}/new", asking.ask("GET", f"{PODS}/new"))
 
 
-def test_containers_have_names_of_their_own(asking: Asking) -> None:
+def test_what_is_created_has_no_version_and_containers_of_different_names(asking: Asking) -> None:
     doc = pod()
     doc["spec"]["containers"] *= 2
     said = asking.ask("POST", PODS, doc, 422)
     assert said["message"] == 'Pod "new" is invalid: spec.containers[1].name: Duplicate value: "app"'
+    doc["metadata"]["resourceVersion"] = "5"
+    said = asking.ask("POST", PODS, doc, 500)
+    assert said["message"] == "resourceVersion should not be set on objects to be created"
 
 
-LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
-
-
-def test_a_lease_is_replaced_only_in_a_version_that_is_known(asking: Asking) -> None:
-    made = asking.create(LEASES, {"metadata": {"name": "lock"}, "spec": {"holderIdentity": "one"}})
-    blind = {"metadata": {"name": "lock"}, "spec": {"holderIdentity": "two"}}
-    said = asking.ask("PUT", f"{LEASES}/lock", blind, 422)
-    assert said["message"] == (
-        'leases.coordination.k8s.io "lock" is invalid: metadata.resourceVersion: Invalid value: 0: '
-        "must be specified for an update"
-    )
-    made["spec"]["holderIdentity"] = "two"
-    asking.ask("PUT", f"{LEASES}/lock", made)
-    asking.ask("PUT", f"{LEASES}/lock", made, 409)
-    assert asking.ask("GET", f"{LEASES}/lock")["spec"]["holderIdentity"] == "two"
-
-
-@pytest.mark.parametrize("name", ["Web", "-a", "a.", "x" * 254])
-def test_names_are_those_of_hosts(asking: Asking, name: str) -> None:
-    said = asking.ask("POST", PODS, pod(name), 422)
-    assert said["details"]["causes"][0]["field"] == "metadata.name"
+def test_names_are_those_of_hosts_and_those_of_namespaces_are_labels(asking: Asking) -> None:
+    for name in ("Web", "-a", "a.", "x" * 254):
+        said = asking.ask("POST", PODS, pod(name), 422)
+        assert said["details"]["causes"][0]["field"] == "metadata.name"
     asking.create(PODS, pod("a.b-c.0"))
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "a.b",
-        "x" * 64,
-    ],
-)
-def test_names_of_namespaces_are_labels(asking: Asking, name: str) -> None:
-    asking.ask("POST", "/api/v1/namespaces", {"metadata": {"name": name}}, 422)
+    for name in ("a.b", "x" * 64):
+        asking.ask("POST", "/api/v1/namespaces", {"metadata": {"name": name}}, 422)
 
 
 @pytest.mark.parametrize("spec", [{}, {"resourceAttributes": {"verb": "get"}, "nonResourceAttributes": {"path": "/x"}}])

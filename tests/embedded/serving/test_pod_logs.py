@@ -35,20 +35,18 @@ def told(pod: dict[str, Any], **query: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("query", "text"),
+    ("state", "query", "text"),
     [
-        ({}, TEXT),
-        ({"tailLines": "0"}, ""),
-        ({"previous": "true"}, "before\n"),
-        ({"previous": "false"}, TEXT),
+        (RUNNING, {}, TEXT),
+        (RUNNING, {"tailLines": "0"}, ""),
+        (RUNNING, {"previous": "true"}, "before\n"),
+        (RUNNING, {"previous": "false"}, TEXT),
+        (WAITING, {}, "before\n"),  # what the last one printed, until the next start
+        (WAITING, {"previous": "true"}, "before\n"),
     ],
 )
-def test_how_much(query: dict[str, str], text: str) -> None:
-    assert told(a_pod(RUNNING, ENDED), **query) == text
-
-
-def test_one_that_waits_for_its_next_start_shows_what_the_last_one_printed() -> None:
-    assert told(a_pod(WAITING, ENDED)) == told(a_pod(WAITING, ENDED), previous="true") == "before\n"
+def test_how_much(state: dict[str, Any], query: dict[str, str], text: str) -> None:
+    assert told(a_pod(state, ENDED), **query) == text
 
 
 @pytest.mark.parametrize(

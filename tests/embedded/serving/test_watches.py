@@ -6,103 +6,95 @@ import json
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from functools import partial
+from itertools import count
+from urllib.parse import urlencode
 
 import pytest
 
-from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ManualTime
-from kubectl_eksdoc.embedded.serving.targets import ServedRequest, target_of
-from kubectl_eksdoc.embedded.serving.watching import Bookmarks, asked
+from kubectl_eksdoc.embedded.serving.targets import ServedRequest
 from tests.embedded.clients import worlds
 from tests.embedded.serving.asking import Asking, Doc
 
-ADMIN = {"authorization": f"Bearer {worlds.ADMIN_TOKEN}"}
 PODS = "/api/v1/namespaces/default/pods"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 WRITERS, WATCHES, ROUNDS = 8, 4, 7
 
 
-def ask(api: Api, method: str, path: str, body: Any = None, content: str = "json", **query: str) -> tuple[int, Any]:
-    headers = {**ADMIN, "content-type": f"application/{content}"}
-    words = {name: (value,) for name, value in query.items()}
-    reply = api.handle(ServedRequest(method, path, words, headers, b"" if body is None else json.dumps(body).encode()))
-    return reply.status, json.loads(reply.body)
-
-
-def watched(api: Api, path: str, seconds: int = 60, **query: str) -> Iterator[dict[str, Any]]:
+def watched(asking: Asking, path: str, accept: str = "application/json", **query: object) -> Iterator[Doc]:
     """Its events; closing it ends the watch."""
-    words = {"watch": ("1",), "timeoutSeconds": (str(seconds),), **{name: (value,) for name, value in query.items()}}
-    reply = api.handle(ServedRequest("GET", path, words, ADMIN))
+    words = urlencode({"watch": "1", "timeoutSeconds": "60", **query})
+    reply = asking.reply("GET", f"{path}?{words}", accept=accept)
     assert reply.stream is not None, reply.body
     for piece in reply.stream:
         yield from map(json.loads, piece.splitlines())
 
 
-def state(docs: list[dict[str, Any]]) -> dict[str, str]:
+def state(docs: list[Doc]) -> dict[str, str]:
     return {doc["metadata"]["name"]: doc["metadata"]["resourceVersion"] for doc in docs}
 
 
 class Follower:
     """A watch in a thread of its own, until it has seen a pod called ``last`` come."""
 
-    def __init__(self, api: Api, version: str, held: dict[str, str]) -> None:
+    def __init__(self, asking: Asking, version: str, held: dict[str, str]) -> None:
         self.held = dict(held)
         self.versions: list[int] = []
         self.wrong: list[str] = []
-        self.thread = threading.Thread(target=self._follow, args=(watched(api, PODS, resourceVersion=version),))
+        self.thread = threading.Thread(target=self._follow, args=(watched(asking, PODS, resourceVersion=version),))
         self.thread.start()
 
-    def _follow(self, events: Iterator[dict[str, Any]]) -> None:
+    def _follow(self, events: Iterator[Doc]) -> None:
         for event in events:
-            self._take(event["type"], event["object"]["metadata"])
-            if event["object"]["metadata"]["name"] == "last":
+            meta = event["object"]["metadata"]
+            self.versions.append(int(meta["resourceVersion"]))
+            if (event["type"] == "ADDED") == (meta["name"] in self.held):
+                self.wrong.append(f"{event['type']} {meta['name']}")
+            if event["type"] == "DELETED":
+                self.held.pop(meta["name"], None)
+            else:
+                self.held[meta["name"]] = meta["resourceVersion"]
+            if meta["name"] == "last":
                 return
 
-    def _take(self, what: str, meta: dict[str, str]) -> None:
-        self.versions.append(int(meta["resourceVersion"]))
-        if (what == "ADDED") == (meta["name"] in self.held):
-            self.wrong.append(f"{what} {meta['name']}")
-        if what == "DELETED":
-            self.held.pop(meta["name"], None)
-        else:
-            self.held[meta["name"]] = meta["resourceVersion"]
 
-
-def a_pod(name: str) -> dict[str, Any]:
+def a_pod(name: str) -> Doc:
     spec = {"containers": [{"name": "c", "image": "example.invalid/app:1"}]}
     return {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": name, "labels": {"app": "made"}}, "spec": spec}
 
 
-def write(api: Api, number: int) -> None:
+def write(asking: Asking, number: int) -> None:
     """Pods made, labelled, evicted and deleted, those of others, too."""
     for turn in range(ROUNDS):
         name = f"made-{number}-{turn}"
-        assert ask(api, "POST", PODS, a_pod(name))[0] == 201
-        label = {"metadata": {"labels": {"turn": str(turn)}}}
-        assert ask(api, "PATCH", f"{PODS}/{name}", label, "merge-patch+json")[0] in (200, 404)
-        shared = {"metadata": {"labels": {"turn": f"{number}-{turn}"}}}
-        assert ask(api, "PATCH", f"{PODS}/trap-bare", shared, "strategic-merge-patch+json")[0] == 200
+        asking.create(PODS, a_pod(name))
+        for path, kind, codes in ((name, "merge", (200, 404)), ("trap-bare", "strategic-merge", (200,))):
+            label = {"metadata": {"labels": {"turn": f"{number}-{turn}"}}}
+            headers = {"content_type": f"application/{kind}-patch+json"}
+            assert asking.reply("PATCH", f"{PODS}/{path}", label, **headers).status in codes
         eviction = {"metadata": {"name": name}, "deleteOptions": {"gracePeriodSeconds": turn % 3}}
-        assert ask(api, "POST", f"{PODS}/{name}/eviction", eviction)[0] in (201, 404)
+        assert asking.reply("POST", f"{PODS}/{name}/eviction", eviction).status in (201, 404)
         if turn % 2:
-            others = f"made-{(number + 1) % WRITERS}-{turn}"
-            assert ask(api, "DELETE", f"{PODS}/{others}", {"gracePeriodSeconds": 0})[0] in (200, 404, 409)
+            others = f"{PODS}/made-{(number + 1) % WRITERS}-{turn}"
+            assert asking.reply("DELETE", others, {"gracePeriodSeconds": 0}).status in (200, 404, 409)
 
 
 @pytest.mark.parametrize("by_hand", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_every_watch_sees_everything_once_and_in_order(by_hand: bool) -> None:
-    api = worlds.api_of("small-traps", ManualTime() if by_hand else None)
-    first = ask(api, "GET", PODS)[1]
+    asking = Asking()
+    asking.api = worlds.api_of("small-traps", ManualTime() if by_hand else None)
+    first = asking.ask("GET", PODS)
     version = first["metadata"]["resourceVersion"]
-    followers = [Follower(api, version, state(first["items"])) for _ in range(WATCHES)]
+    followers = [Follower(asking, version, state(first["items"])) for _ in range(WATCHES)]
     with ThreadPoolExecutor(WRITERS) as writers:
-        for done in [writers.submit(write, api, number) for number in range(WRITERS)]:
+        for done in [writers.submit(write, asking, number) for number in range(WRITERS)]:
             done.result()
     if not by_hand:
-        api.now(lambda plane: None)
-    assert ask(api, "POST", PODS, a_pod("last"))[0] == 201
-    seen = api.now(
+        asking.api.now(lambda plane: None)
+    asking.create(PODS, a_pod("last"))
+    seen = asking.api.now(
         lambda plane: [c.version for c in plane.store.since("pods", int(version)) if c.item.key[0] == "default"]
     )
     for follower in followers:
@@ -112,144 +104,91 @@ def test_every_watch_sees_everything_once_and_in_order(by_hand: bool) -> None:
         assert len(follower.versions) >= len(set(follower.versions)) == len(follower.versions)
     # Up to the pod that was made last all saw the same; that is what a list of that version shows.
     upto = str(followers[0].versions[-1])
-    listed = ask(api, "GET", PODS, resourceVersion=upto, resourceVersionMatch="Exact")[1]
+    listed = asking.ask("GET", f"{PODS}?resourceVersion={upto}&resourceVersionMatch=Exact")
     assert listed["metadata"]["resourceVersion"] == upto
     assert [follower.held for follower in followers] == [state(listed["items"])] * WATCHES
-    assert not api.faults
 
 
 def test_of_many_with_the_same_version_one_wins() -> None:
-    api = worlds.api_of("small-traps", ManualTime())
-    leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+    asking = Asking(moving=True)
     lease = {"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "metadata": {"name": "one"}}
     with ThreadPoolExecutor(16) as clients:
-        made = list(clients.map(lambda _: ask(api, "POST", leases, lease)[0], range(16)))
-        held = ask(api, "GET", f"{leases}/one")[1]
-        put = list(clients.map(lambda n: ask(api, "PUT", f"{leases}/one", holding(held, n))[0], range(16)))
+        made = list(clients.map(lambda _: asking.reply("POST", LEASES, lease).status, range(16)))
+        held = asking.ask("GET", f"{LEASES}/one")
+        changed = [{**held, "spec": {"holderIdentity": str(number)}} for number in range(16)]
+        put = list(clients.map(lambda doc: asking.reply("PUT", f"{LEASES}/one", doc).status, changed))
     assert sorted(made) == [201] + [409] * 15 and sorted(put) == [200] + [409] * 15
-
-
-def holding(lease: dict[str, Any], holder: int) -> dict[str, Any]:
-    return {**lease, "spec": {"holderIdentity": str(holder)}}
-
-
-def test_a_budget_of_one_lets_one_of_many_go() -> None:
-    api = worlds.api_of("small-traps", ManualTime())
-    pods = ask(api, "GET", PODS, labelSelector="app=app-16")[1]["items"]
-    names = [pod["metadata"]["name"] for pod in pods]
-    with ThreadPoolExecutor(len(names)) as clients:
-        codes = list(
-            clients.map(
-                lambda name: ask(api, "POST", f"{PODS}/{name}/eviction", {"metadata": {"name": name}})[0], names
-            )
-        )
-    assert sorted(codes) == [201] + [429] * (len(names) - 1)
+    said = asking.ask("PUT", f"{LEASES}/one", lease, 422)
+    assert said["message"].endswith("metadata.resourceVersion: Invalid value: 0: must be specified for an update")
 
 
 def test_a_watch_of_one_object_sees_no_other() -> None:
-    api = worlds.api_of("small-traps", ManualTime())
-    watch = watched(api, f"{PODS}/trap-bare")
+    asking = Asking(moving=True)
+    watch = watched(asking, f"{PODS}/trap-bare")
     assert next(watch)["object"]["metadata"]["name"] == "trap-bare"
-    ask(api, "POST", PODS, a_pod("made"))
-    ask(api, "DELETE", f"{PODS}/trap-bare", {"gracePeriodSeconds": 0})
+    asking.create(PODS, a_pod("made"))
+    asking.ask("DELETE", f"{PODS}/trap-bare", {"gracePeriodSeconds": 0})
     assert [next(watch)["object"]["metadata"]["name"] for _ in range(2)] == ["trap-bare"] * 2
 
 
-class Hands:
-    """A clock that is set."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def __call__(self) -> float:
-        self.seconds += 20.0
-        return self.seconds
-
-
 def test_bookmarks_come_every_minute_to_who_wants_them_and_a_watch_ends_with_the_wall_s_time() -> None:
-    plane = worlds.plane_of("small-traps", pace=None)
-    api = Api(plane, worlds.SETUP, ManualTime(), Hands())
-    version = str(plane.store.version)
-    with_bookmarks = list(watched(api, PODS, 300, resourceVersion=version, allowWatchBookmarks="true"))
-    assert {event["type"] for event in with_bookmarks} == {"BOOKMARK"} and 3 <= len(with_bookmarks) <= 5
-    assert with_bookmarks[0]["object"]["metadata"]["resourceVersion"] == version
-    assert list(watched(api, PODS, 300, resourceVersion=version)) == []
+    asking, plane = Asking(), worlds.plane_of("small-traps", pace=None)
+    asking.api = Api(plane, worlds.SETUP, ManualTime(), partial(next, count(0.0, 1.0)))
+    asked = {"timeoutSeconds": 300, "resourceVersion": plane.store.version}
+    with_bookmarks = list(watched(asking, PODS, **asked, allowWatchBookmarks="true"))
+    assert {event["type"] for event in with_bookmarks} == {"BOOKMARK"} and len(with_bookmarks) == 5
+    assert with_bookmarks[0]["object"]["metadata"]["resourceVersion"] == str(plane.store.version)
+    assert list(watched(asking, PODS, **asked)) == []
     assert plane.agenda.seconds == 0.0
 
 
 def test_what_goes_wrong_in_a_controller_is_kept_and_stops_nobody() -> None:
-    api = worlds.api_of("small-traps", ManualTime())
+    asking = Asking()
 
     def broken() -> None:
         raise ZeroDivisionError
 
-    api.now(lambda plane: plane.agenda.after(0.0, broken))
-    assert ask(api, "GET", PODS)[0] == 200
-    assert [type(fault) for fault in api.faults] == [ZeroDivisionError]
-
-
-def told(seconds: int, wanted: bool) -> list[int]:
-    """The seconds at which one is due, if it is looked at each second."""
-    target = target_of("/api/v1/pods", Catalogue())
-    assert target is not None
-    query = {"watch": ("1",), "timeoutSeconds": (str(seconds),), "allowWatchBookmarks": (str(wanted).lower(),)}
-    bookmarks = Bookmarks(100.0, asked(ServedRequest("GET", "/api/v1/pods", query), target))
-    return [second for second in range(seconds) if bookmarks.due(100.0 + second)]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "wanted", "due"), [(150, True, [60, 120, 148]), (30, True, [28]), (2, True, []), (150, False, [])]
-)
-def test_each_minute_and_shortly_before_the_end_for_who_wants_them(seconds: int, wanted: bool, due: list[int]) -> None:
-    assert told(seconds, wanted) == due
+    asking.api.now(lambda plane: plane.agenda.after(0.0, broken))
+    admin = {"authorization": f"Bearer {worlds.ADMIN_TOKEN}"}
+    assert asking.api.handle(ServedRequest("GET", PODS, {}, admin)).status == 200
+    assert [type(fault) for fault in asking.api.faults] == [ZeroDivisionError]
 
 
 NODES = "/api/v1/nodes"
-WATCH = f"{NODES}?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan"
+FORM = "application/json;as={};v=v1;g=meta.k8s.io"
 
 
-def events(asking: Asking, path: str, accept: str) -> Iterator[Doc]:
-    reply = asking.reply("GET", path, accept=accept)
-    assert reply.stream is not None
-    for piece in reply.stream:
-        yield from map(json.loads, piece.splitlines())
-
-
-def first_ones(asking: Asking, accept: str) -> list[Doc]:
+def first_ones(form: str) -> list[Doc]:
     """What is told until the bookmark that ends what is there."""
+    asked = {"sendInitialEvents": "true", "allowWatchBookmarks": "true", "resourceVersionMatch": "NotOlderThan"}
     found = []
-    for event in events(asking, WATCH, accept):
-        found.append(event)
+    for event in watched(Asking(), NODES, FORM.format(form), **asked):
+        found.append(event["object"])
         if event["type"] == "BOOKMARK":
             return found
     raise AssertionError("it ended without a bookmark")
 
 
 def test_the_columns_come_once() -> None:
-    told = first_ones(Asking(), "application/json;as=Table;v=v1;g=meta.k8s.io")
-    assert {event["object"]["kind"] for event in told} == {"Table"}
-    assert [event["object"]["columnDefinitions"] is None for event in told] == [False] + [True] * (len(told) - 1)
-    names = [event["object"]["rows"][0]["cells"][0] for event in told]
+    told = first_ones("Table")
+    assert {each["kind"] for each in told} == {"Table"}
+    assert [each["columnDefinitions"] is None for each in told] == [False] + [True] * (len(told) - 1)
+    names = [each["rows"][0]["cells"][0] for each in told]
     assert names[:-1] == sorted(names[:-1]) and names[-1] == ""
-
-
-def test_a_bookmark_is_a_row_with_a_version() -> None:
-    *_, bookmark = first_ones(Asking(), "application/json;as=Table;v=v1;g=meta.k8s.io")
-    held = bookmark["object"]["rows"][0]["object"]["metadata"]
+    held = told[-1]["rows"][0]["object"]["metadata"]
     assert held["annotations"] == {"k8s.io/initial-events-end": "true"}
-    assert int(held["resourceVersion"]) > 0
-    assert bookmark["object"]["metadata"]["resourceVersion"] == held["resourceVersion"]
+    assert told[-1]["metadata"]["resourceVersion"] == held["resourceVersion"] != "0"
 
 
 def test_metadata_alone() -> None:
-    told = first_ones(Asking(), "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io")
-    assert {event["object"]["kind"] for event in told} == {"PartialObjectMetadata"}
-    assert all(set(event["object"]) == {"kind", "apiVersion", "metadata"} for event in told)
+    told = first_ones("PartialObjectMetadata")
+    assert {each["kind"] for each in told} == {"PartialObjectMetadata"}
+    assert all(set(each) == {"kind", "apiVersion", "metadata"} for each in told)
 
 
 def test_an_error_is_a_status_in_every_form() -> None:
     asking = Asking()
     asking.api.now(lambda plane: plane.store.forget())
-    for accept in ("application/json", "application/json;as=Table;v=v1;g=meta.k8s.io"):
-        event = next(events(asking, f"{NODES}?watch=1&resourceVersion=1", accept))
+    for accept in ("application/json", FORM.format("Table")):
+        event = next(watched(asking, NODES, accept, resourceVersion="1"))
         assert (event["type"], event["object"]["kind"], event["object"]["code"]) == ("ERROR", "Status", 410)

@@ -92,48 +92,11 @@ def difference(before: Doc, after: Doc) -> Doc:
     return found
 
 
-def places(value: Any, way: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    """The ways to all that is in `value`."""
-    if isinstance(value, dict):
-        inner = [(name, member) for name, member in value.items()]
-    elif isinstance(value, list):
-        inner = [(str(place), member) for place, member in enumerate(value)]
-    else:
-        inner = []
-    return [w for step, member in inner for w in ((*way, step), *places(member, (*way, step)))]
-
-
 @given(docs(PLAIN), docs(PLAIN))
 def test_a_merge_patch_of_the_difference_leads_there(before: Doc, after: Doc) -> None:
-    assert same(apply_merge(before, difference(before, after)), after)
-
-
-@given(docs(SCALARS), st.data())
-def test_what_was_removed_can_be_added_again(doc: Doc, data: st.DataObject) -> None:
-    found = places(doc)
-    if not found:
-        return
-    way = data.draw(st.sampled_from(found))
-    path = pointer(way)
-    held: Any = doc
-    for step in way:
-        held = held[step] if isinstance(held, dict) else held[int(step)]
-    removed = apply_json_patch(doc, [{"op": "remove", "path": path}])
-    assert not same(removed, doc)
-    assert same(apply_json_patch(removed, [{"op": "add", "path": path, "value": held}]), doc)
-    tested = [{"op": "test", "path": path, "value": held}, {"op": "replace", "path": path, "value": held}]
-    assert same(apply_json_patch(doc, tested), doc)
-
-
-@given(docs(SCALARS), st.data())
-def test_what_was_moved_can_be_moved_back(doc: Doc, data: st.DataObject) -> None:
-    found = places(doc)
-    if not found:
-        return
-    path = pointer(data.draw(st.sampled_from(found)))
-    there = {"op": "move", "from": path, "path": "/new"}
-    back = {"op": "move", "from": "/new", "path": path}
-    assert same(apply_json_patch(doc, [there, back]), doc)
+    patch = difference(before, after)
+    assert same(apply_merge(before, patch), after)
+    assert same(apply_merge(after, patch), after)
 
 
 @given(ENTRIES, st.lists(st.sampled_from("abcdefgh"), unique=True))
@@ -145,19 +108,6 @@ def test_asking_for_an_order_loses_no_entry(held: list[Doc], wanted: list[str]) 
     assert sorted(map(repr, after)) == sorted(map(repr, held))
     names = [entry["name"] for entry in after]
     assert [n for n in names if n in wanted] == [n for n in wanted if n in names]
-
-
-@given(ENTRIES, ENTRIES, st.permutations("abcdef"))
-def test_merging_in_an_order_has_the_entries_of_both(held: list[Doc], added: list[Doc], wanted: list[str]) -> None:
-    if not held and not added:
-        return
-    patch = {
-        "$setElementOrder/containers": [{"name": name} for name in wanted],
-        "containers": sorted(added, key=lambda entry: wanted.index(entry["name"])),
-    }
-    after = strategically({"spec": {"containers": held}}, {"spec": patch})["spec"]["containers"]
-    found = {entry["name"] for entry in (*held, *added)}
-    assert [entry["name"] for entry in after] == [name for name in wanted if name in found]
 
 
 @given(docs(PLAIN), ENTRIES, st.lists(st.sampled_from("abc"), unique=True))
@@ -199,9 +149,11 @@ WRAPS: list[Callable[[Any], Any]] = [
 
 @pytest.mark.parametrize("wrap", WRAPS)
 def test_what_is_nested_too_deeply_is_refused(wrap: Callable[[Any], Any]) -> None:
+    patch = nested(DEEPEST - 1, WRAPS[0])
+    assert apply_merge(patch, patch) == strategically(patch, patch) == patch
     deepest = {"a": nested(40, wrap)}
     assert strategically(strategically({}, deepest), deepest)
-    for depth in (DEEPEST, 5_000, 100_000 if wrap is WRAPS[0] else 20_000):
+    for depth in (DEEPEST, 100_000 if wrap is WRAPS[0] else 20_000):
         deep = nested(depth, wrap)
         for apply in (apply_merge, strategically):
             with pytest.raises(ApiRefusal) as refused:
@@ -210,15 +162,3 @@ def test_what_is_nested_too_deeply_is_refused(wrap: Callable[[Any], Any]) -> Non
         with pytest.raises(ApiRefusal) as refused:
             apply_json_patch({}, [{"op": "add", "path": "/a", "value": deep}])
         assert refused.value.status.code == 400, depth
-
-
-def test_the_deepest_patch_that_is_read_can_be_applied() -> None:
-    patch = nested(DEEPEST - 1, lambda inner: {"a": inner})
-    assert apply_merge(patch, patch) == strategically(patch, patch) == patch
-
-
-@given(docs(SCALARS), docs(PLAIN), docs(PLAIN))
-def test_merging_twice_is_merging_once(doc: Doc, before: Doc, after: Doc) -> None:
-    patch = difference(before, after)
-    once = apply_merge(doc, patch)
-    assert apply_merge(once, patch) == once

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -30,26 +31,13 @@ def refused_code(doc: Doc, patch: Any) -> int:
 @pytest.mark.parametrize(
     ("doc", "operation", "after"),
     [
-        ({"a": 1}, op("add", "/a", value=2), {"a": 2}),
         ({"a": 1}, op("add", "/a"), {"a": None}),
-        ({"a": 1}, op("add", "/", value=2), {"a": 1, "": 2}),
-        ({"a": [1, 2]}, op("add", "/a/1", value=9), {"a": [1, 9, 2]}),
-        ({"a": [1, 2]}, op("add", "/a/2", value=9), {"a": [1, 2, 9]}),
-        ({"a": [1, 2]}, op("add", "/a/-", value=9), {"a": [1, 2, 9]}),
-        ({"a": [1, 2]}, op("add", "/a/-1", value=9), {"a": [1, 2, 9]}),
         ({"a": [1, 2]}, op("add", "/a/-3", value=9), {"a": [9, 1, 2]}),
-        ({"a": [1, 2]}, op("add", "/a/+01", value=9), {"a": [1, 9, 2]}),
         ({"a": [1, 2, 3]}, op("remove", "/a/-1"), {"a": [1, 2]}),
-        ({"a": 1}, op("replace", "/b", value=2), {"a": 1, "b": 2}),
         ({"a": 1}, op("replace", "", value={"b": 2}), {"b": 2}),
         ({"a": [1, 2, 3]}, moved("move", "/a/0", "/a/2"), {"a": [2, 3, 1]}),
-        ({"a": {"b": 1}}, moved("copy", "/a", "/c"), {"a": {"b": 1}, "c": {"b": 1}}),
         ({"a": {}}, moved("copy", "/a/b", "/c"), {"a": {}, "c": None}),
-        ({"a": [1]}, moved("copy", "/a/0", "/a/-"), {"a": [1, 1]}),
         ({"a": {"x": 1, "y": [2]}}, op("test", "/a", value={"y": [2], "x": 1}), {"a": {"x": 1, "y": [2]}}),
-        ({"a": 1}, op("test", "/b", value=None), {"a": 1}),
-        ({"a": 1}, op("test", "/b"), {"a": 1}),
-        ({"b": 1}, op("add", "ignored/a", value=2), {"b": 1, "a": 2}),
     ],
 )
 def test_one_operation(doc: Doc, operation: Doc, after: Doc) -> None:
@@ -60,67 +48,25 @@ def test_one_operation(doc: Doc, operation: Doc, after: Doc) -> None:
     "operation",
     [
         op("remove", "/nope"),
-        op("remove", "/l/3"),
-        op("remove", "/l/-4"),
-        op("remove", "/l/-"),
         op("remove", ""),
-        op("add", "", value={}),
-        op("add", "b", value=1),
         op("add", "/s/x", value=1),
-        op("add", "/l/4", value=1),
-        op("add", "/l/-5", value=1),
-        op("add", "/l/x", value=1),
         op("add", "/l/1_0", value=1),
-        op("add", "/l/" + "9" * 5000, value=1),
         op("add", "/l/٣", value=1),
-        op("replace", "/l/3", value=1),
         op("replace", "", value=1),
         op("test", "/o", value={}),
         op("test", "/one", value=True),
         op("test", "/one", value=1.0),
-        op("test", "/one"),
-        moved("move", "/nope", "/a"),
         moved("move", "/o", "/o/inner"),
         moved("copy", "", "/a"),
-        {"op": "move", "path": "/a"},
-        {"op": "add", "value": 1},
         op("Add", "/a"),
-        {"path": "/a"},
         None,
     ],
 )
 def test_what_does_not_fit_is_refused(operation: Any) -> None:
     doc = {"o": {"a": 1}, "l": [1, 2, 3], "s": "text", "one": 1}
-    assert refused_code(doc, [operation]) == 422
-
-
-@pytest.mark.parametrize(
-    ("patch", "code"),
-    [
-        ({}, 400),
-        ([1], 422),
-        ([{"op": 1, "path": "/a"}], 422),
-        ([{"op": "add", "path": ["a"]}], 422),
-        ([{"op": "move", "path": "/a", "from": {}}], 422),
-    ],
-)
-def test_what_is_no_list_of_operations_is_no_json_patch(patch: Any, code: int) -> None:
-    assert refused_code({}, patch) == code
-
-
-def test_null_is_a_patch_without_operations() -> None:
-    assert apply_json_patch({"a": 1}, None) == {"a": 1}
-
-
-def test_either_all_operations_are_performed_or_none() -> None:
-    doc = {"a": [1]}
-    assert refused_code(doc, [op("add", "/a/-", value=2), op("test", "/a/1", value=3)]) == 422
-    assert doc == {"a": [1]}
-
-
-def test_the_document_may_be_a_list_in_between() -> None:
-    patch = [op("replace", "", value=[{"a": 1}]), op("test", "/0/a", value=1), op("replace", "", value={"b": 1})]
-    assert apply_json_patch({}, patch) == {"b": 1}
+    before = copy.deepcopy(doc)
+    assert refused_code(doc, [op("add", "/new", value=2), operation]) == 422 and doc == before
+    assert refused_code(doc, {}) == 400
 
 
 def test_a_patch_has_at_most_ten_thousand_operations() -> None:
@@ -139,51 +85,32 @@ def test_operations_cannot_nest_without_end() -> None:
     assert refused_code({"a": {}}, nesting) == 422
 
 
-def test_what_did_not_change_is_shared() -> None:
-    doc = {"spec": {"a": 1}, "status": {"b": 2}}
-    assert apply_json_patch(doc, [op("remove", "/spec/a")])["status"] is doc["status"]
-
-
 @pytest.mark.parametrize(
     ("doc", "patch", "after"),
     [
-        ({"a": ["b"]}, {"a": "c"}, {"a": "c"}),
         ({"a": {"b": "c"}}, {"a": {"b": "d", "c": None}}, {"a": {"b": "d"}}),
-        ({"e": None}, {"a": 1}, {"e": None, "a": 1}),
-        ({"a": None}, {"a": {"b": 1}}, {"a": {"b": 1}}),
         ({}, {"a": {"bb": {"ccc": None}}}, {"a": {"bb": {}}}),
-        ({"a": 1}, {"b": None}, {"a": 1}),
+        ({"x": [1]}, {"x": [None, {"a": None, "b": 1}]}, {"x": [None, {"b": 1}]}),
+        ({}, {"x": [[{"c": None}]]}, {"x": [[{}]]}),
     ],
 )
 def test_merging(doc: Doc, patch: Doc, after: Doc) -> None:
     assert apply_merge(doc, patch) == after
 
 
-def test_a_list_that_replaces_no_object_loses_the_nulls_of_its_objects() -> None:
-    entries = [None, {"a": None, "b": 1}, [{"c": None}]]
-    assert apply_merge({"x": [1]}, {"x": entries}) == {"x": [None, {"b": 1}, [{}]]}
-    assert apply_merge({}, {"x": entries}) == {"x": [None, {"b": 1}, [{}]]}
-
-
-def test_a_list_that_replaces_an_object_is_taken_as_it_is() -> None:
-    entries = [None, {"a": None, "b": 1}]
-    assert apply_merge({"x": {"y": 1}}, {"x": entries}) == {"x": entries}
-
-
-@pytest.mark.parametrize("patch", [None, [], "a", 1.5, True])
+@pytest.mark.parametrize("patch", [None, [], True])
 def test_what_is_no_object_is_no_merge_patch(patch: Any) -> None:
     with pytest.raises(ApiRefusal) as refused:
         apply_merge({"a": 1}, patch)
     assert (refused.value.status.code, refused.value.status.reason) == (400, "BadRequest")
 
 
-def test_what_a_merge_did_not_change_is_shared() -> None:
-    doc = {"spec": {"a": 1}, "status": {"b": 2}}
-    assert apply_merge(doc, {"spec": {"a": 2}})["status"] is doc["status"]
-
-
 def patched(doc: Doc, patch: Any) -> Doc:
     return apply_strategic(doc, patch, POD_FIELDS)
+
+
+def rolling(**more: Any) -> Doc:
+    return {"a": {"type": "RollingUpdate", "rollingUpdate": more}}
 
 
 def refused(doc: Doc, patch: Any) -> ApiStatus:
@@ -195,75 +122,31 @@ def refused(doc: Doc, patch: Any) -> ApiStatus:
 @pytest.mark.parametrize(
     ("doc", "patch", "after"),
     [
-        ({"a": 1}, {"b": None}, {"a": 1}),
-        ({"a": 1}, {"a": {"b": 1, "c": None}}, {"a": {"b": 1}}),
-        ({}, {"a": {"b": 1, "c": None, "d": [{"e": None}]}}, {"a": {"b": 1, "d": [{}]}}),
-        ({"a": [{"b": 1}]}, {"a": [{"c": 2, "d": None}]}, {"a": [{"c": 2}]}),
         ({"a": 1}, None, {"a": 1}),
-        ({"a": 1}, {}, {"a": 1}),
+        ({"a": {"b": 1}}, {"a": {"$patch": "replace", "c": 2, "d": None}}, {"a": {"c": 2}}),
+        ({"a": {"b": 1}}, {"a": {"$patch": "delete", "c": 2}}, {"a": {}}),
+        ({"a": 1}, {"$patch": "replace", "b": 2}, {"b": 2}),
+        (
+            rolling(maxSurge=1),
+            {"a": {"$retainKeys": ["rollingUpdate"], "rollingUpdate": {"x": 1}}},
+            {"a": {"rollingUpdate": {"maxSurge": 1, "x": 1}}},
+        ),
+        (
+            {},
+            {"a": {"$retainKeys": ["b"], "$setElementOrder/b": [1], "$deleteFromPrimitiveList/c": [1], "b": [1]}},
+            {"a": {"b": [1]}},
+        ),
+        ({"args": ["a", "b"]}, {"$deleteFromPrimitiveList/args": ["a"]}, {"args": ["b"]}),
+        ({"spec": {}}, {"spec": {"$setElementOrder/containers": [{"name": "a"}]}}, {"spec": {}}),
+        (
+            {},
+            {"spec": {"$setElementOrder/containers": [{"name": "b"}], "containers": [{"name": "a"}, {"name": "b"}]}},
+            {"spec": {"containers": [{"name": "a"}, {"name": "b"}]}},
+        ),
     ],
 )
 def test_members_merge(doc: Doc, patch: Any, after: Doc) -> None:
     assert patched(doc, patch) == after
-
-
-@pytest.mark.parametrize(
-    ("doc", "patch", "after"),
-    [
-        ({"a": {"b": 1}}, {"a": {"$patch": "replace", "c": 2, "d": None}}, {"a": {"c": 2}}),
-        ({"a": {"b": 1}}, {"a": {"$patch": "delete", "c": 2}}, {"a": {}}),
-        ({"b": 1}, {"a": {"$patch": "delete"}}, {"b": 1}),
-        ({"a": "text"}, {"a": {"$patch": "replace", "c": 2}}, {}),
-        ({"a": 1}, {"$patch": "replace", "b": 2}, {"b": 2}),
-        ({"a": 1}, {"$patch": "delete"}, {}),
-        ({}, {"a": {"b": 1, "c": {"$patch": "delete"}, "d": [{"$patch": "delete"}, {"e": 1}]}}, None),
-    ],
-)
-def test_a_mark_says_what_becomes_of_an_object(doc: Doc, patch: Doc, after: Doc | None) -> None:
-    assert patched(doc, patch) == ({"a": {"b": 1, "d": [{"e": 1}]}} if after is None else after)
-
-
-@pytest.mark.parametrize(
-    "mark",
-    [
-        "merge",
-        1,
-        None,
-    ],
-)
-def test_an_unknown_mark_is_an_error_of_the_server(mark: Any) -> None:
-    answer = refused({"a": {"b": 1}}, {"a": {"$patch": mark}})
-    assert answer.code == 500
-    assert not answer.reason
-
-
-STRATEGY = {"spec": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}, "replicas": 2}}
-
-
-def test_only_keys_that_are_retained_stay() -> None:
-    patch = {"spec": {"strategy": {"$retainKeys": ["type"], "type": "Recreate"}}}
-    assert patched(STRATEGY, patch) == {"spec": {"strategy": {"type": "Recreate"}, "replicas": 2}}
-
-
-def test_retained_keys_are_merged() -> None:
-    patch = {"spec": {"strategy": {"$retainKeys": ["rollingUpdate"], "rollingUpdate": {"maxUnavailable": 1}}}}
-    after = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 1}}
-    assert patched(STRATEGY, patch) == {"spec": {"strategy": after, "replicas": 2}}
-
-
-@pytest.mark.parametrize("keys", ["type", None, {"type": 1}])
-def test_keys_to_retain_must_be_a_list(keys: Any) -> None:
-    assert refused(STRATEGY, {"spec": {"strategy": {"$retainKeys": keys, "type": "Recreate"}}}).code == 500
-
-
-def test_a_null_needs_not_be_retained() -> None:
-    patch = {"spec": {"strategy": {"$retainKeys": ["type"], "type": "Recreate", "rollingUpdate": None}}}
-    assert patched(STRATEGY, patch)["spec"]["strategy"] == {"type": "Recreate"}
-
-
-def test_directives_are_not_stored_with_an_object_that_is_new() -> None:
-    patch = {"a": {"$retainKeys": ["b"], "$setElementOrder/b": [1], "$deleteFromPrimitiveList/c": [1], "b": [1]}}
-    assert patched({}, patch) == {"a": {"b": [1]}}
 
 
 def test_the_selector_of_a_budget_is_replaced() -> None:
@@ -273,22 +156,6 @@ def test_the_selector_of_a_budget_is_replaced() -> None:
     assert apply_strategic(doc, patch, POD_FIELDS) == {"spec": {"selector": merged}}
     replaced = apply_strategic(doc, patch, BUDGET_FIELDS)
     assert replaced == {"spec": {"selector": {"matchExpressions": []}}}
-
-
-@pytest.mark.parametrize(
-    "patch",
-    [
-        [],
-        False,
-    ],
-)
-def test_what_is_no_object_is_no_strategic_merge_patch(patch: Any) -> None:
-    assert refused({"a": 1}, patch).code == 400
-
-
-def test_what_a_strategic_patch_did_not_change_is_shared() -> None:
-    doc = {"spec": {"a": 1}, "status": {"b": 2}}
-    assert patched(doc, {"spec": {"a": 2}})["status"] is doc["status"]
 
 
 def pod(*containers: Any, **more: Any) -> Doc:
@@ -308,25 +175,13 @@ def ordered(wanted: list[Any], *containers: Any) -> Doc:
     return {"spec": {"$setElementOrder/containers": wanted, **field}}
 
 
-def test_an_entry_is_merged_by_its_key() -> None:
-    doc = pod({"name": "a", "image": "a:1", "env": [{"name": "X", "value": "1"}]}, {"name": "b"})
-    after = patched(doc, pod({"name": "a", "env": [{"name": "Y", "value": "2"}, {"name": "X", "value": "3"}]}))
-    env = [{"name": "Y", "value": "2"}, {"name": "X", "value": "3"}]
-    assert after == pod({"name": "a", "image": "a:1", "env": env}, {"name": "b"})
-
-
 @pytest.mark.parametrize(
     ("held", "patch", "after"),
     [
         ("a b", named("c"), "c a b"),
-        ("a b c", named("c", "a"), "b c a"),
         ("a b c", [{"name": "b", "$patch": "delete"}], "a c"),
-        ("a b c", [{"name": "x", "$patch": "delete"}], "a b c"),
         ("a b c", [{"$patch": "replace"}, *named("d")], "d"),
-        ("a b c", [{"$patch": "replace"}], ""),
         ("a b c", [*named("d"), {"$patch": "replace"}, {"name": "a", "$patch": "delete"}], "d"),
-        ("", named("a", "b"), "a b"),
-        ("a b", [*named("b"), {"name": "b", "image": "b:1"}], "a b"),
     ],
 )
 def test_entries_are_added_merged_and_deleted(held: str, patch: list[Any], after: str) -> None:
@@ -338,45 +193,32 @@ def test_entries_are_added_merged_and_deleted(held: str, patch: list[Any], after
     [
         ("a b", "a c b", named("c"), "a c b"),
         ("a side b", "b a", named("a"), "side b a"),
-        ("side a b", "b a", named("a"), "side b a"),
         ("a b", "b x", [{"name": "a", "$patch": "delete"}], "b"),
         ("a side c", "d c", [{"name": "a", "$patch": "delete"}, *named("d")], "side d c"),
-        ("a b", "", named("c", "d"), "a b d c"),
     ],
 )
 def test_an_order_can_be_asked_for(held: str, wanted: str, patch: list[Any], after: str) -> None:
     assert names_after(pod(*named(*held.split())), ordered(named(*wanted.split()), *patch)) == after
 
 
-def test_an_order_for_a_list_that_is_nowhere_says_nothing() -> None:
-    assert patched({"spec": {}}, ordered(named("a"))) == {"spec": {}}
-
-
-def test_a_list_that_is_new_is_put_in_order() -> None:
-    assert names_after({"spec": {}}, ordered(named("b", "a"), *named("b", "a"))) == "b a"
-
-
 @pytest.mark.parametrize(
     ("doc", "patch"),
     [
-        (pod(*named("a")), pod({"image": "x"})),
         (pod({"image": "x"}), pod(*named("a"))),
-        (pod(*named("a")), pod("a")),
         (pod(), pod(None)),
-        (pod(*named("a")), pod({"name": {}})),
-        (pod(), pod(["a"])),
-        (pod(*named("a")), pod({"$patch": "delete"})),
         (pod(*named("a")), pod({"$patch": "x"})),
-        (pod(*named("a")), ordered([{"x": 1}])),
-        ({"spec": {"containers": "a"}}, ordered([])),
-        ({}, {"$setElementOrder/x": None}),
-        ({}, {"$setElementOrder/x": [], "x": {}}),
         ({}, {"$setElementOrder": []}),
-        ({}, {"$deleteFromPrimitiveList": []}),
+        (rolling(), {"a": {"$retainKeys": {"type": 1}, "type": "R"}}),
+        ({"a": {"b": 1}}, {"a": {"$patch": "merge"}}),
+        ({"metadata": {"finalizers": ["1"]}}, {"metadata": {"finalizers": [1]}}),
+        ({"metadata": {"finalizers": ["a"]}}, {"metadata": {"$deleteFromPrimitiveList/finalizers": [["a"]]}}),
+        ({"spec": {"tolerations": [{"key": "a"}]}}, {"spec": {"$setElementOrder/tolerations": [{"key": "a"}]}}),
     ],
 )
-def test_lists_that_cannot_be_merged(doc: Doc, patch: Doc) -> None:
-    assert refused(doc, patch).code == 500
+def test_what_cannot_be_merged_is_an_error_of_the_server(doc: Doc, patch: Doc) -> None:
+    answer = refused(doc, patch)
+    assert (answer.code, answer.reason) == (500, "")
+    assert refused(doc, []).code == 400
 
 
 def finalizers(*found: Any, **more: Any) -> Doc:
@@ -386,10 +228,7 @@ def finalizers(*found: Any, **more: Any) -> Doc:
 @pytest.mark.parametrize(
     ("held", "patch", "after"),
     [
-        ("a b", finalizers("c"), "c a b"),
-        ("a b", finalizers("b"), "a b"),
         ("a b", finalizers("b", "a"), "b a"),
-        ("a a b", finalizers("c"), "c a b"),
         ("a b", {"metadata": {"$deleteFromPrimitiveList/finalizers": ["a", "x"]}}, "b"),
         ("a b", {"metadata": {"$deleteFromPrimitiveList/finalizers": None}}, None),
         ("a b c", {"metadata": {"$setElementOrder/finalizers": ["c", "a"]}}, "b c a"),
@@ -399,22 +238,3 @@ def finalizers(*found: Any, **more: Any) -> Doc:
 def test_scalars_are_merged_as_a_set(held: str, patch: Doc, after: str | None) -> None:
     metadata = patched(finalizers(*held.split()), patch)["metadata"]
     assert metadata == ({} if after is None else {"finalizers": after.split()})
-
-
-def test_scalars_are_deleted_also_from_a_list_that_is_replaced() -> None:
-    assert patched({"args": ["a", "b"]}, {"$deleteFromPrimitiveList/args": ["a"]}) == {"args": ["b"]}
-
-
-def test_scalars_of_different_types_are_different() -> None:
-    assert refused(finalizers("1"), finalizers(1)).code == 500
-    assert refused(finalizers(1), finalizers(True)).code == 500
-    assert refused(finalizers("a"), {"metadata": {"$deleteFromPrimitiveList/finalizers": [["a"]]}}).code == 500
-
-
-def test_an_order_of_objects_without_a_merge_key_is_refused() -> None:
-    doc = {"spec": {"tolerations": [{"key": "a"}]}}
-    assert refused(doc, {"spec": {"$setElementOrder/tolerations": [{"key": "a"}]}}).code == 500
-
-
-def test_what_is_deleted_from_a_list_is_scalars() -> None:
-    assert refused({"args": [{"a": 1}]}, {"$deleteFromPrimitiveList/args": [{"a": 1}]}).code == 500

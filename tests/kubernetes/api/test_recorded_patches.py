@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -13,7 +13,6 @@ from tests import raw_facts
 from tests.kubernetes.api.pod_fields import POD_FIELDS
 
 EXCHANGES: list[dict[str, Any]] = list(raw_facts.lines("recordings/exchanges.jsonl.gz"))
-DRAINS = {"drain-watch": "kubectl-drain", "drain-refused-watch": "kubectl-drain-refused"}
 
 # What the server writes by itself, whatever the patch says.
 SERVERS = (
@@ -29,14 +28,6 @@ NOT_ABOUT_THE_PATCH = ("patch with stale resourceVersion", "patch forbidden")
 
 # A controller tainted the node after it had been cordoned.
 IN_BETWEEN = {"uncordon merge patch": ("spec", "taints")}
-
-
-class Patched(NamedTuple):
-    name: str
-    before: Doc
-    content_type: str
-    patch: Any
-    after: Doc
 
 
 def applied(doc: Doc, content_type: str, patch: Any) -> Doc:
@@ -82,31 +73,6 @@ def _listed_before(place: int, resource: str, name: str) -> Doc:
     return without(EXCHANGES[place]["response"]["body"], ("spec", "unschedulable"))
 
 
-def drain_patches() -> list[Patched]:
-    """kubectl was answered in protobuf; after its patch the node is as the next event has it."""
-    found = []
-    for watch, recording in DRAINS.items():
-        held: dict[str, Doc] = {}
-        for line in raw_facts.lines(f"recordings/{recording}.jsonl.gz"):
-            path = line["path"].partition("?")[0]
-            if line["method"] == "PATCH":
-                after = _next_event(watch, held[path])
-                found.append(Patched(recording, held[path], line["contentType"], line["body"], after))
-            elif line["status"] == 200:
-                held[path] = line["response"]
-    return found
-
-
-def _next_event(watch: str, doc: Doc) -> Doc:
-    events = [e["object"] for e in raw_facts.lines(f"recordings/{watch}.jsonl.gz") if e["type"] != "BOOKMARK"]
-    same = [e for e in events if e["metadata"]["uid"] == doc["metadata"]["uid"]]
-    return next(e for e in same if _version(e) > _version(doc))
-
-
-def _version(doc: Doc) -> int:
-    return int(doc["metadata"]["resourceVersion"])
-
-
 def ours(doc: Doc) -> Doc:
     """`doc` without what the server writes by itself; what is left empty is not printed."""
     for path in SERVERS:
@@ -123,11 +89,6 @@ def test_an_exchange_replays(place: int) -> None:
     assert without(ours(after), elsewhere) == without(ours(exchange["response"]["body"]), elsewhere)
 
 
-@pytest.mark.parametrize("patched", drain_patches(), ids=lambda p: f"{p.name} {p.patch}")
-def test_a_patch_of_kubectl_replays(patched: Patched) -> None:
-    assert ours(applied(patched.before, patched.content_type, patched.patch)) == ours(patched.after)
-
-
 def test_a_refusal_is_answered_as_recorded() -> None:
     place = next(i for i, e in enumerate(EXCHANGES) if e["name"] == "bad json patch")
     with pytest.raises(ApiRefusal) as refused:
@@ -142,4 +103,3 @@ def test_no_patch_is_left_out() -> None:
     refused = {e["name"] for e in patches if e["response"]["status"] != 200}
     assert refused == {"bad json patch", *NOT_ABOUT_THE_PATCH}
     assert len(plain_patches()) == len(patches) - len(refused) == 12
-    assert len(drain_patches()) == 4

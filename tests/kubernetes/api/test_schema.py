@@ -10,7 +10,6 @@ import pytest
 from kubectl_eksdoc.kubernetes.api.types import Schema, SchemaPlace, schema_of, schema_of_custom
 
 CONTAINER = ("spec", "containers", 0)
-TEMPLATE = ("spec", "template", "spec")
 
 
 def place_at(schema: Schema, path: Sequence[str | int]) -> SchemaPlace:
@@ -22,81 +21,39 @@ def place_at(schema: Schema, path: Sequence[str | int]) -> SchemaPlace:
 
 
 @pytest.mark.parametrize(
-    ("api_version", "kind", "path", "keys"),
+    ("api_version", "kind", "path", "said"),
     [
-        ("v1", "Pod", (*CONTAINER, "ports"), ("containerPort", "protocol")),
-        ("v1", "Pod", ("spec", "topologySpreadConstraints"), ("topologyKey", "whenUnsatisfiable")),
-        ("v1", "Pod", ("metadata", "ownerReferences"), ("uid",)),
-        ("apps/v1", "DaemonSet", (*TEMPLATE, "initContainers", 0, "env"), ("name",)),
-        ("batch/v1", "CronJob", ("spec", "jobTemplate", *TEMPLATE, "volumes"), ("name",)),
+        ("v1", "Pod", (*CONTAINER, "ports"), ("map", ("containerPort", "protocol"), ("merge",), "containerPort")),
+        ("v1", "Pod", ("spec", "volumes"), ("map", ("name",), ("merge", "retainKeys"), "name")),
+        ("example.org/v1", "Widget", ("metadata", "finalizers"), ("set", (), ("merge",), "")),
+        ("v1", "Pod", ("status", "hostIPs"), ("atomic", (), ("merge",), "ip")),
+        (
+            "apiextensions.k8s.io/v1",
+            "CustomResourceDefinition",
+            ("status", "conditions"),
+            ("map", ("type",), (), ""),
+        ),
     ],
 )
-def test_lists_by_keys(api_version: str, kind: str, path: tuple[str | int, ...], keys: tuple[str, ...]) -> None:
+def test_lists(api_version: str, kind: str, path: tuple[str | int, ...], said: tuple[Any, ...]) -> None:
     place = place_at(schema_of(api_version, kind), path)
-    assert (place.list_type, place.keys) == ("map", keys)
+    assert (place.list_type, place.keys, place.strategy, place.merge_key) == said
 
 
 @pytest.mark.parametrize(
-    ("api_version", "kind", "path"),
+    ("api_version", "kind", "path", "atomic", "strategy"),
     [
-        ("v1", "Pod", ("spec", "tolerations")),
-        ("v1", "Pod", ("status", "containerStatuses")),
-        ("batch/v1", "Job", ("status", "conditions")),
-        ("example.org/v1", "Widget", ("spec", "parts")),
+        ("policy/v1", "PodDisruptionBudget", ("spec", "selector"), True, ("replace",)),
+        ("apps/v1", "Deployment", ("spec", "strategy"), False, ("retainKeys",)),
+        ("v1", "Pod", (*CONTAINER, "resources", "limits"), False, ()),
+        ("example.org/v1", "Widget", ("spec", "template"), False, ()),
     ],
 )
-def test_lists_that_are_one_value(api_version: str, kind: str, path: tuple[str | int, ...]) -> None:
-    assert place_at(schema_of(api_version, kind), path).list_type == "atomic"
-
-
-@pytest.mark.parametrize(
-    ("api_version", "kind", "path", "atomic"),
-    [
-        ("v1", "Pod", ("spec", "nodeSelector"), True),
-        ("policy/v1", "PodDisruptionBudget", ("spec", "selector"), True),
-        ("v1", "Pod", (*CONTAINER, "env", 0, "valueFrom", "secretKeyRef"), True),
-        ("v1", "Pod", (*CONTAINER, "resources", "limits"), False),
-        ("autoscaling/v2", "HorizontalPodAutoscaler", ("spec", "scaleTargetRef"), False),
-        ("autoscaling/v1", "HorizontalPodAutoscaler", ("spec", "scaleTargetRef"), True),
-        ("example.org/v1", "Widget", ("spec", "template"), False),
-    ],
-)
-def test_maps(api_version: str, kind: str, path: tuple[str | int, ...], atomic: bool) -> None:
-    assert place_at(schema_of(api_version, kind), path).atomic is atomic
-
-
-def test_metadata_is_known_of_any_kind() -> None:
-    place = place_at(schema_of("example.org/v1", "Widget"), ("metadata", "finalizers"))
-    assert place.list_type == "set"
-
-
-@pytest.mark.parametrize(
-    ("api_version", "kind", "path", "strategy", "key"),
-    [
-        # By one key where server-side apply goes by two.
-        ("v1", "Pod", (*CONTAINER, "ports"), ("merge",), "containerPort"),
-        ("v1", "Pod", ("spec", "volumes"), ("merge", "retainKeys"), "name"),
-        ("v1", "Pod", ("metadata", "finalizers"), ("merge",), ""),
-        ("v1", "Pod", ("status", "hostIPs"), ("merge",), "ip"),
-        ("batch/v1", "Job", ("status", "conditions"), ("merge",), "type"),
-        ("v1", "Pod", ("spec", "tolerations"), ("replace",), ""),
-        ("apiextensions.k8s.io/v1", "CustomResourceDefinition", ("status", "conditions"), ("replace",), ""),
-    ],
-)
-def test_strategic_merging_of_lists(
-    api_version: str, kind: str, path: tuple[str | int, ...], strategy: tuple[Any, ...], key: str
+def test_maps(
+    api_version: str, kind: str, path: tuple[str | int, ...], atomic: bool, strategy: tuple[str, ...]
 ) -> None:
     place = place_at(schema_of(api_version, kind), path)
-    assert (place.strategy or ("replace",), place.merge_key) == (strategy, key)
-
-
-def test_strategic_merging_of_maps() -> None:
-    deployment = schema_of("apps/v1", "Deployment")
-    budget = schema_of("policy/v1", "PodDisruptionBudget")
-    # Atomic for server-side apply, merged by a patch; only a budget's selector is replaced.
-    assert place_at(deployment, ("spec", "selector")).strategy == ()
-    assert place_at(deployment, ("spec", "strategy")).strategy == ("retainKeys",)
-    assert place_at(budget, ("spec", "selector")).strategy == ("replace",)
+    assert (place.atomic, place.strategy) == (atomic, strategy)
 
 
 CUSTOM = {

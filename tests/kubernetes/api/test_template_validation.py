@@ -34,20 +34,13 @@ def a_daemon_set(volumes: tuple[Doc, ...] = (VOLUME,), **container: object) -> D
             a_daemon_set(livenessProbe=PROBE),
             f"{C}.livenessProbe.tcpSocket: Forbidden: may not specify more than 1 handler type",
         ),
-        (
-            a_daemon_set(({**VOLUME, "emptyDir": {}},)),
-            "spec.template.spec.volumes[0].hostPath: Forbidden: may not specify more than 1 volume type",
-        ),
         (a_daemon_set(name="d"), 'spec.template.spec.containers[1].name: Duplicate value: "d"'),
     ],
 )
 def test_it_is_refused_in_the_servers_words(doc: Doc, said: str) -> None:
     assert [f"{each.field}: {each.text}" for each in problems(a_daemon_set(), doc)] == [said]
     assert problems(doc, doc) == (), "what is wrong already is not the update's doing"
-
-
-def test_two_containers_may_have_ports_of_one_name() -> None:
-    assert problems(a_daemon_set(), a_daemon_set(ports=TWICE[:1])) == ()
+    assert problems(a_daemon_set(), a_daemon_set(ports=TWICE[:1])) == (), "two containers may have ports of one name"
 
 
 def test_a_budget_has_one_of_the_two() -> None:

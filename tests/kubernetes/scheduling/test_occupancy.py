@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.kubernetes.scheduling import pod_affinity, spread
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import PodClass, SchedulingTraits
-from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter
 from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage
 from kubectl_eksdoc.model.nodes import Node, Pod, Taint, Toleration, Volume, VolumeKind
 from kubectl_eksdoc.model.placing import HostPort, NodeDemand, NodeTerm, Placement, PodTerm, Requests, Spread
@@ -161,20 +160,10 @@ def _step(
 
 def test_a_pod_that_was_not_put_cannot_be_taken() -> None:
     occupancy = Occupancy([node("n0", "z1")])
-    kind = occupancy.class_of(a_pod())
     with pytest.raises(ValueError, match="n0"):
-        occupancy.take(kind, "n0")
+        occupancy.take(occupancy.class_of(a_pod()), "n0")
     with pytest.raises(ValueError, match="already"):
         occupancy.add_node(node("n0", "z1"))
-
-
-def test_replicas_are_one_class_and_their_successor_is_not_leaving() -> None:
-    one, other = a_pod("web-0"), a_pod("web-1")
-    leaving = replace(one, deletion_deadline=ago(0))
-    occupancy = Occupancy([])
-    assert occupancy.class_of(one) is occupancy.class_of(other)
-    assert occupancy.class_of(leaving) is not occupancy.class_of(one)
-    assert occupancy.successor_of(leaving) is occupancy.class_of(one)
 
 
 def _volumes() -> Iterator[Volume]:
@@ -187,34 +176,21 @@ def test_a_successor_keeps_its_claims_but_those_made_for_the_pod() -> None:
     pod = a_pod("db-0", volumes=tuple(_volumes()))
     assert SchedulingTraits.of(pod).claims == ("data-db-0", "db-0-scratch")
     assert SchedulingTraits.of_successor(pod).claims == ("data-db-0",)
-
-
-def zonal(terms: tuple[NodeTerm, ...]) -> Storage:
-    volume = PersistentVolume("pv", "u", terms=terms)
-    return Storage.of([Claim("default", "data-db-0", "pv")], [volume], [])
-
-
-def test_a_bound_volume_holds_the_pod_in_its_zone() -> None:
-    storage = zonal((NodeTerm((Requirement(ZONE, "In", ("z1",)),)),))
-    occupancy = Occupancy([node("n0", "z1"), node("n1", "z2")], storage=storage)
-    kind = occupancy.successor_of(a_pod("db-0", volumes=tuple(_volumes())))
-    assert list(occupancy.candidates(kind)) == ["n0"]
-    refused = occupancy.refusal(kind, "n1")
-    assert refused is not None
-    assert refused.filter is SchedulerFilter.VOLUME_BINDING
-    assert refused.reasons == ("node(s) didn't match PersistentVolume's node affinity",)
+    one, other = a_pod("web-0"), a_pod("web-1")
+    leaving = replace(one, deletion_deadline=ago(0))
+    occupancy = Occupancy([])
+    assert occupancy.class_of(one) is occupancy.class_of(other)
+    assert occupancy.successor_of(leaving) is occupancy.class_of(one) is not occupancy.class_of(leaving)
 
 
 def test_what_was_not_read_or_is_not_modelled_is_said() -> None:
-    unread = replace(zonal(()), known=False)
+    held = Storage.of([Claim("default", "data-db-0", "pv")], [PersistentVolume("pv", "u")], [])
     odd = Placement(scheduler="mine", gated=True, claims_devices=True)
     pod = a_pod("db-0", volumes=tuple(_volumes()), placement=odd)
-    occupancy = Occupancy([node("n0", "z1")], storage=unread)
+    occupancy = Occupancy([node("n0", "z1")], storage=replace(held, known=False))
     told = occupancy.unknown(occupancy.successor_of(pod))
     assert len(told) == 4
-    assert [word for word in ("scheduler mine", "gates", "devices", "claims or volumes") if word in "".join(told)] == [
-        "scheduler mine", "gates", "devices", "claims or volumes",
-    ]  # fmt: skip
+    assert all(word in "".join(told) for word in ("scheduler mine", "gates", "devices", "claims or volumes"))
     assert occupancy.unknown(occupancy.class_of(a_pod())) == ()
 
 
@@ -241,23 +217,10 @@ def test_namespaces_that_were_not_read_matter_where_their_labels_decide(
     assert {name for name, kind in kinds.items() if occupancy.unknown(kind)} == doubts
 
 
-def test_the_first_filter_that_refuses_is_named() -> None:
-    """As the scheduler does: a cordoned node that is full is only said to be cordoned."""
-    full = a_pod("big", node="n0", placement=Placement(Requests(cpu=4000)))
-    plain = a_pod("web", placement=Placement(Requests(cpu=1000), NodeDemand(((ZONE, "z9"),))))
-    nodes = [node("n0", "z1", tainted=True, cordoned=True), node("n1", "z1", tainted=True), node("n2", "z1")]
-    occupancy = Occupancy.of(nodes, [full])
-    found = [occupancy.refusal(occupancy.class_of(plain), n) for n in occupancy.seats]
-    assert [f.filter for f in found if f] == [
-        SchedulerFilter.NODE_UNSCHEDULABLE, SchedulerFilter.TAINT_TOLERATION, SchedulerFilter.NODE_AFFINITY,
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("storage", "reason"),
     [
         (Storage.of([], [], []), 'persistentvolumeclaim "data-db-0" not found'),
-        (Storage.of([Claim("default", "data-db-0", "pv")], [], []), 'persistentvolume "pv" not found'),
         (Storage.of([Claim("default", "data-db-0")], [], []), "pod has unbound immediate PersistentVolumeClaims"),
     ],
 )

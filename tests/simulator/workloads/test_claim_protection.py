@@ -31,35 +31,20 @@ def a_user(world: World, volume: Doc, node: str) -> None:
 def test_a_claim_in_use_goes_with_its_last_pod(volume: Doc, claim: str) -> None:
     world = a_world()
     a_user(world, volume, "n1")
-    world.delete(world.get(CLAIMS, claim))
+    world.set(world.get(CLAIMS, "data"), "metadata", "finalizers", to=[FINALIZER, "example.com/backup"])
+    for name in ("data", "user-data"):
+        world.delete(world.get(CLAIMS, name))
     world.run(60)
-    assert world.get(CLAIMS, claim).leaving
+    assert FINALIZER in world.get(CLAIMS, claim).doc["metadata"]["finalizers"]
+    assert world.there(CLAIMS, "user-data") is (claim == "user-data"), "nobody uses the other one"
     world.delete(world.get(PODS, "user"), grace_s=0)
     world.run(1)
-    assert not world.there(CLAIMS, claim)
-
-
-@pytest.mark.parametrize("used", [False, True])
-def test_a_claim_that_no_pod_on_a_node_uses_goes_at_once(used: bool) -> None:
-    world = a_world()
-    if used:
-        a_user(world, NAMED, "")
-    world.delete(world.get(CLAIMS, "data"))
-    world.run(1)
-    assert not world.there(CLAIMS, "data") and world.there(CLAIMS, "user-data")
-
-
-def test_other_finalizers_hold_on() -> None:
-    world = a_world()
-    world.set(world.get(CLAIMS, "data"), "metadata", "finalizers", to=[FINALIZER, "example.com/backup"])
-    world.delete(world.get(CLAIMS, "data"))
-    world.run(1)
-    assert world.get(CLAIMS, "data").doc["metadata"]["finalizers"] == ["example.com/backup"]
+    assert not world.there(CLAIMS, "user-data")
+    assert world.get(CLAIMS, "data").doc["metadata"]["finalizers"] == ["example.com/backup"], "others hold on"
 
 
 def test_claims_do_not_hold_up_their_namespace() -> None:
     world = a_world()
-    world.set(world.get("namespaces", NAMESPACE), "spec", "finalizers", to=["kubernetes"])
     world.delete(world.get("namespaces", NAMESPACE))
     world.run(5)
     assert not world.all(CLAIMS) and not world.there("namespaces", NAMESPACE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -56,12 +55,6 @@ def reasons(world: World) -> dict[str, tuple[str, str]]:
     return {each["type"]: (each["status"], each["reason"]) for each in status(world)["conditions"]}
 
 
-def change(world: World, number: int = 2) -> None:
-    template = a_template("web")
-    template["spec"]["containers"][0]["image"] = f"example.invalid/c:{number}"
-    world.set(the(world), "spec", "template", to=template)
-
-
 def scale(world: World, replicas: int) -> None:
     world.set(the(world), "spec", "replicas", to=replicas)
 
@@ -82,43 +75,22 @@ def test_a_deployment_has_a_replica_set_of_its_template() -> None:
     world = running(4)
     (item,) = world.all(SETS)
     hash_ = item.doc["metadata"]["labels"]["pod-template-hash"]
-    assert item.key[1] == f"web-{hash_}"
-    assert item.doc["spec"]["selector"] == {"matchLabels": {"app": "web", "pod-template-hash": hash_}}
-    assert item.doc["spec"]["template"]["metadata"]["labels"] == {"app": "web", "pod-template-hash": hash_}
-    assert annotations(item) == {"revision": "1", "desired-replicas": "4", "max-replicas": "5"}
-    assert annotations(the(world)) == {"revision": "1"}
-    assert {key: value for key, value in status(world).items() if key != "conditions"} == {
-        "availableReplicas": 4,
-        "observedGeneration": 1,
-        "readyReplicas": 4,
-        "replicas": 4,
-        "terminatingReplicas": 0,
-        "updatedReplicas": 4,
-    }
+    labels = {"app": "web", "pod-template-hash": hash_}
+    assert item.key[1] == f"web-{hash_}" and item.doc["spec"]["selector"] == {"matchLabels": labels}
+    assert item.doc["spec"]["template"]["metadata"]["labels"] == labels
+    assert annotations(item) == annotations(the(world)) == {"revision": "1"}
+    numbers = dict.fromkeys(("availableReplicas", "readyReplicas", "replicas", "updatedReplicas"), 4)
+    told = {key: value for key, value in status(world).items() if key != "conditions"}
+    assert told == {**numbers, "observedGeneration": 1, "terminatingReplicas": 0}
     assert reasons(world) == {
         "Available": ("True", "MinimumReplicasAvailable"),
         "Progressing": ("True", "NewReplicaSetAvailable"),
     }
 
 
-def test_an_evicted_pod_is_replaced_and_the_rollout_stays_complete() -> None:
-    world = running(4)
-    for pod in world.pods()[:2]:
-        world.delete(pod)
-    world.run()
-    assert status(world)["unavailableReplicas"] == 2 and len(world.active()) == 4
-    assert reasons(world)["Progressing"] == ("True", "NewReplicaSetAvailable")
-    world.report(next(pod for pod in world.active() if phase(pod) == "Pending"))
-    world.run()
-    assert status(world)["unavailableReplicas"] == 1
-    assert reasons(world)["Progressing"] == ("True", "NewReplicaSetAvailable")
-    world.settle()
-    assert status(world)["availableReplicas"] == 4
-
-
 def test_a_changed_template_is_rolled_out_step_by_step() -> None:
     world = running(4, strategy=strategy(1, 1))
-    change(world)
+    world.change_image(DEPLOYMENTS, "web")
     seen = []
     for _ in range(12):
         world.run()
@@ -132,15 +104,19 @@ def test_a_changed_template_is_rolled_out_step_by_step() -> None:
 
 
 def test_going_back_makes_the_old_replica_set_the_newest() -> None:
-    world = running(2)
+    world = running(2, revisionHistoryLimit=1)
     first = world.all(SETS)[0].uid
-    change(world)
+    world.change_image(DEPLOYMENTS, "web")
     world.settle()
     world.set(the(world), "spec", "template", to=a_template("web"))
     world.settle()
     again = next(item for item in world.all(SETS) if item.uid == first)
-    assert annotations(again)["revision"] == "3" and annotations(again)["revision-history"] == "1"
-    assert again.doc["spec"]["replicas"] == 2 and annotations(the(world)) == {"revision": "3"}
+    assert annotations(again) == annotations(the(world)) == {"revision": "3"}
+    assert again.doc["spec"]["replicas"] == 2
+    for number in range(3, 6):
+        world.change_image(DEPLOYMENTS, "web", number)
+        world.settle()
+    assert sorted(annotations(item)["revision"] for item in world.all(SETS)) == ["5", "6"], "the others are spare"
 
 
 @pytest.mark.parametrize(
@@ -164,7 +140,7 @@ def test_percentages_are_rounded_up_for_surge_and_down_for_the_rest(
 
 def test_recreate_waits_until_the_old_pods_are_gone() -> None:
     world = running(2, strategy={"type": "Recreate"})
-    change(world)
+    world.change_image(DEPLOYMENTS, "web")
     world.run(20)
     assert sizes(world) == [0] and all(pod.leaving for pod in world.pods()) and len(world.pods()) == 2
     world.settle()
@@ -174,31 +150,19 @@ def test_recreate_waits_until_the_old_pods_are_gone() -> None:
 def test_a_paused_deployment_is_scaled_but_not_rolled_out() -> None:
     world = running(2)
     world.set(the(world), "spec", "paused", to=True)
-    change(world)
+    world.change_image(DEPLOYMENTS, "web")
     scale(world, 3)
     world.settle()
-    assert sizes(world) == [3] and len(world.active()) == 3
-    assert reasons(world)["Progressing"] == ("Unknown", "DeploymentPaused")
+    assert sizes(world) == [3] and len(world.active()) == status(world)["replicas"] == 3
     world.set(the(world), "spec", "paused", to=None)
     world.settle()
     assert sizes(world) == [0, 3]
     assert reasons(world)["Progressing"] == ("True", "NewReplicaSetAvailable")
 
 
-def test_while_an_update_is_under_way_both_are_scaled_in_proportion() -> None:
-    """As the documentation has it: 10 replicas, surge 3, unavailable 2, 15 wanted in the middle of an update."""
-    world = running(10, strategy=strategy(3, 2))
-    change(world)
-    world.run()
-    assert sizes(world) == [8, 5]
-    scale(world, 15)
-    world.run()
-    assert sizes(world) == [11, 7]
-
-
 def test_without_progress_the_deadline_passes() -> None:
     world = running(2, progressDeadlineSeconds=60)
-    change(world)
+    world.change_image(DEPLOYMENTS, "web")
     world.run(59)
     assert reasons(world)["Progressing"] == ("True", "ReplicaSetUpdated")
     world.run(3)
@@ -207,28 +171,19 @@ def test_without_progress_the_deadline_passes() -> None:
     assert reasons(world)["Progressing"] == ("True", "NewReplicaSetAvailable")
 
 
-def test_old_replica_sets_go_beyond_the_limit() -> None:
-    world = running(1, revisionHistoryLimit=1)
-    for number in range(2, 6):
-        change(world, number)
-        world.settle()
-    assert [annotations(item)["revision"] for item in sorted(world.all(SETS), key=_revision)] == ["4", "5"]
-
-
-def _revision(item: StoredItem) -> int:
-    return int(annotations(item)["revision"])
-
-
 def test_min_ready_seconds_hold_up_a_rollout() -> None:
     world = running(2, minReadySeconds=30, strategy=strategy(1, 0))
     world.run(40)
-    change(world)
+    world.change_image(DEPLOYMENTS, "web")
     world.run()
     world.kubelets()
     world.run(29)
     assert sizes(world) == [2, 1]
     world.run(1)
     assert sizes(world) == [1, 2]
+    world.set(the(world), "spec", "minReadySeconds", to=5)
+    world.run()
+    assert {item.doc["spec"]["minReadySeconds"] for item in world.all(SETS)} == {30, 5}
 
 
 class Bounds:
@@ -247,7 +202,7 @@ class Bounds:
 
 
 AMOUNTS = st.one_of(st.integers(0, 4), st.sampled_from(("0%", "25%", "50%", "100%")))
-STEPS = st.lists(st.tuples(st.sampled_from(("change", "some", "all", "run")), st.integers(1, 5)), max_size=20)
+STEPS = st.lists(st.tuples(st.sampled_from(("image", "ready", "kubelets", "run")), st.integers(1, 5)), max_size=20)
 
 
 @given(st.integers(1, 7), AMOUNTS, AMOUNTS, STEPS)
@@ -258,33 +213,15 @@ def test_a_rolling_update_keeps_within_its_limits(
     limits = limits_of(the(world))
     bounds = Bounds(world)
     for what, number in steps:
-        _do(world, what, number)
+        world.do(what, number, DEPLOYMENTS, "web")
     world.settle(100)
     assert bounds.most <= limits.replicas + limits.surge
     assert bounds.fewest >= limits.replicas - limits.away
     assert sum(sizes(world)) == status(world)["updatedReplicas"] == len(world.active()) == replicas
 
 
-def _do(world: World, what: str, number: int) -> None:
-    doing: dict[str, Callable[[], None]] = {
-        "change": lambda: change(world, number),
-        "all": world.kubelets,
-        "run": lambda: world.run(number),
-        "scale": lambda: scale(world, number),
-        "pause": lambda: world.set(the(world), "spec", "paused", to=number > 2) and None,
-    }
-    if what in doing:
-        doing[what]()
-        return
-    for pod in world.pods()[:number]:
-        if what == "evict":
-            world.delete(pod)
-        elif phase(pod) == "Pending":
-            world.report(world.place(pod, "n1"))
-
-
 ANYTHING = st.lists(
-    st.tuples(st.sampled_from(("change", "some", "all", "run", "scale", "pause", "evict")), st.integers(1, 6)),
+    st.tuples(st.sampled_from(("image", "ready", "kubelets", "run", "scale", "pause", "delete")), st.integers(1, 6)),
     max_size=20,
 )
 
@@ -295,7 +232,7 @@ def test_whatever_happens_it_comes_to_rest_as_wanted(
 ) -> None:
     world = running(replicas, strategy=strategy(surge, away) if kind == "RollingUpdate" else {"type": kind})
     for what, number in steps:
-        _do(world, what, number)
+        world.do(what, number, DEPLOYMENTS, "web")
     world.set(the(world), "spec", "paused", to=None)
     world.settle(100)
     wanted = the(world).doc["spec"]["replicas"]

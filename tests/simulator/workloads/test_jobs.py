@@ -1,17 +1,16 @@
-"""Jobs: completions, failures and what counts as one, waiting between attempts, suspension, and their end."""
+"""Jobs: completions, failures and what counts as one, waiting between attempts, and their end."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.store import StoredItem
 from kubectl_eksdoc.simulator.workloads.garbage import Garbage
-from kubectl_eksdoc.simulator.workloads.jobs import EndedJobs, Jobs, parsed, written
+from kubectl_eksdoc.simulator.workloads.jobs import Jobs
 from tests.simulator.workloads.world import World, a_template, names, phase
 
 JOBS = "jobs.batch"
@@ -26,7 +25,7 @@ def a_job(**spec: Any) -> Doc:
 
 
 def a_world(**spec: Any) -> World:
-    world = World(lambda registry, index: [Jobs(registry, index), EndedJobs(registry, index), Garbage(registry, index)])
+    world = World(lambda registry, index: [Jobs(registry, index), Garbage(registry, index)])
     world.create(JOBS, a_job(**spec))
     world.run()
     return world
@@ -117,37 +116,20 @@ def test_it_is_complete_when_enough_pods_succeeded() -> None:
     assert len(world.pods()) == 3 and not any(pod.doc["metadata"].get("finalizers") for pod in world.pods())
 
 
-def test_without_completions_one_success_ends_it_once_the_others_are_done() -> None:
-    world = a_world(parallelism=2)
-    first, second = start(world)
-    end(world, first)
-    assert len(world.active()) == 1 and conditions(world) == []
-    end(world, second)
-    assert conditions(world)[-1] == ("Complete", "CompletionsReached")
-
-
-def test_an_evicted_pod_counts_as_failed_and_is_made_again_ten_seconds_later() -> None:
+def test_a_pod_that_failed_or_was_evicted_is_made_again_and_the_wait_doubles() -> None:
     world = a_world()
     (pod,) = start(world)
     evict(world, pod)
-    assert (status(world)["failed"], status(world)["terminating"], world.active()) == (1, 1, [])
-    world.run(9)
-    assert world.active() == []
-    world.run(1)
-    assert len(world.active()) == 1 and len(world.pods()) == 2
-    stop(world)
-    assert status(world)["failed"] == 1
-
-
-def test_the_wait_doubles_with_each_failure() -> None:
-    world = a_world()
+    assert (status(world)["failed"], status(world)["terminating"]) == (1, 1)
     for wait_s in (10, 20, 40):
-        (pod,) = start(world)
-        end(world, pod, "Failed")
+        assert world.active() == []
         world.run(wait_s - 1)
         assert world.active() == []
         world.run(1)
-        assert len(world.active()) == 1
+        stop(world)
+        (pod,) = start(world)
+        end(world, pod, "Failed")
+    assert status(world)["failed"] == 4
 
 
 def test_where_disruptions_are_ignored_an_eviction_is_no_failure_and_is_replaced_when_the_pod_is_gone() -> None:
@@ -173,70 +155,16 @@ def test_too_many_failures_end_it_and_its_other_pods() -> None:
     assert world.active() == []
 
 
-def test_a_rule_may_fail_the_job_at_once() -> None:
-    rule = {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42]}}
-    world = a_world(podFailurePolicy={"rules": [rule]})
-    (pod,) = start(world)
-    ended = [{"name": "c", "state": {"terminated": {"exitCode": 42}}}]
-    world.report(pod, phase="Failed", ready=False, containerStatuses=ended)
-    world.run()
-    assert conditions(world) == [("FailureTarget", "PodFailurePolicy"), ("Failed", "PodFailurePolicy")]
-
-
-def test_a_deadline_ends_it() -> None:
-    world = a_world(activeDeadlineSeconds=60)
-    start(world)
-    world.run(59)
-    assert conditions(world) == []
-    world.run(1)
-    stop(world)
-    assert conditions(world)[-1] == ("Failed", "DeadlineExceeded")
-
-
-def test_while_suspended_it_has_no_pods_and_none_of_them_failed() -> None:
+def test_while_suspended_or_deleted_it_has_no_pods_and_none_of_them_failed() -> None:
     world = a_world(parallelism=2, completions=2)
     start(world)
     world.set(world.get(JOBS, "import"), "spec", "suspend", to=True)
     world.run()
     stop(world)
-    assert world.pods() == [] and "failed" not in status(world) and "startTime" not in status(world)
-    assert conditions(world) == [("Suspended", "JobSuspended")]
+    assert world.pods() == [] and "failed" not in status(world)
     world.set(world.get(JOBS, "import"), "spec", "suspend", to=False)
     world.run(5)
     assert len(world.active()) == 2 and conditions(world) == []
-
-
-def test_each_index_succeeds_once() -> None:
-    world = a_world(completionMode="Indexed", completions=3, parallelism=2)
-    first, _ = start(world)
-    assert first.doc["spec"]["hostname"] == "import-0" and first.key[1].startswith("import-0-")
-    end(world, first)
-    assert status(world)["completedIndexes"] == "0"
-    (third,) = start(world)
-    assert third.doc["metadata"]["annotations"]["batch.kubernetes.io/job-completion-index"] == "2"
-    end(world, third, "Failed")
-    world.run(10)
-    for pod in [*start(world), *world.active()]:
-        end(world, pod)
-    assert status(world)["completedIndexes"] == "0-2" and conditions(world)[-1][0] == "Complete"
-
-
-@pytest.mark.parametrize(("numbers", "text"), [([], ""), ([0, 1], "0,1"), ([0, 1, 5, 6, 7], "0,1,5-7")])
-def test_indexes_are_written_as_runs(numbers: list[int], text: str) -> None:
-    assert written(numbers) == text and parsed(text) == set(numbers)
-
-
-def test_an_ended_job_goes_after_its_time_with_its_pods() -> None:
-    world = a_world(ttlSecondsAfterFinished=100)
-    end(world, start(world)[0])
-    world.run(99)
-    assert world.there(JOBS, "import")
-    world.run(1)
-    assert not world.there(JOBS, "import") and world.pods() == []
-
-
-def test_a_deleted_job_lets_its_pods_go() -> None:
-    world = a_world(parallelism=2)
     start(world)
     world.delete(world.get(JOBS, "import"))
     world.run()
@@ -249,11 +177,11 @@ DEEDS = st.lists(
 )
 
 
-@given(DEEDS, st.integers(1, 4), st.integers(1, 3), st.integers(0, 3), st.sampled_from(("NonIndexed", "Indexed")))
+@given(DEEDS, st.integers(1, 4), st.integers(1, 3), st.integers(0, 3))
 def test_it_ends_either_way_and_counts_every_pod_once(
-    deeds: list[tuple[str, int]], completions: int, parallelism: int, limit: int, mode: str
+    deeds: list[tuple[str, int]], completions: int, parallelism: int, limit: int
 ) -> None:
-    world = a_world(completions=completions, parallelism=parallelism, backoffLimit=limit, completionMode=mode)
+    world = a_world(completions=completions, parallelism=parallelism, backoffLimit=limit)
     made: set[str] = set(names(world.pods()))
     world.store.listen(lambda change: made.add(change.item.key[1]) if change.item.resource == "pods" else None)
     for what, number in deeds:

@@ -70,10 +70,11 @@ def test_pods_that_do_not_tolerate_a_taint_are_deleted_with_their_grace() -> Non
     assert not world.get("pods", "stays").leaving and not world.get("pods", "elsewhere").leaving
 
 
-def test_a_taint_that_goes_in_time_changes_nothing() -> None:
+def test_a_taint_that_goes_in_time_changes_nothing_and_the_shortest_toleration_that_is_used_decides() -> None:
     world = a_world()
-    tolerated = {"key": "example.com/out", "operator": "Exists", "tolerationSeconds": 60}
-    world.create("pods", a_pod(node="n1", tolerations=[tolerated]))
+    long = {"key": "example.com/out", "operator": "Exists", "tolerationSeconds": 90}
+    short = {"key": "example.com/out", "operator": "Equal", "value": "yes", "tolerationSeconds": 60}
+    world.create("pods", a_pod(node="n1", tolerations=[long, short]))
     taint(world, TAINT)
     world.run(59)
     taint(world)
@@ -82,18 +83,6 @@ def test_a_taint_that_goes_in_time_changes_nothing() -> None:
     taint(world, TAINT)
     world.run(59)
     assert not world.get("pods", "p").leaving, "its time begins anew"
-    world.run(1)
-    assert world.get("pods", "p").leaving
-
-
-def test_the_shortest_of_the_tolerations_that_are_used_decides() -> None:
-    world = a_world()
-    long = {"key": "example.com/out", "operator": "Exists", "tolerationSeconds": 60}
-    short = {"key": "example.com/out", "operator": "Equal", "value": "yes", "tolerationSeconds": 10}
-    world.create("pods", a_pod(node="n1", tolerations=[long, short]))
-    taint(world, TAINT)
-    world.run(9)
-    assert not world.get("pods", "p").leaving
     world.run(1)
     assert world.get("pods", "p").leaving
 
@@ -120,27 +109,16 @@ def is_attached(world: World) -> bool:
     return world.registry.store.get(ATTACHMENTS, ("", "csi-0")) is not None
 
 
-def test_it_stays_as_long_as_a_pod_uses_it() -> None:
-    world = attached()
-    world.delete(world.get(PODS, "one"), grace_s=0)
+def test_it_stays_as_long_as_a_pod_on_its_node_uses_it() -> None:
+    world, elsewhere, inline = attached(), attached(node="n2"), attached(volume="")
+    for each in (world, inline):
+        each.delete(each.get(PODS, "one"), grace_s=0)
     world.run(60)
     assert is_attached(world)
-    world.delete(world.get(PODS, "two"), grace_s=0)
-    world.run(TAKES_S - 1)
+    for each in (world, inline):
+        each.delete(each.get(PODS, "two"), grace_s=0)
+        each.run(TAKES_S - 1)
     assert is_attached(world), "it takes its time"
-    world.run(1)
-    assert not is_attached(world)
-
-
-def test_what_no_pod_on_its_node_uses_goes() -> None:
-    world = attached(node="n2")
-    world.run(TAKES_S)
-    assert not is_attached(world)
-
-
-def test_what_a_pod_holds_inline_is_nobody_s_business() -> None:
-    world = attached(volume="")
-    for pod in ("one", "two"):
-        world.delete(world.get(PODS, pod), grace_s=0)
-    world.run(60)
-    assert is_attached(world)
+    for each in (world, inline, elsewhere):
+        each.run(TAKES_S)
+    assert [is_attached(each) for each in (world, inline, elsewhere)] == [False, True, False], "inline: nobody's"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.workloads.garbage import ClaimProtection, Garbage
 from kubectl_eksdoc.simulator.workloads.stateful_sets import StatefulSets
-from tests.simulator.workloads.world import World, a_pod, a_template, a_workload, names, phase
+from tests.simulator.workloads.world import World, a_template, a_workload, names, phase
 
 SETS = "statefulsets.apps"
 CLAIMS = "persistentvolumeclaims"
@@ -44,16 +44,17 @@ def revisions(world: World) -> dict[str, str]:
     return {pod.key[1]: pod.doc["metadata"]["labels"]["controller-revision-hash"] for pod in world.pods()}
 
 
-def change_image(world: World, image: str = "example.invalid/c:2") -> None:
-    template = a_template("db")
-    template["spec"]["containers"][0]["image"] = image
-    world.set(world.get(SETS, "db"), "spec", "template", to=template)
-
-
-def with_claim(**policy: str) -> Doc:
-    claim = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}
-    made: Doc = {"volumeClaimTemplates": [claim]}
-    return {**made, "persistentVolumeClaimRetentionPolicy": policy} if policy else made
+def test_revisions_come_back_and_the_oldest_go_beyond_the_limit() -> None:
+    world = running(1, revisionHistoryLimit=1)
+    first = status(world)["currentRevision"]
+    for number in (2, 1):
+        world.change_image(SETS, "db", number)
+        world.settle()
+    assert status(world)["currentRevision"] == first
+    for number in range(3, 6):
+        world.change_image(SETS, "db", number)
+        world.settle()
+    assert len(world.all("controllerrevisions.apps")) == 2
 
 
 def test_pods_are_made_in_order_each_when_the_one_before_is_ready() -> None:
@@ -78,7 +79,10 @@ def test_pods_are_made_in_order_each_when_the_one_before_is_ready() -> None:
 
 
 def test_a_pod_has_the_identity_of_its_ordinal() -> None:
-    world = running(1, **with_claim(), ordinals={"start": 5})
+    claim = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}
+    volumes = [{"name": name, "emptyDir": {}} for name in ("data", "tmp")]
+    template = a_template("db", volumes=volumes)
+    world = running(1, volumeClaimTemplates=[claim], ordinals={"start": 5}, template=template)
     (pod,) = world.pods()
     labels, spec = pod.doc["metadata"]["labels"], pod.doc["spec"]
     assert pod.key[1] == "db-5" and pod.doc["metadata"]["generateName"] == "db-"
@@ -86,8 +90,12 @@ def test_a_pod_has_the_identity_of_its_ordinal() -> None:
     assert labels["apps.kubernetes.io/pod-index"] == "5"
     assert labels["controller-revision-hash"] == status(world)["updateRevision"]
     assert (spec["hostname"], spec["subdomain"]) == ("db-5", "db")
-    assert spec["volumes"] == [{"name": "data", "persistentVolumeClaim": {"claimName": "data-db-5"}}]
+    claimed = {"name": "data", "persistentVolumeClaim": {"claimName": "data-db-5"}}
+    assert spec["volumes"] == [claimed, volumes[1]]
     assert world.get(CLAIMS, "data-db-5").doc["metadata"]["labels"] == {"app": "db"}
+    world.delete(world.get(SETS, "db"))
+    world.settle()
+    assert (names(world.all(CLAIMS)), world.pods()) == (["data-db-5"], [])
 
 
 def test_a_pod_that_is_leaving_is_made_again_only_when_it_is_gone() -> None:
@@ -114,24 +122,11 @@ def test_scaling_down_takes_the_last_first_and_one_at_a_time() -> None:
     assert names(world.pods()) == ["db-0"]
 
 
-def test_failed_pods_beyond_the_wanted_wait_for_each_other_in_order() -> None:
-    """As upstream has it: only the lowest that is not well may go before the others are ready."""
-    world = running(3)
-    for name in ("db-0", "db-1"):
-        world.report(world.get("pods", name), phase="Failed", ready=False)
-    world.set(world.get(SETS, "db"), "spec", "replicas", to=0)
-    world.settle()
-    assert names(world.pods()) == ["db-0", "db-1"]
-    world.delete(world.get("pods", "db-1"))
-    world.settle()
-    assert world.pods() == []
-
-
 @pytest.mark.parametrize("policy", ["OrderedReady", "Parallel"])
 def test_an_update_goes_from_the_last_to_the_first(policy: str) -> None:
     world = running(3, podManagementPolicy=policy)
     before = revisions(world)
-    change_image(world)
+    world.change_image(SETS, "db")
     order = []
     for _ in range(3):
         world.run()
@@ -149,7 +144,7 @@ def test_an_update_goes_from_the_last_to_the_first(policy: str) -> None:
 def test_below_the_partition_pods_keep_their_revision_even_when_made_again() -> None:
     world = running(3, updateStrategy={"type": "RollingUpdate", "rollingUpdate": {"partition": 2}})
     old = status(world)["currentRevision"]
-    change_image(world)
+    world.change_image(SETS, "db")
     world.settle()
     world.delete(world.get("pods", "db-0"))
     world.settle()
@@ -162,60 +157,11 @@ def test_below_the_partition_pods_keep_their_revision_even_when_made_again() -> 
 def test_on_delete_updates_only_what_somebody_deletes() -> None:
     world = running(2, updateStrategy={"type": "OnDelete"})
     old = status(world)["currentRevision"]
-    change_image(world)
+    world.change_image(SETS, "db")
     world.settle()
-    assert set(revisions(world).values()) == {old}
     world.delete(world.get("pods", "db-0"))
     world.settle()
     assert revisions(world) == {"db-0": status(world)["updateRevision"], "db-1": old}
-
-
-def test_several_at_once_where_the_spec_says_so() -> None:
-    world = running(4, updateStrategy={"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 2}})
-    change_image(world)
-    world.run()
-    assert [pod.key[1] for pod in world.pods() if pod.leaving] == ["db-2", "db-3"]
-    world.settle()
-    assert set(revisions(world).values()) == {status(world)["updateRevision"]}
-
-
-def test_going_back_uses_the_revision_there_was() -> None:
-    world = running(1)
-    first = status(world)["currentRevision"]
-    change_image(world)
-    world.settle()
-    change_image(world, "example.invalid/c:1")
-    world.settle()
-    assert status(world)["currentRevision"] == first
-    assert len(world.all("controllerrevisions.apps")) == 2
-
-
-def test_old_revisions_go_beyond_the_limit() -> None:
-    world = running(1, revisionHistoryLimit=1)
-    for number in range(5):
-        change_image(world, f"example.invalid/c:x{number}")
-        world.settle()
-    assert len(world.all("controllerrevisions.apps")) == 2
-
-
-@pytest.mark.parametrize(
-    ("policy", "after_scaling", "after_deletion"),
-    [
-        ({}, ["data-db-0", "data-db-1"], ["data-db-0", "data-db-1"]),
-        ({"whenScaled": "Delete", "whenDeleted": "Retain"}, ["data-db-0"], ["data-db-0"]),
-        ({"whenScaled": "Retain", "whenDeleted": "Delete"}, ["data-db-0", "data-db-1"], []),
-    ],
-)
-def test_claims_stay_unless_they_are_to_go(
-    policy: dict[str, str], after_scaling: list[str], after_deletion: list[str]
-) -> None:
-    world = running(2, **with_claim(**policy))
-    world.set(world.get(SETS, "db"), "spec", "replicas", to=1)
-    world.settle()
-    assert names(world.all(CLAIMS)) == after_scaling
-    world.delete(world.get(SETS, "db"))
-    world.settle()
-    assert (names(world.all(CLAIMS)), world.pods()) == (after_deletion, [])
 
 
 def test_pods_of_a_set_that_was_orphaned_are_adopted_again_as_they_are() -> None:
@@ -228,13 +174,6 @@ def test_pods_of_a_set_that_was_orphaned_are_adopted_again_as_they_are() -> None
     world.settle()
     assert {pod.uid for pod in world.pods()} == uids
     assert all(pod.doc["metadata"]["ownerReferences"] for pod in world.pods())
-
-
-def test_a_pod_in_the_way_under_a_name_of_the_set_is_left_alone() -> None:
-    world = a_world(1)
-    world.create("pods", a_pod("db-0", app="other"))
-    world.run(3)
-    assert world.get("pods", "db-0").doc["metadata"]["labels"] == {"app": "other"}
 
 
 DEEDS = st.lists(
@@ -261,33 +200,12 @@ def test_no_ordinal_is_there_twice_and_all_are_there_in_the_end(deeds: list[tupl
 
     world.store.listen(watch)
     for what, number in deeds:
-        _do(world, what, number)
+        world.do(what, number, SETS, "db")
     for pod in world.pods():
         if phase(pod) == "Running":
             world.report(pod)
-        elif phase(pod) == "Failed":  # beyond the wanted several of them would wait for each other
-            world.delete(pod)
     world.settle(60)
     wanted = world.get(SETS, "db").doc["spec"]["replicas"]
     assert names(world.pods()) == [f"db-{i}" for i in range(wanted)]
     assert set(revisions(world).values()) <= {status(world)["updateRevision"]}
     assert status(world).get("updatedReplicas", 0) == status(world)["replicas"] == wanted
-
-
-def _do(world: World, what: str, number: int) -> None:
-    there = world.pods()
-    pod = there[number % len(there)] if there else None
-    if what == "scale":
-        world.set(world.get(SETS, "db"), "spec", "replicas", to=number)
-    elif what == "image":
-        change_image(world, f"example.invalid/c:{number}")
-    elif what == "run":
-        world.run(number)
-    elif what == "kubelets":
-        world.kubelets()
-    elif pod is not None and what == "delete":
-        world.delete(pod)
-    elif pod is not None and what == "gone":
-        world.delete(pod, grace_s=0)
-    elif pod is not None and phase(pod) not in ("Succeeded", "Failed"):
-        world.report(pod, phase="Failed" if what == "fail" else "Running", ready=what == "ready")

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import io
-import json
-import tarfile
 from collections.abc import Callable, Iterable
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import Any
 
 from kubectl_eksdoc.kubernetes.api.resources import BUILT_IN, by_name
@@ -18,7 +14,6 @@ from kubectl_eksdoc.simulator.store import Names, Store, StoredItem
 from kubectl_eksdoc.simulator.workloads.owning import Index
 
 START = datetime(2026, 11, 20, 8, 55, tzinfo=timezone.utc)
-CLUSTERS = Path(__file__).resolve().parents[2] / "data" / "clusters"
 NAMESPACE = "shop"
 
 Make = Callable[[Registry, Index], Iterable[Controller]]
@@ -81,6 +76,30 @@ class World:
     def place(self, pod: StoredItem, node: str) -> StoredItem:
         """The scheduler's binding."""
         return self.set(pod, "spec", "nodeName", to=node)
+
+    def change_image(self, resource: str, name: str, number: int = 2) -> None:
+        template = a_template(name)
+        template["spec"]["containers"][0]["image"] = f"example.invalid/c:{number}"
+        self.set(self.get(resource, name), "spec", "template", to=template)
+
+    def do(self, what: str, number: int, resource: str, name: str) -> None:
+        """Something happens to a workload, or to one of the pods."""
+        there = self.pods()
+        pod = there[number % len(there)] if there else None
+        if what == "scale":
+            self.set(self.get(resource, name), "spec", "replicas", to=number)
+        elif what == "pause":
+            self.set(self.get(resource, name), "spec", "paused", to=number > 2)
+        elif what == "image":
+            self.change_image(resource, name, number)
+        elif what == "run":
+            self.run(number)
+        elif what == "kubelets":
+            self.kubelets()
+        elif pod is not None and what in ("delete", "gone"):
+            self.delete(pod, grace_s=0 if what == "gone" else None)
+        elif pod is not None and phase(pod) not in ("Succeeded", "Failed"):
+            self.report(pod, phase="Failed" if what == "fail" else "Running", ready=what == "ready")
 
     def report(self, pod: StoredItem, phase: str = "Running", ready: bool = True, **more: Any) -> StoredItem:
         """The kubelet's status: the Ready condition changes its time when it changes."""
@@ -158,18 +177,3 @@ def a_node(name: str, zone: str = "a", **spec: Any) -> Doc:
     meta = {"name": name, "labels": {"kubernetes.io/hostname": name, "topology.kubernetes.io/zone": zone}}
     ready = {"type": "Ready", "status": "True"}
     return {"apiVersion": "v1", "kind": "Node", "metadata": meta, "spec": spec, "status": {"conditions": [ready]}}
-
-
-def recorded(cluster: str) -> list[Doc]:
-    """All objects of built-in kinds of one archive, and the namespaces they are in, as they are."""
-    known = {(each.api_version, each.kind) for each in BUILT_IN}
-    docs: list[Doc] = []
-    with tarfile.open(CLUSTERS / f"{cluster}.tar.gz") as archive:
-        for member in archive:
-            held = archive.extractfile(member) if member.name.endswith(".json") else None
-            if held is not None:
-                docs += json.load(io.TextIOWrapper(held, encoding="utf-8"))["items"]
-    docs = [doc for doc in docs if (doc["apiVersion"], doc["kind"]) in known]
-    there = {doc["metadata"]["name"] for doc in docs if doc["kind"] == "Namespace"}
-    needed = {doc["metadata"]["namespace"] for doc in docs if "namespace" in doc["metadata"]}
-    return [*(a_namespace(name) for name in sorted(needed - there)), *docs]

@@ -11,6 +11,7 @@ from typing import Any
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
 from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.selectors import Selector, from_document
 
 
 @frozen
@@ -148,7 +149,6 @@ def _two(large: int, unit: str, small: int, small_unit: str) -> str:
 
 
 NONE = "<none>"
-_WORDS = {"In": " in ", "NotIn": " notin "}
 
 
 def labels(found: dict[str, Any]) -> str:
@@ -158,17 +158,8 @@ def labels(found: dict[str, Any]) -> str:
 
 def selector(found: Doc | None) -> str:
     """A label selector as its text, by key: ``app=web,!old,tier in (a,b)`` (``labels.Selector.String``)."""
-    found = found or {}
-    terms = [(key, f"{key}={value}") for key, value in (found.get("matchLabels") or {}).items()]
-    terms += [(e["key"], _expression(e)) for e in found.get("matchExpressions") or ()]
-    return ",".join(term for _, term in sorted(terms, key=lambda term: term[0]))
-
-
-def _expression(expression: Doc) -> str:
-    key, operator = expression["key"], expression["operator"]
-    if operator in _WORDS:
-        return f"{key}{_WORDS[operator]}({','.join(sorted(expression.get('values') or ()))})"
-    return f"!{key}" if operator == "DoesNotExist" else str(key)
+    terms = sorted(from_document(found or {}).requirements, key=lambda term: term.key)
+    return ",".join(str(Selector((term,))) for term in terms)
 
 
 NAME = Column("Name", lambda document, _: name(document), format="name")

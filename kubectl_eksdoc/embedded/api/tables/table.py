@@ -1,6 +1,6 @@
 """Tables of objects: one function, whatever the kind.
 
-Kinds: nodes, pods and namespaces; then workloads, jobs and budgets.
+Kinds: nodes, pods and namespaces; then workloads and budgets.
 """
 
 from __future__ import annotations
@@ -292,46 +292,6 @@ BUDGETS = (
 )
 
 
-# Jobs.
-
-
-def _status(job: Doc) -> str:
-    if is_true(job, "Complete"):
-        return "Complete"
-    if is_true(job, "Failed"):
-        return "Failed"
-    if going(job):
-        return "Terminating"
-    later = ("Suspended", "FailureTarget", "SuccessCriteriaMet")
-    return next((word for word in later if is_true(job, word)), "Running")
-
-
-def _completions(job: Doc) -> str:
-    done, wanted = number(job, "status", "succeeded"), at(job, "spec", "completions")
-    if wanted is not None:
-        return f"{done}/{wanted}"
-    parallelism = number(job, "spec", "parallelism")
-    return f"{done}/1 of {parallelism}" if parallelism > 1 else f"{done}/1"
-
-
-def _duration(job: Doc, now: datetime) -> str:
-    started = parsed(at(job, "status", "startTime"))
-    if started is None:
-        return ""
-    ended = parsed(at(job, "status", "completionTime")) or now
-    return fields.human((ended - started).total_seconds())
-
-
-JOBS = (
-    NAME,
-    column("Status", _status),
-    column("Completions", _completions),
-    Column("Duration", _duration),
-    *_TEMPLATE,
-    SELECTOR,
-)
-
-
 _COLUMNS: dict[str, Columns] = {
     "namespaces": NAMESPACES,
     "nodes": NODES,
@@ -340,7 +300,6 @@ _COLUMNS: dict[str, Columns] = {
     "deployments.apps": DEPLOYMENTS,
     "replicasets.apps": REPLICA_SETS,
     "statefulsets.apps": STATEFUL_SETS,
-    "jobs.batch": JOBS,
     "poddisruptionbudgets.policy": BUDGETS,
 }
 """Of the kinds that somebody looks at who drains nodes."""
