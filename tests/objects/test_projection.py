@@ -171,7 +171,12 @@ BALANCER_TYPE = "service.beta.kubernetes.io/aws-load-balancer-type"
     ],
 )
 def test_services(kind: str, annotations: dict[str, str], policy: str | None, ip_targets: bool) -> None:
-    spec = {"type": kind, "selector": {"app": "x"}, "ports": [{"port": 443, "targetPort": 8443}], "externalTrafficPolicy": policy}
+    spec = {
+        "type": kind,
+        "selector": {"app": "x"},
+        "ports": [{"port": 443, "targetPort": 8443}],
+        "externalTrafficPolicy": policy,
+    }
     found = fact(kinds.SERVICES, meta={"annotations": annotations}, spec=spec)
     assert found == Service("shop", "x", kind, {"app": "x"}, ip_targets, local=policy == "Local", ports=(443,))
 
