@@ -134,8 +134,8 @@ def test_whatever_a_baseline_says_is_compared_or_refused(tmp_path: Path) -> None
     document = json.loads(Path(saved(tmp_path, cluster=BLOCKED)).read_text(encoding="utf-8"))
     document = {
         key: document[key]
-        for key in ("apiVersion", "kind", "metadata", "options", "targets", "budgets", "findings", "evictions", "left", "waves",
-                    "rounds", "estimate", "lowerBound", "gap")
+        for key in ("apiVersion", "kind", "metadata", "options", "targets", "budgets", "findings", "evictions", "left",
+                    "waves", "rounds", "estimate", "lowerBound", "gap")
     }  # fmt: skip
     document["metadata"]["kindsRead"] = []
     path = tmp_path / "odd.json"

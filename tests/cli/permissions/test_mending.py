@@ -84,7 +84,7 @@ _TAKEN = "where its name is taken: the line without --surge-singles"
 _NOT_TAKEN = {f"get {each}": _TAKEN for each in _PLACED}
 _OF_RUN = ("serviceaccounts", "jobs.batch", "rolebindings.rbac.authorization.k8s.io", "roles.rbac.authorization.k8s.io")
 _NO_GROUP = {
-    "autoscaling:DescribeAutoScalingGroups": "of a node of its owner's group: tests/cli/permissions/test_reading.py",
+    "autoscaling:DescribeAutoScalingGroups": "of its owner's group: tests/cli/permissions/test_reading.py",
     "autoscaling:DescribeLaunchConfigurations": "of a group without a launch template: tests/aws/test_ec2.py",
 }
 _NOT_LOST = {"eks:ListUpdates": "where the answer to an update was lost: the line with that trouble"}
