@@ -9,6 +9,7 @@ from collections.abc import Collection
 from datetime import datetime, timezone
 from typing import cast
 
+from kubectl_eksdoc.cli.run.screen_ports import RunKind, RunUpdate, ScreenRunController
 from kubectl_eksdoc.drain.run.chronicle import PlannedNode
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.drain.run.standing import PodWaits, RunProgress
@@ -18,7 +19,6 @@ from kubectl_eksdoc.model.selectors import Selector
 from kubectl_eksdoc.tui.framed import FramedApp
 from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.run.following import FollowedRun
-from kubectl_eksdoc.tui.run.state import RunKind, RunUpdate, ScreenRunController
 
 PODS = 40
 AT_ONCE = 8

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
+from typing import Protocol, TypeVar
 
+from kubectl_eksdoc.errors import ClusterError, Forbidden
+from kubectl_eksdoc.flows.ports import ProbeNamespace
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.findings import CodeName, Finding, Subject
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.model.placing import PodStand
+from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner
 
 
 def left_finding(code: CodeName, owner: str, namespace: str, left: Sequence[str], not_removed: str) -> Finding:
@@ -168,3 +171,142 @@ def owner_of(pod: Pod) -> Subject:
     if pod.owner is None:
         return Subject("Pod", pod.name, pod.namespace)
     return Subject(pod.owner.kind, pod.owner.name, pod.namespace)
+
+
+LOOK_S = 1.0
+
+
+GONE_S = 30.0
+"""So long the garbage collector is waited for, in the end."""
+
+
+T = TypeVar("T")
+
+
+class ImdsProbeClock(Protocol):
+    def monotonic(self) -> float: ...
+
+    def sleep(self, seconds: float) -> object: ...
+
+
+@frozen
+class Cleared:
+    """How it went to remove `owner`: names of pods that are still `left`, and why it is `not_removed`, "" if it was."""
+
+    owner: str
+    left: tuple[str, ...] = ()
+    not_removed: str = ""
+
+
+def owning(
+    ground: ProbeNamespace,
+    probe: str,
+    manifest: Doc,
+    stale: Iterable[ProbeOwner],
+    clock: ImdsProbeClock,
+    tell: Callable[[str], object],
+    body: Callable[[ProbeOwner], T],
+) -> tuple[T, Cleared]:
+    """What `body` gives, to which the owner of `probe` is lent, made of `manifest`; `stale` ones are removed before.
+
+    Raises:
+        Forbidden, ClusterError: not even the owner can be made; nothing is left.
+        what `body` does: all is removed nevertheless, or `tell` hears what is left.
+    """
+    meta = manifest["metadata"]
+    name, namespace = str(meta["name"]), str(meta["namespace"])
+    for each in stale:
+        refused = ground.remove(each)
+        if refused is not None:
+            tell(still_there(each.name, namespace, (), refused.why))
+    owner = ProbeOwner(probe, name, "")
+    try:
+        owner = _owned(ground, manifest, namespace)
+        found = body(owner)
+    except BaseException:
+        cleared = removed(owner, ground, clock)
+        if cleared.not_removed or cleared.left:
+            tell(still_there(name, namespace, cleared.left, cleared.not_removed))
+        raise
+    return found, removed(owner, ground, clock)
+
+
+def still_there(owner: str, namespace: str, left: Sequence[str], not_removed: str) -> str:
+    """What is left, and the command that takes it away."""
+    command = f"kubectl delete configmap {owner} -n {namespace}"
+    if not_removed:
+        return f"ConfigMap {owner} and its pods could not be removed ({not_removed}): {command}"
+    return f"{len(left)} pods of ConfigMap {owner}, which is deleted, have not gone yet: {', '.join(left)}"
+
+
+def _owned(ground: ProbeNamespace, manifest: Doc, namespace: str) -> ProbeOwner:
+    made = ground.make_owner(manifest)
+    if isinstance(made, ProbeOwner):
+        return made
+    if made.missing:
+        raise Forbidden(made.why, "", made.missing)
+    raise ClusterError(f"nothing can be made in namespace {namespace}: {made.why}")
+
+
+def removed(owner: ProbeOwner, ground: ProbeNamespace, clock: ImdsProbeClock) -> Cleared:
+    """With its pods, for which the garbage collector is waited."""
+    try:
+        refused = ground.remove(owner)
+        if refused is not None:
+            return Cleared(owner.name, (), refused.why)
+        begun_s = clock.monotonic()
+        while True:
+            stands = ground.stands(owner.probe)
+            if isinstance(stands, Unknown) and stands.missing:
+                return Cleared(owner.name)
+            left = () if isinstance(stands, Unknown) else tuple(sorted(stands))
+            if not left and not isinstance(stands, Unknown):
+                return Cleared(owner.name)
+            if clock.monotonic() - begun_s >= GONE_S:
+                return Cleared(owner.name, left)
+            clock.sleep(LOOK_S)
+    except ClusterError as error:
+        return Cleared(owner.name, (), error.message)
+
+
+_APPEARS_S = 5.0
+"""A pod of which it is unknown whether it was made may still come."""
+
+
+def awaited(
+    pods: Mapping[str, Doc],
+    probe: str,
+    wait_s: float,
+    ground: ProbeNamespace,
+    clock: ImdsProbeClock,
+    told: Callable[[], int],
+    now: Callable[[str, PodStand | None], T | Unknown | None],
+) -> dict[str, T | Unknown]:
+    """Of each of `pods`, which are made, what `now` says (None: it is to be waited for), or why there is nothing."""
+    heard: dict[str, T | Unknown] = {}
+    for name, manifest in pods.items():
+        if told():
+            break
+        refused = ground.make_pod(manifest)
+        if isinstance(refused, NotMade) and not refused.maybe:
+            heard[name] = Unknown(f"the pod was refused: {refused.why}", refused.missing)
+    begun_s, waited_s, stands = clock.monotonic(), 0.0, dict[str, PodStand]()
+    while (missing := [name for name in pods if name not in heard]) and not told():
+        found = ground.stands(probe)
+        waited_s = clock.monotonic() - begun_s
+        if not isinstance(found, Unknown):
+            stands = dict(found)
+            for name in missing:
+                if name in stands or waited_s >= _APPEARS_S:
+                    said = now(name, stands.get(name))
+                    heard |= {} if said is None else {name: said}
+        elif found.missing:
+            return heard | dict.fromkeys(missing, found)
+        if heard.keys() >= pods.keys() or waited_s >= wait_s:
+            break
+        clock.sleep(LOOK_S)
+    return heard | {
+        name: INTERRUPTED if told() else too_late(stands.get(name), clock.monotonic() - begun_s)
+        for name in pods
+        if name not in heard
+    }

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from kubectl_eksdoc.drain.policy import ALL, DrainPolicy, Targeting
+from kubectl_eksdoc.drain.pace import pace_of
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.account import PendingPod, Record
 from kubectl_eksdoc.drain.run.engine import Engine
@@ -17,10 +18,10 @@ from kubectl_eksdoc.drain.run.standing import RunProgress, standing
 from kubectl_eksdoc.embedded.demo.reader import DEFAULT_NODEGROUP, DemoReader
 from kubectl_eksdoc.embedded.stage import EmbeddedStage, stage_of
 from kubectl_eksdoc.flows.drain import plan_drain
-from kubectl_eksdoc.flows.rehearse import pace_of
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.options import ALL
 from kubectl_eksdoc.objects.single import RawObjects
 
 LOOK_S = 2.0

@@ -19,7 +19,7 @@ from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import Fate, FieldChange, Mode
 from kubectl_eksdoc.addon_diff.usage import balanced
 from kubectl_eksdoc.amazon import addon_versions
-from kubectl_eksdoc.drain.run.waves import Stage
+from kubectl_eksdoc.amazon.group_updates import Stage
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.kubernetes.keeping import Digests

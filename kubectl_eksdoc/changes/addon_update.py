@@ -11,8 +11,8 @@ from types import MappingProxyType
 from kubectl_eksdoc.addon_diff import outcome
 from kubectl_eksdoc.addon_diff.guards import WORKLOADS, RolloutState, rollout
 from kubectl_eksdoc.addon_diff.outcome import AddonUpdateResult, ExpectedUpdate, Health, checked, unread
+from kubectl_eksdoc.amazon.group_updates import Stage, stage_by_addon, stage_of
 from kubectl_eksdoc.changes.engine import Sent, Step, World
-from kubectl_eksdoc.drain.run.waves import Stage, stage_by_addon, stage_of
 from kubectl_eksdoc.errors import AwsError, ClusterError
 from kubectl_eksdoc.flows.ports import AddonEks
 from kubectl_eksdoc.frozen import frozen

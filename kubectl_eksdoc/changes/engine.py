@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol, TypeVar
 
-from kubectl_eksdoc.drain.run.waves import pause_s
+from kubectl_eksdoc.amazon.group_updates import pause_s
 from kubectl_eksdoc.errors import (
     AwsDenied,
     AwsError,

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from kubectl_eksdoc.amazon.group_updates import Stage, stage_of
 from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.changes.engine import Kind, Sent, Step, World
-from kubectl_eksdoc.drain.run.waves import Stage, stage_of
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused, ClusterError
-from kubectl_eksdoc.flows.metadata_probe import ImdsProbeClock, prepared, probed
+from kubectl_eksdoc.flows.metadata_probe import prepared, probed
 from kubectl_eksdoc.flows.ports import ProbeNamespace
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.probing.result import ProbedNode, ProbeSettings
@@ -22,6 +22,7 @@ from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.machines import Instance, NodeGroup
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
 from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.probes import ImdsProbeClock
 
 # What it needs of AWS and of the cluster; edges implement these.
 

@@ -23,11 +23,11 @@ VERBS = ("resume", "undo")
 _MOST = 500
 """So many journals are read."""
 _BY_KIND = {
-    ADDON_UPDATE: "addon.applying",
-    DNS_CHANGE: "dns.changing",
-    METADATA_FIX: "metadata.fixing",
-    PLACEMENT: "in_cluster",
-    TEST_PODS: "probe_pods",
+    ADDON_UPDATE: "cli.addon.applying",
+    DNS_CHANGE: "cli.dns.changing",
+    METADATA_FIX: "cli.metadata.fixing",
+    PLACEMENT: "cli.in_cluster",
+    TEST_PODS: "cli.probe_pods",
 }
 
 _ABOUT = """\
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     module = _BY_KIND.get(saved.text("kind"))
     if module is None:
         raise LocalJournalError(f"change {ident}: {saved.unknown}")
-    again: Callable[[Again, CommandContext], CommandAnswer] = there(f"cli.{module}.again")
+    again: Callable[[Again, CommandContext], CommandAnswer] = there(f"{module}.again")
     return again(Again(saved, verb == "undo"), _there(around, saved.text("cluster", "context")))
 
 

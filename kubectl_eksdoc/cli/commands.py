@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Command(NamedTuple):
-    """`about` is "" where it is not listed; it is what its own parser says. `place`: under `cli`, of the function
+    """`about` is "" where it is not listed; it is what its own parser says. `place`: of the function
     that adds that parser, and gives back where those `under` it are added."""
 
     name: str
@@ -24,49 +24,55 @@ class Command(NamedTuple):
     under: tuple[Command, ...] = ()
 
     def add_to(self, commands: Commands) -> Commands | None:
-        found: Commands | None = late(f"cli.{self.place}")(commands)
+        found: Commands | None = late(self.place)(commands)
         return found
 
 
 _REHEARSED = "rehearse a drain on a simulated cluster, or serve that cluster"
 
 _UNDER_DRAIN = (
-    Command("plan", "plan a drain: order, duration and blockers", "drain.add_plan"),
-    Command("run", "drain nodes after a typed confirmation, with a journal and guards", "run.options.add_run"),
-    Command("status", "list runs and show their state", "run.options.add_status"),
-    Command("pause", "pause a run, from any machine", "run.options.add_pause"),
-    Command("abort", "abort a run, from any machine; nodes stay cordoned", "run.options.add_abort"),
-    Command("resume", "resume a run, on any machine", "run.options.add_resume"),
+    Command("plan", "plan a drain: order, duration and blockers", "cli.drain.add_plan"),
+    Command("run", "drain nodes after a typed confirmation, with a journal and guards", "cli.run.options.add_run"),
+    Command("status", "list runs and show their state", "cli.run.options.add_status"),
+    Command("pause", "pause a run, from any machine", "cli.run.options.add_pause"),
+    Command("abort", "abort a run, from any machine; nodes stay cordoned", "cli.run.options.add_abort"),
+    Command("resume", "resume a run, on any machine", "cli.run.options.add_resume"),
     Command(
         "rollback",
         "uncordon the nodes of a run and restore their annotations; pods do not move back",
-        "run.options.add_rollback",
+        "cli.run.options.add_rollback",
     ),
-    Command("rehearse", _REHEARSED, "rehearse.add_to"),
+    Command("rehearse", _REHEARSED, "cli.rehearse.add_to"),
 )
 
 COMMANDS: tuple[Command, ...] = (
-    Command("drain", "plan and run node drains", "bare.add_drain", _UNDER_DRAIN),
-    Command("rehearse", _REHEARSED, "rehearse.add_at_top"),
-    Command("check", "check whether the cluster can be upgraded, and list the upgrade steps", "check.command.add_to"),
-    Command("addon-diff", "predict what an add-on update changes and resets", "addon.command.add_to"),
+    Command("drain", "plan and run node drains", "cli.bare.add_drain", _UNDER_DRAIN),
+    Command("rehearse", _REHEARSED, "cli.rehearse.add_at_top"),
+    Command(
+        "check", "check whether the cluster can be upgraded, and list the upgrade steps", "cli.check.command.add_to"
+    ),
+    Command("addon-diff", "predict what an add-on update changes and resets", "cli.addon.command.add_to"),
     Command(
         "imds-probe",
         "find pods that cannot reach the instance metadata service, and fix them",
-        "metadata.command.add_to",
+        "cli.metadata.command.add_to",
     ),
-    Command("coredns-lameduck", "check and fix CoreDNS graceful shutdown and placement", "dns.command.add_to"),
-    Command("interruption", "verify Karpenter interruption handling (SQS, EventBridge, IAM)", "interruption.add_to"),
-    Command("changes", "list the changes begun on this machine, and resume or undo one", "changes.add_to"),
-    Command("snapshot", "save the cluster and AWS data to a file, without secrets, for offline use", "snapshot.add_to"),
-    Command("completion", "install or remove shell completion", "completion.add_to"),
-    Command("plugins", "create, remove or list the entry points such as kubectl eksdoc-drain", "plugins.add_to"),
+    Command("coredns-lameduck", "check and fix CoreDNS graceful shutdown and placement", "cli.dns.command.add_to"),
+    Command(
+        "interruption", "verify Karpenter interruption handling (SQS, EventBridge, IAM)", "cli.interruption.add_to"
+    ),
+    Command("changes", "list the changes begun on this machine, and resume or undo one", "cli.changes.add_to"),
+    Command(
+        "snapshot", "save the cluster and AWS data to a file, without secrets, for offline use", "cli.snapshot.add_to"
+    ),
+    Command("completion", "install or remove shell completion", "cli.completion.add_to"),
+    Command("plugins", "create, remove or list the entry points such as kubectl eksdoc-drain", "cli.plugins.add_to"),
     Command(
         "permissions",
         "print the ClusterRole and IAM policy that a command needs, or check that you have them",
-        "permissions.command.add_to",
+        "cli.permissions.command.add_to",
     ),
-    Command("options", "", "bare.add_options"),
+    Command("options", "", "cli.bare.add_options"),
 )
 """In the order of the help; a new command is one module with `add_to`, and one line here."""
 

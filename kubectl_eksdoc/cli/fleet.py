@@ -242,7 +242,7 @@ def _members(choice: FleetChoice, around: CommandContext) -> tuple[Member, ...]:
         found = read_fleet(path, choosing.WANTED)
         if all(isinstance(each, Mapping) for each in found):  # whatever the kubeconfig has, they say it themselves
             return choosing.listed(found, (), f"--fleet {path}")
-    contexts = fleet.contexts(around.connection)
+    contexts = fleet.kubeconfig_contexts(around.connection)
     if not path:
         return choosing.named(choice.text, contexts)
     if choice.text in contexts:

@@ -96,13 +96,13 @@ def run(
 
 def _asked(argv: Sequence[str], prog: str, around: CommandContext) -> Callable[[], CommandAnswer]:
     """What `argv` asks for, parsed and ready to be called."""
-    from kubectl_eksdoc.cli import bare, options, screen
+    from kubectl_eksdoc.cli import bare, options
     from kubectl_eksdoc.cli.parser import ShowText, first_unknown, spelled_out, strays, unknown_flag, until_dashes
-    from kubectl_eksdoc.cli.surroundings import CommandAnswer
+    from kubectl_eksdoc.cli.surroundings import CommandAnswer, no_terminal
 
     alone = bare.flags_alone(argv, prog)
-    if alone is not None and not screen.no_terminal(around):
-        return partial(screen.open_screens, alone, alone.leaf, around)
+    if alone is not None and not no_terminal(around):
+        return partial(late("cli.screen.open_screens"), alone, alone.leaf, around)
     parser = tree(prog, _alone(argv))
     try:
         flags, names = until_dashes(argv)
@@ -124,7 +124,7 @@ def _asked(argv: Sequence[str], prog: str, around: CommandContext) -> Callable[[
             leaf.error(f"COMMAND: invalid choice: {args.words[0]!r}")
         if not leaf.opens_screens:
             raise leaf.without_command()
-        return partial(screen.open_screens, args, leaf, around)
+        return partial(late("cli.screen.open_screens"), args, leaf, around)
     bare.check_no_replay(args, leaf)
     return partial(args.command, args, options.asked(args, around))
 

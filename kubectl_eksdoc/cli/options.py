@@ -13,13 +13,12 @@ from kubectl_eksdoc.cli.flags import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.parser import Commands, Parser, add_flag, add_switch
 from kubectl_eksdoc.errors import BaselineError, EksdocError, UsageError
 from kubectl_eksdoc.model import permissions
-from kubectl_eksdoc.render.text import Column, Look, plain, rfc3339, wrap
+from kubectl_eksdoc.render.text import rfc3339
 from kubectl_eksdoc.session.sources import SourceChoice, is_snapshot, read_earlier
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
     from kubectl_eksdoc.model.baseline import Baseline, SavedResult
-    from kubectl_eksdoc.wiring.stages import Faults
 
 
 _EVERYTHING_AT_ONCE = 2**31 - 1
@@ -198,89 +197,8 @@ def dry_from(args: argparse.Namespace) -> str:
     return "" if args.dry == "none" else str(args.dry)
 
 
-# The options of ``rehearse`` that make things go wrong on purpose, and the list of what there is.
-
-
 LIST = "list"
 """In the place of a fault: list all faults."""
-
-
-def add_to(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("Fault injection")
-    add_flag(
-        group,
-        "--fault",
-        "NAME[=VALUE][@SHARE]",
-        f"inject a fault, such as slow=2s@5%%; may be repeated; {LIST}: list all faults",
-        _fault,
-        action="append",
-        default=[],
-    )
-    add_flag(
-        group,
-        "--fault-seed",
-        "N",
-        "random seed; the same seed gives the same faults (default: 0)",
-        values.Matching("[0-9]{1,9}", "is no seed; write a whole number, 0 or more", int),
-        0,
-    )
-
-
-def faults_from(args: argparse.Namespace) -> Faults:
-    """
-    Raises:
-        UsageError: a fault is of clients, and there are none, or of the rehearsal, and there is none.
-    """
-    from kubectl_eksdoc.embedded.faults.of_requests import parse
-    from kubectl_eksdoc.wiring.stages import Faults
-
-    for text in args.fault:
-        named = parse(text).named
-        if named.of_requests and not args.serve:
-            raise UsageError(f"--fault {text} is met by clients, and only --serve has some")
-        if named.rehearsed_only and args.serve:
-            raise UsageError(f"--fault {text} is for rehearsals: in a served cluster no node joins by itself anyway")
-    return Faults(tuple(args.fault), args.fault_seed)
-
-
-def wants_list(args: argparse.Namespace) -> bool:
-    return LIST in args.fault
-
-
-def listed(look: Look) -> str:
-    """Each fault as it is typed, what it does, what holds unless said otherwise, and of what a share is."""
-    from kubectl_eksdoc.embedded.faults.of_clusters import ONCE_AT_S
-    from kubectl_eksdoc.embedded.faults.of_requests import ALL
-
-    columns = [
-        Column("FAULT"),
-        Column("DEFAULT", drop=1),
-        Column("WHAT GOES WRONG", floor=30, lines=4),
-        Column("@SHARE OF"),
-    ]
-    rows = [[each.shown, each.default_shown or "-", each.about, each.of.value] for each in ALL]
-    told = (
-        "NAME@5%: in five of a hundred, by chance; without it in all. What comes in virtual minutes may have its time "
-        f"instead, as NAME@90s from the start; without either it comes once, after {ONCE_AT_S:g} s. Faults of requests "
-        "need --serve. Of PODS, NAMESPACE/NAME, a * stands for any text."
-    )
-    return "\n".join([*plain(columns, rows, look), "", *wrap(told, look.columns)]) + "\n"
-
-
-def as_given(faults: Faults) -> dict[str, object]:
-    """By the names of the flags, nothing where none was given."""
-    return {"fault": list(faults.texts), "fault-seed": faults.seed} if faults.texts else {}
-
-
-def _fault(text: str) -> str:
-    from kubectl_eksdoc.embedded.faults.of_requests import parse
-
-    if text != LIST:
-        try:
-            parse(text)
-        except UsageError as error:
-            raise UsageError(f"--fault: {error.message}", error.hint) from error
-    return text
 
 
 # ``--since FILE``: an answer of the same command that was saved earlier, or one that is made of what was read then.

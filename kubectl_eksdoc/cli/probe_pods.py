@@ -11,12 +11,12 @@ from kubectl_eksdoc.cli.confirming import typed_back
 from kubectl_eksdoc.cli.rights import Right
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Drifted, Forbidden, LocalJournalError
-from kubectl_eksdoc.flows.metadata_probe import removed, still_there
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import coredns, metadata
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.change_journal import TEST_PODS
 from kubectl_eksdoc.model.placing import ProbeLabels, ProbeOwner
+from kubectl_eksdoc.probes import removed, still_there
 
 
 @frozen

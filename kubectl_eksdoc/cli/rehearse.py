@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import drain, exits, opening, values
-from kubectl_eksdoc.cli import options as fault_options
 from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, stops_of, tell
 from kubectl_eksdoc.cli.flags import LEVELS
-from kubectl_eksdoc.cli.options import add_command, add_source
+from kubectl_eksdoc.cli.options import LIST, add_command, add_source
 from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
+from kubectl_eksdoc.drain.pace import pace_of
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.render.text import Column, Look, plain, wrap
 from kubectl_eksdoc.wiring.stages import Serving
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.wiring.stages import Faults
 
 SPEED = 60.0
 """Virtual seconds in a second of a served cluster, unless said otherwise."""
@@ -35,6 +40,27 @@ Exit codes: 0 as planned, 1 blockers, or a node was not drained, 5 something is 
 """
 
 
+def add_faults(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("Fault injection")
+    add_flag(
+        group,
+        "--fault",
+        "NAME[=VALUE][@SHARE]",
+        f"inject a fault, such as slow=2s@5%%; may be repeated; {LIST}: list all faults",
+        _fault,
+        action="append",
+        default=[],
+    )
+    add_flag(
+        group,
+        "--fault-seed",
+        "N",
+        "random seed; the same seed gives the same faults (default: 0)",
+        values.Matching("[0-9]{1,9}", "is no seed; write a whole number, 0 or more", int),
+        0,
+    )
+
+
 def add_to(commands: Commands, level: int = LEVELS - 1) -> None:
     """Add ``rehearse``; `level` as for the global options."""
     parser = add_command(
@@ -53,7 +79,7 @@ def add_to(commands: Commands, level: int = LEVELS - 1) -> None:
     add_switch(group, "--serve", "serve the simulated cluster until Ctrl-C and print the path of its kubeconfig")
     add_flag(group, "--speed", "N", f"virtual seconds per second while serving (default: {SPEED:g})", values.speed)
     add_flag(group, "--kubeconfig-out", "FILE", "write the kubeconfig to this path")
-    fault_options.add_to(parser)
+    add_faults(parser)
     drain.add_policy(parser)
     parser.set_defaults(baseline=None)
 
@@ -68,16 +94,16 @@ def run_rehearse(args: argparse.Namespace, around: CommandContext) -> CommandAns
     Raises:
         EksdocError: the command line, the dump or the cluster is at fault; the error says which.
     """
-    if fault_options.wants_list(args):
+    if wants_list(args):
         look = opening.decide(around)
-        return CommandAnswer(fault_options.listed(look))
+        return CommandAnswer(listed(look))
     if args.serve:
         return _serve(args, around)
     if args.speed is not None or args.kubeconfig_out is not None:
         flag = "--speed" if args.speed is not None else "--kubeconfig-out"
         raise UsageError(f"{flag} is for --serve: without it virtual time takes no time")
     request = PlanRequest.from_args(args, around)
-    faults = fault_options.faults_from(args)
+    faults = faults_from(args)
     from kubectl_eksdoc.flows.rehearse import rehearse
     from kubectl_eksdoc.render.rehearsal import RehearsalReport
 
@@ -89,7 +115,7 @@ def run_rehearse(args: argparse.Namespace, around: CommandContext) -> CommandAns
         cluster, rehearsal = rehearse(stage, request.targeting, request.policy, options.identity, stops=stops)
     opening.identify(cluster, around)
     tell((*said, *drain.idle(rehearsal.plan, request.targeting, cluster.identity.server_version)), around)
-    asked = request.given | fault_options.as_given(faults)
+    asked = request.given | as_given(faults)
     to_cluster = opening.words(around, cluster.identity.context)
     report = RehearsalReport(rehearsal, cluster, asked, to_cluster=to_cluster, aws=options.with_profile)
     return opening.answer(report, around, exits.FAILS if rehearsal.undone else exit_code(rehearsal.plan))
@@ -99,7 +125,7 @@ def _serve(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
     if args.words:
         raise UsageError(f"--serve serves the whole cluster: it takes no node, as {args.words[0]!r}")
     speed = SPEED if args.speed is None else args.speed
-    faults = fault_options.faults_from(args)
+    faults = faults_from(args)
 
     def ready(path: str, url: str) -> None:
         around.note(f"serving a simulated cluster at {url}, {speed:g} times as fast as time; stop it with Ctrl-C")
@@ -110,8 +136,65 @@ def _serve(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
 
     try:
         with ProgressLine(around.stderr) as progress:
-            how = Serving(speed, args.kubeconfig_out or "", ready, around.note, faults)
+            how = Serving(speed, args.kubeconfig_out or "", ready, around.note, pace_of, faults)
             around.serve(around.source, around.connection, progress, how)
     except KeyboardInterrupt:
         pass
     return CommandAnswer("")
+
+
+def faults_from(args: argparse.Namespace) -> Faults:
+    """
+    Raises:
+        UsageError: a fault is of clients, and there are none, or of the rehearsal, and there is none.
+    """
+    from kubectl_eksdoc.embedded.faults.of_requests import parse
+    from kubectl_eksdoc.wiring.stages import Faults
+
+    for text in args.fault:
+        named = parse(text).named
+        if named.of_requests and not args.serve:
+            raise UsageError(f"--fault {text} is met by clients, and only --serve has some")
+        if named.rehearsed_only and args.serve:
+            raise UsageError(f"--fault {text} is for rehearsals: in a served cluster no node joins by itself anyway")
+    return Faults(tuple(args.fault), args.fault_seed)
+
+
+def wants_list(args: argparse.Namespace) -> bool:
+    return LIST in args.fault
+
+
+def listed(look: Look) -> str:
+    """Each fault as it is typed, what it does, what holds unless said otherwise, and of what a share is."""
+    from kubectl_eksdoc.embedded.faults.of_clusters import ONCE_AT_S
+    from kubectl_eksdoc.embedded.faults.of_requests import ALL
+
+    columns = [
+        Column("FAULT"),
+        Column("DEFAULT", drop=1),
+        Column("WHAT GOES WRONG", floor=30, lines=4),
+        Column("@SHARE OF"),
+    ]
+    rows = [[each.shown, each.default_shown or "-", each.about, each.of.value] for each in ALL]
+    told = (
+        "NAME@5%: in five of a hundred, by chance; without it in all. What comes in virtual minutes may have its time "
+        f"instead, as NAME@90s from the start; without either it comes once, after {ONCE_AT_S:g} s. Faults of requests "
+        "need --serve. Of PODS, NAMESPACE/NAME, a * stands for any text."
+    )
+    return "\n".join([*plain(columns, rows, look), "", *wrap(told, look.columns)]) + "\n"
+
+
+def as_given(faults: Faults) -> dict[str, object]:
+    """By the names of the flags, nothing where none was given."""
+    return {"fault": list(faults.texts), "fault-seed": faults.seed} if faults.texts else {}
+
+
+def _fault(text: str) -> str:
+    from kubectl_eksdoc.embedded.faults.of_requests import parse
+
+    if text != LIST:
+        try:
+            parse(text)
+        except UsageError as error:
+            raise UsageError(f"--fault: {error.message}", error.hint) from error
+    return text

@@ -12,7 +12,7 @@ from kubectl_eksdoc.cli import exits, opening, streams
 from kubectl_eksdoc.cli.bare import REPLAY
 from kubectl_eksdoc.cli.flags import HONOURED, GlobalOptions
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
-from kubectl_eksdoc.errors import JournalError, UsageError
+from kubectl_eksdoc.errors import UsageError
 
 if TYPE_CHECKING:  # help must not pay for runs
     from kubectl_eksdoc.drain.run.replay import RunReplay
@@ -38,7 +38,7 @@ def show_again(path: str, missing: str, light: bool, around: CommandContext) -> 
     given += [flag.long for flag in HONOURED if flag.dest not in _STILL_OF_USE and mine[flag.dest] != usual[flag.dest]]
     if given:
         raise UsageError(f"{REPLAY} shows what is in a file: {', '.join(given)} cannot be used with it")
-    path, recording = _fuller(path, read(path), around)
+    path, recording = _fuller(path, _read(path), around)
     if missing:
         streams.say(
             around.stderr, NO_TERMINAL.format(missing, f"kubectl eksdoc drain status --replay {shlex.quote(path)}")
@@ -51,6 +51,12 @@ def show_again(path: str, missing: str, light: bool, around: CommandContext) -> 
     return CommandAnswer("", around.show_again(again))
 
 
+def _read(path: str) -> RunReplay:
+    from kubectl_eksdoc.cli.run.status import read_replay  # help and the first paint must not pay for runs
+
+    return read_replay(path)
+
+
 _CLOSE = timedelta(seconds=60)
 
 
@@ -61,7 +67,7 @@ def _fuller(path: str, recording: RunReplay, around: CommandContext) -> tuple[st
     beside = f"{path.removesuffix('.jsonl')}.events"
     if recording.source is ReplaySource.JOURNAL and os.path.exists(beside):
         try:
-            events = read(beside)
+            events = _read(beside)
         except UsageError as error:
             around.note(f"{error.message}: the journal is shown")
             return path, recording
@@ -70,24 +76,3 @@ def _fuller(path: str, recording: RunReplay, around: CommandContext) -> tuple[st
         if (events.run, events.ended) == (recording.run, recording.ended) and whole:
             return beside, events
     return path, recording
-
-
-def read(path: str) -> RunReplay:
-    """
-    Raises:
-        UsageError: it cannot be read, or is none.
-    """
-    from kubectl_eksdoc.drain.run.replay import of_events, of_journal
-    from kubectl_eksdoc.host.journals import read_recorded
-    from kubectl_eksdoc.model.journal import Entries
-
-    if not path:
-        raise UsageError(f"{REPLAY} needs the path of a journal")
-    try:
-        recorded = read_recorded(path)
-    except JournalError as error:
-        raise UsageError(error.message, error.hint) from error
-    recording = of_journal(recorded) if isinstance(recorded, Entries) else of_events(recorded)
-    if recording is None:
-        raise UsageError(f"{path} is no journal of a run: not one line of it is an entry, or an event of -o json")
-    return recording

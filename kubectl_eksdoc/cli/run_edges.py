@@ -10,30 +10,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from kubectl_eksdoc.cli.called import late
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.wiring.changes import (
-    identity_of,
-    new_probe_id,
-    open_dns,
-    open_ground,
-    open_placing,
-)
-from kubectl_eksdoc.wiring.runs import (
-    Hooks,
-    JournalLocation,
-    RunEdges,
-    denied,
-    earlier_journals,
-    keeping_here,
-    new_run_id,
-    open_run,
-    open_runs,
-    open_watch,
-    pod_report,
-    reviewed,
-)
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.changes.placement import PlacingGround
+    from kubectl_eksdoc.drain.run.apply import RunEdges
     from kubectl_eksdoc.flows.dns_measure import Dns
     from kubectl_eksdoc.flows.ports import Field, ProbeNamespace, RunStore
     from kubectl_eksdoc.flows.run.draining import DrainClock
@@ -44,6 +24,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.journal import Entries
     from kubectl_eksdoc.model.permissions import Permission, Review
     from kubectl_eksdoc.model.placing import ProbeLabels
+    from kubectl_eksdoc.wiring.runs import Hooks, JournalLocation
 
 
 class OpenGround(Protocol):
@@ -66,20 +47,22 @@ class WallClock:
 class DrainRunEdges:
     """`told_to_stop` gives how often the process was told to end while it is open."""
 
-    open_run: Callable[[Connection, JournalLocation, float, Hooks], AbstractContextManager[RunEdges]] = open_run
-    open_runs: Callable[[Connection, JournalLocation], RunStore] = open_runs
-    keeping: Callable[[str, str, Mapping[str, str]], JournalLocation] = keeping_here
-    open_watch: Callable[[Connection], AbstractContextManager[Field]] = open_watch
-    denied: Callable[[Connection, Sequence[Permission]], tuple[Permission, ...]] = denied
-    reviewed: Callable[[Connection, Sequence[Permission]], tuple[Review, ...]] = reviewed
-    pod_report: Callable[[Connection, str], PodReport] = pod_report
-    new_run_id: Callable[[datetime], str] = new_run_id
-    earlier_journals: Callable[[Mapping[str, str], str], dict[str, Entries]] = earlier_journals
+    open_run: Callable[[Connection, JournalLocation, float, Hooks], AbstractContextManager[RunEdges]] = late(
+        "drain.run.apply.open_run"
+    )
+    open_runs: Callable[[Connection, JournalLocation], RunStore] = late("wiring.runs.open_runs")
+    keeping: Callable[[str, str, Mapping[str, str]], JournalLocation] = late("wiring.runs.keeping_here")
+    open_watch: Callable[[Connection], AbstractContextManager[Field]] = late("wiring.runs.open_watch")
+    denied: Callable[[Connection, Sequence[Permission]], tuple[Permission, ...]] = late("wiring.runs.denied")
+    reviewed: Callable[[Connection, Sequence[Permission]], tuple[Review, ...]] = late("wiring.runs.reviewed")
+    pod_report: Callable[[Connection, str], PodReport] = late("wiring.runs.pod_report")
+    new_run_id: Callable[[datetime], str] = late("wiring.runs.new_run_id")
+    earlier_journals: Callable[[Mapping[str, str], str], dict[str, Entries]] = late("wiring.runs.earlier_journals")
     clock: DrainClock = WallClock()
     told_to_stop: Callable[[], AbstractContextManager[Callable[[], int]]] = late("host.endings.told_to_stop")
-    open_ground: OpenGround = open_ground
-    open_dns: Callable[[Connection], Dns] = open_dns
+    open_ground: OpenGround = late("wiring.changes.open_ground")
+    open_dns: Callable[[Connection], Dns] = late("wiring.changes.open_dns")
     packed_asker: Callable[[], bytes] = late("host.asker_archive.packed")
-    new_probe_id: Callable[[], str] = new_probe_id
-    open_placing: Callable[[Connection], PlacingGround] = open_placing
-    identity_of: Callable[[Connection, AwsRequest], Identity] = identity_of
+    new_probe_id: Callable[[], str] = late("wiring.changes.new_probe_id")
+    open_placing: Callable[[Connection], PlacingGround] = late("wiring.changes.open_placing")
+    identity_of: Callable[[Connection, AwsRequest], Identity] = late("wiring.changes.identity_of")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -14,7 +13,7 @@ from kubectl_eksdoc.cli import bare, exits, replay, streams
 from kubectl_eksdoc.cli import opening as looks
 from kubectl_eksdoc.cli.options import asked
 from kubectl_eksdoc.cli.parser import Parser
-from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext, no_terminal
 from kubectl_eksdoc.host.keymap_file import read_keymap
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
@@ -118,15 +117,6 @@ def open_screens(args: argparse.Namespace, leaf: Parser, around: CommandContext)
     with ScreenRuns(around) as runs:
         code = around.open_screens(opening(around, runs))
     return CommandAnswer("", exits.STOPPED if runs.left_in_the_middle else code)
-
-
-def no_terminal(around: CommandContext) -> str:
-    """What of the process is no terminal, "" where all is: Textual itself would run on unseen."""
-    streams_of = (("stdin", around.stdin or sys.stdin), ("stdout", around.stdout), ("stderr", around.stderr))
-    for name, stream in streams_of:
-        if stream is None or not stream.isatty():
-            return name
-    return "TERM=dumb" if around.environ.get("TERM", "") in ("", "dumb") else ""
 
 
 def opening(around: CommandContext, runs: ScreenRuns, chosen: str = "") -> Opening:

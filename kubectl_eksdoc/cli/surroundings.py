@@ -55,19 +55,6 @@ TakeSnapshot = Callable[..., "SnapshotContent"]
 Serve = Callable[["SourceChoice", "Connection", "Progress | None", "Serving"], None]
 
 
-def _open_screens(opening: Opening) -> int:
-    from kubectl_eksdoc.tui.app import EksdocApp
-
-    app = EksdocApp(opening)
-    return app.run() or app.return_code or 0
-
-
-def _show_again(again: ShownRun) -> int:
-    from kubectl_eksdoc.tui.replay import ReplayApp
-
-    return ReplayApp(again).run() or 0
-
-
 _MOST_BYTES = 4 << 20
 
 
@@ -129,8 +116,8 @@ class CommandContext:
     stdin: TextIO | None = None
     run_edges: DrainRunEdges | None = None
     sleep: Callable[[float], object] = time.sleep
-    open_screens: Callable[[Opening], int] = _open_screens
-    show_again: Callable[[ShownRun], int] = _show_again
+    open_screens: Callable[[Opening], int] = late("tui.app.open_screens")
+    show_again: Callable[[ShownRun], int] = late("tui.replay.show_again")
     options: GlobalOptions = GlobalOptions()
     source: SourceChoice = SourceChoice()
 
@@ -192,3 +179,12 @@ class CommandAnswer:
 
     text: str
     exit_code: int = 0
+
+
+def no_terminal(around: CommandContext) -> str:
+    """What of the process is no terminal, "" where all is: Textual itself would run on unseen."""
+    streams_of = (("stdin", around.stdin or sys.stdin), ("stdout", around.stdout), ("stderr", around.stderr))
+    for name, stream in streams_of:
+        if stream is None or not stream.isatty():
+            return name
+    return "TERM=dumb" if around.environ.get("TERM", "") in ("", "dumb") else ""

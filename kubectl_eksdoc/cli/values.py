@@ -129,7 +129,7 @@ def amount(text: str) -> Amount:
 
 def nodes_at_once(text: str) -> tuple[str, Amount]:
     """``3``, ``25%``, ``zone=1``, ``nodegroup=10%``: of what, and how many."""
-    from kubectl_eksdoc.drain.policy import ALL, NODEGROUP, ZONE
+    from kubectl_eksdoc.model.options import ALL, NODEGROUP, ZONE
 
     by, equals, number = text.rpartition("=")
     if equals and by not in (ZONE, NODEGROUP):
@@ -139,7 +139,7 @@ def nodes_at_once(text: str) -> tuple[str, Amount]:
 
 def effort(text: str) -> int:
     """A number of evictions, 0 or more."""
-    from kubectl_eksdoc.drain.policy import DEFAULT_EFFORT
+    from kubectl_eksdoc.model.options import DEFAULT_EFFORT
 
     if not re.match(r"[0-9]{1,9}\Z", text):
         raise argparse.ArgumentTypeError(f"{text!r} is no number of evictions; write 0, or {DEFAULT_EFFORT}")

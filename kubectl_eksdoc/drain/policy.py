@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.options import (
+    ALL,
     CODES,
+    DEFAULT_EFFORT,
     EFFORT,
     GRACE,
     NAMES_IN_A_FILE,
+    NODEGROUP,
     NODES,
     OFF_SWITCH,
     PERCENTAGE,
@@ -21,6 +24,7 @@ from kubectl_eksdoc.model.options import (
     SWITCH,
     TIME,
     WHOLE_SECONDS,
+    ZONE,
     OptionKind,
     Steps,
     one_of,
@@ -50,16 +54,11 @@ class Targeting:
         return not (self.names or self.selector or self.nodegroups or self.older_than)
 
 
-ALL, ZONE, NODEGROUP = "all", "zone", "nodegroup"
-"""What nodes at once are counted by: all targets, those of one zone, those of one node group or NodePool."""
-
 AUTO = "auto"
 """We try several orders and keep the best."""
 
 ORDERS = ("soonest", "chain", "light", "efficiency", "zone", "name")
 """What can be asked for instead: see `order.strategies.soonest_first` and `order.strategies`."""
-
-DEFAULT_EFFORT = 120_000
 
 
 BURST_S = 1.0

@@ -35,7 +35,6 @@ from kubectl_eksdoc.coredns_lameduck.measuring.plan import (
     pod_manifest,
 )
 from kubectl_eksdoc.errors import ClusterError, Forbidden
-from kubectl_eksdoc.flows.metadata_probe import LOOK_S, ImdsProbeClock, awaited, owning
 from kubectl_eksdoc.flows.ports import ProbeNamespace
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.coredns import (
@@ -53,7 +52,7 @@ from kubectl_eksdoc.model.coredns import (
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner
-from kubectl_eksdoc.probes import INTERRUPTED, ProbeStage, stand_of
+from kubectl_eksdoc.probes import INTERRUPTED, LOOK_S, ImdsProbeClock, ProbeStage, awaited, owning, stand_of
 
 # CoreDNS of a cluster, as far as it is looked at and sent away while DNS is asked.
 

@@ -14,6 +14,7 @@ from functools import cached_property
 from kubectl_eksdoc.drain.duration.generations import NEW_NODE_S, EvictionTimes, Time
 from kubectl_eksdoc.drain.landing.new_nodes import surged
 from kubectl_eksdoc.drain.nodes import survey
+from kubectl_eksdoc.drain.pace import PlannedPace
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.account import PendingPod, Record
@@ -24,11 +25,8 @@ from kubectl_eksdoc.drain.run.others import Replanning
 from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.flows.drain import Stops, no_stops, plan_drain
 from kubectl_eksdoc.flows.ports import SimulatedCluster
-from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.acts import Hook
 from kubectl_eksdoc.model.cluster import Cluster, Identity
-from kubectl_eksdoc.model.nodes import Pod
-from kubectl_eksdoc.simulator.kubelets import KubeletTimes
 
 GIVE_UP_S = 3600.0
 """So long nothing of the drain may happen until it is given up, and longer only if the user wants it to wait: no start
@@ -36,29 +34,6 @@ or stop takes longer."""
 
 LOOK_S = 60.0
 """So often it is looked whether there is still something to wait for."""
-
-
-@frozen
-class PlannedPace:
-    """As long as the plan's p50 has them take, with its `level`."""
-
-    _clock: EvictionTimes
-    _level: float = 0.0
-
-    def start_s(self, pod: Pod) -> float:
-        return self._clock.times_at(pod, self._level)[1]
-
-    def stop_s(self, pod: Pod) -> float:
-        return self._clock.times_at(pod, self._level)[0]
-
-    def run_s(self, pod: Pod) -> float:
-        """Of Jobs nothing tells how long they run."""
-        return float("inf")
-
-
-def pace_of(cluster: Cluster) -> KubeletTimes:
-    """How long the pods of a cluster take, learned from those that run."""
-    return PlannedPace(EvictionTimes(survey(cluster, (), DrainPolicy())))
 
 
 def rehearse(

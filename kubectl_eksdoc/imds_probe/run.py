@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 
-from kubectl_eksdoc.drain.run.waves import Stage
+from kubectl_eksdoc.amazon.group_updates import Stage
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.addons import Issue
 from kubectl_eksdoc.model.api_objects import Doc, at

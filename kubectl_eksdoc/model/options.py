@@ -214,3 +214,10 @@ def values_of(kind: Any, parsed: Callable[[str], Any]) -> dict[str, Any]:
         if value is not None:
             found[name] = of.kind.value(agreed(of.flag, value) if of.kind.keyed else value)
     return found
+
+
+ALL, ZONE, NODEGROUP = "all", "zone", "nodegroup"
+"""What nodes at once are counted by: all targets, those of one zone, those of one node group or NodePool."""
+
+
+DEFAULT_EFFORT = 120_000

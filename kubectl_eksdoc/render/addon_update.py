@@ -18,7 +18,7 @@ from kubectl_eksdoc.addon_diff.merging import MissingValue
 from kubectl_eksdoc.addon_diff.outcome import AddonRollback, AddonUpdateResult, FieldCheck, Verdict
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import Fate, Mode
-from kubectl_eksdoc.drain.run.waves import Stage
+from kubectl_eksdoc.amazon.group_updates import Stage
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.keeping import printed
 from kubectl_eksdoc.model.api_objects import Doc

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any, Literal
 
-from kubectl_eksdoc.drain.run.waves import Stage
+from kubectl_eksdoc.amazon.group_updates import Stage
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.fixes import fix
 from kubectl_eksdoc.imds_probe.fixes.fix import Fix

@@ -283,3 +283,9 @@ class EksdocApp(FramedApp):
 def _load() -> None:
     import kubectl_eksdoc.tui.reader
     import kubectl_eksdoc.tui.screen  # noqa: F401 - facts, plans and all pages
+
+
+def open_screens(opening: Opening) -> int:
+    """Until they are left; the exit code."""
+    app = EksdocApp(opening)
+    return app.run() or app.return_code or 0

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.drain.policy import ALL, NODEGROUP, ZONE, DrainPolicy
+from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.budgets import Amount
-from kubectl_eksdoc.model.options import DeclaredOption, Steps, options_of
+from kubectl_eksdoc.model.options import ALL, NODEGROUP, ZONE, DeclaredOption, Steps, options_of
 from kubectl_eksdoc.model.quantities import duration
 
 GRACES: tuple[int | None, ...] = (None, 30, 60, 120, 300)

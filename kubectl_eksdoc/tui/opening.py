@@ -18,6 +18,7 @@ from textual.widgets import Static
 from kubectl_eksdoc.frozen import frozen
 
 if TYPE_CHECKING:  # the first paint must not pay for facts and plans
+    from kubectl_eksdoc.cli.run.screen_ports import ScreenRunController
     from kubectl_eksdoc.drain.policy import Targeting
     from kubectl_eksdoc.flows.ports import Field
     from kubectl_eksdoc.model.cluster import Cluster
@@ -25,7 +26,6 @@ if TYPE_CHECKING:  # the first paint must not pay for facts and plans
     from kubectl_eksdoc.model.interruption import PodReport
     from kubectl_eksdoc.model.permissions import Permission, PlanPermissions
     from kubectl_eksdoc.model.snapshots import LastView
-    from kubectl_eksdoc.tui.run.state import ScreenRunController
 
 
 Progress = Callable[[str, int], None]

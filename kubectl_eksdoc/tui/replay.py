@@ -12,6 +12,7 @@ from datetime import datetime
 from time import monotonic
 from typing import ClassVar
 
+from kubectl_eksdoc.cli.run.screen_ports import RunKind, RunSummaryView, RunUpdate
 from kubectl_eksdoc.drain.run.chronicle import PlannedNode, PodState
 from kubectl_eksdoc.drain.run.moments import WENT_WRONG
 from kubectl_eksdoc.drain.run.replay import Replay, ReplaySource, RunReplay
@@ -26,7 +27,7 @@ from kubectl_eksdoc.tui.keymap import Hint, KeyBinding, Keymap, ScreenPage, keys
 from kubectl_eksdoc.tui.run.pages import LivePage
 from kubectl_eksdoc.tui.run.screen import RUN_KEYS, RunScreen
 from kubectl_eksdoc.tui.run.sheets import RunHead, bar, log_line
-from kubectl_eksdoc.tui.run.state import RunKind, RunState, RunSummaryView, RunUpdate, ScreenStage
+from kubectl_eksdoc.tui.run.state import RunState, ScreenStage
 from kubectl_eksdoc.tui.words import FittingText, dropped
 
 # What came of a recorded run, for its summary: how it ended by what was written down, and what took longest.
@@ -392,3 +393,8 @@ class ReplayApp(FramedApp):
     def on_mount(self) -> None:
         self.leave_when_left()
         self.push_screen(ReplayScreen(self._live, self._path))
+
+
+def show_again(again: ShownRun) -> int:
+    """Until it is left; the exit code."""
+    return ReplayApp(again).run() or 0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from textual import on
 
+from kubectl_eksdoc.cli.run.screen_ports import RunKind
 from kubectl_eksdoc.render.drain.plan import again
 from kubectl_eksdoc.render.text import Look, shown
 from kubectl_eksdoc.tui import edits, framed, keymap
@@ -21,7 +22,6 @@ from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.pages import FIX
 from kubectl_eksdoc.tui.planning import LearningScreen
 from kubectl_eksdoc.tui.rights import why_not
-from kubectl_eksdoc.tui.run.state import RunKind
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import AskLine
 

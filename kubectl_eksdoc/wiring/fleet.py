@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.fleet import Member
 
 
-def contexts(connection: Connection) -> tuple[str, ...]:
+def kubeconfig_contexts(connection: Connection) -> tuple[str, ...]:
     """Those of the kubeconfig, sorted. One without a name cannot be asked for: it would be the current one.
 
     Raises:

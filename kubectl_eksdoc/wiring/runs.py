@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
-from dataclasses import field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import field
 from datetime import datetime
-from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.errors import LocalJournalError
@@ -15,13 +14,8 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.permissions import Permission, Review
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.flows.ports import DrainLock, DryRunField, Field, RunStore
-    from kubectl_eksdoc.flows.run.draining import DrainClock
-    from kubectl_eksdoc.flows.run.journal import RunJournal
-    from kubectl_eksdoc.kube.lock import Lock
-    from kubectl_eksdoc.kube.sent import ApiWriter, Clock
-    from kubectl_eksdoc.kubernetes.news import News
-    from kubectl_eksdoc.model.acts import Errand
+    from kubectl_eksdoc.flows.ports import DryRunField, Field, RunStore
+    from kubectl_eksdoc.kube.sent import ApiWriter
     from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.model.interruption import PodReport
     from kubectl_eksdoc.model.journal import Entries
@@ -41,33 +35,6 @@ class JournalLocation:
     environ: Mapping[str, str]
     home: str
     namespace: str = JOURNAL_NAMESPACE
-
-
-def open_run_journal(
-    sender: ApiWriter, keeping: JournalLocation, clock: Clock | None = None
-) -> tuple[RunJournal, Lock]:
-    """The journal of a run, to be begun or adopted when the lock is taken.
-
-    Raises:
-        JournalError: there is no folder for it.
-    """
-    import secrets
-
-    from kubectl_eksdoc.flows.run.journal import RunJournal
-    from kubectl_eksdoc.host.journals import JournalFile, runs_folder
-    from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
-    from kubectl_eksdoc.kube.lock import Lock
-    from kubectl_eksdoc.kube.runs import ConfigMaps
-    from kubectl_eksdoc.kube.sent import RetryLimits, real_clock
-
-    clock = clock or real_clock()
-    writer = secrets.token_hex(3)  # in a container every process may be number 1 of the same host
-    holder = f"{keeping.who}@{keeping.host}/{os.getpid()}/{keeping.run}/{writer}"
-    lock = Lock(sender, keeping.namespace, holder, clock)
-    folder = runs_folder(keeping.environ, keeping.home)
-    maps = ConfigMaps(sender, keeping.namespace, clock, RetryLimits(KEPT_S), lock.must_be_held, REFUSED_S)
-    there = ClusterJournal(maps, writer, lock.must_be_held)
-    return RunJournal(lambda run: JournalFile(folder, run), there, lock), lock
 
 
 def keeping_here(run: str, namespace: str, environ: Mapping[str, str]) -> JournalLocation:
@@ -102,56 +69,11 @@ REFUSED_S = 30.0
 
 
 @frozen
-class RunEdges:
-    """What a run has of the world while it is open: the lock is ours and kept alive. `wanted` is what others ask of
-    the run: a word of `RunPhase` and who, or two empty texts."""
-
-    field: Field
-    journal: RunJournal
-    lock: DrainLock
-    clock: DrainClock
-    wanted: Callable[[], tuple[str, str]]
-
-
-@frozen
 class Hooks:
     """What a shell of this machine runs before and after a wave, by `Hook.when`; each may take `timeout_s`."""
 
     commands: Mapping[str, str] = field(default_factory=dict)
     timeout_s: float = 600.0
-
-
-@contextmanager
-def open_run(
-    connection: Connection, keeping: JournalLocation, wait_s: float = 0.0, hooks: Hooks = Hooks()
-) -> Iterator[RunEdges]:
-    """`wait_s`: so long another one's lock is waited for.
-
-    Raises:
-        Locked: somebody else drains this cluster.
-        JournalError: there is no folder for the journal.
-        ConfigError, UsageError, Unreachable, Unauthorized, Forbidden
-    """
-    from kubectl_eksdoc.host.hooks import HookedField
-    from kubectl_eksdoc.kube.config import pinned
-    from kubectl_eksdoc.kube.field.live import LiveRunField, RenewableField
-    from kubectl_eksdoc.kube.lock import LockKeeper
-    from kubectl_eksdoc.kube.runs import ConfigMaps, WishListener
-    from kubectl_eksdoc.kube.sent import real_clock
-    from kubectl_eksdoc.kube.target import of_this_process
-
-    connection = pinned(connection, of_this_process())
-    clock, sender = real_clock(), sender_of(connection)
-    journal, lock = open_run_journal(sender, keeping, clock)
-    with ExitStack() as open_now:
-        open_now.enter_context(LockKeeper(lock, wait_s))
-        field_of = partial(LiveRunField, connection, keeping.run, journal=keeping.namespace)
-        renewed = partial(field_of, fence=lock.must_be_held, confirm=lock.confirm)
-        live = RenewableField(renewed)
-        hooked = HookedField(live, hooks.commands, keeping.run, hooks.timeout_s)
-        acting = open_now.enter_context(closing(hooked))
-        asked = open_now.enter_context(WishListener(ConfigMaps(sender, keeping.namespace, clock), keeping.run))
-        yield RunEdges(acting, journal, lock, clock, lambda: asked.wanted)
 
 
 @contextmanager
@@ -282,51 +204,3 @@ def sender_of(connection: Connection) -> ApiWriter:
 
 
 # A run on a simulated cluster whose time is faster than ours: it reckons in that one's seconds.
-
-
-OpenRun = Callable[["Connection", JournalLocation, float, Hooks], AbstractContextManager[RunEdges]]
-
-
-class HastenedClock:
-    """From when it is made on, which is `begin` by it, `speed` seconds pass in one of `clock`."""
-
-    def __init__(self, clock: DrainClock, speed: float, begin: datetime) -> None:
-        self._clock = clock
-        self._speed = speed
-        self._since = clock.now()
-        self._begin = begin
-
-    def monotonic(self) -> float:
-        return self._clock.monotonic() * self._speed
-
-    def now(self) -> datetime:
-        return self._begin + (self._clock.now() - self._since) * self._speed
-
-
-@frozen
-class HastenedField:
-    _field: Field
-    _speed: float
-
-    def do(self, act: Errand) -> None:
-        self._field.do(act)
-
-    def news(self, wait_s: float) -> Sequence[News]:
-        return self._field.news(wait_s / self._speed)
-
-    def renew(self) -> None:
-        self._field.renew()
-
-    def close(self) -> None:
-        self._field.close()
-
-
-def hastened(open_run: OpenRun, clock: HastenedClock, speed: float) -> OpenRun:
-    """The lock is kept alive in our own time: who else would hold it lives in that."""
-
-    @contextmanager
-    def opened(connection: Connection, keeping: JournalLocation, wait_s: float, hooks: Hooks) -> Iterator[RunEdges]:
-        with open_run(connection, keeping, wait_s, hooks) as edges:
-            yield replace(edges, field=HastenedField(edges.field, speed), clock=clock)
-
-    return opened

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.flows.ports import SimulatedCluster
     from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.model.connection import Connection
+    from kubectl_eksdoc.simulator.kubelets import KubeletTimes
 
 
 @frozen
@@ -58,12 +59,13 @@ def _chosen(faults: Faults, observed: Cluster) -> FaultSet:
 class Serving:
     """`speed`: virtual seconds in a second. The kubeconfig is written to `kubeconfig_out` ("": a new file, which goes
     when serving is over). `ready` is called with its path and the server's address, `note` with what users should know
-    of what is served."""
+    of what is served; `pace`: how long pods take."""
 
     speed: float
     kubeconfig_out: str
     ready: Callable[[str, str], None]
     note: Callable[[str], None]
+    pace: Callable[[Cluster], KubeletTimes]
     faults: Faults = Faults()
 
 
@@ -101,7 +103,6 @@ def served(
     from kubectl_eksdoc.embedded.serving.handler import serving
     from kubectl_eksdoc.embedded.stage import api_of, version_of
     from kubectl_eksdoc.errors import UsageError
-    from kubectl_eksdoc.flows.rehearse import pace_of
     from kubectl_eksdoc.model import kinds
     from kubectl_eksdoc.model.cluster import played
     from kubectl_eksdoc.objects.single import RawObjects
@@ -120,7 +121,7 @@ def served(
     services = demo_services() if source.demo else None
     version = played(version_of(observed), how.speed if tells_speed else 1.0)
     named = replace(observed, identity=replace(observed.identity, server_version=version))
-    api = api_of(named, loaded, pace_of(observed), users, how.speed, time.monotonic, troubled, services, how.note)
+    api = api_of(named, loaded, how.pace(observed), users, how.speed, time.monotonic, troubled, services, how.note)
     over = Event()  # who sleeps for a fault does not hold up the end
     with serving(Faulty(api, chosen.requests, over.wait, how.faults.seed)) as server:
         text = stage.kubeconfig({user.name: server.url(token) for token, user in users.items()})

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kubectl_eksdoc.amazon.group_updates import Stage
 from kubectl_eksdoc.aws import ec2
 from kubectl_eksdoc.aws.asking import VerifiedCluster, believed
 from kubectl_eksdoc.aws.machines import MetadataChanges
 from kubectl_eksdoc.changes.engine import World as ChangeWorld
 from kubectl_eksdoc.changes.engine import carry_out
 from kubectl_eksdoc.changes.metadata_fix import Ports, fix_of
-from kubectl_eksdoc.drain.run.waves import Stage
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused
 from kubectl_eksdoc.imds_probe.run import FixDone
 from kubectl_eksdoc.model.change_journal import Became

@@ -21,7 +21,6 @@ from kubectl_eksdoc.changes.dns_change import CONFIG_MAP, After, DnsChange, Look
 from kubectl_eksdoc.changes.engine import World, _Journal, carry_out, go_on
 from kubectl_eksdoc.changes.owned_pods import OwnedPods
 from kubectl_eksdoc.changes.placement import Placement, Removal
-from kubectl_eksdoc.flows.metadata_probe import Cleared
 from kubectl_eksdoc.host.journals import ChangeJournalFile, read_change
 from kubectl_eksdoc.imds_probe.run import class_reverting, from_doc, group_reverting, reverting, to_doc
 from kubectl_eksdoc.model.api_objects import AppliedObject, Conflicting, Doc
@@ -29,6 +28,7 @@ from kubectl_eksdoc.model.change_journal import METADATA_FIX, SavedChange, State
 from kubectl_eksdoc.model.kinds import Absent
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
 from kubectl_eksdoc.model.placing import NotPlaced
+from kubectl_eksdoc.probes import Cleared
 from tests.addon.test_updating import env, incident
 from tests.addon.updating import ID, Time
 from tests.addon.updating import Case as AddonCase

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from kubectl_eksdoc.amazon.group_updates import Stage
 from kubectl_eksdoc.changes.engine import carry_out
-from kubectl_eksdoc.drain.run.waves import Stage
 from kubectl_eksdoc.errors import (
     AwsDenied,
     AwsError,

@@ -66,7 +66,7 @@ def test_the_help_that_loads_no_command_is_that_of_the_whole_tree() -> None:
 
 def _of(commands: Sequence[Command]) -> Iterator[str]:
     for each in commands:
-        yield f"cli.{each.place}"
+        yield each.place
         yield from _of(each.under)
 
 

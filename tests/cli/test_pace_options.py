@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.cli import exits
-from kubectl_eksdoc.drain.policy import ALL, NODEGROUP, ORDERS, ZONE, DrainPolicy
+from kubectl_eksdoc.drain.policy import ORDERS, DrainPolicy
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.budgets import Amount
+from kubectl_eksdoc.model.options import ALL, NODEGROUP, ZONE
 from tests.builders import a_cluster, a_node, a_pod, a_roomy_node
 from tests.cli.running import FakeSource, Ran, run_cli
 from tests.cli.test_parsing import parsed

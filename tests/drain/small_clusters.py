@@ -9,11 +9,12 @@ from random import Random
 
 from kubectl_eksdoc.drain.choice import OrderedPlan, choose
 from kubectl_eksdoc.drain.nodes import DrainContext, survey
-from kubectl_eksdoc.drain.policy import ALL, NODEGROUP, ORDERS, ZONE, DrainPolicy
+from kubectl_eksdoc.drain.policy import ORDERS, DrainPolicy
 from kubectl_eksdoc.drain.verdicts.judging import judge_pods
 from kubectl_eksdoc.model.budgets import Amount, Budget
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node, Pod, Taint, Toleration
+from kubectl_eksdoc.model.options import ALL, NODEGROUP, ZONE
 from kubectl_eksdoc.model.placing import HostPort, Placement, PodTerm, Requests, Spread
 from kubectl_eksdoc.model.selectors import from_parts
 from kubectl_eksdoc.model.storage import Claim, PersistentVolume

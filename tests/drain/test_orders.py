@@ -30,10 +30,11 @@ from kubectl_eksdoc.drain.order.rounds import (
 )
 from kubectl_eksdoc.drain.order.strategies import BY_NAME, NodeTraits, soonest_first, varied, work_of
 from kubectl_eksdoc.drain.plan import make_plan
-from kubectl_eksdoc.drain.policy import ALL, AUTO, NODEGROUP, ORDERS, ZONE, DrainPolicy
+from kubectl_eksdoc.drain.policy import AUTO, ORDERS, DrainPolicy
 from kubectl_eksdoc.drain.verdicts.judging import judge_pods
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.nodes import SYSTEM_CRITICAL_PRIORITY
+from kubectl_eksdoc.model.options import ALL, NODEGROUP, ZONE
 from tests.builders import a_pod, a_workload, ago
 from tests.drain.planning import plan_of
 from tests.drain.small_clusters import a_policy, a_small_node, chosen_of, small, targets_of

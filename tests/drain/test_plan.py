@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.nodes import select
 from kubectl_eksdoc.drain.outcome import PodVerdict, TargetVerdict
-from kubectl_eksdoc.drain.policy import ALL, AUTO, NODEGROUP, ORDERS, ZONE, DrainPolicy, Targeting
+from kubectl_eksdoc.drain.policy import AUTO, ORDERS, DrainPolicy, Targeting
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.kubernetes.budgets import Computed, recompute
 from kubectl_eksdoc.kubernetes.guards import matching
@@ -22,6 +22,7 @@ from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, NODE_POOL, REBOOT_IN_PROGRESS, Taint
+from kubectl_eksdoc.model.options import ALL, NODEGROUP, ZONE
 from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.model.selectors import parse
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_workload, ago, an_emptydir, pods

@@ -12,13 +12,14 @@ import pytest
 
 from kubectl_eksdoc.drain.outcome import PodVerdict, TargetVerdict
 from kubectl_eksdoc.drain.plan import Preview, WhatIf, make_plan
-from kubectl_eksdoc.drain.policy import ALL, DrainPolicy
+from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.verdicts.said import with_assumed_budgets
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Finding, Status
+from kubectl_eksdoc.model.options import ALL
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_roomy_node, a_workload, an_emptydir, pods
 from tests.drain.planning import finding, headroom, plan_of, target, verdict_of
 from tests.drain.small_clusters import targets_of

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import NamedTuple
 
-from kubectl_eksdoc.drain.policy import ALL, DrainPolicy, chance
+from kubectl_eksdoc.drain.policy import DrainPolicy, chance
 from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.nodes import Pod
+from kubectl_eksdoc.model.options import ALL
 from tests.drains import virtual
 from tests.drains.shapes import App, Shape
 

@@ -9,7 +9,8 @@ from datetime import datetime, timezone
 from functools import cache
 from pathlib import Path
 
-from kubectl_eksdoc.drain.policy import ALL, DrainPolicy, Targeting
+from kubectl_eksdoc.drain.pace import pace_of
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.pursuits import ObservedState
@@ -17,7 +18,6 @@ from kubectl_eksdoc.embedded.faults import of_requests
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.drain import plan_drain
-from kubectl_eksdoc.flows.rehearse import pace_of
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import News, RequestAnswered
@@ -27,6 +27,7 @@ from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
+from kubectl_eksdoc.model.options import ALL
 from kubectl_eksdoc.objects.single import RawObjects
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.simulator.planes import a_node_doc, a_pod_doc

@@ -13,11 +13,12 @@ from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.drain.handoff.handing import hand_offs
 from kubectl_eksdoc.drain.order.strategies import BY_NAME
 from kubectl_eksdoc.drain.outcome import Eviction, TargetVerdict
-from kubectl_eksdoc.drain.policy import ALL, AUTO, NODEGROUP, ORDERS, ZONE, DrainPolicy, Targeting
+from kubectl_eksdoc.drain.policy import AUTO, ORDERS, DrainPolicy, Targeting
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.model.budgets import Amount
+from kubectl_eksdoc.model.options import ALL, NODEGROUP, ZONE
 from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.drain.result import PlanResult
 from kubectl_eksdoc.render.drain.verdict import course

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from textual.app import App
 
+from kubectl_eksdoc.cli.run.screen_ports import RunKind
 from kubectl_eksdoc.drain.policy import Targeting
 from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.errors import Drifted, Forbidden, Unreachable
@@ -16,7 +17,6 @@ from kubectl_eksdoc.model.journal import RunSummary
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.tui.offline import OfflineScreen
 from kubectl_eksdoc.tui.opening import Opening
-from kubectl_eksdoc.tui.run.state import RunKind
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.tui.lives import DEMO, LiveCluster
 from tests.tui.pilots import Drives, drive, press

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.policy import ALL, ZONE, DrainPolicy
+from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.model.budgets import Amount
+from kubectl_eksdoc.model.options import ALL, ZONE
 from kubectl_eksdoc.tui import knobs
 from kubectl_eksdoc.tui.model import MOST_STEPS, EditHistory, PlanInput
 

@@ -22,6 +22,7 @@ from kubectl_eksdoc.cli.run.options import NAMESPACE_FLAG
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.account import noted_runs
+from kubectl_eksdoc.drain.run.apply import RunEdges
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.patience import soak_of
 from kubectl_eksdoc.errors import (
@@ -49,7 +50,7 @@ from kubectl_eksdoc.render.record import RecordView
 from kubectl_eksdoc.render.run.report import RunReport
 from kubectl_eksdoc.session.ports import ClusterReader
 from kubectl_eksdoc.session.sources import Progress
-from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, JournalLocation, RunEdges, add_events, events_file
+from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, JournalLocation, add_events, events_file
 
 LIST = "kubectl eksdoc drain status lists the runs of this cluster."
 

@@ -32,6 +32,7 @@ from kubectl_eksdoc.cli.run.carrying import (
 from kubectl_eksdoc.cli.run.live import FaceOf, LiveRun, RunOutput
 from kubectl_eksdoc.cli.run.new_run import COMMAND as NEW_RUN_COMMAND
 from kubectl_eksdoc.cli.run.new_run import NewRun, PlannedRead, RecordedRunOptions, asked_again, check_others
+from kubectl_eksdoc.cli.run.screen_ports import ActiveRun, PreparedRun, RunKind, RunSummaryView
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.drain.comparison.changes import check_drift, promise_of
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
@@ -59,7 +60,6 @@ from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, TOLD_TO_END, RunPhas
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.run.report import Outcome, RunReport, against_plan, verdict
 from kubectl_eksdoc.session.sources import Progress, SourceChoice
-from kubectl_eksdoc.tui.run.state import ActiveRun, PreparedRun, RunKind, RunSummaryView
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, JournalLocation, open_trial
 
 COMMAND = "drain resume"

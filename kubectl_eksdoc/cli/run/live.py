@@ -16,8 +16,11 @@ from typing import Protocol
 
 from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.flags import GlobalOptions
+from kubectl_eksdoc.cli.run.screen_ports import RunKind, RunSummaryView, RunUpdate
 from kubectl_eksdoc.cli.streams import is_left, say
 from kubectl_eksdoc.cli.surroundings import CommandContext
+from kubectl_eksdoc.drain.pace import pace_of
+from kubectl_eksdoc.drain.run.apply import HastenedClock, hastened
 from kubectl_eksdoc.drain.run.chronicle import aimed_by
 from kubectl_eksdoc.drain.run.moments import RunMoment
 from kubectl_eksdoc.drain.run.replay import WRITTEN_S, written
@@ -31,8 +34,6 @@ from kubectl_eksdoc.objects.journal_lines import standing_line
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.run import events
 from kubectl_eksdoc.session.sources import SourceChoice
-from kubectl_eksdoc.tui.run.state import RunKind, RunSummaryView, RunUpdate
-from kubectl_eksdoc.wiring.runs import HastenedClock, hastened
 from kubectl_eksdoc.wiring.stages import Serving, served
 
 UNREAD = "its output is no longer read"
@@ -328,7 +329,7 @@ class DemoCluster:
         """
         with self._lock:
             if self._reached is None:
-                how = Serving(SPEED, "", lambda path, address: None, lambda note: None)
+                how = Serving(SPEED, "", lambda path, address: None, lambda note: None, pace_of)
                 path, _ = self._open.enter_context(served(SourceChoice(demo=True), Connection(), None, how))
                 connection = Connection(kubeconfig=path)
                 self._reached = replace(self.around.options, connection=connection, cluster_name=IDENTITY.cluster)

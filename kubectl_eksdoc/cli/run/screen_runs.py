@@ -19,8 +19,8 @@ from kubectl_eksdoc.session.sources import SourceChoice
 if TYPE_CHECKING:  # the first paint must not pay for runs
     from kubectl_eksdoc.cli.run.desk import RunController
     from kubectl_eksdoc.cli.run.live import DemoCluster, LiveRun
+    from kubectl_eksdoc.cli.run.screen_ports import ScreenRunController
     from kubectl_eksdoc.model.cluster import Cluster
-    from kubectl_eksdoc.tui.run.state import ScreenRunController
 
 _LOOK_S = 0.2
 _STANDS_S = 1.5

@@ -7,8 +7,10 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, opening, replay
+from kubectl_eksdoc.cli import exits, opening
+from kubectl_eksdoc.cli.bare import REPLAY
 from kubectl_eksdoc.cli.options import check_source_live
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.carrying import RunAnnotations, RunRequest, chosen, held_lock, reached_by, under_way
@@ -29,6 +31,9 @@ from kubectl_eksdoc.model.nodes import Node, RunNote
 from kubectl_eksdoc.render.run import events
 from kubectl_eksdoc.render.run.page import page
 from kubectl_eksdoc.render.run.status import OthersReport, Past, StatusReport, WithoutJournal
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.drain.run.replay import RunReplay
 
 # ``kubectl eksdoc drain status --attach``: watch a drain that somebody else is running.
 
@@ -87,7 +92,7 @@ def run_status(args: argparse.Namespace, around: CommandContext) -> CommandAnswe
     if args.replay is not None:
         if request.run:
             raise UsageError(f"--replay is of a file: no run is named with it, as {request.run!r}")
-        return _events(replay.read(args.replay), request, around)
+        return _events(read_replay(args.replay), request, around)
     before = ""
     with opening.explaining(STATUS_COMMAND):
         runs = request.runs(around)
@@ -242,3 +247,24 @@ def asked(
         f"{run.leader} has not answered within {ANSWERS_S:.0f} s, and renews the lock",
         "The request stays in its journal; drain status shows whether it was received.",
     )
+
+
+def read_replay(path: str) -> RunReplay:
+    """
+    Raises:
+        UsageError: it cannot be read, or is none.
+    """
+    from kubectl_eksdoc.drain.run.replay import of_events, of_journal
+    from kubectl_eksdoc.host.journals import read_recorded
+    from kubectl_eksdoc.model.journal import Entries
+
+    if not path:
+        raise UsageError(f"{REPLAY} needs the path of a journal")
+    try:
+        recorded = read_recorded(path)
+    except JournalError as error:
+        raise UsageError(error.message, error.hint) from error
+    recording = of_journal(recorded) if isinstance(recorded, Entries) else of_events(recorded)
+    if recording is None:
+        raise UsageError(f"{path} is no journal of a run: not one line of it is an entry, or an event of -o json")
+    return recording

@@ -36,7 +36,7 @@ from kubectl_eksdoc.drain.nodes import DrainContext
 from kubectl_eksdoc.drain.order.rounds import EvictionOrder, gates
 from kubectl_eksdoc.drain.order.strategies import NodeTasks
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, SlowNode
-from kubectl_eksdoc.drain.policy import ALL, DrainPolicy, Means, burst
+from kubectl_eksdoc.drain.policy import DrainPolicy, Means, burst
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.drain.verdicts.budgets import JudgedBudget
 from kubectl_eksdoc.drain.verdicts.filters import restarted
@@ -44,6 +44,7 @@ from kubectl_eksdoc.drain.verdicts.pods import ungated
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.budgets import Computed, recompute
 from kubectl_eksdoc.model.nodes import Pod
+from kubectl_eksdoc.model.options import ALL
 from kubectl_eksdoc.model.quantities import duration
 
 # What the estimate takes for granted of what it cannot see: the pace of the control plane, health of targets.

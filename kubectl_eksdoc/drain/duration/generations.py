@@ -20,11 +20,12 @@ from kubectl_eksdoc.drain.landing.new_nodes import surged
 from kubectl_eksdoc.drain.nodes import DrainContext
 from kubectl_eksdoc.drain.order.rounds import Task, at_once, coming_again, domains_of
 from kubectl_eksdoc.drain.order.strategies import NodeTasks
-from kubectl_eksdoc.drain.policy import ALL, EVICTED, DrainPolicy, EvictionMode, Means
+from kubectl_eksdoc.drain.policy import EVICTED, DrainPolicy, EvictionMode, Means
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.budgets import same_name_holds
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 from kubectl_eksdoc.model.nodes import HOSTNAME, Node, Pod
+from kubectl_eksdoc.model.options import ALL
 from kubectl_eksdoc.model.placing import CPU, MEMORY, PODS
 
 Amounts = tuple[int, int, int]

@@ -21,7 +21,7 @@ from kubectl_eksdoc.drain.course import made
 from kubectl_eksdoc.drain.nodes import DrainContext, natural
 from kubectl_eksdoc.drain.order.rounds import BudgetBooking, EvictionOrder, Task, at_once, domains_of, task_of
 from kubectl_eksdoc.drain.outcome import Eviction, PodVerdict
-from kubectl_eksdoc.drain.policy import ALL, EVICTED, DrainPolicy, Means, chance
+from kubectl_eksdoc.drain.policy import EVICTED, DrainPolicy, Means, chance
 from kubectl_eksdoc.drain.verdicts.budgets import JudgedBudget
 from kubectl_eksdoc.drain.verdicts.filters import SCALED_BY_HAND
 from kubectl_eksdoc.drain.verdicts.judging import JudgedPod, Judgement
@@ -33,6 +33,7 @@ from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.connection import kubectl
 from kubectl_eksdoc.model.findings import Finding, Subject
 from kubectl_eksdoc.model.nodes import Node, Pod
+from kubectl_eksdoc.model.options import ALL
 from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.model.workloads import Workload
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.session.ports import ClusterReader
+
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -42,7 +47,6 @@ from kubectl_eksdoc.model.baseline import ReadPlan
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import ROLLED_BACK, IntentOutcome, JournalNote, RunPhase, Verb
 from kubectl_eksdoc.model.nodes import Node, Pod
-from kubectl_eksdoc.session.ports import ClusterReader
 
 # Go on with a run that somebody began: from its journal and from the cluster as it is, on any machine.
 

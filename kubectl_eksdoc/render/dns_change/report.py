@@ -9,13 +9,13 @@ from kubectl_eksdoc.addon_diff.guards import Guard
 from kubectl_eksdoc.addon_diff.outcome import AddonUpdateResult
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import Mode
+from kubectl_eksdoc.amazon.group_updates import Stage
 from kubectl_eksdoc.coredns_lameduck import run as dns
 from kubectl_eksdoc.coredns_lameduck.change import change
 from kubectl_eksdoc.coredns_lameduck.change.change import COREFILE, CorednsChange
 from kubectl_eksdoc.coredns_lameduck.change.lameduck import EditedCorefile
 from kubectl_eksdoc.coredns_lameduck.change.placing import CandidateNode, CorednsPlacement
 from kubectl_eksdoc.coredns_lameduck.run import PodVerification, Taken, Verified
-from kubectl_eksdoc.drain.run.waves import Stage
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.keeping import printed, printed_corefile
 from kubectl_eksdoc.model.api_objects import Conflict, Doc

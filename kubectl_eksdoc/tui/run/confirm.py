@@ -11,6 +11,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from kubectl_eksdoc.cli.run.screen_ports import ActiveRun, PreparedRun, RunKind
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.moments import WENT_WRONG
 from kubectl_eksdoc.errors import EksdocError
@@ -23,7 +24,7 @@ from kubectl_eksdoc.render.text import Look, Tone, counted, listing, shown
 from kubectl_eksdoc.tui.details import room_elsewhere
 from kubectl_eksdoc.tui.framed import too_small
 from kubectl_eksdoc.tui.run import sheets
-from kubectl_eksdoc.tui.run.state import ActiveRun, PreparedRun, RunKind, RunState
+from kubectl_eksdoc.tui.run.state import RunState
 from kubectl_eksdoc.tui.sheets.pods import Line
 from kubectl_eksdoc.tui.widgets.foot import look_of
 from kubectl_eksdoc.tui.widgets.panel import Answered, Prose, ask, refusal

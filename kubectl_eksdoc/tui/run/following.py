@@ -7,12 +7,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
+from kubectl_eksdoc.cli.run.screen_ports import ActiveRun, PreparedRun, RunKind, ScreenRunController
 from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.run import sheets
 from kubectl_eksdoc.tui.run.confirm import ConfirmScreen, TrialScreen
 from kubectl_eksdoc.tui.run.pages import RunsScreen, StopScreen
 from kubectl_eksdoc.tui.run.screen import RunScreen
-from kubectl_eksdoc.tui.run.state import ActiveRun, PreparedRun, RunKind, RunState, ScreenRunController
+from kubectl_eksdoc.tui.run.state import RunState
 
 if TYPE_CHECKING:
     from textual.timer import Timer

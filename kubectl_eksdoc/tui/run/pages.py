@@ -15,6 +15,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 
+from kubectl_eksdoc.cli.run.screen_ports import RunKind, ScreenRunController
 from kubectl_eksdoc.drain.run.chronicle import NodeState
 from kubectl_eksdoc.model.journal import RunSummary
 from kubectl_eksdoc.render.record import placed, skipped_targets
@@ -22,7 +23,7 @@ from kubectl_eksdoc.render.run import events
 from kubectl_eksdoc.render.text import Cell, Column, Tone, age, between, counted, sentences, shown
 from kubectl_eksdoc.tui.model import INSPECTS, can_inspect
 from kubectl_eksdoc.tui.run import sheets
-from kubectl_eksdoc.tui.run.state import RunKind, RunState, ScreenRunController, ScreenStage
+from kubectl_eksdoc.tui.run.state import RunState, ScreenStage
 from kubectl_eksdoc.tui.sheets.pods import Cells, Line, Sheet, of_rows, text_sheet
 from kubectl_eksdoc.tui.widgets.foot import look_of
 from kubectl_eksdoc.tui.widgets.line_table import LineTable

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from kubectl_eksdoc.cli.run.screen_ports import RunKind
 from kubectl_eksdoc.drain.course import Span
 from kubectl_eksdoc.drain.run.chronicle import ENDS, NodeCourse, NodeState, PodCourse, PodState
 from kubectl_eksdoc.drain.run.moments import WENT_WRONG, Happened, RunMoment
@@ -16,7 +17,7 @@ from kubectl_eksdoc.model.quantities import duration
 from kubectl_eksdoc.render.run import events
 from kubectl_eksdoc.render.text import Cell, Column, Look, Tone, counted, shown
 from kubectl_eksdoc.tui.model import brief
-from kubectl_eksdoc.tui.run.state import RunKind, RunState, ScreenStage
+from kubectl_eksdoc.tui.run.state import RunState, ScreenStage
 from kubectl_eksdoc.tui.sheets.budgets import bar as headroom_bar
 from kubectl_eksdoc.tui.sheets.pods import Cells, Sheet, of_rows, text_sheet
 from kubectl_eksdoc.tui.words import PRODUCTION, FittingText, dropped

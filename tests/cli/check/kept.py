@@ -9,6 +9,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.drain.pace import pace_of
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.stages import Serving, served
@@ -45,7 +46,7 @@ def somebody_at(of: KeptCluster, aws: World, folder: Path) -> Iterator[Somebody]
     dump.mkdir()
     a_dump(dump, of, an_account(aws, of))
     choice = SourceChoice(snapshot=str(dump))
-    told = Serving(1.0, str(folder / "config"), lambda path, url: None, lambda text: None)
+    told = Serving(1.0, str(folder / "config"), lambda path, url: None, lambda text: None, pace_of)
     with served(choice, Connection(), None, told) as (path, url):
         aws.put_endpoint("prod", url)
         yield Somebody(path, aws, "check")

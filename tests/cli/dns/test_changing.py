@@ -12,9 +12,9 @@ import pytest
 
 from kubectl_eksdoc.addon_diff.fields import AddonField
 from kubectl_eksdoc.addon_diff.outcome import AddonUpdateResult, FieldCheck, Health, Verdict
+from kubectl_eksdoc.amazon.group_updates import Stage
 from kubectl_eksdoc.cli.dns.change_options import DnsApply
 from kubectl_eksdoc.cli.dns.changing import ended_code
-from kubectl_eksdoc.drain.run.waves import Stage
 from kubectl_eksdoc.model.api_objects import ObjectName
 from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
 from tests.builders import a_cluster

@@ -15,6 +15,7 @@ from pathlib import Path
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.run_edges import DrainRunEdges
 from kubectl_eksdoc.cli.surroundings import CommandContext
+from kubectl_eksdoc.drain.run.apply import RunEdges, open_run
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from kubectl_eksdoc.flows.ports import Field
@@ -27,7 +28,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.wiring.runs import Hooks, JournalLocation, RunEdges, open_run, sender_of
+from kubectl_eksdoc.wiring.runs import Hooks, JournalLocation, sender_of
 from tests.cli.running import Fast, Ran, Typist
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs

@@ -12,6 +12,7 @@ import pytest
 
 from kubectl_eksdoc.cli.flags import GlobalOptions
 from kubectl_eksdoc.cli.run.desk import RunController
+from kubectl_eksdoc.cli.run.screen_ports import ActiveRun, PreparedRun, RunKind, RunSummaryView
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.run.chronicle import NodeState, RunHistory
 from kubectl_eksdoc.drain.run.replay import of_events
@@ -28,7 +29,6 @@ from kubectl_eksdoc.model.journal import HeldLock, RunEvents, RunSummary, phase_
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.simulator import mishaps
-from kubectl_eksdoc.tui.run.state import ActiveRun, PreparedRun, RunKind, RunSummaryView
 from tests.cli.processes import until
 from tests.cli.run.served import Machine, cordoned, machine
 from tests.embedded.clients import worlds

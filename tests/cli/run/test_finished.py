@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_eksdoc.drain.run.apply import RunEdges
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Scaled, serving
@@ -23,7 +24,7 @@ from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.journal import Entry, JournalIntent, JournalNote, Note, Result, RunPhase, RunStarted, Verb
 from kubectl_eksdoc.model.nodes import PROTECTIONS
 from kubectl_eksdoc.simulator.workloads.everything import every_controller
-from kubectl_eksdoc.wiring.runs import Hooks, JournalLocation, RunEdges
+from kubectl_eksdoc.wiring.runs import Hooks, JournalLocation
 from tests.cli.run.served import Machine, machine, opened_fast
 from tests.cli.run.test_desk import desk_of
 from tests.cli.run.test_runs import agreed, valid

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from datetime import datetime, timezone
 
 from kubectl_eksdoc.cli.run.live import FaceOf, LiveRun, RunFace
+from kubectl_eksdoc.cli.run.screen_ports import RunKind, RunSummaryView
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.errors import LockLost
 from kubectl_eksdoc.flows.run.draining import RunWish
 from kubectl_eksdoc.model.journal import RunPhase
-from kubectl_eksdoc.tui.run.state import RunKind, RunSummaryView
 from tests.cli.processes import until
 from tests.rehearsed import rehearsed_demo
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from kubectl_eksdoc.drain.policy import ALL, DrainPolicy
+from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.drain.run.remaining import Remaining
@@ -19,6 +19,7 @@ from kubectl_eksdoc.model.acts import Act, Evict
 from kubectl_eksdoc.model.budgets import Amount, Budget, BudgetStatus
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status as Verdict
+from kubectl_eksdoc.model.options import ALL
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_roomy_node, a_workload, an_owner
 from tests.drain.planning import codes, finding, plan_of
 from tests.drain.run.driving import Driven

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.drain.policy import ALL, DrainPolicy
+from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.patience import Soak, soak_of
@@ -19,6 +19,7 @@ from kubectl_eksdoc.drain.run.standing import standing
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import rehearse
 from kubectl_eksdoc.model.budgets import Amount
+from kubectl_eksdoc.model.options import ALL
 from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.record import RecordView
 from kubectl_eksdoc.render.run.report import RunReport

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.addon_diff.guards import rollout
 from kubectl_eksdoc.addon_diff.outcome import affected
-from kubectl_eksdoc.drain.run.waves import LONGEST_PAUSE_S, Stage, pause_s, stage_by_addon, stage_of
+from kubectl_eksdoc.amazon.group_updates import LONGEST_PAUSE_S, Stage, pause_s, stage_by_addon, stage_of
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import Addon, EksAddonUpdate
 from kubectl_eksdoc.model.api_objects import Doc

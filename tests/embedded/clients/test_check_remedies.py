@@ -19,6 +19,7 @@ import pytest
 
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.surroundings import CommandContext
+from kubectl_eksdoc.drain.pace import pace_of
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.stages import Serving, served
@@ -79,7 +80,7 @@ class Operator:
 def operator(tmp_path: Path) -> Iterator[Operator]:
     config = str(tmp_path / "config")
     (tmp_path / "kubectl").symlink_to(needed.kubectl_of(needed.KUBECTLS[-1]))
-    how = Serving(60.0, config, lambda path, url: None, lambda text: None)
+    how = Serving(60.0, config, lambda path, url: None, lambda text: None, pace_of)
     with served(SourceChoice(demo=True), Connection(), None, how):
         yield Operator(tmp_path, config)
 

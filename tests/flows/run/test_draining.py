@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from kubectl_eksdoc.drain.pace import pace_of
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.engine import Engine
@@ -16,7 +17,6 @@ from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.errors import LockLost
 from kubectl_eksdoc.flows.drain import plan_drain
-from kubectl_eksdoc.flows.rehearse import pace_of
 from kubectl_eksdoc.flows.run.draining import DrainRunEnd, RunWish, RunWishState
 from kubectl_eksdoc.flows.run.running import engine_again
 from kubectl_eksdoc.model import kinds

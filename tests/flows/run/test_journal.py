@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from kubectl_eksdoc.drain.run.apply import open_run_journal
 from kubectl_eksdoc.drain.run.journal import JournalWriter, replay
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import BrokenConnection, Delayed, Fault, Faulty
@@ -24,7 +25,7 @@ from kubectl_eksdoc.kube.runs import read_run as read_stored
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
 from kubectl_eksdoc.model.acts import Cordon, Evict
 from kubectl_eksdoc.model.journal import Entries, Entry, HeldLock, JournalIntent, JournalNote, RunPhase, RunSummary
-from kubectl_eksdoc.wiring.runs import JournalLocation, open_run_journal
+from kubectl_eksdoc.wiring.runs import JournalLocation
 from tests.builders import NOW, a_pod
 from tests.embedded.clients import worlds
 from tests.fakes.sender import START, Hands, HttpSender

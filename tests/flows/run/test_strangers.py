@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kubectl_eksdoc.drain.pace import pace_of
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.account import Record
 from kubectl_eksdoc.drain.run.engine import Engine
@@ -18,7 +19,7 @@ from kubectl_eksdoc.drain.run.others import Replanning
 from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.drain import plan_drain
-from kubectl_eksdoc.flows.rehearse import pace_of, rehearse
+from kubectl_eksdoc.flows.rehearse import rehearse
 from kubectl_eksdoc.flows.run.draining import Draining
 from kubectl_eksdoc.kubernetes.api.statuses import LostAnswer
 from kubectl_eksdoc.kubernetes.news import News, PodIs

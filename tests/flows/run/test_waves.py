@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kubectl_eksdoc.drain.pace import pace_of
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.account import nodes_of
 from kubectl_eksdoc.drain.run.engine import Engine
@@ -20,7 +21,7 @@ from kubectl_eksdoc.drain.run.others import Replanning
 from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.drain import plan_drain
-from kubectl_eksdoc.flows.rehearse import pace_of, rehearse
+from kubectl_eksdoc.flows.rehearse import rehearse
 from kubectl_eksdoc.flows.run.draining import DrainRunEnd, RunWish, RunWishState
 from kubectl_eksdoc.flows.run.running import ResumedIntent, RunEnvironment, RunHeader, go_on, run_plan
 from kubectl_eksdoc.kubernetes.news import HookEnded, News

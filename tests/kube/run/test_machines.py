@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_eksdoc.drain.run.apply import RunEdges, open_run
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Delayed, Fault, Faulty
 from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer, serving
@@ -25,7 +26,7 @@ from kubectl_eksdoc.model.nodes import PROTECTIONS
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoredItem
-from kubectl_eksdoc.wiring.runs import JournalLocation, RunEdges, open_run
+from kubectl_eksdoc.wiring.runs import JournalLocation
 from tests.embedded.clients import worlds
 from tests.embedded.clients.programs import at_once
 from tests.fakes import kubeconfigs

@@ -11,7 +11,7 @@ from pathlib import Path
 from kubectl_eksdoc.addon_diff.guards import Guard, changing, to_acknowledge
 from kubectl_eksdoc.addon_diff.judging import calls
 from kubectl_eksdoc.addon_diff.outcome import AddonRollback, AddonUpdateResult, Health, Verdict
-from kubectl_eksdoc.drain.run.waves import Stage
+from kubectl_eksdoc.amazon.group_updates import Stage
 from kubectl_eksdoc.model.addons import Issue
 from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.kinds import Unknown

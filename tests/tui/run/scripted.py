@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from threading import Event
 
+from kubectl_eksdoc.cli.run.screen_ports import PreparedRun, RunKind, RunSummaryView, RunUpdate
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.run.chronicle import PlannedNode, aimed_by
 from kubectl_eksdoc.drain.run.limits import RunLimits
@@ -19,7 +20,6 @@ from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.record import RecordView
 from kubectl_eksdoc.render.run.report import Outcome as Came
 from kubectl_eksdoc.render.run.report import RunReport, against_plan, verdict
-from kubectl_eksdoc.tui.run.state import PreparedRun, RunKind, RunSummaryView, RunUpdate
 from tests.rehearsed import Rehearsed, rehearsed_demo
 
 BEGAN = datetime(2026, 11, 20, 9, 0, tzinfo=timezone.utc)

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from textual.widgets import Input
 
+from kubectl_eksdoc.cli.run.screen_ports import RunKind, RunSummaryView
 from kubectl_eksdoc.errors import Drifted, Locked
 from kubectl_eksdoc.tui.run.confirm import ConfirmScreen, lines
-from kubectl_eksdoc.tui.run.state import RunKind, RunSummaryView
 from tests.examples import one_in
 from tests.tui.pilots import NARROW
 from tests.tui.run.scripted import NAME, ScriptedDesk, ScriptedLive

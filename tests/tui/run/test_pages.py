@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.content import Content
 
+from kubectl_eksdoc.cli.run.screen_ports import PreparedRun, RunKind, RunSummaryView, RunUpdate
 from kubectl_eksdoc.drain.run.account import PendingPod
 from kubectl_eksdoc.drain.run.chronicle import NodeState, PodState
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
@@ -20,7 +21,7 @@ from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.run import confirm, pages, sheets
 from kubectl_eksdoc.tui.run.pages import summary
 from kubectl_eksdoc.tui.run.screen import RUN_KEYS, run_foot, why_not
-from kubectl_eksdoc.tui.run.state import PreparedRun, RunKind, RunState, RunSummaryView, RunUpdate, ScreenStage
+from kubectl_eksdoc.tui.run.state import RunState, ScreenStage
 from kubectl_eksdoc.tui.sheets.pods import Sheet, text_of
 from kubectl_eksdoc.tui.widgets.panel import Line
 from kubectl_eksdoc.tui.words import FittingText

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_eksdoc.cli.run.screen_ports import RunKind, RunSummaryView
 from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.flows.run.draining import RunWish
 from kubectl_eksdoc.model.cluster import Cluster
@@ -16,7 +17,7 @@ from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.run.pages import LogPage
 from kubectl_eksdoc.tui.run.screen import RUN_KEYS, RunScreen
-from kubectl_eksdoc.tui.run.state import RunKind, RunSummaryView, ScreenStage
+from kubectl_eksdoc.tui.run.state import ScreenStage
 from tests.examples import one_in
 from tests.rehearsed import BLUE, rehearsed_demo
 from tests.tui.pilots import NARROW, NOW, read_demo

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_eksdoc.drain.pace import pace_of
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.stages import Serving, served
@@ -73,7 +74,7 @@ def test_the_demo_is_drained_paused_and_given_back(tmp_path: Path) -> None:
 @pytest.fixture
 def config(tmp_path: Path) -> Iterator[str]:
     """Of the built-in cluster, served."""
-    how = Serving(SPEED, str(tmp_path / "config"), lambda path, address: None, lambda note: None)
+    how = Serving(SPEED, str(tmp_path / "config"), lambda path, address: None, lambda note: None, pace_of)
     with served(SourceChoice(demo=True), Connection(), None, how) as (path, _):
         yield path
 
