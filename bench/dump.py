@@ -17,7 +17,7 @@ from typing import Any
 
 from bench import cluster
 from kubectl_eksdoc.cli.main import collect_seldom
-from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
+from kubectl_eksdoc.host.dump import SnapshotReader
 from kubectl_eksdoc.model import kinds
 
 _ALLOCATABLE = {"cpu": "15890m", "memory": "58Gi", "pods": "110"}

@@ -18,9 +18,9 @@ from typing import Any
 
 from kubectl_eksdoc.cli.main import collect_seldom
 from kubectl_eksdoc.embedded.loading import load
-from kubectl_eksdoc.embedded.serving.access import ADMIN, TokenUsers
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import serving
+from kubectl_eksdoc.embedded.serving.requests import ADMIN, TokenUsers
 from kubectl_eksdoc.kubernetes.evictions import EvictionRequest
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator.workloads.everything import every_controller

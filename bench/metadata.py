@@ -22,16 +22,16 @@ from bench.cluster import PODS_PER_NODE
 from bench.world import Shape, make
 from kubectl_eksdoc.aws.asking import VerifiedCluster, believed
 from kubectl_eksdoc.aws.recorded import RecordedOf, Recorder
-from kubectl_eksdoc.host.archives.snapshot import STEM, SnapshotReader
-from kubectl_eksdoc.imds_probe.fixes.chooser import offered
+from kubectl_eksdoc.host.dump import STEM, SnapshotReader
+from kubectl_eksdoc.imds_probe.fix_choice import offered
 from kubectl_eksdoc.imds_probe.plan import plan_metadata
 from kubectl_eksdoc.imds_probe.read import KINDS, metadata_facts
+from kubectl_eksdoc.imds_probe.report.access import ImdsReport
+from kubectl_eksdoc.model.aws_operations import AwsOperation
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.eks import AwsAccess, Caller, EksCluster
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP
-from kubectl_eksdoc.model.questions import AwsOperation
-from kubectl_eksdoc.render.metadata.report import ImdsReport
-from kubectl_eksdoc.render.text import Look
+from kubectl_eksdoc.report.text import Look
 from kubectl_eksdoc.session.session import Observed
 
 GROUPS = 12

@@ -24,7 +24,7 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from kubectl_eksdoc.host.archives.snapshot import SnapshotReader  # noqa: E402
+from kubectl_eksdoc.host.dump import SnapshotReader  # noqa: E402
 from kubectl_eksdoc.model import kinds  # noqa: E402
 from kubectl_eksdoc.model.cluster import Identity, Source  # noqa: E402
 from kubectl_eksdoc.objects.collector import Collector  # noqa: E402

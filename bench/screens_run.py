@@ -9,14 +9,14 @@ from collections.abc import Collection
 from datetime import datetime, timezone
 from typing import cast
 
-from kubectl_eksdoc.cli.run.screen_ports import RunKind, RunUpdate, ScreenRunController
-from kubectl_eksdoc.drain.run.chronicle import PlannedNode
-from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
-from kubectl_eksdoc.drain.run.standing import PodWaits, RunProgress
-from kubectl_eksdoc.flows.run.draining import RunWish
+from kubectl_eksdoc.drain.command.screen_ports import RunKind, RunUpdate, ScreenRunController
+from kubectl_eksdoc.drain.run.events import Happened, RunMoment
+from kubectl_eksdoc.drain.run.history import PlannedNode
+from kubectl_eksdoc.drain.run.loop import RunWish
+from kubectl_eksdoc.drain.run.progress import PodWaits, RunProgress
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.selectors import Selector
-from kubectl_eksdoc.tui.framed import FramedApp
+from kubectl_eksdoc.tui.base_app import FramedApp
 from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.run.following import FollowedRun
 

@@ -7,8 +7,8 @@ import sys
 
 from bench.world import Shape, make
 from bench.world_facts import NOW
+from kubectl_eksdoc.cli.context import CommandContext
 from kubectl_eksdoc.cli.main import collect_seldom
-from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.drain.policy import Targeting
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.tui.opening import Opening, Progress

@@ -20,13 +20,13 @@ from typing import Any
 from bench import cluster
 from bench.dump import a_node
 from kubectl_eksdoc.cli.main import collect_seldom
-from kubectl_eksdoc.host.archives.snapshot import SnapshotFile, SnapshotFileReader, snapshot_at
-from kubectl_eksdoc.kubernetes.keeping import Digests, KeptAnnotations
+from kubectl_eksdoc.host.dump import SnapshotFile, SnapshotFileReader, snapshot_at
+from kubectl_eksdoc.kubernetes.redaction import Digests, KeptAnnotations
 from kubectl_eksdoc.model.cluster import Identity, Source
 from kubectl_eksdoc.model.kinds import NODES, PODS, KindRead, ReadState
 from kubectl_eksdoc.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.objects import journal_lines
-from kubectl_eksdoc.objects.keeping.pages import CleanedLists, SnapshotCleaner
+from kubectl_eksdoc.objects.redacted_pages import CleanedLists, SnapshotCleaner
 
 PAGE = 500
 _NOW = datetime(2026, 11, 20, 9, 30, tzinfo=timezone.utc)

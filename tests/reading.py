@@ -7,8 +7,8 @@ from typing import Any
 
 import yaml
 
-from kubectl_eksdoc.render.encode import to_json
-from kubectl_eksdoc.render.result import Printed, plain
+from kubectl_eksdoc.report.encode import to_json
+from kubectl_eksdoc.report.result import Printed, plain
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 

@@ -8,16 +8,16 @@ from functools import cache
 
 from kubectl_eksdoc.drain.pace import pace_of
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.read import plan_drain
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.account import PendingPod, Record
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.moments import RunMoment
-from kubectl_eksdoc.drain.run.pursuits import ObservedState
+from kubectl_eksdoc.drain.run.events import RunMoment
+from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
+from kubectl_eksdoc.drain.run.progress import RunProgress, standing
 from kubectl_eksdoc.drain.run.remaining import Remaining
-from kubectl_eksdoc.drain.run.standing import RunProgress, standing
+from kubectl_eksdoc.drain.run.result import PendingPod, Record
 from kubectl_eksdoc.embedded.demo.reader import DEFAULT_NODEGROUP, DemoReader
 from kubectl_eksdoc.embedded.stage import EmbeddedStage, stage_of
-from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.cluster import Cluster

@@ -17,7 +17,7 @@ _PROGRAM = """
 import json, sys
 import kubectl_eksdoc.knowledge
 kubectl_eksdoc.knowledge.__path__ = sys.argv[1:]
-from kubectl_eksdoc.cli.completing.command import answered
+from kubectl_eksdoc.cli.completion_command import answered
 from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.addon_diff.manifests import objects_of, rendered
 from kubectl_eksdoc.model.nodes import Calls

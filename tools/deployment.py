@@ -8,8 +8,8 @@ from pathlib import Path
 
 import yaml
 
+from kubectl_eksdoc.cli.context import CommandContext
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import CommandContext
 
 PATH = Path(__file__).resolve().parents[1] / "deploy" / "check.yaml"
 NAMESPACE = "eksdoc"

@@ -19,7 +19,7 @@ from kubectl_eksdoc import launch
 
 def main() -> None:
     for module in pkgutil.walk_packages(kubectl_eksdoc.__path__, "kubectl_eksdoc."):
-        if not module.name.endswith("__main__") and not module.name.startswith("kubectl_eksdoc.asker"):
+        if not module.name.endswith("__main__") and not module.name.startswith("kubectl_eksdoc.dns_load"):
             import_module(module.name)
     answers = os.fdopen(os.dup(1), "w")
     for line in sys.stdin:

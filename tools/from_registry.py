@@ -29,7 +29,7 @@ ADDRESSED = (
     "Dockerfile",
     "SECURITY.md",
     "deploy/kustomization.yaml",
-    "kubectl_eksdoc/cli/in_cluster.py",
+    "kubectl_eksdoc/in_cluster/command.py",
     "mkdocs.yml",
     "setup.cfg",
 )

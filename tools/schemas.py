@@ -1,5 +1,5 @@
 """The JSON Schemas of results, made from their types: docstrings are the descriptions, and the codes are those of the
-command. common.json has what all results share; `kubectl_eksdoc.render.schemas.load` adds it to the schema of a kind.
+command. common.json has what all results share; `kubectl_eksdoc.report.schemas.load` adds it to the schema of a kind.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ from typing import Any, get_args
 from msgspec import UnsetType, structs
 from msgspec.json import schema_components
 
+from kubectl_eksdoc.addon_diff.report.after import AftermathResult
+from kubectl_eksdoc.addon_diff.report.outcome import UpdateResult
+from kubectl_eksdoc.addon_diff.report.result import DiffResult
+from kubectl_eksdoc.baseline.result import SinceResult
+from kubectl_eksdoc.changes.report import ChangesResult
+from kubectl_eksdoc.check.report.result import CheckResult
+from kubectl_eksdoc.coredns_lameduck.report.change import DnsChangeResult
+from kubectl_eksdoc.coredns_lameduck.report.corefile import CorefileResult
+from kubectl_eksdoc.coredns_lameduck.report.measuring import MeasureResult
+from kubectl_eksdoc.coredns_lameduck.report.plan import LameduckResult
+from kubectl_eksdoc.drain.report.events import EventResult
+from kubectl_eksdoc.drain.report.result import PlanResult
+from kubectl_eksdoc.drain.report.run import RunResult
+from kubectl_eksdoc.drain.report.status import StatusResult, WatchResult
+from kubectl_eksdoc.fleet.report import FleetResult
+from kubectl_eksdoc.imds_probe.report.access import ProbeResult
+from kubectl_eksdoc.imds_probe.report.fix import FixResult
+from kubectl_eksdoc.imds_probe.report.probe import ActiveProbeResult
+from kubectl_eksdoc.interruption.report import InterruptionResult
 from kubectl_eksdoc.model.documents import API_VERSION
 from kubectl_eksdoc.model.findings import Code
-from kubectl_eksdoc.render import schemas
-from kubectl_eksdoc.render.addon.after import AftermathResult
-from kubectl_eksdoc.render.addon.result import DiffResult
-from kubectl_eksdoc.render.addon_update import UpdateResult
-from kubectl_eksdoc.render.changes import ChangesResult
-from kubectl_eksdoc.render.check.result import CheckResult
-from kubectl_eksdoc.render.command_result import Metadata
-from kubectl_eksdoc.render.corefile import CorefileResult
-from kubectl_eksdoc.render.dns import LameduckResult
-from kubectl_eksdoc.render.dns_change.report import DnsChangeResult
-from kubectl_eksdoc.render.dns_measure.report import MeasureResult
-from kubectl_eksdoc.render.drain.result import PlanResult
-from kubectl_eksdoc.render.fleet import FleetResult
-from kubectl_eksdoc.render.interruption.report import InterruptionResult
-from kubectl_eksdoc.render.metadata.report import ProbeResult
-from kubectl_eksdoc.render.metadata_fix import FixResult
-from kubectl_eksdoc.render.metadata_probe import ActiveProbeResult
-from kubectl_eksdoc.render.permissions import PermissionResult
-from kubectl_eksdoc.render.rehearsal import RehearsalResult
-from kubectl_eksdoc.render.result import FindingResult, ObjectResult, Printed
-from kubectl_eksdoc.render.run.events import EventResult
-from kubectl_eksdoc.render.run.report import RunResult
-from kubectl_eksdoc.render.run.status import StatusResult, WatchResult
-from kubectl_eksdoc.render.since.result import SinceResult
-from kubectl_eksdoc.render.snapshot import SnapshotResult
+from kubectl_eksdoc.permissions.report import PermissionResult
+from kubectl_eksdoc.rehearse.report import RehearsalResult
+from kubectl_eksdoc.report import schemas
+from kubectl_eksdoc.report.command_result import Metadata
+from kubectl_eksdoc.report.result import FindingResult, ObjectResult, Printed
+from kubectl_eksdoc.snapshot.report import SnapshotResult
 
 Doc = dict[str, Any]
 

@@ -152,7 +152,7 @@ def new_addon(tree: Path) -> None:
 
 
 _SHOWN = """import io, json, sys
-from kubectl_eksdoc.cli.completing.command import answered
+from kubectl_eksdoc.cli.completion_command import answered
 from kubectl_eksdoc.cli.main import run
 
 def shown(words):
@@ -168,7 +168,7 @@ print(json.dumps([shown(words) for words in json.loads(sys.argv[1])]))
 _QUIET = ("-q", "--assert=plain", "-p", "no:cacheprovider")
 _OF_LONG_TESTS = ("EKSDOC_EXAMPLES", "PYTHONDONTWRITEBYTECODE")
 _PLAN = ("drain", "plan", "--demo", "-o", "json")
-_SCHEMA = "tests/render/test_result.py"
+_SCHEMA = "tests/drain/report/test_result.py"
 TRIALS = {
     "check": Trial(new_check, ("check", "--demo", "-o", "json"), '"upgrade-tried"', ("tests/contracts/test_codes.py",)),
     "verdict": Trial(
@@ -193,13 +193,13 @@ TRIALS = {
         new_field,
         ("interruption", "--demo", "-o", "json"),
         '"osImage"',
-        (_SCHEMA, "tests/cli/interruption/test_offline.py"),
+        (_SCHEMA, "tests/interruption/command/test_offline.py"),
     ),
     "column": Trial(
         new_column,
         ("drain", "plan", "--demo", "-o", "wide"),
         "RUNTIME",
-        ("tests/render/test_same_rows.py", "tests/render/test_width.py"),
+        ("tests/drain/report/test_same_rows.py", "tests/report/test_width.py"),
     ),
     "option": Trial(
         new_option,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, Fate, FieldChange, Mode
-from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG, EKS, TEXT, owners_of, text_of
-from kubectl_eksdoc.kubernetes.corefile.parser import parse
-from kubectl_eksdoc.kubernetes.corefile.plugins import JudgedCorefile, judged
-from kubectl_eksdoc.kubernetes.keeping import is_digest
+from kubectl_eksdoc.kubernetes.corefile import parse
+from kubectl_eksdoc.kubernetes.corefile_edits import CONFIG, EKS, TEXT, owners_of, text_of
+from kubectl_eksdoc.kubernetes.corefile_plugins import JudgedCorefile, judged
+from kubectl_eksdoc.kubernetes.redaction import is_digest
 from kubectl_eksdoc.model.api_objects import Doc, named
 from kubectl_eksdoc.model.coredns import NAME, SYSTEM
 from kubectl_eksdoc.model.findings import Finding, Subject

@@ -25,11 +25,10 @@ from kubectl_eksdoc.addon_diff.manifests import (
     upstream,
 )
 from kubectl_eksdoc.addon_diff.merging import MISSING
-from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths
+from kubectl_eksdoc.addon_diff.schema_paths import SchemaPaths
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.types import Schema, SchemaPlace, schema_of
-from kubectl_eksdoc.kubernetes.ownership.applying import BEFORE_FIRST_APPLY, kept, merged, removed
-from kubectl_eksdoc.kubernetes.ownership.comparing import (
+from kubectl_eksdoc.kubernetes.document_diff import (
     NONE,
     FieldSet,
     Path,
@@ -39,7 +38,8 @@ from kubectl_eksdoc.kubernetes.ownership.comparing import (
     tree_of,
     united,
 )
-from kubectl_eksdoc.kubernetes.ownership.entries import (
+from kubectl_eksdoc.kubernetes.field_paths import keys_of
+from kubectl_eksdoc.kubernetes.managed_fields import (
     Entry,
     FieldManager,
     MalformedEntries,
@@ -47,7 +47,7 @@ from kubectl_eksdoc.kubernetes.ownership.entries import (
     read,
     without_entries,
 )
-from kubectl_eksdoc.kubernetes.ownership.steps import keys_of
+from kubectl_eksdoc.kubernetes.server_side_apply import BEFORE_FIRST_APPLY, kept, merged, removed
 from kubectl_eksdoc.model.addons import ConfigPath
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.api_objects import at as found_at

@@ -12,7 +12,7 @@ from kubectl_eksdoc.addon_diff.fields import FieldEffect, Users, effect_of, some
 from kubectl_eksdoc.addon_diff.merging import leaves
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, FieldChange, Mode, tool_of
 from kubectl_eksdoc.addon_diff.usage import Usage
-from kubectl_eksdoc.kubernetes.ownership.entries import MalformedEntries
+from kubectl_eksdoc.kubernetes.managed_fields import MalformedEntries
 from kubectl_eksdoc.model.addons import SchemaViolation, shown
 from kubectl_eksdoc.model.api_objects import at, named
 from kubectl_eksdoc.model.findings import Finding, Severity, Subject, clause

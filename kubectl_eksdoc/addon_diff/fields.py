@@ -9,9 +9,9 @@ from typing import Any
 from kubectl_eksdoc.addon_diff.merging import MISSING
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.types import SchemaPlace
-from kubectl_eksdoc.kubernetes.keeping import printed
-from kubectl_eksdoc.kubernetes.ownership.comparing import Path, step_of
-from kubectl_eksdoc.kubernetes.ownership.steps import field_step, keys_of, shown
+from kubectl_eksdoc.kubernetes.document_diff import Path, step_of
+from kubectl_eksdoc.kubernetes.field_paths import field_step, keys_of, shown
+from kubectl_eksdoc.kubernetes.redaction import printed
 from kubectl_eksdoc.model.api_objects import ObjectName
 from kubectl_eksdoc.model.findings import Severity
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records

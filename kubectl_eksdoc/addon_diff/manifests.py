@@ -15,8 +15,8 @@ from typing import Any
 from kubectl_eksdoc.addon_diff.fields import value_at
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.types import SchemaPlace, schema_of
-from kubectl_eksdoc.kubernetes.ownership.comparing import Path, fields_of, names_item
-from kubectl_eksdoc.kubernetes.ownership.steps import keys_of, value_of
+from kubectl_eksdoc.kubernetes.document_diff import Path, fields_of, names_item
+from kubectl_eksdoc.kubernetes.field_paths import keys_of, value_of
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import ConfigPath
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named

@@ -22,9 +22,9 @@ from kubectl_eksdoc.amazon import addon_versions
 from kubectl_eksdoc.amazon.group_updates import Stage
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.types import schema_of
-from kubectl_eksdoc.kubernetes.keeping import Digests
-from kubectl_eksdoc.kubernetes.ownership.comparing import Path, compare, names_item
-from kubectl_eksdoc.kubernetes.ownership.entries import MalformedEntries, without_entries
+from kubectl_eksdoc.kubernetes.document_diff import Path, compare, names_item
+from kubectl_eksdoc.kubernetes.managed_fields import MalformedEntries, without_entries
+from kubectl_eksdoc.kubernetes.redaction import Digests
 from kubectl_eksdoc.model.addons import EksAddonUpdate, Issue
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named, same_json, with_value
 from kubectl_eksdoc.model.cluster import Cluster

@@ -13,13 +13,13 @@ from kubectl_eksdoc.addon_diff.judging import Unread, judged, may_return, refuse
 from kubectl_eksdoc.addon_diff.manifests import Rendered, addons_of, manifests, rendered, role_rendered
 from kubectl_eksdoc.addon_diff.merging import MissingValue, leaves, merged
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, FieldChange, Prediction, predict
-from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths
+from kubectl_eksdoc.addon_diff.schema_paths import SchemaPaths
 from kubectl_eksdoc.baseline.changes import ResultComparison, outline_of
 from kubectl_eksdoc.baseline.side import Scope, Side, SnapshotOrigin, made_earlier, needs_of, read_of
 from kubectl_eksdoc.baseline.side import since as comparing_since
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.keeping import has_digest
-from kubectl_eksdoc.kubernetes.ownership.entries import MalformedEntries
+from kubectl_eksdoc.kubernetes.managed_fields import MalformedEntries
+from kubectl_eksdoc.kubernetes.redaction import has_digest
 from kubectl_eksdoc.model.addons import ConfigPath, SchemaViolation
 from kubectl_eksdoc.model.api_objects import Doc, at, named, with_value
 from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult

@@ -11,21 +11,39 @@ from dataclasses import field
 from enum import Enum
 from typing import Any
 
+from kubectl_eksdoc.addon_diff.always_applied import ObjectSearch, missing
 from kubectl_eksdoc.addon_diff.expected import EKS, ExpectedApply, ExpectedConfig, Witness, expected
 from kubectl_eksdoc.addon_diff.fields import AddonField, value_at
 from kubectl_eksdoc.addon_diff.manifests import NearestManifest, has_some_build
 from kubectl_eksdoc.addon_diff.merging import MissingValue
-from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths
-from kubectl_eksdoc.addon_diff.standing import ObjectSearch, missing
+from kubectl_eksdoc.addon_diff.schema_paths import SchemaPaths
 from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.defaults import with_defaults
 from kubectl_eksdoc.kubernetes.api.types import Schema, SchemaPlace, schema_of
 from kubectl_eksdoc.kubernetes.api.workload_validation import template_problems
-from kubectl_eksdoc.kubernetes.ownership.applying import AppliedDocument, ApplyRefused, Conflicts, apply, removed
-from kubectl_eksdoc.kubernetes.ownership.comparing import NONE, FieldSet, Path, compare, names_item, steps_of, tree_of
-from kubectl_eksdoc.kubernetes.ownership.entries import FieldManager, MalformedEntries, without_entries
-from kubectl_eksdoc.kubernetes.ownership.steps import field_step
+from kubectl_eksdoc.kubernetes.document_diff import (
+    NONE,
+    FieldSet,
+    Path,
+    compare,
+    names_item,
+    steps_of,
+    tree_of,
+)
+from kubectl_eksdoc.kubernetes.field_paths import field_step
+from kubectl_eksdoc.kubernetes.managed_fields import (
+    FieldManager,
+    MalformedEntries,
+    without_entries,
+)
+from kubectl_eksdoc.kubernetes.server_side_apply import (
+    AppliedDocument,
+    ApplyRefused,
+    Conflicts,
+    apply,
+    removed,
+)
 from kubectl_eksdoc.model.addons import Addon, ConfigPath
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
 from kubectl_eksdoc.model.eks import EksCluster

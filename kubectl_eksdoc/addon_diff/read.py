@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.addon_diff.aftermath.facts import PastFacts, UpdateReview
-from kubectl_eksdoc.addon_diff.aftermath.looking import look_back
+from kubectl_eksdoc.addon_diff.after import look_back
+from kubectl_eksdoc.addon_diff.after_facts import PastFacts, UpdateReview
+from kubectl_eksdoc.addon_diff.always_applied import ObjectSearch, searched
 from kubectl_eksdoc.addon_diff.expected import EKS
 from kubectl_eksdoc.addon_diff.guards import Guard, Sending, refusals, sending
 from kubectl_eksdoc.addon_diff.manifests import NearestManifest, every_object, knows_all, objects_of
 from kubectl_eksdoc.addon_diff.outcome import AddonRollback, way_back
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, Judge, SchemaSince, plan_update, since
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, OfVersion
-from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths, paths
-from kubectl_eksdoc.addon_diff.standing import ObjectSearch, searched
-from kubectl_eksdoc.addon_diff.terraform.judging import judged, of_change, unjudged
-from kubectl_eksdoc.addon_diff.terraform.requests import AddonRequest, Kind, declared, generations, requests
-from kubectl_eksdoc.addon_diff.terraform.result import (
+from kubectl_eksdoc.addon_diff.schema_paths import SchemaPaths, paths
+from kubectl_eksdoc.addon_diff.terraform_judging import judged, of_change, unjudged
+from kubectl_eksdoc.addon_diff.terraform_requests import (
+    AddonRequest,
+    Kind,
+    declared,
+    generations,
+    requests,
+)
+from kubectl_eksdoc.addon_diff.terraform_result import (
     JudgedAddonChange,
     PlannedAddonChange,
     RequestScope,

@@ -14,12 +14,12 @@ from urllib.parse import urlsplit
 
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, AwsOtherCluster, AwsRefused, AwsThrottled, UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.keeping import hidden
-from kubectl_eksdoc.model import questions
+from kubectl_eksdoc.kubernetes.redaction import hidden
+from kubectl_eksdoc.model import aws_operations as questions
 from kubectl_eksdoc.model.addons import Issue
+from kubectl_eksdoc.model.aws_operations import AwsOperation
 from kubectl_eksdoc.model.eks import AwsAccess, Caller, EksCluster
 from kubectl_eksdoc.model.kinds import Absent, Unknown, known_or_unknown
-from kubectl_eksdoc.model.questions import AwsOperation
 
 Json = dict[str, Any]
 T = TypeVar("T")

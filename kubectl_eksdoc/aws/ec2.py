@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from kubectl_eksdoc.aws.asking import Json, VerifiedCluster, at_once, found, known, name_of, number, text, there
-from kubectl_eksdoc.model import questions
+from kubectl_eksdoc.model import aws_operations as questions
+from kubectl_eksdoc.model.aws_operations import AwsOperation
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.machines import (
     Image,
@@ -21,7 +22,6 @@ from kubectl_eksdoc.model.machines import (
     TemplateRef,
     TemplateVersion,
 )
-from kubectl_eksdoc.model.questions import AwsOperation
 
 T = TypeVar("T")
 

@@ -27,8 +27,8 @@ from kubectl_eksdoc.aws.asking import (
     texts,
 )
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsRefused, ValuesError
-from kubectl_eksdoc.kubernetes.keeping import has_digest
-from kubectl_eksdoc.model import questions
+from kubectl_eksdoc.kubernetes.redaction import has_digest
+from kubectl_eksdoc.model import aws_operations as questions
 from kubectl_eksdoc.model.addons import (
     Addon,
     AddonConfiguration,
@@ -229,14 +229,14 @@ def release(of: VerifiedCluster, ami_type: str, version: str) -> str | Absent | 
 
 
 class AddonUpdates:
-    """A `flows.ports.AddonEks` of the add-on `name`."""
+    """A `ports.AddonEks` of the add-on `name`."""
 
     def __init__(self, of: VerifiedCluster, name: str) -> None:
         self._of = of
         self._name = name
 
     def begin(self, call: UpdateCall) -> EksAddonUpdate:
-        """As `flows.ports.AddonEks.begin`."""
+        """As `ports.AddonEks.begin`."""
         wanted = {
             "clusterName": self._of.cluster.name,
             "addonName": call.addon,
@@ -261,11 +261,11 @@ class AddonUpdates:
             raise AwsRefused(message, f"Nothing was changed. {hint}", error.code) from error
 
     def update(self, ident: str) -> EksAddonUpdate | Unknown | Absent:
-        """As `flows.ports.AddonEks.update`."""
+        """As `ports.AddonEks.update`."""
         return update(self._of, {"addonName": self._name}, ident)
 
     def addon(self) -> Addon | Unknown | Absent:
-        """As `flows.ports.AddonEks.addon`."""
+        """As `ports.AddonEks.addon`."""
         return addon(self._of, self._name)
 
 

@@ -30,8 +30,9 @@ from kubectl_eksdoc.aws.asking import (
 )
 from kubectl_eksdoc.aws.ec2 import by_key, template_ref
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsRefused
-from kubectl_eksdoc.model import questions
+from kubectl_eksdoc.model import aws_operations as questions
 from kubectl_eksdoc.model.addons import EksAddonUpdate
+from kubectl_eksdoc.model.aws_operations import AwsOperation
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.machines import (
     QUOTAS,
@@ -49,7 +50,6 @@ from kubectl_eksdoc.model.machines import (
     V1Calls,
 )
 from kubectl_eksdoc.model.metadata import OnTemplate, SetOptions
-from kubectl_eksdoc.model.questions import AwsOperation
 
 # What EKS says of managed node groups, and of roles that pods have by EKS Pod Identity. Source of the shapes: botocore
 # 1.44.5, eks/2017-11-01.
@@ -276,7 +276,7 @@ _FAULTS = frozenset(("InternalError", "InternalFailure", "ServerException", "Ser
 
 
 class MetadataChanges:
-    """A `changes.metadata_fix.MetadataAws`."""
+    """A `imds_probe.apply.MetadataAws`."""
 
     def __init__(self, of: VerifiedCluster) -> None:
         self._of = of

@@ -17,10 +17,10 @@ from typing import TypeVar
 
 from kubectl_eksdoc.aws.asking import Json, VerifiedCluster, at_once, moment, name_of, parts, text, there
 from kubectl_eksdoc.errors import AwsError
-from kubectl_eksdoc.model import questions
+from kubectl_eksdoc.model import aws_operations as questions
+from kubectl_eksdoc.model.aws_operations import AwsOperation
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.machines import RoleUse, RoleUses
-from kubectl_eksdoc.model.questions import AwsOperation
 
 T = TypeVar("T")
 Wait = Callable[[float], object]

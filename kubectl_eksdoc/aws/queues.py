@@ -23,7 +23,7 @@ from kubectl_eksdoc.aws.asking import (
     together,
 )
 from kubectl_eksdoc.aws.eks import document_of
-from kubectl_eksdoc.model import questions
+from kubectl_eksdoc.model import aws_operations as questions
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.eks import part_of
 from kubectl_eksdoc.model.kinds import Absent, Unknown

@@ -15,11 +15,11 @@ from kubectl_eksdoc.aws.asking import AwsClient, Json
 from kubectl_eksdoc.aws.eks import values_of
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused, AwsThrottled, SnapshotError, ValuesError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.keeping import KeptAnnotations
-from kubectl_eksdoc.model import questions
+from kubectl_eksdoc.kubernetes.redaction import KeptAnnotations
+from kubectl_eksdoc.model import aws_operations as questions
+from kubectl_eksdoc.model.aws_operations import AwsOperation
 from kubectl_eksdoc.model.eks import AwsAccess
 from kubectl_eksdoc.model.machines import managed_by
-from kubectl_eksdoc.model.questions import AwsOperation
 
 KIND, VERSION = "AwsAnswers", 1
 _TIME, _MARK = "$time", "$"

@@ -19,9 +19,9 @@ from kubectl_eksdoc.aws.asking import AT_ONCE, Json
 from kubectl_eksdoc.bounds import AnswerLimits, DeadlineExceeded, ReadTime, in_time
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsMissing, AwsRefused, AwsThrottled, UsageError
 from kubectl_eksdoc.held_secrets import without_held
-from kubectl_eksdoc.kubernetes.keeping import hidden
+from kubectl_eksdoc.kubernetes.redaction import hidden
+from kubectl_eksdoc.model.aws_operations import AwsOperation
 from kubectl_eksdoc.model.eks import AwsAccess
-from kubectl_eksdoc.model.questions import AwsOperation
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.sessions import Clients

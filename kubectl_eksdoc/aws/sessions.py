@@ -20,8 +20,8 @@ from botocore.utils import JSONFileCache
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.bounds import PRINTED_BYTES, BoundedResponse, current, listen
 from kubectl_eksdoc.held_secrets import hold, hold_environment
+from kubectl_eksdoc.model.aws_operations import ALL, AwsOperation
 from kubectl_eksdoc.model.eks import AwsAccess
-from kubectl_eksdoc.model.questions import ALL, AwsOperation
 
 # What botocore's clients are made of, and no more of it than is asked: EC2 alone has 700 operations, of which a client
 # makes a method each, and to find one service botocore looks into all 400.

@@ -26,7 +26,7 @@ from kubectl_eksdoc.aws.asking import (
     together,
 )
 from kubectl_eksdoc.aws.ec2 import a_template_version, template_version
-from kubectl_eksdoc.model import questions
+from kubectl_eksdoc.model import aws_operations as questions
 from kubectl_eksdoc.model.addons import Addon
 from kubectl_eksdoc.model.check_needs import CheckNeed, WantedVersions
 from kubectl_eksdoc.model.eks import (

@@ -24,8 +24,8 @@ from kubectl_eksdoc.model.knowledge import file, subjects
 from kubectl_eksdoc.model.missing_rights import as_read
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.check.changed import RecentChanges
-    from kubectl_eksdoc.check.checklist.steps import UpgradeStep
+    from kubectl_eksdoc.check.changed_since import RecentChanges
+    from kubectl_eksdoc.check.steps import UpgradeStep
     from kubectl_eksdoc.check.symptoms import Symptom, SymptomDiagnosis
 
 
@@ -270,14 +270,14 @@ def _diagnosed(symptom: Symptom, found: Sequence[Finding], facts: CheckFacts, re
 
 
 def _changed(facts: CheckFacts, since: datetime) -> RecentChanges:
-    from kubectl_eksdoc.check.changed import changed
+    from kubectl_eksdoc.check.changed_since import changed
 
     return changed(facts, since)
 
 
 def _checklist(facts: CheckFacts, reach: CommandTarget) -> tuple[UpgradeStep, ...]:
     # Imported late: a part of an upgrade has none, and manifests alone must not pay for it.
-    from kubectl_eksdoc.check.checklist.nodes import checklist
+    from kubectl_eksdoc.check.node_steps import checklist
 
     return checklist(facts, reach)
 

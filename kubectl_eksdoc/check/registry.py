@@ -10,14 +10,24 @@ from kubectl_eksdoc.check.checks import (
     api_manifests,
     control_plane,
     group_updates,
-    insighted,
-    noted,
-    programs,
-    running,
-    skewed,
     sockets,
     webhooks,
     workloads,
+)
+from kubectl_eksdoc.check.checks import (
+    compatibility as programs,
+)
+from kubectl_eksdoc.check.checks import (
+    insights as insighted,
+)
+from kubectl_eksdoc.check.checks import (
+    release_notes as noted,
+)
+from kubectl_eksdoc.check.checks import (
+    software as running,
+)
+from kubectl_eksdoc.check.checks import (
+    version_skew as skewed,
 )
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.check_needs import CheckNeed

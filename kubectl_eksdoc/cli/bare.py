@@ -110,7 +110,7 @@ def flags_alone(argv: Sequence[str], prog: str) -> argparse.Namespace | None:
 def add_options(commands: Commands) -> None:
     """Add the command; without a help text it is not listed."""
     parser = commands.add_parser("options", description="List the flags that every command takes.")
-    parser.set_defaults(leaf=parser, command=lambda args, around: late("cli.surroundings.CommandAnswer")(_text()))
+    parser.set_defaults(leaf=parser, command=lambda args, around: late("cli.context.CommandAnswer")(_text()))
 
 
 def _text() -> str:

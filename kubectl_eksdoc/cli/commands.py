@@ -31,46 +31,54 @@ class Command(NamedTuple):
 _REHEARSED = "rehearse a drain on a simulated cluster, or serve that cluster"
 
 _UNDER_DRAIN = (
-    Command("plan", "plan a drain: order, duration and blockers", "cli.drain.add_plan"),
-    Command("run", "drain nodes after a typed confirmation, with a journal and guards", "cli.run.options.add_run"),
-    Command("status", "list runs and show their state", "cli.run.options.add_status"),
-    Command("pause", "pause a run, from any machine", "cli.run.options.add_pause"),
-    Command("abort", "abort a run, from any machine; nodes stay cordoned", "cli.run.options.add_abort"),
-    Command("resume", "resume a run, on any machine", "cli.run.options.add_resume"),
+    Command("plan", "plan a drain: order, duration and blockers", "drain.command.plan.add_plan"),
+    Command(
+        "run", "drain nodes after a typed confirmation, with a journal and guards", "drain.command.options.add_run"
+    ),
+    Command("status", "list runs and show their state", "drain.command.options.add_status"),
+    Command("pause", "pause a run, from any machine", "drain.command.options.add_pause"),
+    Command("abort", "abort a run, from any machine; nodes stay cordoned", "drain.command.options.add_abort"),
+    Command("resume", "resume a run, on any machine", "drain.command.options.add_resume"),
     Command(
         "rollback",
         "uncordon the nodes of a run and restore their annotations; pods do not move back",
-        "cli.run.options.add_rollback",
+        "drain.command.options.add_rollback",
     ),
-    Command("rehearse", _REHEARSED, "cli.rehearse.add_to"),
+    Command("rehearse", _REHEARSED, "rehearse.command.add_to"),
 )
 
 COMMANDS: tuple[Command, ...] = (
     Command("drain", "plan and run node drains", "cli.bare.add_drain", _UNDER_DRAIN),
-    Command("rehearse", _REHEARSED, "cli.rehearse.add_at_top"),
+    Command("rehearse", _REHEARSED, "rehearse.command.add_at_top"),
     Command(
-        "check", "check whether the cluster can be upgraded, and list the upgrade steps", "cli.check.command.add_to"
+        "check", "check whether the cluster can be upgraded, and list the upgrade steps", "check.command.main.add_to"
     ),
-    Command("addon-diff", "predict what an add-on update changes and resets", "cli.addon.command.add_to"),
+    Command("addon-diff", "predict what an add-on update changes and resets", "addon_diff.command.main.add_to"),
     Command(
         "imds-probe",
         "find pods that cannot reach the instance metadata service, and fix them",
-        "cli.metadata.command.add_to",
+        "imds_probe.command.main.add_to",
     ),
-    Command("coredns-lameduck", "check and fix CoreDNS graceful shutdown and placement", "cli.dns.command.add_to"),
     Command(
-        "interruption", "verify Karpenter interruption handling (SQS, EventBridge, IAM)", "cli.interruption.add_to"
+        "coredns-lameduck",
+        "check and fix CoreDNS graceful shutdown and placement",
+        "coredns_lameduck.command.main.add_to",
     ),
-    Command("changes", "list the changes begun on this machine, and resume or undo one", "cli.changes.add_to"),
     Command(
-        "snapshot", "save the cluster and AWS data to a file, without secrets, for offline use", "cli.snapshot.add_to"
+        "interruption", "verify Karpenter interruption handling (SQS, EventBridge, IAM)", "interruption.command.add_to"
+    ),
+    Command("changes", "list the changes begun on this machine, and resume or undo one", "changes.command.add_to"),
+    Command(
+        "snapshot",
+        "save the cluster and AWS data to a file, without secrets, for offline use",
+        "snapshot.command.add_to",
     ),
     Command("completion", "install or remove shell completion", "cli.completion.add_to"),
     Command("plugins", "create, remove or list the entry points such as kubectl eksdoc-drain", "cli.plugins.add_to"),
     Command(
         "permissions",
         "print the ClusterRole and IAM policy that a command needs, or check that you have them",
-        "cli.permissions.command.add_to",
+        "permissions.command.main.add_to",
     ),
     Command("options", "", "cli.bare.add_options"),
 )

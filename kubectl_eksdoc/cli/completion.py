@@ -13,10 +13,10 @@ from functools import partial
 from pathlib import Path
 
 from kubectl_eksdoc.cli import exits
+from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.flags import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.options import add_command, add_dry_run, dry_from
 from kubectl_eksdoc.cli.parser import Commands
-from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.host.completers import (
     Completer,

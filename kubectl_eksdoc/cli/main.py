@@ -16,8 +16,8 @@ from kubectl_eksdoc.cli.commands import help_of, leads_to, tree
 from kubectl_eksdoc.errors import EksdocError, UsageError
 
 if TYPE_CHECKING:  # whoever presses Tab must not wait for it
+    from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
     from kubectl_eksdoc.cli.parser import Parser
-    from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 
 __all__ = ["main", "run", "tree"]
 
@@ -26,7 +26,7 @@ def main() -> int:
     """Run this process's command line; returns the exit code."""
     called, argv = command_line(sys.argv)
     if argv[:1] == [COMPLETE]:
-        from kubectl_eksdoc.cli.completing.command import main as complete
+        from kubectl_eksdoc.cli.completion_command import main as complete
 
         return complete(argv[1:])
     streams.occupy_closed()
@@ -79,7 +79,7 @@ def run(
         if argv[-1:] in (["-h"], ["--help"]) and leads_to(argv[:-1]) is not None:
             streams.deliver(stdout, help_of(tuple(argv[:-1]), prog))
             return exits.CLEAN
-        answer = _asked(argv, prog, around or late("cli.surroundings.CommandContext")(stdout, stderr))()
+        answer = _asked(argv, prog, around or late("cli.context.CommandContext")(stdout, stderr))()
         streams.deliver(stdout, answer.text)
         return answer.exit_code
     except KeyboardInterrupt:
@@ -97,12 +97,12 @@ def run(
 def _asked(argv: Sequence[str], prog: str, around: CommandContext) -> Callable[[], CommandAnswer]:
     """What `argv` asks for, parsed and ready to be called."""
     from kubectl_eksdoc.cli import bare, options
+    from kubectl_eksdoc.cli.context import CommandAnswer, no_terminal
     from kubectl_eksdoc.cli.parser import ShowText, first_unknown, spelled_out, strays, unknown_flag, until_dashes
-    from kubectl_eksdoc.cli.surroundings import CommandAnswer, no_terminal
 
     alone = bare.flags_alone(argv, prog)
     if alone is not None and not no_terminal(around):
-        return partial(late("cli.screen.open_screens"), alone, alone.leaf, around)
+        return partial(late("tui.command.main.open_screens"), alone, alone.leaf, around)
     parser = tree(prog, _alone(argv))
     try:
         flags, names = until_dashes(argv)
@@ -124,7 +124,7 @@ def _asked(argv: Sequence[str], prog: str, around: CommandContext) -> Callable[[
             leaf.error(f"COMMAND: invalid choice: {args.words[0]!r}")
         if not leaf.opens_screens:
             raise leaf.without_command()
-        return partial(late("cli.screen.open_screens"), args, leaf, around)
+        return partial(late("tui.command.main.open_screens"), args, leaf, around)
     bare.check_no_replay(args, leaf)
     return partial(args.command, args, options.asked(args, around))
 
@@ -144,7 +144,7 @@ def _alone(argv: Sequence[str]) -> tuple[str, ...] | None:
 
 def _bug(error: Exception) -> EksdocError:
     from kubectl_eksdoc.held_secrets import without_held
-    from kubectl_eksdoc.kubernetes.keeping import hidden  # nobody knows what is in it
+    from kubectl_eksdoc.kubernetes.redaction import hidden  # nobody knows what is in it
 
     what = hidden(without_held(f"{type(error).__name__}: {error}"))
     hint = (
@@ -160,7 +160,7 @@ def _explain(error: EksdocError, stderr: TextIO, debug: bool) -> None:
         import traceback
 
         from kubectl_eksdoc.held_secrets import without_held
-        from kubectl_eksdoc.kubernetes.keeping import hidden
+        from kubectl_eksdoc.kubernetes.redaction import hidden
 
         _say(stderr, *hidden(without_held("".join(traceback.format_exception(error)))).splitlines())
     _say(stderr, f"error: {error.message}", *error.hint.splitlines())
@@ -168,6 +168,6 @@ def _explain(error: EksdocError, stderr: TextIO, debug: bool) -> None:
 
 def _say(stderr: TextIO, *lines: str) -> None:
     """Write lines to stderr with what a terminal would act on shown as escapes."""
-    from kubectl_eksdoc.render.text import clean
+    from kubectl_eksdoc.report.text import clean
 
     streams.say(stderr, "".join(f"{clean(line)}\n" for line in lines))

@@ -8,18 +8,18 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
 from kubectl_eksdoc.cli import exits
+from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
 from kubectl_eksdoc.cli.flags import HONOURED, Flag, FlagValueKind
 from kubectl_eksdoc.cli.streams import ProgressLine, say
-from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.connection import IN_CLUSTER, CommandTarget, Connection
-from kubectl_eksdoc.render.text import Look
+from kubectl_eksdoc.report.text import Look
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.model.cluster import Cluster, Identity
     from kubectl_eksdoc.model.findings import Finding, Status
-    from kubectl_eksdoc.render.report import Report
+    from kubectl_eksdoc.report.report import Report
     from kubectl_eksdoc.session.session import ClusterNeeds, ClusterSession
 
 
@@ -210,7 +210,7 @@ def answer(report: Report, around: CommandContext, code: int = exits.CLEAN) -> C
 
 def identify(cluster: Cluster, around: CommandContext) -> None:
     """On stderr, which cluster it is."""
-    from kubectl_eksdoc.render.identity import identity_line
+    from kubectl_eksdoc.report.identity import identity_line
 
     around.note(identity_line(cluster, around.now(), decide(around, around.stderr)))
 

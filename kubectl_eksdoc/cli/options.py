@@ -13,11 +13,11 @@ from kubectl_eksdoc.cli.flags import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.parser import Commands, Parser, add_flag, add_switch
 from kubectl_eksdoc.errors import BaselineError, EksdocError, UsageError
 from kubectl_eksdoc.model import permissions
-from kubectl_eksdoc.render.text import rfc3339
+from kubectl_eksdoc.report.text import rfc3339
 from kubectl_eksdoc.session.sources import SourceChoice, is_snapshot, read_earlier
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
+    from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
     from kubectl_eksdoc.model.baseline import Baseline, SavedResult
 
 

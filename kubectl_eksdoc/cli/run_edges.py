@@ -12,11 +12,10 @@ from kubectl_eksdoc.cli.called import late
 from kubectl_eksdoc.frozen import frozen
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.changes.placement import PlacingGround
+    from kubectl_eksdoc.coredns_lameduck.measurement import Dns
     from kubectl_eksdoc.drain.run.apply import RunEdges
-    from kubectl_eksdoc.flows.dns_measure import Dns
-    from kubectl_eksdoc.flows.ports import Field, ProbeNamespace, RunStore
-    from kubectl_eksdoc.flows.run.draining import DrainClock
+    from kubectl_eksdoc.drain.run.loop import DrainClock
+    from kubectl_eksdoc.in_cluster.apply import PlacingGround
     from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.model.cluster import Identity
     from kubectl_eksdoc.model.connection import Connection
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.journal import Entries
     from kubectl_eksdoc.model.permissions import Permission, Review
     from kubectl_eksdoc.model.placing import ProbeLabels
+    from kubectl_eksdoc.ports import Field, ProbeNamespace, RunStore
     from kubectl_eksdoc.wiring.runs import Hooks, JournalLocation
 
 
@@ -59,10 +59,10 @@ class DrainRunEdges:
     new_run_id: Callable[[datetime], str] = late("wiring.runs.new_run_id")
     earlier_journals: Callable[[Mapping[str, str], str], dict[str, Entries]] = late("wiring.runs.earlier_journals")
     clock: DrainClock = WallClock()
-    told_to_stop: Callable[[], AbstractContextManager[Callable[[], int]]] = late("host.endings.told_to_stop")
+    told_to_stop: Callable[[], AbstractContextManager[Callable[[], int]]] = late("host.signals.told_to_stop")
     open_ground: OpenGround = late("wiring.changes.open_ground")
     open_dns: Callable[[Connection], Dns] = late("wiring.changes.open_dns")
-    packed_asker: Callable[[], bytes] = late("host.asker_archive.packed")
+    packed_asker: Callable[[], bytes] = late("host.dns_load_archive.packed")
     new_probe_id: Callable[[], str] = late("wiring.changes.new_probe_id")
     open_placing: Callable[[Connection], PlacingGround] = late("wiring.changes.open_placing")
     identity_of: Callable[[Connection, AwsRequest], Identity] = late("wiring.changes.identity_of")

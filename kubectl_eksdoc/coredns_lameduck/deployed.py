@@ -25,11 +25,11 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.interruption.installs import Link
 from kubectl_eksdoc.interruption.plan import InterruptionPlan
 from kubectl_eksdoc.kubernetes import guards
-from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG, EKS, owners_of, text_of
-from kubectl_eksdoc.kubernetes.corefile.parser import parse
-from kubectl_eksdoc.kubernetes.corefile.plugins import JudgedCorefile, judged, lameduck_s
+from kubectl_eksdoc.kubernetes.corefile import parse
+from kubectl_eksdoc.kubernetes.corefile_edits import CONFIG, EKS, owners_of, text_of
+from kubectl_eksdoc.kubernetes.corefile_plugins import JudgedCorefile, judged, lameduck_s
 from kubectl_eksdoc.kubernetes.evictions import pre_stop_s
-from kubectl_eksdoc.kubernetes.ownership.entries import MalformedEntries, read
+from kubectl_eksdoc.kubernetes.managed_fields import MalformedEntries, read
 from kubectl_eksdoc.model import quantities
 from kubectl_eksdoc.model.addons import AddonSide
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts, InterruptionNotices
-from kubectl_eksdoc.coredns_lameduck.judging import configured, failing, placed
-from kubectl_eksdoc.coredns_lameduck.judging.configured import (
+from kubectl_eksdoc.coredns_lameduck import (
+    configuration as configured,
+)
+from kubectl_eksdoc.coredns_lameduck import (
+    failures as failing,
+)
+from kubectl_eksdoc.coredns_lameduck import (
+    placement as placed,
+)
+from kubectl_eksdoc.coredns_lameduck.configuration import (
     ADDON,
     DEPLOYMENT,
     LOOK,
@@ -16,8 +23,9 @@ from kubectl_eksdoc.coredns_lameduck.judging.configured import (
     place_elsewhere,
     set_to,
 )
-from kubectl_eksdoc.coredns_lameduck.judging.failing import ShutdownEnding, ending
-from kubectl_eksdoc.coredns_lameduck.judging.placed import on_spot
+from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts, InterruptionNotices
+from kubectl_eksdoc.coredns_lameduck.failures import ShutdownEnding, ending
+from kubectl_eksdoc.coredns_lameduck.placement import on_spot
 from kubectl_eksdoc.coredns_lameduck.shutdown import CLIENT_S
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.cordon import not_ready_after_s

@@ -16,7 +16,7 @@ from kubectl_eksdoc.coredns_lameduck.deployed import (
     logs_of,
     notices_of,
 )
-from kubectl_eksdoc.coredns_lameduck.judging.placed import on_spot
+from kubectl_eksdoc.coredns_lameduck.placement import on_spot
 from kubectl_eksdoc.coredns_lameduck.run import ExpectedReload, PodReload, PodVerification, Verified, metrics_of, stand
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.frozen import frozen

@@ -1,7 +1,7 @@
 """A change of CoreDNS that was made: whether each of its pods has taken it up.
 
 Belongs here: what a pod's metrics and log tell of the Corefile that it runs; what of a call is not accepted.
-Never here: asking pods, waiting (that is `flows`), what the change should be (that is `coredns_lameduck.change`).
+Never here: asking pods, waiting (that is `flows`), what the change should be (that is `coredns_lameduck`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.corefile.parser import parse
+from kubectl_eksdoc.kubernetes.corefile import parse
 from kubectl_eksdoc.model.coredns import CorefileRefusal
 from kubectl_eksdoc.model.findings import Finding, Subject, in_order
 from kubectl_eksdoc.model.kinds import Absent, Unknown

@@ -18,8 +18,13 @@ import math
 from collections.abc import Iterable, Iterator
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.corefile.parser import parse
-from kubectl_eksdoc.kubernetes.corefile.plugins import JudgedCorefile, addresses, judged, lameduck_s
+from kubectl_eksdoc.kubernetes.corefile import parse
+from kubectl_eksdoc.kubernetes.corefile_plugins import (
+    JudgedCorefile,
+    addresses,
+    judged,
+    lameduck_s,
+)
 from kubectl_eksdoc.model.coredns import Corefile, CorefileRefusal, Propagation
 from kubectl_eksdoc.model.findings import Finding, Subject
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
@@ -42,7 +47,7 @@ with the number of nodes up to a thousand is an inference (confidence: low)."""
 @frozen
 class Shutdown:
     """Of CoreDNS' pods; seconds. `lameduck_s` is that of all its health plugins together
-    (`kubernetes.corefile.plugins.lameduck_s`)."""
+    (`kubernetes.corefile_plugins.lameduck_s`)."""
 
     grace_s: int
     pre_stop_s: int = 0

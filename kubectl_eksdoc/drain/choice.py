@@ -13,21 +13,36 @@ from functools import partial
 from math import inf
 from typing import NamedTuple
 
+from kubectl_eksdoc.drain import placement as places
 from kubectl_eksdoc.drain.course import Move, Timeline, hold_s
 from kubectl_eksdoc.drain.duration import node_times
 from kubectl_eksdoc.drain.duration.bounds import bounds
 from kubectl_eksdoc.drain.duration.estimate import GOOD_ENOUGH, TimedPlan, UsualRun, usual_run
 from kubectl_eksdoc.drain.duration.generations import EvictionTimes, terms_of
-from kubectl_eksdoc.drain.landing import places
-from kubectl_eksdoc.drain.landing.places import adds
-from kubectl_eksdoc.drain.landing.reserving import PlacementReservations, ReplacementPlaces
+from kubectl_eksdoc.drain.judging import Judgement, used_up
 from kubectl_eksdoc.drain.nodes import DrainContext
-from kubectl_eksdoc.drain.order.rounds import EvictionOrder, NodeWaves, arrange, coming_again, gates, generations
-from kubectl_eksdoc.drain.order.strategies import BY_NAME, NodeTasks, NodeTraits, given, soonest_first, varied, work_of
+from kubectl_eksdoc.drain.orders import (
+    BY_NAME,
+    NodeTasks,
+    NodeTraits,
+    given,
+    soonest_first,
+    varied,
+    work_of,
+)
 from kubectl_eksdoc.drain.outcome import PodVerdict
+from kubectl_eksdoc.drain.placement import adds
 from kubectl_eksdoc.drain.policy import AUTO, Means
+from kubectl_eksdoc.drain.reservations import PlacementReservations, ReplacementPlaces
+from kubectl_eksdoc.drain.rounds import (
+    EvictionOrder,
+    NodeWaves,
+    arrange,
+    coming_again,
+    gates,
+    generations,
+)
 from kubectl_eksdoc.drain.simulation import simulate
-from kubectl_eksdoc.drain.verdicts.judging import Judgement, used_up
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.placing import CPU, MEMORY
 

@@ -7,21 +7,34 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 
 from kubectl_eksdoc.drain import nodes
+from kubectl_eksdoc.drain import placement as places
 from kubectl_eksdoc.drain.choice import GIVEN, OrderedPlan, choose, timed, waves_of, without_a_second, without_homeless
 from kubectl_eksdoc.drain.course import made
 from kubectl_eksdoc.drain.duration import slow_nodes
 from kubectl_eksdoc.drain.duration.estimate import Line, estimate, headrooms
-from kubectl_eksdoc.drain.handoff.handing import hand_offs
-from kubectl_eksdoc.drain.landing import places
-from kubectl_eksdoc.drain.landing.reserving import ReplacementPlaces
+from kubectl_eksdoc.drain.judging import JudgedPod, Judgement, judge_again, judge_pods
 from kubectl_eksdoc.drain.nodes import DrainContext, natural, survey
-from kubectl_eksdoc.drain.order.rounds import EvictionOrder, NodeWaves, arrange, assign, coming_again, plain_limits
-from kubectl_eksdoc.drain.order.strategies import NodeTasks, evictions, outages, work_again
+from kubectl_eksdoc.drain.orders import NodeTasks, evictions, outages, work_again
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, DrainTarget, Eviction, NotEvictedPod, PodVerdict, TargetVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.reservations import ReplacementPlaces
 from kubectl_eksdoc.drain.result import DrainPlan, Headroom
-from kubectl_eksdoc.drain.verdicts.judging import JudgedPod, Judgement, judge_again, judge_pods
-from kubectl_eksdoc.drain.verdicts.said import assumed, assumption_notes, check_assumed, merged, with_assumed_budgets
+from kubectl_eksdoc.drain.rollover import hand_offs
+from kubectl_eksdoc.drain.rounds import (
+    EvictionOrder,
+    NodeWaves,
+    arrange,
+    assign,
+    coming_again,
+    plain_limits,
+)
+from kubectl_eksdoc.drain.rule_results import (
+    assumed,
+    assumption_notes,
+    check_assumed,
+    merged,
+    with_assumed_budgets,
+)
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Finding, Status, Subject, in_order

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from kubectl_eksdoc.embedded.api import catalogue
-from kubectl_eksdoc.embedded.api.catalogue import DEFINITION, DEFINITIONS, Catalogue, missing
+from kubectl_eksdoc.embedded import catalogue
+from kubectl_eksdoc.embedded.catalogue import DEFINITION, DEFINITIONS, Catalogue, missing
 from kubectl_eksdoc.embedded.serving.validation import lacking, problems
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.frozen import frozen

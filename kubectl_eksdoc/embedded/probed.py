@@ -1,7 +1,7 @@
 """What the probes of the metadata service print on a simulated cluster: each node has the service that its instance's
 options make, and packets are lost where they would be.
 
-Source of what is answered: as in `amazon.metadata_service` and `imds_probe.probing.diagnosis`; the packet
+Source of what is answered: as in `amazon.metadata_service` and `imds_probe.probe_diagnosis`; the packet
 tests hold the script itself against the same rules.
 """
 
@@ -18,9 +18,9 @@ from kubectl_eksdoc.amazon.metadata_service import HOST, POD, REQUIRED
 from kubectl_eksdoc.embedded.serving.targets import METRICS_TEXT, Reply
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
-from kubectl_eksdoc.kubernetes.corefile.edits import sums
-from kubectl_eksdoc.kubernetes.corefile.parser import parse
-from kubectl_eksdoc.kubernetes.corefile.plugins import lameduck_s, refusals
+from kubectl_eksdoc.kubernetes.corefile import parse
+from kubectl_eksdoc.kubernetes.corefile_edits import sums
+from kubectl_eksdoc.kubernetes.corefile_plugins import lameduck_s, refusals
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.coredns import (
     COREFILE,

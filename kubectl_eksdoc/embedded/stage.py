@@ -1,4 +1,4 @@
-"""The simulated cluster as a `flows.ports.SimulatedCluster`: a drain is tried on it, in virtual time and this
+"""The simulated cluster as a `ports.SimulatedCluster`: a drain is tried on it, in virtual time and this
 thread."""
 
 from __future__ import annotations
@@ -11,14 +11,21 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.embedded.api.catalogue import Build
+from kubectl_eksdoc.embedded.catalogue import Build
 from kubectl_eksdoc.embedded.loading import Loaded, load_observed
 from kubectl_eksdoc.embedded.probed import AskedDns, MetadataServices, Resolvers, WithProbes
-from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, RbacRule, ServedUser, TokenUsers, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import Scaled
 from kubectl_eksdoc.embedded.serving.objects import status_of
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs, first_of
+from kubectl_eksdoc.embedded.serving.requests import (
+    ADMIN,
+    VIEWER,
+    RbacRule,
+    ServedUser,
+    TokenUsers,
+    restricted,
+)
 from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus, Details, not_found
 from kubectl_eksdoc.kubernetes.evictions import EvictionRequest
 from kubectl_eksdoc.kubernetes.guards import AS
@@ -35,7 +42,7 @@ from kubectl_eksdoc.kubernetes.news import (
     RequestAnswered,
 )
 from kubectl_eksdoc.model import kinds, quantities
-from kubectl_eksdoc.model.acts import (
+from kubectl_eksdoc.model.actions import (
     RESTARTED_AT,
     Act,
     Cordon,
@@ -57,9 +64,9 @@ from kubectl_eksdoc.model.kinds import ReadState, Resource
 from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS, Pod
 from kubectl_eksdoc.objects.collector import Collector
 from kubectl_eksdoc.objects.single import RawObjects, encode
-from kubectl_eksdoc.simulator import mishaps
+from kubectl_eksdoc.simulator import faults as mishaps
+from kubectl_eksdoc.simulator.faults import FaultyControlPlane, InjectedMishap, TimedMishap
 from kubectl_eksdoc.simulator.kubelets import KubeletTimes
-from kubectl_eksdoc.simulator.mishaps import FaultyControlPlane, InjectedMishap, TimedMishap
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.registry import DeleteOptions, FactSource
 from kubectl_eksdoc.simulator.store import BUDGETS, NODES, PODS, Store, StoreChange

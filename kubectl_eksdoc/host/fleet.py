@@ -19,7 +19,7 @@ from time import monotonic
 
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.host import endings
+from kubectl_eksdoc.host import signals as endings
 from kubectl_eksdoc.host.documents import hand_written, no_number, read_text
 from kubectl_eksdoc.model.api_objects import Doc, at, text_at
 from kubectl_eksdoc.model.cluster import Identity
@@ -188,7 +188,7 @@ class MemberProcess:
 
 
 class MemberProcesses:
-    """The port `flows.fleet.Members`. For one thread."""
+    """The port `fleet.members.Members`. For one thread."""
 
     def __init__(self, asked: MemberProcess) -> None:
         self._asked = asked

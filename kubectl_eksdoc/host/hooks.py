@@ -17,9 +17,9 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import IO, Protocol
 
-from kubectl_eksdoc.host import endings
+from kubectl_eksdoc.host import signals as endings
 from kubectl_eksdoc.kubernetes.news import HookEnded, News
-from kubectl_eksdoc.model.acts import Act, Errand, Hook
+from kubectl_eksdoc.model.actions import Act, Errand, Hook
 from kubectl_eksdoc.model.quantities import duration
 
 TIMEOUT_S = 600.0
@@ -37,7 +37,7 @@ _LOOK_S = 0.05
 
 
 class InnerField(Protocol):
-    """The field of the cluster itself, as `flows.ports.Field`."""
+    """The field of the cluster itself, as `ports.Field`."""
 
     def do(self, act: Act) -> None: ...
     def news(self, wait_s: float) -> Sequence[News]: ...
@@ -46,7 +46,7 @@ class InnerField(Protocol):
 
 
 class HookedField:
-    """The port `flows.ports.Field`: hooks are run here, everything else is the inner field's. For one thread."""
+    """The port `ports.Field`: hooks are run here, everything else is the inner field's. For one thread."""
 
     def __init__(self, inner: InnerField, commands: Mapping[str, str], run: str, timeout_s: float = TIMEOUT_S) -> None:
         """`commands`: what a shell runs, by `Hook.when`; `run`: the id of the drain."""

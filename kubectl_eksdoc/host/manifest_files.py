@@ -13,7 +13,7 @@ from pathlib import Path
 from kubectl_eksdoc.errors import UsageError, cause_of
 from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.host.archives.archive import standard_input
+from kubectl_eksdoc.host.archive import standard_input
 from kubectl_eksdoc.host.documents import read_text, yaml_as_go_reads_it
 from kubectl_eksdoc.model.api_objects import HELM_TEMPLATE, Doc, ManifestText, Unread
 from kubectl_eksdoc.objects.manifests import manifest_of

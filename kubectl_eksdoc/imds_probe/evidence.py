@@ -17,7 +17,7 @@ from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.machines import V1_DAYS, RoleUse, RoleUses, V1Calls
 from kubectl_eksdoc.model.missing_rights import allow
-from kubectl_eksdoc.probes import owner_of
+from kubectl_eksdoc.probes.pods import owner_of
 
 ENOUGH_DAYS = 7
 """So many days must be counted on one of the nodes, before that nothing was counted says anything."""

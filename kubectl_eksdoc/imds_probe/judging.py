@@ -27,7 +27,7 @@ from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.missing_rights import allow, learned
 from kubectl_eksdoc.model.nodes import NodeOwner, Pod, pod_count
-from kubectl_eksdoc.probes import owner_of
+from kubectl_eksdoc.probes.pods import owner_of
 
 _MOST_PODS, _NAMED = 5, 3
 NODES = "nodes: "

@@ -12,7 +12,7 @@ from enum import Enum
 
 from kubectl_eksdoc.amazon.addon_needs import by_image, tag_of
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kubernetes.keeping import MARK, hidden
+from kubectl_eksdoc.kubernetes.redaction import MARK, hidden
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records, sections
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.quantities import parse

@@ -32,7 +32,7 @@ from kubectl_eksdoc.model.machines import (
 )
 from kubectl_eksdoc.model.nodes import Container, LogOf, NodeOwner, Pod
 from kubectl_eksdoc.model.spelling import maybe
-from kubectl_eksdoc.probes import owner_of
+from kubectl_eksdoc.probes.pods import owner_of
 from kubectl_eksdoc.session.ports import PodReader
 from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, ClusterSession
 

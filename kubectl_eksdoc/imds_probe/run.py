@@ -1,7 +1,7 @@
 """A fix of the metadata service that is carried out: what must be so before, what is kept of it, what came of it.
 
 Belongs here: guards, documents of a journal, what is read again against what was meant.
-Never here: which fixes exist (that is `imds_probe.fixes`), a request, a clock, a file.
+Never here: which fixes exist (that is `imds_probe`), a request, a clock, a file.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod, pod_count
 from kubectl_eksdoc.model.queues import Queue
-from kubectl_eksdoc.probes import owner_of
+from kubectl_eksdoc.probes.pods import owner_of
 
 NOTICE_S = 120
 """Seconds between the notice and the end (EC2's user guide, Spot Instance interruption notices)."""

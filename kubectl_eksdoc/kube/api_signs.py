@@ -12,8 +12,13 @@ from urllib.parse import quote
 
 from kubectl_eksdoc.amazon.removed_apis import METRIC
 from kubectl_eksdoc.errors import Forbidden
-from kubectl_eksdoc.kube.answers import ContinueTokenExpired, Incomplete, NotServed, RequestRefused
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
+from kubectl_eksdoc.kube.responses import (
+    ContinueTokenExpired,
+    Incomplete,
+    NotServed,
+    RequestRefused,
+)
 from kubectl_eksdoc.kube.single_objects import EVERY, LIST_VERB, NamespaceLists, listed
 from kubectl_eksdoc.kube.target import CredentialContext
 from kubectl_eksdoc.kube.transport import HASTY, ClusterReads, answer_of, in_order, pod_path

@@ -11,8 +11,8 @@ from functools import partial
 from time import monotonic
 
 from kubectl_eksdoc.errors import Forbidden, Unreachable
-from kubectl_eksdoc.kube.answers import ContinueTokenExpired, NotServed, RequestRefused
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
+from kubectl_eksdoc.kube.responses import ContinueTokenExpired, NotServed, RequestRefused
 from kubectl_eksdoc.kube.transport import Transport, in_order
 from kubectl_eksdoc.model.api_objects import NAMING_LABELS, AppliedObjects, Doc, ObjectName, at, named
 from kubectl_eksdoc.model.kinds import NEVER_APPLIED, SEARCHED, Resource, Unknown

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from kubectl_eksdoc.errors import JournalError, LockLost, UsageError
+from kubectl_eksdoc.kube.requests import UNASKED, SentRequest
 from kubectl_eksdoc.kube.runs import (
     BEGUN,
     ENTRIES,
@@ -32,7 +33,6 @@ from kubectl_eksdoc.kube.runs import (
     labels_of,
     read_run,
 )
-from kubectl_eksdoc.kube.sent import UNASKED, SentRequest
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.journal import Entries, Entry, RunPhase, RunStarted
 from kubectl_eksdoc.objects.journal_lines import line

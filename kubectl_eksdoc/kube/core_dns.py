@@ -8,11 +8,18 @@ from typing import Any
 
 from kubectl_eksdoc.kube.config import ApiAccess
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
-from kubectl_eksdoc.kube.sent import JSON, MERGE_PATCH, Cautious, Clock, RetryLimits, SentRequest
+from kubectl_eksdoc.kube.requests import (
+    JSON,
+    MERGE_PATCH,
+    Cautious,
+    Clock,
+    RetryLimits,
+    SentRequest,
+)
 from kubectl_eksdoc.kube.target import CredentialContext, utc_now
 from kubectl_eksdoc.kube.transport import HASTY, ClusterReads, in_order, pod_path
 from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
-from kubectl_eksdoc.model.acts import RESTARTED_AT
+from kubectl_eksdoc.model.actions import RESTARTED_AT
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.coredns import NAME, SELECTOR, SERVICE, SYSTEM, DnsPod, DnsService, DnsStand, DnsWorkload
@@ -26,7 +33,7 @@ _OF_SERVICE = {"labelSelector": f"kubernetes.io/service-name={SERVICE}"}
 
 
 class CoreDns:
-    """A `flows.dns_measure.Dns`. Mutable: it holds a connection."""
+    """A `coredns_lameduck.measurement.Dns`. Mutable: it holds a connection."""
 
     def __init__(
         self, access: ApiAccess, patience: RetryPolicy, clock: Clock, tries: RetryLimits = RetryLimits()
@@ -34,7 +41,7 @@ class CoreDns:
         self._server = Cautious(access, patience, SYSTEM, clock, tries)
 
     def service(self) -> DnsService | Absent | Unknown:
-        """As `flows.dns_measure.Dns.service`."""
+        """As `coredns_lameduck.measurement.Dns.service`."""
         sent = self._server.asked("GET", f"{_CORE}/services/{SERVICE}")
         if not sent.ok:
             return self._absent(sent, "get services")
@@ -44,7 +51,7 @@ class CoreDns:
         return DnsService(tuple(addresses), _port(spec.get("ports") or ()))
 
     def workload(self) -> DnsWorkload | Absent | Unknown:
-        """As `flows.dns_measure.Dns.workload`."""
+        """As `coredns_lameduck.measurement.Dns.workload`."""
         sent = self._server.asked("GET", f"{_APPS}/deployments/{NAME}")
         if not sent.ok:
             return self._absent(sent, "get deployments.apps")
@@ -52,7 +59,7 @@ class CoreDns:
         return DnsWorkload(str(sent.doc["metadata"].get("uid") or ""), 1 if replicas is None else int(replicas))
 
     def stand(self) -> DnsStand | Unknown:
-        """As `flows.dns_measure.Dns.stand`."""
+        """As `coredns_lameduck.measurement.Dns.stand`."""
         pods = self._server.once(f"{_CORE}/pods", {"labelSelector": SELECTOR})
         if not pods.ok:
             return self._server.unknown(pods, "list pods")
@@ -63,7 +70,7 @@ class CoreDns:
         return DnsStand(pods.date or utc_now(), tuple(map(_pod, pods.doc.get("items") or ())), serving, port)
 
     def restart(self, of: DnsWorkload, dry: bool = False) -> NotMade | None:
-        """As `flows.dns_measure.Dns.restart`: the uid is a precondition."""
+        """As `coredns_lameduck.measurement.Dns.restart`: the uid is a precondition."""
         now = utc_now().strftime("%Y-%m-%dT%H:%M:%SZ")
         patch: Doc = {
             "metadata": {"uid": of.uid},
@@ -74,7 +81,7 @@ class CoreDns:
         return done if isinstance(done, NotMade) else None
 
     def evict(self, pod: DnsPod, dry: bool = False) -> NotMade | None:
-        """As `flows.dns_measure.Dns.evict`. Without the UID a pod that came in its place would be evicted."""
+        """As `coredns_lameduck.measurement.Dns.evict`. Without the UID a pod that came in its place would be evicted."""
         options: Doc = {"preconditions": {"uid": pod.uid}} | ({"dryRun": ["All"]} if dry else {})
         meta = {"name": pod.name, "namespace": SYSTEM}
         body: Doc = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": meta, "deleteOptions": options}

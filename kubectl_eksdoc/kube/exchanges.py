@@ -17,8 +17,16 @@ from urllib.parse import urlencode
 from kubectl_eksdoc.bounds import AnswerLimits, TooLarge, within
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kube.answers import NO_API, HttpAnswer, Incomplete, RequestRefused, breakdown, never_sent, shown
 from kubectl_eksdoc.kube.config import ApiAccess
+from kubectl_eksdoc.kube.responses import (
+    NO_API,
+    HttpAnswer,
+    Incomplete,
+    RequestRefused,
+    breakdown,
+    never_sent,
+    shown,
+)
 from kubectl_eksdoc.kube.target import Credential
 
 if TYPE_CHECKING:

@@ -124,7 +124,7 @@ def _converse(
 def _without_secrets(plugin: ExecPlugin, said: str) -> str:
     if not said:
         return ""
-    from kubectl_eksdoc.kubernetes.keeping import hidden  # most plugins complain of nothing
+    from kubectl_eksdoc.kubernetes.redaction import hidden  # most plugins complain of nothing
 
     return hidden(plugin.without_secrets(without_held(said)))
 

@@ -14,10 +14,10 @@ from typing import Any
 from urllib.parse import quote
 
 from kubectl_eksdoc.errors import Forbidden, Unreachable
-from kubectl_eksdoc.kube.answers import NotServed, RequestRefused
 from kubectl_eksdoc.kube.config import ApiAccess
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
-from kubectl_eksdoc.kube.sent import Cautious, Clock, RetryLimits
+from kubectl_eksdoc.kube.requests import Cautious, Clock, RetryLimits
+from kubectl_eksdoc.kube.responses import NotServed, RequestRefused
 from kubectl_eksdoc.kube.single_objects import listed
 from kubectl_eksdoc.kube.transport import HASTY, ClusterReads, Transport, answer_of, in_order, pod_path
 from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
@@ -106,7 +106,7 @@ _LOG_TRIES = 3
 
 
 class LiveProbeNamespace:
-    """A `flows.ports.ProbeNamespace`. Mutable: it holds a connection."""
+    """A `ports.ProbeNamespace`. Mutable: it holds a connection."""
 
     def __init__(
         self,
@@ -125,14 +125,14 @@ class LiveProbeNamespace:
         self._owners, self._pods = f"{root}/configmaps", f"{root}/pods"
 
     def pod_security(self) -> str | Unknown:
-        """As `flows.ports.ProbeNamespace.pod_security`."""
+        """As `ports.ProbeNamespace.pod_security`."""
         sent = self._server.asked("GET", f"/api/v1/namespaces/{self._namespace}")
         if not sent.ok:
             return self._server.unknown(sent, "get namespaces")
         return str((at(sent.doc, "metadata", "labels") or {}).get(ENFORCED, ""))
 
     def owners(self) -> tuple[ProbeOwner, ...] | Unknown:
-        """As `flows.ports.ProbeNamespace.owners`."""
+        """As `ports.ProbeNamespace.owners`."""
         sent = self._server.asked("GET", self._owners, {"labelSelector": self._marks.label})
         if not sent.ok:
             return self._server.unknown(sent, "list configmaps")
@@ -146,17 +146,17 @@ class LiveProbeNamespace:
         return ProbeOwner(probe, str(meta["name"]), str(meta.get("uid") or ""), age_s)
 
     def make_owner(self, doc: Doc, dry: bool = False) -> ProbeOwner | NotMade:
-        """As `flows.ports.ProbeNamespace.make_owner`."""
+        """As `ports.ProbeNamespace.make_owner`."""
         made = self._server.changed("POST", self._owners, "create configmaps", doc, dry=dry)
         return made if isinstance(made, NotMade) else self._owner(made.doc, made.date)
 
     def make_pod(self, doc: Doc, dry: bool = False) -> NotMade | None:
-        """As `flows.ports.ProbeNamespace.make_pod`."""
+        """As `ports.ProbeNamespace.make_pod`."""
         made = self._server.changed("POST", self._pods, "create pods", doc, dry=dry)
         return made if isinstance(made, NotMade) else None
 
     def stands(self, probe: str) -> Mapping[str, PodStand] | Unknown:
-        """As `flows.ports.ProbeNamespace.stands`."""
+        """As `ports.ProbeNamespace.stands`."""
         sent = self._server.once(self._pods, {"labelSelector": f"{self._marks.label}={probe}"})
         if not sent.ok:
             return self._server.unknown(sent, "list pods")
@@ -164,7 +164,7 @@ class LiveProbeNamespace:
         return {stand.name: stand for stand in found}
 
     def log(self, pod: str) -> str | Unknown:
-        """As `flows.ports.ProbeNamespace.log`."""
+        """As `ports.ProbeNamespace.log`."""
         query = {"container": self._marks.container, "limitBytes": str(self._marks.log_bytes)}
         try:
             answer = self._transport.get(f"{self._pods}/{pod}/log", query, right=GET_PROBE_LOG, of_text=True)
@@ -175,7 +175,7 @@ class LiveProbeNamespace:
         return answer.body.decode("utf-8", "replace")
 
     def remove(self, owner: ProbeOwner) -> Unknown | None:
-        """As `flows.ports.ProbeNamespace.remove`."""
+        """As `ports.ProbeNamespace.remove`."""
         body: Doc = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
         if owner.uid:
             body["preconditions"] = {"uid": owner.uid}

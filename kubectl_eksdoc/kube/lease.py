@@ -11,7 +11,16 @@ from datetime import datetime, timedelta, timezone
 
 from kubectl_eksdoc.errors import LockInDoubt, LockLost, Unreachable, UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.kube.sent import JSON, MANAGER, UNASKED, Clock, RequestSender, RetryLimits, SentRequest, refused
+from kubectl_eksdoc.kube.requests import (
+    JSON,
+    MANAGER,
+    UNASKED,
+    Clock,
+    RequestSender,
+    RetryLimits,
+    SentRequest,
+    refused,
+)
 from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
 from kubectl_eksdoc.model.api_objects import Doc, at
 

@@ -26,7 +26,14 @@ from kubectl_eksdoc.errors import ClusterError, Locked, LockInDoubt, LockLost, U
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kube import lease
 from kubectl_eksdoc.kube.lease import CREATE, GET, UPDATE, LeaseGaps, LeaseSeen, LeaseThere
-from kubectl_eksdoc.kube.sent import UNASKED, Clock, RequestSender, RetryLimits, SentRequest, refused
+from kubectl_eksdoc.kube.requests import (
+    UNASKED,
+    Clock,
+    RequestSender,
+    RetryLimits,
+    SentRequest,
+    refused,
+)
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.journal import HeldLock
 

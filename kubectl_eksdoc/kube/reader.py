@@ -10,10 +10,17 @@ from datetime import datetime
 from functools import partial
 
 from kubectl_eksdoc.errors import ClusterError, Forbidden
-from kubectl_eksdoc.kube.answers import ContinueTokenExpired, HttpAnswer, Incomplete, NotServed, RequestRefused, shown
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import RetryPolicy, Timing
 from kubectl_eksdoc.kube.identity import EksIdentity
+from kubectl_eksdoc.kube.responses import (
+    ContinueTokenExpired,
+    HttpAnswer,
+    Incomplete,
+    NotServed,
+    RequestRefused,
+    shown,
+)
 from kubectl_eksdoc.kube.target import CredentialContext, of_this_process
 from kubectl_eksdoc.kube.transport import Paging, Transport, in_order
 from kubectl_eksdoc.model import kinds

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kubectl_eksdoc.errors import Forbidden, Unauthorized, Unreachable
-from kubectl_eksdoc.kube.sent import RequestSender, SentRequest
+from kubectl_eksdoc.kube.requests import RequestSender, SentRequest
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.permissions import Permission, Review
 

@@ -17,7 +17,7 @@ from typing import TypeVar
 from kubectl_eksdoc.errors import EksdocError, JournalError, JournalGone, Unreachable, UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kube.lock import Lock
-from kubectl_eksdoc.kube.sent import (
+from kubectl_eksdoc.kube.requests import (
     JSON,
     MANAGER,
     MERGE_PATCH,
@@ -322,7 +322,7 @@ def gone(maps: ConfigMaps, run: str, name: str) -> JournalError:
     return JournalGone(what, f"{done} The nodes that were changed carry notes of what they were.")
 
 
-# The port `flows.ports.RunStore`: all runs of a cluster, as whoever does not lead them sees them.
+# The port `ports.RunStore`: all runs of a cluster, as whoever does not lead them sees them.
 
 
 Told = TypeVar("Told")

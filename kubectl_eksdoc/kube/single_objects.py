@@ -8,12 +8,17 @@ from itertools import islice
 from urllib.parse import quote
 
 from kubectl_eksdoc.errors import EksdocError, Forbidden
-from kubectl_eksdoc.kube.answers import ContinueTokenExpired, NotServed, ObjectNotFound, RequestRefused
 from kubectl_eksdoc.kube.applied_objects import AppliedSearch
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
+from kubectl_eksdoc.kube.requests import MANAGER, MERGE_PATCH, ApiWriter, not_taken
+from kubectl_eksdoc.kube.responses import (
+    ContinueTokenExpired,
+    NotServed,
+    ObjectNotFound,
+    RequestRefused,
+)
 from kubectl_eksdoc.kube.runs import HEAD, PART_LABEL, RUN_LABEL
-from kubectl_eksdoc.kube.sent import MANAGER, MERGE_PATCH, ApiWriter, not_taken
 from kubectl_eksdoc.kube.target import CredentialContext
 from kubectl_eksdoc.kube.transport import ClusterReads, Paging, Transport
 from kubectl_eksdoc.model import kinds, names
@@ -187,7 +192,7 @@ _RIGHT = NODE_CLASSES.full_name
 
 
 class LiveNodeClasses:
-    """A `changes.metadata_fix.NodeClasses`. Mutable: connections, and in which version the server has them."""
+    """A `imds_probe.apply.NodeClasses`. Mutable: connections, and in which version the server has them."""
 
     def __init__(self, transport: Transport, sender: ApiWriter) -> None:
         self._transport = transport
@@ -195,7 +200,7 @@ class LiveNodeClasses:
         self._resource = NODE_CLASSES
 
     def one(self, name: str) -> Doc | Absent | Unknown:
-        """As `changes.metadata_fix.NodeClasses.one`."""
+        """As `imds_probe.apply.NodeClasses.one`."""
         right = f"get {_RIGHT}"
         said = ""
         for resource in NODE_CLASSES.versions:
@@ -213,7 +218,7 @@ class LiveNodeClasses:
         return Absent(said)
 
     def patch(self, name: str, body: Doc, dry: bool = False) -> Doc:
-        """As `changes.metadata_fix.NodeClasses.patch`."""
+        """As `imds_probe.apply.NodeClasses.patch`."""
         query = {**MANAGER, **({"dryRun": "All"} if dry else {})}
         sent = self._sender.send("PATCH", f"{self._resource.path}/{name}", query, body, MERGE_PATCH)
         if sent.ok:

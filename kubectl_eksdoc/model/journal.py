@@ -290,7 +290,7 @@ def is_namespace(text: object) -> bool:
 @frozen
 class RunEvent:
     """`at_s` from the begin of its part of the run, `at` by the clock of the machine that led it, in whole seconds;
-    `what` is a word of `drain.run.moments.Happened`, or one that a newer version wrote."""
+    `what` is a word of `drain.run.events.Happened`, or one that a newer version wrote."""
 
     run: str
     at: datetime
@@ -303,7 +303,7 @@ class RunEvent:
 
 @frozen
 class RunStanding:
-    """Where a run stood at `at`, as the fields of `drain.run.standing` have it: `waits` and `why` field by field,
+    """Where a run stood at `at`, as the fields of `drain.run.progress` have it: `waits` and `why` field by field,
     `budgets` as namespace, name, allowed, current, desired and expected."""
 
     run: str

@@ -11,7 +11,7 @@ import msgspec
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
-from kubectl_eksdoc.kubernetes.keeping import hidden
+from kubectl_eksdoc.kubernetes.redaction import hidden
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, named, text_at
 from kubectl_eksdoc.model.findings import Subject

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.errors import ConfigError
+from kubectl_eksdoc.model.aws_operations import AwsOperation
 from kubectl_eksdoc.model.connection import UNNAMED
 from kubectl_eksdoc.model.eks import AwsAccess
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.model.questions import AwsOperation
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.asking import VerifiedCluster
@@ -79,7 +79,7 @@ def recorded(snapshot: str) -> VerifiedCluster | Unknown:
         SnapshotError: it cannot be read.
         AwsError: what it holds is of several clusters, or what is needed to believe it was refused then.
     """
-    from kubectl_eksdoc.host.archives.snapshot import aws_answers
+    from kubectl_eksdoc.host.dump import aws_answers
 
     return of_answers(aws_answers(snapshot), f"the snapshot {snapshot}")
 

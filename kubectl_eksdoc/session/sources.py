@@ -57,7 +57,7 @@ def open_reader(
 
         return DemoReader(raw)
     if source.snapshot:
-        from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
+        from kubectl_eksdoc.host.dump import SnapshotReader
 
         snapshot = snapshot_of(source)
         if snapshot is not None:
@@ -76,7 +76,7 @@ def snapshot_of(source: SourceChoice) -> Snapshot | None:
     """
     if not source.snapshot:
         return None
-    from kubectl_eksdoc.host.archives.snapshot import snapshot_at
+    from kubectl_eksdoc.host.dump import snapshot_at
 
     return snapshot_at(source.snapshot)
 
@@ -85,7 +85,7 @@ def kept_reader(
     path: str, scene: str, told: Scene, progress: Progress | None = None, raw: RawObjects | None = None
 ) -> ClusterReader:
     """Of one scene of such a snapshot."""
-    from kubectl_eksdoc.host.archives.snapshot import SnapshotFileReader
+    from kubectl_eksdoc.host.dump import SnapshotFileReader
 
     return SnapshotFileReader(path, scene, told, progress, raw)
 
@@ -223,7 +223,7 @@ class SnapshotScene:
         Raises:
             SnapshotError: it cannot be read.
         """
-        from kubectl_eksdoc.host.archives.snapshot import file_in
+        from kubectl_eksdoc.host.dump import file_in
         from kubectl_eksdoc.model.cluster import ClusterAnswers
         from kubectl_eksdoc.objects.held import HeldPods
         from kubectl_eksdoc.objects.held_answers import BadAnswers, HeldAnswers, read
@@ -242,7 +242,7 @@ class SnapshotScene:
             SnapshotError: it cannot be read.
             AwsError: as `aws.asking.believed`.
         """
-        from kubectl_eksdoc.host.archives.snapshot import file_in
+        from kubectl_eksdoc.host.dump import file_in
         from kubectl_eksdoc.session.aws import of_answers
 
         if self.told.aws is not None:

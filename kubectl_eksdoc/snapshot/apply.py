@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.aws.asking import VerifiedCluster
     from kubectl_eksdoc.aws.recorded import Recorder
     from kubectl_eksdoc.aws.refusals import LiveAws
-    from kubectl_eksdoc.host.archives.snapshot import SnapshotFile
+    from kubectl_eksdoc.host.dump import SnapshotFile
     from kubectl_eksdoc.kube.identity import AwsRequest
-    from kubectl_eksdoc.kubernetes.keeping import KeptAnnotations
+    from kubectl_eksdoc.kubernetes.redaction import KeptAnnotations
     from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.model.eks import AwsAccess
     from kubectl_eksdoc.objects.single import RawObjects
@@ -60,7 +60,7 @@ def take(
         SnapshotError: the file cannot be written; nothing of it is left then.
         AwsError: AWS describes another cluster.
     """
-    from kubectl_eksdoc.host.archives.snapshot import SnapshotFile
+    from kubectl_eksdoc.host.dump import SnapshotFile
     from kubectl_eksdoc.objects.journal_lines import written
 
     file = SnapshotFile(path)
@@ -83,8 +83,8 @@ class _Taking:
         from secrets import token_bytes
 
         from kubectl_eksdoc.aws.addon_side import variables
-        from kubectl_eksdoc.kubernetes.keeping import VARIABLES, Digests, KeptAnnotations
-        from kubectl_eksdoc.objects.keeping.pages import SnapshotCleaner
+        from kubectl_eksdoc.kubernetes.redaction import VARIABLES, Digests, KeptAnnotations
+        from kubectl_eksdoc.objects.redacted_pages import SnapshotCleaner
 
         self._file = file
         self._progress = progress
@@ -141,7 +141,7 @@ class _Taking:
         return self._keep.form(body.decode()).encode()
 
     def _lists(self, scene: str) -> RawObjects:
-        from kubectl_eksdoc.objects.keeping.pages import CleanedLists
+        from kubectl_eksdoc.objects.redacted_pages import CleanedLists
 
         return CleanedLists(self._keeping, partial(self._file.page, scene), partial(self._file.forget, scene))
 

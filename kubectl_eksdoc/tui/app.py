@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual.widgets import Input
 
-from kubectl_eksdoc.tui.framed import FramedApp
+from kubectl_eksdoc.tui.base_app import FramedApp
 from kubectl_eksdoc.tui.opening import FirstScreen, Opening
 
 if TYPE_CHECKING:  # `_load` brings them

@@ -8,12 +8,8 @@ from dataclasses import replace
 from typing import Literal
 
 from kubectl_eksdoc.drain.outcome import Eviction, PodVerdict
-from kubectl_eksdoc.drain.result import Headroom
-from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.model.findings import Status, When
-from kubectl_eksdoc.model.quantities import duration
-from kubectl_eksdoc.render.drain.findings import Group, evidence
-from kubectl_eksdoc.render.drain.plan import (
+from kubectl_eksdoc.drain.report.findings import Group, evidence
+from kubectl_eksdoc.drain.report.plan import (
     BUDGET_SIGN,
     POD_SIGN,
     TARGET_SIGN,
@@ -22,10 +18,14 @@ from kubectl_eksdoc.render.drain.plan import (
     in_brief,
     status_of,
 )
-from kubectl_eksdoc.render.report import SIGNS
-from kubectl_eksdoc.render.text import Cell, Look, Tone, counted, listing
-from kubectl_eksdoc.tui.sheets.nodes import targets_of
-from kubectl_eksdoc.tui.sheets.pods import Line, Listed, once_a_view, text_of
+from kubectl_eksdoc.drain.result import Headroom
+from kubectl_eksdoc.model.budgets import Budget
+from kubectl_eksdoc.model.findings import Status, When
+from kubectl_eksdoc.model.quantities import duration
+from kubectl_eksdoc.report.report import SIGNS
+from kubectl_eksdoc.report.text import Cell, Look, Tone, counted, listing
+from kubectl_eksdoc.tui.tables.nodes import targets_of
+from kubectl_eksdoc.tui.tables.pods import Line, Listed, once_a_view, text_of
 
 _MOST = 40
 _MOST_NODES = 6

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from kubectl_eksdoc.drain.nodes import IMAGE
 from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.report.findings import FLAGS
+from kubectl_eksdoc.drain.report.plan import in_brief
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.quantities import parse
-from kubectl_eksdoc.render.drain.findings import FLAGS
-from kubectl_eksdoc.render.drain.plan import in_brief
-from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.report.text import counted
 from kubectl_eksdoc.tui import knobs, words
 from kubectl_eksdoc.tui.model import EditHistory, Model
 

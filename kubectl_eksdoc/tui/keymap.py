@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.knowledge import file, made
 from kubectl_eksdoc.model.spelling import matches, maybe
-from kubectl_eksdoc.render.text import joined
+from kubectl_eksdoc.report.text import joined
 
 # The keys: one table (`knowledge/keys.json`) of which bindings, the line at the foot and the help are made.
 

@@ -10,14 +10,14 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.report.text import shown
 from kubectl_eksdoc.tui import words
+from kubectl_eksdoc.tui.footer import FootBar, HeadLine, look_of
 from kubectl_eksdoc.tui.keymap import Hint, Keymap
 from kubectl_eksdoc.tui.knobs import BY_ID
+from kubectl_eksdoc.tui.line_table import LineTable
 from kubectl_eksdoc.tui.model import Model
-from kubectl_eksdoc.tui.sheets import pods
-from kubectl_eksdoc.tui.widgets.foot import FootBar, HeadLine, look_of
-from kubectl_eksdoc.tui.widgets.line_table import LineTable
+from kubectl_eksdoc.tui.tables import pods
 
 _FOOT = (
     Hint("h l", "turn", ("turn(-1)", "turn(1)")),

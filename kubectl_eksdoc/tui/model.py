@@ -20,13 +20,20 @@ from textual.message import Message
 
 from kubectl_eksdoc.drain.plan import Preview
 from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.report.plan import DrainView
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.model.snapshots import LastView
-from kubectl_eksdoc.render.drain.plan import DrainView
-from kubectl_eksdoc.render.text import age, counted
-from kubectl_eksdoc.tui.sheets.nodes import NodeFacts, SortOrder, facts_of_last, faulty, in_order, like
+from kubectl_eksdoc.report.text import age, counted
+from kubectl_eksdoc.tui.tables.nodes import (
+    NodeFacts,
+    SortOrder,
+    facts_of_last,
+    faulty,
+    in_order,
+    like,
+)
 
 SOONEST_S, COSTS = 10.0, 50
 """After a change it is read anew at most so often: every `SOONEST_S`, and reading takes 1/`COSTS` of the time."""

@@ -18,14 +18,14 @@ from textual.widgets import Static
 from kubectl_eksdoc.frozen import frozen
 
 if TYPE_CHECKING:  # the first paint must not pay for facts and plans
-    from kubectl_eksdoc.cli.run.screen_ports import ScreenRunController
+    from kubectl_eksdoc.drain.command.screen_ports import ScreenRunController
     from kubectl_eksdoc.drain.policy import Targeting
-    from kubectl_eksdoc.flows.ports import Field
     from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.model.connection import ClusterAddress
     from kubectl_eksdoc.model.interruption import PodReport
     from kubectl_eksdoc.model.permissions import Permission, PlanPermissions
     from kubectl_eksdoc.model.snapshots import LastView
+    from kubectl_eksdoc.ports import Field
 
 
 Progress = Callable[[str, int], None]

@@ -1,7 +1,7 @@
 """What fills the screen below the head: one file per page, each made of tables and text, shown from the model.
 
 Belongs here: which parts a page has, and what it shows of the model.
-Never here: what a key does (`tui.screen`), what stands in a row (`tui.sheets`).
+Never here: what a key does (`tui.screen`), what stands in a row (`tui.tables`).
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from functools import cached_property
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
+from kubectl_eksdoc.drain.report.findings import FLAGS, commands_of, of_budget
+from kubectl_eksdoc.drain.report.plan import DrainView
+from kubectl_eksdoc.in_cluster.roles import starter_budgets
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.workloads import Workload
-from kubectl_eksdoc.render.drain.findings import FLAGS, commands_of, of_budget
-from kubectl_eksdoc.render.drain.plan import DrainView
-from kubectl_eksdoc.render.roles import starter_budgets
-from kubectl_eksdoc.render.text import counted, cut, shown, wrap
+from kubectl_eksdoc.report.text import counted, cut, shown, wrap
 from kubectl_eksdoc.tui import details
+from kubectl_eksdoc.tui.footer import look_of
+from kubectl_eksdoc.tui.line_table import LineTable
 from kubectl_eksdoc.tui.model import INSPECTS, Model, TableView, can_inspect
-from kubectl_eksdoc.tui.sheets import budgets, nodes, pods, waves
-from kubectl_eksdoc.tui.sheets.pods import EMPTY, Line, Sheet, text_sheet
-from kubectl_eksdoc.tui.widgets.foot import look_of
-from kubectl_eksdoc.tui.widgets.line_table import LineTable
-from kubectl_eksdoc.tui.widgets.panel import Prose
+from kubectl_eksdoc.tui.panel import Prose
+from kubectl_eksdoc.tui.tables import budgets, nodes, pods, waves
+from kubectl_eksdoc.tui.tables.pods import EMPTY, Line, Sheet, text_sheet
 
 # What stands in the place of a plan where there is none: an empty frame could be read as "nothing is in the way".
 

@@ -15,19 +15,19 @@ from functools import partial
 from kubectl_eksdoc.drain.nodes import natural, select
 from kubectl_eksdoc.drain.plan import Preview, WhatIf
 from kubectl_eksdoc.drain.policy import Targeting
-from kubectl_eksdoc.drain.verdicts.said import with_assumed_budgets
+from kubectl_eksdoc.drain.report.findings import assumed_fixed, in_the_way
+from kubectl_eksdoc.drain.report.plan import DrainView, as_given, in_brief
+from kubectl_eksdoc.drain.rule_results import with_assumed_budgets
 from kubectl_eksdoc.errors import EksdocError, as_bug
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.permissions import Permission
-from kubectl_eksdoc.render.drain.findings import assumed_fixed, in_the_way
-from kubectl_eksdoc.render.drain.plan import DrainView, as_given, in_brief
-from kubectl_eksdoc.render.text import Look, sentences, shown
+from kubectl_eksdoc.report.text import Look, sentences, shown
 from kubectl_eksdoc.tui.model import EditHistory, PlanInput, PlannedCluster, PlanOfInput, ScreenReads
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.reader import ClusterChanged, Notice, WatchEnded, WatchLost, WatchStarted
-from kubectl_eksdoc.tui.sheets.waves import prepare
 from kubectl_eksdoc.tui.shell import Shell
+from kubectl_eksdoc.tui.tables.waves import prepare
 
 
 class NamedSelection:

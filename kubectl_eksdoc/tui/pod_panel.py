@@ -10,13 +10,13 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
+from kubectl_eksdoc.drain.report.pod import pod_lines
 from kubectl_eksdoc.model.interruption import PodReport
-from kubectl_eksdoc.render.drain.pod import pod_lines
-from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.report.text import shown
+from kubectl_eksdoc.tui.footer import FootBar, look_of
 from kubectl_eksdoc.tui.keymap import Hint
-from kubectl_eksdoc.tui.sheets.pods import Line
-from kubectl_eksdoc.tui.widgets.foot import FootBar, look_of
-from kubectl_eksdoc.tui.widgets.panel import Answered, Prose, ask
+from kubectl_eksdoc.tui.panel import Answered, Prose, ask
+from kubectl_eksdoc.tui.tables.pods import Line
 
 _FOOT = (
     Hint("esc", "close", ("dismiss",)),

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, TypeVar
 from textual.message import Message
 
 from kubectl_eksdoc.errors import EksdocError, Forbidden, as_bug
-from kubectl_eksdoc.flows.ports import Field
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.news import (
     AllBudgets,
@@ -30,6 +29,7 @@ from kubectl_eksdoc.kubernetes.news import (
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node, Pod
+from kubectl_eksdoc.ports import Field
 from kubectl_eksdoc.tui.opening import LiveClusterAccess, Opening
 
 if TYPE_CHECKING:
@@ -165,9 +165,9 @@ class Reader:
         self._post(Progressed(self._opening, kind, count))
 
     def _of(self, cluster: Cluster, known: PlannedCluster | None) -> HaveRead:
-        from kubectl_eksdoc.drain.comparison.changes import unchanged
+        from kubectl_eksdoc.drain.plan_changes import unchanged
         from kubectl_eksdoc.tui.model import PlannedCluster
-        from kubectl_eksdoc.tui.sheets.nodes import facts_of
+        from kubectl_eksdoc.tui.tables.nodes import facts_of
 
         if known is not None and not known.old and unchanged(known.cluster, cluster):
             return HaveRead(self._opening, known, differs=False)

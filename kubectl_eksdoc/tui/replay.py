@@ -12,22 +12,22 @@ from datetime import datetime
 from time import monotonic
 from typing import ClassVar
 
-from kubectl_eksdoc.cli.run.screen_ports import RunKind, RunSummaryView, RunUpdate
-from kubectl_eksdoc.drain.run.chronicle import PlannedNode, PodState
-from kubectl_eksdoc.drain.run.moments import WENT_WRONG
+from kubectl_eksdoc.drain.command.screen_ports import RunKind, RunSummaryView, RunUpdate
+from kubectl_eksdoc.drain.report import run_page as page
+from kubectl_eksdoc.drain.run.events import WENT_WRONG
+from kubectl_eksdoc.drain.run.history import PlannedNode, PodState
+from kubectl_eksdoc.drain.run.loop import RunWish
 from kubectl_eksdoc.drain.run.replay import Replay, ReplaySource, RunReplay
-from kubectl_eksdoc.flows.run.draining import RunWish
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.quantities import duration
-from kubectl_eksdoc.render.run import page
-from kubectl_eksdoc.render.text import Tone, counted
-from kubectl_eksdoc.tui.framed import FramedApp
+from kubectl_eksdoc.report.text import Tone, counted
+from kubectl_eksdoc.tui.base_app import FramedApp
 from kubectl_eksdoc.tui.help import HelpScreen
 from kubectl_eksdoc.tui.keymap import Hint, KeyBinding, Keymap, ScreenPage, keys_of
 from kubectl_eksdoc.tui.run.pages import LivePage
 from kubectl_eksdoc.tui.run.screen import RUN_KEYS, RunScreen
-from kubectl_eksdoc.tui.run.sheets import RunHead, bar, log_line
 from kubectl_eksdoc.tui.run.state import RunState, ScreenStage
+from kubectl_eksdoc.tui.run.tables import RunHead, bar, log_line
 from kubectl_eksdoc.tui.words import FittingText, dropped
 
 # What came of a recorded run, for its summary: how it ended by what was written down, and what took longest.
@@ -361,7 +361,7 @@ class ReplayScreen(RunScreen):
         self._tell(f"copied: {command}", 10)
 
     def do_html(self) -> None:
-        from kubectl_eksdoc.render.run.page import page
+        from kubectl_eksdoc.drain.report.run_page import page
 
         recording = self._replayed.recording
         self._save("html", recording.run or "replay", page(recording, self.look))

@@ -7,18 +7,18 @@ from textual.app import ComposeResult
 from textual.screen import Screen
 from textual.widgets import Static
 
+from kubectl_eksdoc.drain.report.plan import DrainView
+from kubectl_eksdoc.in_cluster.roles import roles
 from kubectl_eksdoc.model.permissions import PlanPermissions
-from kubectl_eksdoc.render.drain.plan import DrainView
-from kubectl_eksdoc.render.roles import roles
-from kubectl_eksdoc.render.text import Look, Tone, shown
+from kubectl_eksdoc.report.text import Look, Tone, shown
+from kubectl_eksdoc.tui.footer import FootBar
 from kubectl_eksdoc.tui.keymap import HelpPart, Hint, KeyBinding, ScreenPage
+from kubectl_eksdoc.tui.line_table import LineTable
 from kubectl_eksdoc.tui.model import AskRights, Model, PlannedCluster, ReadAnew
-from kubectl_eksdoc.tui.sheets import budgets
-from kubectl_eksdoc.tui.sheets.pods import text_of
+from kubectl_eksdoc.tui.panel import Prose
 from kubectl_eksdoc.tui.shell import plain
-from kubectl_eksdoc.tui.widgets.foot import FootBar
-from kubectl_eksdoc.tui.widgets.line_table import LineTable
-from kubectl_eksdoc.tui.widgets.panel import Prose
+from kubectl_eksdoc.tui.tables import budgets
+from kubectl_eksdoc.tui.tables.pods import text_of
 
 _ROLE = "eksdoc-missing"
 _FOOT = (

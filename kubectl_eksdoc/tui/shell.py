@@ -8,9 +8,10 @@ from dataclasses import replace
 from textual.app import ComposeResult
 from textual.widgets import ContentSwitcher, Input
 
-from kubectl_eksdoc.render.identity import is_production
-from kubectl_eksdoc.render.text import Look, Tone, shown
+from kubectl_eksdoc.report.identity import is_production
+from kubectl_eksdoc.report.text import Look, Tone, shown
 from kubectl_eksdoc.tui import keymap, words
+from kubectl_eksdoc.tui.footer import FootBar, HeadLine
 from kubectl_eksdoc.tui.keymap import KEYS, TYPED_AFTER, TYPING, KeyBinding, ScreenPage, ScreenPlace, foot
 from kubectl_eksdoc.tui.model import Model, ScreenReads
 from kubectl_eksdoc.tui.opening import Opening
@@ -24,9 +25,8 @@ from kubectl_eksdoc.tui.pages import (
     WavesPage,
     WhatIfPage,
 )
-from kubectl_eksdoc.tui.widgets.foot import FootBar, HeadLine
-from kubectl_eksdoc.tui.widgets.paint import PaintedScreen
-from kubectl_eksdoc.tui.widgets.panel import AskLine
+from kubectl_eksdoc.tui.paint import PaintedScreen
+from kubectl_eksdoc.tui.panel import AskLine
 from kubectl_eksdoc.tui.words import FittingText
 
 _PAGES: dict[ScreenPage, type[PageOf]] = {

@@ -14,10 +14,10 @@ from kubectl_eksdoc.errors import (
     Untrusted,
 )
 from kubectl_eksdoc.model.connection import ClusterAddress
-from kubectl_eksdoc.render.text import Tone, age, between, sentences
+from kubectl_eksdoc.report.text import Tone, age, between, sentences
 from kubectl_eksdoc.tui.keymap import Hint
 from kubectl_eksdoc.tui.model import Model
-from kubectl_eksdoc.tui.sheets.pods import Line
+from kubectl_eksdoc.tui.tables.pods import Line
 from kubectl_eksdoc.tui.words import FittingText, dropped
 
 _HEADLINES: tuple[tuple[type[EksdocError], str], ...] = (

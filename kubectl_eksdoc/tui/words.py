@@ -7,17 +7,17 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.report.findings import allowed_by
+from kubectl_eksdoc.drain.report.plan import DrainView, in_brief, status_of
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.quantities import duration
-from kubectl_eksdoc.render.drain.findings import allowed_by
-from kubectl_eksdoc.render.drain.plan import DrainView, in_brief, status_of
-from kubectl_eksdoc.render.identity import data_age, named
-from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, cut, rfc3339, shown
+from kubectl_eksdoc.report.identity import data_age, named
+from kubectl_eksdoc.report.text import Look, Tone, age, between, counted, cut, rfc3339, shown
 from kubectl_eksdoc.tui.model import Model, ScreenReads, brief
-from kubectl_eksdoc.tui.sheets.budgets import closed
-from kubectl_eksdoc.tui.sheets.pods import cells, once_a_view
+from kubectl_eksdoc.tui.tables.budgets import closed
+from kubectl_eksdoc.tui.tables.pods import cells, once_a_view
 
 # Parts of a line, and what becomes of them where there is too little room: the least important is shortened first.
 

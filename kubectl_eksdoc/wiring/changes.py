@@ -11,20 +11,20 @@ from kubectl_eksdoc.model.metadata import MARKS
 from kubectl_eksdoc.wiring.runs import CONNECT_S, SILENCE_S, JournalLocation, sender_of
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.changes.placement import PlacingGround
-    from kubectl_eksdoc.flows.dns_measure import Dns
-    from kubectl_eksdoc.flows.ports import ProbeNamespace
+    from kubectl_eksdoc.coredns_lameduck.measurement import Dns
     from kubectl_eksdoc.host.journals import ChangeJournalFile
+    from kubectl_eksdoc.in_cluster.apply import PlacingGround
     from kubectl_eksdoc.kube.config import ApiAccess
     from kubectl_eksdoc.kube.exchanges import RetryPolicy
     from kubectl_eksdoc.kube.identity import AwsRequest
-    from kubectl_eksdoc.kube.sent import AppliedMaps
+    from kubectl_eksdoc.kube.requests import AppliedMaps
     from kubectl_eksdoc.kube.single_objects import LiveNodeClasses
     from kubectl_eksdoc.model.change_journal import SavedChange
     from kubectl_eksdoc.model.cluster import Identity
     from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.model.nodes import Pod
     from kubectl_eksdoc.model.placing import ProbeLabels
+    from kubectl_eksdoc.ports import ProbeNamespace
     from kubectl_eksdoc.session.ports import ClusterReader
 
 
@@ -88,7 +88,7 @@ def _pinned(connection: Connection) -> ApiAccess:
 
 
 def maps_of(connection: Connection) -> AppliedMaps:
-    from kubectl_eksdoc.kube.sent import AppliedMaps
+    from kubectl_eksdoc.kube.requests import AppliedMaps
 
     return AppliedMaps(sender_of(connection))
 
@@ -96,7 +96,7 @@ def maps_of(connection: Connection) -> AppliedMaps:
 def node_classes_of(connection: Connection) -> LiveNodeClasses:
     from kubectl_eksdoc.kube.config import connect
     from kubectl_eksdoc.kube.exchanges import Exchanges, real_timing
-    from kubectl_eksdoc.kube.sent import ApiWriter
+    from kubectl_eksdoc.kube.requests import ApiWriter
     from kubectl_eksdoc.kube.single_objects import LiveNodeClasses
     from kubectl_eksdoc.kube.target import of_this_process
     from kubectl_eksdoc.kube.transport import Transport
@@ -106,7 +106,7 @@ def node_classes_of(connection: Connection) -> LiveNodeClasses:
 
 
 def open_placing(connection: Connection) -> PlacingGround:
-    from kubectl_eksdoc.kube.sent import LiveObjectWriter
+    from kubectl_eksdoc.kube.requests import LiveObjectWriter
 
     return LiveObjectWriter(sender_of(connection))
 
@@ -114,7 +114,7 @@ def open_placing(connection: Connection) -> PlacingGround:
 def open_ground(connection: Connection, namespace: str, marks: ProbeLabels = MARKS) -> ProbeNamespace:
     """For short-lived pods of ours; `marks`: of what runs there."""
     from kubectl_eksdoc.kube.inside_pods import LiveProbeNamespace
-    from kubectl_eksdoc.kube.sent import real_clock
+    from kubectl_eksdoc.kube.requests import real_clock
 
     return LiveProbeNamespace(_pinned(connection), _patience(), namespace, real_clock(), marks)
 
@@ -122,7 +122,7 @@ def open_ground(connection: Connection, namespace: str, marks: ProbeLabels = MAR
 def open_dns(connection: Connection) -> Dns:
     """CoreDNS, as a measurement needs it."""
     from kubectl_eksdoc.kube.core_dns import CoreDns
-    from kubectl_eksdoc.kube.sent import real_clock
+    from kubectl_eksdoc.kube.requests import real_clock
 
     return CoreDns(_pinned(connection), _patience(), real_clock())
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.flows.fleet import Members
+    from kubectl_eksdoc.fleet.members import Members
     from kubectl_eksdoc.model.cluster import Identity
     from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.model.fleet import Member

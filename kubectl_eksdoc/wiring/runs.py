@@ -14,11 +14,11 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.permissions import Permission, Review
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.flows.ports import DryRunField, Field, RunStore
-    from kubectl_eksdoc.kube.sent import ApiWriter
+    from kubectl_eksdoc.kube.requests import ApiWriter
     from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.model.interruption import PodReport
     from kubectl_eksdoc.model.journal import Entries
+    from kubectl_eksdoc.ports import DryRunField, Field, RunStore
 
 
 JOURNAL_NAMESPACE = "kube-system"
@@ -84,7 +84,7 @@ def open_watch(connection: Connection) -> Iterator[Field]:
         ConfigError: the kubeconfig cannot be used.
     """
     from kubectl_eksdoc.host.hooks import HookedField
-    from kubectl_eksdoc.kube.field.live import LiveRunField, RenewableField
+    from kubectl_eksdoc.kube.live_field import LiveRunField, RenewableField
 
     with closing(HookedField(RenewableField(lambda: LiveRunField(connection, "")), {}, "")) as watched:
         yield watched
@@ -97,8 +97,8 @@ def open_runs(connection: Connection, keeping: JournalLocation) -> RunStore:
         ConfigError: the kubeconfig cannot be used.
     """
     from kubectl_eksdoc.kube.lock import Lock
+    from kubectl_eksdoc.kube.requests import real_clock
     from kubectl_eksdoc.kube.runs import PATIENCE, ConfigMaps, StoredRuns
-    from kubectl_eksdoc.kube.sent import real_clock
 
     clock, sender = real_clock(), sender_of(connection)
     maps = ConfigMaps(sender, keeping.namespace, clock, PATIENCE)
@@ -134,7 +134,7 @@ def open_trial(connection: Connection) -> DryRunField:
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    from kubectl_eksdoc.kube.field.writes import DryTrial
+    from kubectl_eksdoc.kube.writes import DryTrial
 
     return DryTrial(sender_of(connection))
 
@@ -196,7 +196,7 @@ def sender_of(connection: Connection) -> ApiWriter:
     """
     from kubectl_eksdoc.kube.config import connect
     from kubectl_eksdoc.kube.exchanges import Exchanges, RetryPolicy, real_timing
-    from kubectl_eksdoc.kube.sent import ApiWriter
+    from kubectl_eksdoc.kube.requests import ApiWriter
     from kubectl_eksdoc.kube.target import of_this_process
 
     patience = RetryPolicy(silence=SILENCE_S, connect=CONNECT_S)

@@ -12,10 +12,10 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.session.sources import Progress, SourceChoice, open_reader
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.embedded.faults.of_requests import FaultSet
-    from kubectl_eksdoc.flows.ports import SimulatedCluster
+    from kubectl_eksdoc.embedded.faults import FaultSet
     from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.model.connection import Connection
+    from kubectl_eksdoc.ports import SimulatedCluster
     from kubectl_eksdoc.simulator.kubelets import KubeletTimes
 
 
@@ -46,7 +46,7 @@ def open_stage(
 
 
 def _chosen(faults: Faults, observed: Cluster) -> FaultSet:
-    from kubectl_eksdoc.embedded.faults.of_requests import FaultSet, check_nodes, made, parse
+    from kubectl_eksdoc.embedded.faults import FaultSet, check_nodes, made, parse
 
     if not faults.texts:
         return FaultSet()
@@ -76,7 +76,7 @@ def serve(source: SourceChoice, connection: Connection, progress: Progress | Non
         KeyboardInterrupt: the user insists.
         as `served`.
     """
-    from kubectl_eksdoc.host.endings import told_to_end
+    from kubectl_eksdoc.host.signals import told_to_end
 
     with told_to_end() as told, served(source, connection, progress, how, tells_speed=True) as (path, address):
         how.ready(path, address)
@@ -106,7 +106,7 @@ def served(
     from kubectl_eksdoc.model import kinds
     from kubectl_eksdoc.model.cluster import played
     from kubectl_eksdoc.objects.single import RawObjects
-    from kubectl_eksdoc.simulator.mishaps import FaultyControlPlane
+    from kubectl_eksdoc.simulator.faults import FaultyControlPlane
 
     raw = RawObjects()
     observed = open_reader(source, connection, progress, raw=raw).read(kinds.ALL)

@@ -14,8 +14,8 @@ from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest,
 from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.kubernetes.api.types import schema_of
-from kubectl_eksdoc.kubernetes.ownership.comparing import compare
-from kubectl_eksdoc.kubernetes.ownership.entries import read, without_entries
+from kubectl_eksdoc.kubernetes.document_diff import compare
+from kubectl_eksdoc.kubernetes.managed_fields import read, without_entries
 from kubectl_eksdoc.model.addons import Addon
 from kubectl_eksdoc.model.api_objects import Doc, named
 from kubectl_eksdoc.model.eks import EksCluster

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from kubectl_eksdoc.addon_diff.apply import AddonUpdate, Following, Ports
 from kubectl_eksdoc.addon_diff.outcome import AddonUpdateResult, Health, expected_of, to_doc
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
 from kubectl_eksdoc.addon_diff.read import PreparedAddonUpdate, prepared
+from kubectl_eksdoc.addon_diff.report.update import as_json
 from kubectl_eksdoc.aws.addon_side import chart_defaults
-from kubectl_eksdoc.changes.addon_update import AddonUpdate, Following, Ports
 from kubectl_eksdoc.changes.engine import World, carry_out, go_on
 from kubectl_eksdoc.errors import AwsError, ClusterError
 from kubectl_eksdoc.model.addons import Addon, AddonSide, EksAddonUpdate, Issue, UpdateCall, VersionSide
@@ -19,7 +20,6 @@ from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.eks import EksCluster, TargetGroup
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.knowledge import told_of
-from kubectl_eksdoc.render.addon.update import as_json
 from kubectl_eksdoc.session.session import Observed
 from tests.addon.stand_in.service import AddonService
 from tests.addon_diff.incident import RBAC, beside

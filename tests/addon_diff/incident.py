@@ -10,12 +10,12 @@ from kubectl_eksdoc.addon_diff.fields import value_at
 from kubectl_eksdoc.addon_diff.manifests import built, manifests
 from kubectl_eksdoc.addon_diff.merging import MISSING
 from kubectl_eksdoc.addon_diff.prediction import OfVersion
-from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths, paths
+from kubectl_eksdoc.addon_diff.schema_paths import SchemaPaths, paths
 from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.kubernetes.api.types import schema_of
-from kubectl_eksdoc.kubernetes.ownership.applying import AppliedDocument, apply, kept, merged
-from kubectl_eksdoc.kubernetes.ownership.entries import read, updated
-from kubectl_eksdoc.kubernetes.ownership.steps import field_step
+from kubectl_eksdoc.kubernetes.field_paths import field_step
+from kubectl_eksdoc.kubernetes.managed_fields import read, updated
+from kubectl_eksdoc.kubernetes.server_side_apply import AppliedDocument, apply, kept, merged
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
 from kubectl_eksdoc.model.kinds import Unknown
 from tests.raw_facts import DATA, recorded

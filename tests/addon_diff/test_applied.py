@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from kubectl_eksdoc.addon_diff.always_applied import ObjectSearch, searched
 from kubectl_eksdoc.addon_diff.manifests import objects_of
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, against, plan_update
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
 from kubectl_eksdoc.addon_diff.read import plan_addon
-from kubectl_eksdoc.addon_diff.standing import ObjectSearch, searched
 from kubectl_eksdoc.baseline.changes import outline_of
 from kubectl_eksdoc.model.addons import Addon
 from kubectl_eksdoc.model.api_objects import AppliedObjects, ObjectName

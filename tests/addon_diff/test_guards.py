@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubectl_eksdoc.addon_diff.conflicts import fields_in
 from kubectl_eksdoc.addon_diff.expected import ExpectedApply, Witness
-from kubectl_eksdoc.addon_diff.explaining import fields_in
 from kubectl_eksdoc.addon_diff.guards import acknowledgement, changing, is_nothing, refusals, sending, to_acknowledge
 from kubectl_eksdoc.addon_diff.manifests import known_of, rendered
 from kubectl_eksdoc.addon_diff.merging import MISSING, Leaf, differences, leaves, merged
 from kubectl_eksdoc.addon_diff.outcome import AddonRollback, way_back
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Fate, FieldChange, Mode, predict
-from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths
+from kubectl_eksdoc.addon_diff.schema_paths import SchemaPaths
 from kubectl_eksdoc.model.addons import Addon, ConfigPath
 from kubectl_eksdoc.model.api_objects import Doc, same_json, with_value
 from kubectl_eksdoc.model.eks import EksCluster

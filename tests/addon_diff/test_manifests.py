@@ -21,17 +21,22 @@ from kubectl_eksdoc.addon_diff.prediction import (
     OfVersion,
     _invalid,
 )
+from kubectl_eksdoc.addon_diff.report.update import verdict
 from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.kubernetes.api.defaults import with_defaults
 from kubectl_eksdoc.kubernetes.api.types import schema_of
-from kubectl_eksdoc.kubernetes.ownership.applying import AppliedDocument, ApplyRefused, apply, merged
-from kubectl_eksdoc.kubernetes.ownership.comparing import Path
-from kubectl_eksdoc.kubernetes.ownership.entries import updated, without_entries
+from kubectl_eksdoc.kubernetes.document_diff import Path
+from kubectl_eksdoc.kubernetes.managed_fields import updated, without_entries
+from kubectl_eksdoc.kubernetes.server_side_apply import (
+    AppliedDocument,
+    ApplyRefused,
+    apply,
+    merged,
+)
 from kubectl_eksdoc.model.addons import Addon
 from kubectl_eksdoc.model.api_objects import Doc, named
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Confidence, Unknown
-from kubectl_eksdoc.render.addon.update import verdict
 from tests.addon_diff.incident import NOW, SCHEMA, applied, version
 from tests.addon_diff.test_passing_wrongly import check_histories, env_of, hand, plain, predicted_histories, recorded
 from tests.addon_diff.test_plan import facts, planned

@@ -16,9 +16,9 @@ from kubectl_eksdoc.addon_diff.merging import MISSING
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, _predicted, findings_of
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode, OfVersion, differing
 from kubectl_eksdoc.kubernetes.api.types import schema_of
-from kubectl_eksdoc.kubernetes.ownership.applying import AppliedDocument, apply, removed
-from kubectl_eksdoc.kubernetes.ownership.comparing import FieldSet, tree_of
-from kubectl_eksdoc.kubernetes.ownership.entries import read, updated, without_entries
+from kubectl_eksdoc.kubernetes.document_diff import FieldSet, tree_of
+from kubectl_eksdoc.kubernetes.managed_fields import read, updated, without_entries
+from kubectl_eksdoc.kubernetes.server_side_apply import AppliedDocument, apply, removed
 from kubectl_eksdoc.model.addons import Addon
 from kubectl_eksdoc.model.api_objects import Doc, at, named
 from kubectl_eksdoc.model.findings import Finding, Status

@@ -14,11 +14,11 @@ from hypothesis import strategies as some
 from kubectl_eksdoc.addon_diff.merging import merged
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update, since
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, Mode, OfVersion
-from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths, paths
+from kubectl_eksdoc.addon_diff.schema_paths import SchemaPaths, paths
 from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.kubernetes.api.types import schema_of
-from kubectl_eksdoc.kubernetes.ownership.applying import AppliedDocument, apply
-from kubectl_eksdoc.kubernetes.ownership.entries import updated
+from kubectl_eksdoc.kubernetes.managed_fields import updated
+from kubectl_eksdoc.kubernetes.server_side_apply import AppliedDocument, apply
 from kubectl_eksdoc.model.addons import Addon, Issue
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.api_objects import with_value as with_at

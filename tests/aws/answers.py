@@ -10,8 +10,8 @@ from typing import Any
 from kubectl_eksdoc.aws.asking import VerifiedCluster, cluster_named
 from kubectl_eksdoc.aws.recorded import RecordedOf
 from kubectl_eksdoc.errors import AwsMissing
+from kubectl_eksdoc.model.aws_operations import AwsOperation
 from kubectl_eksdoc.model.eks import Caller
-from kubectl_eksdoc.model.questions import AwsOperation
 
 ENDPOINT = "https://0A1B2C3D4E5F.gr7.ap-northeast-2.eks.amazonaws.com"
 ACCOUNT, REGION = "111122223333", "ap-northeast-2"

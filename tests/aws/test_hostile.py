@@ -16,7 +16,7 @@ from kubectl_eksdoc.aws.asking import at_once, caller_of, cluster_named
 from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.bounds import ReadTime
 from kubectl_eksdoc.errors import AwsError, AwsRefused
-from kubectl_eksdoc.model import questions
+from kubectl_eksdoc.model import aws_operations as questions
 from kubectl_eksdoc.model.eks import AwsAccess
 from tests.aws.answers import Scripted
 from tests.fakes.apiserver import ApiServer, Reply, Request, json_reply

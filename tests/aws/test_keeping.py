@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.aws.recorded import AwsAnswerCleaner
-from kubectl_eksdoc.kubernetes.keeping import Digests, KeptAnnotations, is_digest
-from kubectl_eksdoc.model import questions
+from kubectl_eksdoc.kubernetes.redaction import Digests, KeptAnnotations, is_digest
+from kubectl_eksdoc.model import aws_operations as questions
 
 KEPT = AwsAnswerCleaner(KeptAnnotations(Digests(b"a key")))
 

@@ -15,8 +15,8 @@ from kubectl_eksdoc.aws.asking import VerifiedCluster, believed
 from kubectl_eksdoc.aws.machines import MetadataChanges
 from kubectl_eksdoc.changes.engine import World as ChangeWorld
 from kubectl_eksdoc.changes.engine import carry_out
-from kubectl_eksdoc.changes.metadata_fix import Ports, fix_of
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused
+from kubectl_eksdoc.imds_probe.apply import Ports, fix_of
 from kubectl_eksdoc.imds_probe.run import FixDone
 from kubectl_eksdoc.model.change_journal import Became
 from kubectl_eksdoc.model.kinds import Absent, Unknown

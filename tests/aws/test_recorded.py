@@ -15,7 +15,7 @@ from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.asking import cluster_named
 from kubectl_eksdoc.aws.recorded import Recorded, Recorder
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsThrottled, SnapshotError
-from kubectl_eksdoc.model import questions
+from kubectl_eksdoc.model import aws_operations as questions
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from tests.aws.answers import RECORDED, Scripted, a_cluster, sees
 

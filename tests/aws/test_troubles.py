@@ -7,9 +7,9 @@ from botocore import exceptions as raised
 
 from kubectl_eksdoc.aws.refusals import told
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsMissing, AwsRefused, AwsThrottled
-from kubectl_eksdoc.model import questions
+from kubectl_eksdoc.model import aws_operations as questions
+from kubectl_eksdoc.model.aws_operations import AwsOperation
 from kubectl_eksdoc.model.eks import AwsAccess
-from kubectl_eksdoc.model.questions import AwsOperation
 
 ACCESS = AwsAccess("prod", "eu-west-1", profile="ops")
 

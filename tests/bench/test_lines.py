@@ -12,7 +12,7 @@ import pytest
 
 from bench import dump
 from bench.lines import Line, table
-from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
+from kubectl_eksdoc.host.dump import SnapshotReader
 from kubectl_eksdoc.model import kinds
 from tests.cli.running import run_cli
 

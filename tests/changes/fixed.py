@@ -8,8 +8,8 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 
 from kubectl_eksdoc.changes.engine import Kind, World, carry_out, go_on
-from kubectl_eksdoc.changes.metadata_fix import Ports, fix_of
 from kubectl_eksdoc.errors import Drifted, JournalError
+from kubectl_eksdoc.imds_probe.apply import Ports, fix_of
 from kubectl_eksdoc.imds_probe.run import FixDone, from_doc, to_doc
 from kubectl_eksdoc.model.addons import EksAddonUpdate, Issue
 from kubectl_eksdoc.model.api_objects import Doc

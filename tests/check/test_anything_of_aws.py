@@ -8,7 +8,17 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.check.checks import addresses, control_plane, group_updates, insighted, running
+from kubectl_eksdoc.check.checks import (
+    addresses,
+    control_plane,
+    group_updates,
+)
+from kubectl_eksdoc.check.checks import (
+    insights as insighted,
+)
+from kubectl_eksdoc.check.checks import (
+    software as running,
+)
 from kubectl_eksdoc.model.addons import Issue
 from kubectl_eksdoc.model.eks import Client, Deprecation, InsightDetail, TemplateVersions, UnfitAddon
 from kubectl_eksdoc.model.findings import Status

@@ -12,7 +12,7 @@ from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import NoAws
 from tests.check.healthy import healthy
-from tests.render.check.checked import SKEW, STUCK, UNFIT, check
+from tests.check.report.checked import SKEW, STUCK, UNFIT, check
 
 CONTROL, NODES = Gate.BEFORE_CONTROL_PLANE, Gate.BEFORE_NODES
 API = Subject("API", "policy/v1beta1")

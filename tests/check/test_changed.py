@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from kubectl_eksdoc.check.changed import RecentChanges, changed
+from kubectl_eksdoc.check.changed_since import RecentChanges, changed
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.model.addons import EksAddonUpdate, Issue, UpdateHistory
 from kubectl_eksdoc.model.findings import Subject

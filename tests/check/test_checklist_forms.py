@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.check.checklist.forms import StepForm
-from kubectl_eksdoc.check.checklist.nodes import checklist
 from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.node_steps import checklist
+from kubectl_eksdoc.check.step_forms import StepForm
 from kubectl_eksdoc.model.addons import Addon
 from kubectl_eksdoc.model.eks import EksCluster
 from kubectl_eksdoc.model.machines import NodeGroup, TemplateRef, managed_by

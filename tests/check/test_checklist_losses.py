@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.check.checklist.nodes import checklist
-from kubectl_eksdoc.check.checklist.steps import Phase
 from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.node_steps import checklist
+from kubectl_eksdoc.check.steps import Phase
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import Unknown

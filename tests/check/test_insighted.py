@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.check.checking import Gate
-from kubectl_eksdoc.check.checklist.nodes import checklist
-from kubectl_eksdoc.check.checklist.steps import Phase
 from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.node_steps import checklist
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import chosen
+from kubectl_eksdoc.check.steps import Phase
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion
 from kubectl_eksdoc.model.cluster import Source

@@ -9,8 +9,8 @@ import pytest
 
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import CODES, chosen, needs_of
+from kubectl_eksdoc.check.rollback import LOOKS, way_back
 from kubectl_eksdoc.check.symptoms import Symptom, codes_of, diagnosed
-from kubectl_eksdoc.check.undoing import LOOKS, way_back
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from kubectl_eksdoc.host.archives.snapshot import MANIFEST, SnapshotFile
+from kubectl_eksdoc.host.dump import MANIFEST, SnapshotFile
 from kubectl_eksdoc.model.kinds import Resource
 
 Edit = Callable[[str, dict[str, Any]], object]

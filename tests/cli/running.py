@@ -13,10 +13,10 @@ from typing import Any
 
 import jsonschema
 
-import kubectl_eksdoc.render.schemas as schemas
+import kubectl_eksdoc.report.schemas as schemas
+from kubectl_eksdoc.cli.context import CommandContext
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.run_edges import DrainRunEdges
-from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import Connection

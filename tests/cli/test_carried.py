@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.aws.test_live import prod
-from tests.cli.permissions.desk import desk
-from tests.cli.permissions.granted import Held
-from tests.cli.permissions.sites import MADE
 from tests.cli.running import run_cli
+from tests.permissions.command.desk import desk
+from tests.permissions.command.granted import Held
+from tests.permissions.command.sites import MADE
 from tools.same_answers import OF_THE_DEMO
 
 if TYPE_CHECKING:

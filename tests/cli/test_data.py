@@ -6,15 +6,15 @@ import inspect
 from dataclasses import fields
 
 from kubectl_eksdoc import errors
+from kubectl_eksdoc.check.report.formats import CheckReport
 from kubectl_eksdoc.cli import exits, rights
 from kubectl_eksdoc.cli.flags import HONOURED, OUTPUTS, REFUSED, GlobalOptions
 from kubectl_eksdoc.cli.main import tree
-from kubectl_eksdoc.flows.drain import READS
+from kubectl_eksdoc.drain.read import READS
+from kubectl_eksdoc.drain.report.formats import DrainReport
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.permissions import opt_in_of
-from kubectl_eksdoc.render.check.report import CheckReport
-from kubectl_eksdoc.render.drain.report import DrainReport
 
 # `kubectl options` of kubectl 1.33, without its logging and profiling flags.
 KUBECTL = """

@@ -6,15 +6,16 @@ from dataclasses import MISSING, fields
 
 import pytest
 
-from kubectl_eksdoc.cli import drain, values
+from kubectl_eksdoc.cli import values
 from kubectl_eksdoc.cli.declared import given_of
 from kubectl_eksdoc.cli.parser import Parser
-from kubectl_eksdoc.cli.run import options as run_options
+from kubectl_eksdoc.drain.command import options as run_options
+from kubectl_eksdoc.drain.command import plan as drain
 from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.report.plan import option_words
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.options import DeclaredOption, agreed, given, options_of, plain, usual
-from kubectl_eksdoc.render.drain.plan import option_words
 
 EVERY = [(kind, each) for kind in (DrainPolicy, RunLimits) for each in options_of(kind)]
 

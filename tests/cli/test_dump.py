@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.errors import SnapshotError
-from kubectl_eksdoc.host.archives.snapshot import DUMP, SnapshotReader
+from kubectl_eksdoc.host.dump import DUMP, SnapshotReader
 from kubectl_eksdoc.model import kinds
 from tests.cli.running import called, document
 from tools.demo.objects import objects as demo_objects

@@ -7,11 +7,11 @@ from typing import TextIO
 
 import pytest
 
+from kubectl_eksdoc.cli.context import CommandContext
 from kubectl_eksdoc.cli.flags import GlobalOptions
 from kubectl_eksdoc.cli.opening import decide
 from kubectl_eksdoc.cli.streams import ProgressLine
-from kubectl_eksdoc.cli.surroundings import CommandContext
-from kubectl_eksdoc.render.text import Look
+from kubectl_eksdoc.report.text import Look
 from tests.cli.running import Terminal
 
 

@@ -6,11 +6,11 @@ import io
 
 import pytest
 
-from kubectl_eksdoc.cli.drain import PlanRequest
+from kubectl_eksdoc.cli.context import CommandContext
 from kubectl_eksdoc.cli.main import tree
 from kubectl_eksdoc.cli.options import asked
 from kubectl_eksdoc.cli.parser import spelled_out, strays, until_dashes
-from kubectl_eksdoc.cli.surroundings import CommandContext
+from kubectl_eksdoc.drain.command.plan import PlanRequest
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.connection import Connection

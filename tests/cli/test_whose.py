@@ -15,12 +15,12 @@ from kubectl_eksdoc.host.documents import DocumentFields
 from kubectl_eksdoc.host.saved import identity as saved
 from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.snapshots import LastView
-from kubectl_eksdoc.render.command_result import ClusterResult
+from kubectl_eksdoc.report.command_result import ClusterResult
 from tests.aws.test_live import prod
 from tests.builders import NOW
-from tests.cli.permissions.desk import NAME, REGION, Desk, Site, desk
-from tests.cli.permissions.granted import Held
 from tests.embedded.clients import worlds
+from tests.permissions.command.desk import NAME, REGION, Desk, Site, desk
+from tests.permissions.command.granted import Held
 from tests.reading import printed
 
 if TYPE_CHECKING:

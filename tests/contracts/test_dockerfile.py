@@ -10,8 +10,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from kubectl_eksdoc import __version__, in_cluster
-from kubectl_eksdoc.cli import in_cluster as in_cluster_command
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.in_cluster import command as in_cluster_command
+from kubectl_eksdoc.in_cluster import objects as in_cluster
 from kubectl_eksdoc.model.documents import PROGRAM
 from tests import needed
 from tests.contracts.source import ROOT

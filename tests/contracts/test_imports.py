@@ -10,26 +10,26 @@ import pytest
 
 from tests.contracts.source import PACKAGE, ROOT, lint_imports
 
-CYCLE = ("render/text.py", "kubectl_eksdoc.render.report")
+CYCLE = ("report/text.py", "kubectl_eksdoc.report.report")
 
 # What to plant: a file of the package, an import in it, and the start of the contract's name it must break.
 PLANTED = (
     ("errors.py", "kubectl_eksdoc.model.nodes", "Imports go down only"),
-    ("render/text.py", "kubectl_eksdoc.kube.config", "Only read.py of a feature knows an edge"),
+    ("report/text.py", "kubectl_eksdoc.kube.config", "Only read.py of a feature knows an edge"),
     ("session/sources.py", "kubectl_eksdoc.cli.main", "Imports go down only"),
-    ("drain/nodes.py", "kubectl_eksdoc.drain.order.rounds", "A drain plan is judged"),
-    ("drain/landing/places.py", "kubectl_eksdoc.drain.result", "A drain plan is judged"),
-    ("drain/plan.py", "kubectl_eksdoc.drain.comparison.changes", "A drain plan is judged"),
+    ("drain/nodes.py", "kubectl_eksdoc.drain.rounds", "A drain plan is judged"),
+    ("drain/placement.py", "kubectl_eksdoc.drain.result", "A drain plan is judged"),
+    ("drain/plan.py", "kubectl_eksdoc.drain.plan_changes", "A drain plan is judged"),
     ("model/versions.py", "time", "The features and what they rest on"),
     ("kubernetes/budgets.py", "random", "The features and what they rest on"),
     ("model/nodes.py", "os", "The features and what they rest on"),
-    ("render/text.py", "subprocess", "Changes, flows and render touch no"),
+    ("report/text.py", "subprocess", "Changes, flows and render touch no"),
     ("changes/engine.py", "kubectl_eksdoc.kube.kubeconfig", "Only read.py of a feature knows an edge"),
-    ("flows/ports.py", "socket", "Changes, flows and render touch no"),
+    ("ports.py", "socket", "Changes, flows and render touch no"),
     ("host/dialling.py", "kubernetes", "Only kube speaks to a cluster"),
     ("session/sources.py", "urllib3", "Only kube speaks to a cluster"),
     ("host/decoding.py", "msgspec", "Only objects decodes"),
-    ("cli/drain.py", "tabulate", "Only render draws tables"),
+    ("drain/command/plan.py", "tabulate", "Only render draws tables"),
     ("aws/ec2.py", "yaml", "Only render writes YAML"),
     ("aws/eks.py", "fastjsonschema", "Only aws holds values"),
     ("addon_diff/remedies.py", "fastjsonschema", "The features and what they rest on"),
@@ -38,7 +38,7 @@ PLANTED = (
     ("cli/main.py", "textual", "Only tui draws screens"),
     ("tui/words.py", "kubectl_eksdoc.kube.config", "Screens are given what they show"),
     ("asker/questions.py", "kubectl_eksdoc.errors", "Imports go down only"),
-    ("session/sources.py", "kubectl_eksdoc.asker.asked", "The asker runs elsewhere"),
+    ("session/sources.py", "kubectl_eksdoc.dns_load.plan", "The asker runs elsewhere"),
     ("kube/deciding.py", "kubectl_eksdoc.drain.result", "Edges report and perform"),
     ("amazon/calendar.py", "kubectl_eksdoc.knowledge.planted", "Only model.knowledge reads"),
     ("kube/asking_names.py", "dns", "Only the asker speaks DNS"),
@@ -90,7 +90,7 @@ def test_planted_imports_break_their_contracts(planted: str) -> None:
 def test_a_planted_cycle_is_seen(planted: str) -> None:
     """Of the imports planted, no other leads from one module of render to another."""
     cycles = _section(planted.partition("Broken contracts")[2], "No cycles anywhere")
-    assert "No cycles are allowed in kubectl_eksdoc.render." in cycles
+    assert "No cycles are allowed in kubectl_eksdoc.report." in cycles
 
 
 def test_every_contract_has_a_planted_violation() -> None:

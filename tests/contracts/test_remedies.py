@@ -20,7 +20,7 @@ from botocore.validate import ParamValidator
 
 from kubectl_eksdoc.cli.commands import tree as command_tree
 from kubectl_eksdoc.cli.parser import Parser
-from tests.cli.check.asked import RICH
+from tests.check.command.asked import RICH
 from tests.cli.running import run_cli
 from tests.contracts.source import PACKAGE, ROOT, files, name, text
 from tests.needed import KUBECTLS, kubectl_of

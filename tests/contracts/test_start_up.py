@@ -79,7 +79,7 @@ _OF_PARSERS = (
     "dataclasses",
     "kubectl_eksdoc.cli.parser",
     "kubectl_eksdoc.cli.options",
-    "kubectl_eksdoc.cli.surroundings",
+    "kubectl_eksdoc.cli.context",
 )
 
 
@@ -106,7 +106,7 @@ def test_the_version_of_every_entry_point_loads_no_parser() -> None:
 )
 def test_the_help_of_one_command_loads_no_other(command: str) -> None:
     ((_, code, modules),) = loaded(f"{command} --help")
-    assert code == 0 and not modules & {"kubectl_eksdoc.cli.drain", "kubectl_eksdoc.cli.run.drain"}
+    assert code == 0 and not modules & {"kubectl_eksdoc.drain.command.plan", "kubectl_eksdoc.drain.command.run"}
     assert [name for name in HEAVY if name in modules] == []
 
 
@@ -125,7 +125,11 @@ def test_the_list_of_commands_loads_none_of_them() -> None:
         assert ours == {f"kubectl_eksdoc.cli.{name}" for name in _FOR_THE_LIST}
         assert not modules & {"dataclasses", "kubectl_eksdoc.model.connection", *HEAVY}
     ((_, code, modules),) = loaded("drain --help")
-    assert code == 0 and not modules & {"kubectl_eksdoc.cli.drain", "kubectl_eksdoc.cli.run", "kubectl_eksdoc.drain"}
+    assert code == 0 and not modules & {
+        "kubectl_eksdoc.drain.command.plan",
+        "kubectl_eksdoc.drain.command",
+        "kubectl_eksdoc.drain",
+    }
 
 
 _FOR_THE_LIST = ("bare", "called", "commands", "exits", "main", "parser", "streams")
@@ -133,7 +137,7 @@ _FOR_THE_LIST = ("bare", "called", "commands", "exits", "main", "parser", "strea
 _SCREENS = """
 import io, json, sys
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import CommandContext
+from kubectl_eksdoc.cli.context import CommandContext
 
 class Terminal(io.StringIO):
     def isatty(self):
@@ -152,20 +156,20 @@ _NOT_BEFORE_THE_FIRST_PAINT = (
     "kubectl_eksdoc.amazon",
     "kubectl_eksdoc.aws",
     *(name for name in HEAVY if name not in ("textual", "rich", "asyncio", "difflib")),
-    "kubectl_eksdoc.cli.drain",
-    "kubectl_eksdoc.cli.rehearse",
+    "kubectl_eksdoc.drain.command.plan",
+    "kubectl_eksdoc.rehearse.command",
     "kubectl_eksdoc.cli.rights",
-    "kubectl_eksdoc.cli.run.desk",
-    "kubectl_eksdoc.cli.run.drain",
-    "kubectl_eksdoc.cli.run.options",
+    "kubectl_eksdoc.drain.command.run_controller",
+    "kubectl_eksdoc.drain.command.run",
+    "kubectl_eksdoc.drain.command.options",
     "kubectl_eksdoc.model.cluster",
     "kubectl_eksdoc.model.nodes",
     "kubectl_eksdoc.drain",
     "kubectl_eksdoc.simulator",
     "kubectl_eksdoc.embedded",
-    "kubectl_eksdoc.flows",
+    "kubectl_eksdoc.drain",
     "kubectl_eksdoc.kube",
-    "kubectl_eksdoc.render.drain",
+    "kubectl_eksdoc.drain.report",
     "kubectl_eksdoc.tui.pages",
     "kubectl_eksdoc.tui.reader",
     "kubectl_eksdoc.tui.screen",

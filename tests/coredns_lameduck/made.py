@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from kubectl_eksdoc.coredns_lameduck.deployed import DEPLOYMENT, PROPORTIONAL, CorednsPodLogs, DnsFacts
-from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG
+from kubectl_eksdoc.kubernetes.corefile_edits import CONFIG
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import Addon, AddonSide, VersionSide
 from kubectl_eksdoc.model.api_objects import Doc, with_value

@@ -20,7 +20,7 @@ from kubectl_eksdoc.coredns_lameduck.shutdown import (
     grace_for,
     propagation_s,
 )
-from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG
+from kubectl_eksdoc.kubernetes.corefile_edits import CONFIG
 from kubectl_eksdoc.model.coredns import Propagation
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Absent

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from kubectl_eksdoc.host.asker_archive import packed
+from kubectl_eksdoc.host.dns_load_archive import packed
 from tests.dns.left import LONGEST_S, until
 
 QUESTION = "kubernetes.default.svc.cluster.local."

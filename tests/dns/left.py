@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from kubectl_eksdoc.kubernetes.corefile.parser import parse
+from kubectl_eksdoc.kubernetes.corefile import parse
 from kubectl_eksdoc.model.coredns import Corefile
 from tests.dns.responder import HOSTS, Behaviour, Responder
 

@@ -17,8 +17,8 @@ import sys
 from dataclasses import dataclass
 from typing import cast
 
-from kubectl_eksdoc.kubernetes.corefile.parser import parse
-from kubectl_eksdoc.kubernetes.corefile.plugins import lameduck_s
+from kubectl_eksdoc.kubernetes.corefile import parse
+from kubectl_eksdoc.kubernetes.corefile_plugins import lameduck_s
 from kubectl_eksdoc.model.coredns import Corefile, Directive
 
 NOERROR, SERVFAIL, NXDOMAIN, REFUSED = 0, 2, 3, 5

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.asker.__main__ import main
-from kubectl_eksdoc.asker.asked import KEPT, QueryStream
-from kubectl_eksdoc.asker.exchanges import DnsQuery, PersistentSocket, ask
-from kubectl_eksdoc.host.asker_archive import MOST_BYTES, packed
+from kubectl_eksdoc.dns_load.__main__ import main
+from kubectl_eksdoc.dns_load.exchanges import DnsQuery, PersistentSocket, ask
+from kubectl_eksdoc.dns_load.plan import KEPT, QueryStream
+from kubectl_eksdoc.host.dns_load_archive import MOST_BYTES, packed
 from tests.dns.askers import Asking, asking, plan
 from tests.dns.left import answering, responding, until
 from tests.dns.responder import HOSTS, REFUSED, SERVFAIL, Behaviour

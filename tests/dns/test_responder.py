@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.corefile.parser import parse
-from kubectl_eksdoc.kubernetes.corefile.plugins import lameduck_s
+from kubectl_eksdoc.kubernetes.corefile import parse
+from kubectl_eksdoc.kubernetes.corefile_plugins import lameduck_s
 from kubectl_eksdoc.model.coredns import Corefile
 from tests import raw_facts
 from tests.dns.left import LONGEST_S, Leaving, Seen, responding, until

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.drain.course import DrainTerms, Timeline
 from kubectl_eksdoc.drain.duration.generations import EvictionTimes, terms_of
-from kubectl_eksdoc.drain.landing.new_nodes import copy, cordoned, surged
-from kubectl_eksdoc.drain.landing.places import adds
-from kubectl_eksdoc.drain.landing.reserving import PlacementReservations, ReplacementPlaces
+from kubectl_eksdoc.drain.judging import judge_pods
+from kubectl_eksdoc.drain.new_nodes import copy, cordoned, surged
 from kubectl_eksdoc.drain.nodes import DrainContext, survey
-from kubectl_eksdoc.drain.order.strategies import NodeTasks, work_of
+from kubectl_eksdoc.drain.orders import NodeTasks, work_of
+from kubectl_eksdoc.drain.placement import adds
 from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.reservations import PlacementReservations, ReplacementPlaces
 from kubectl_eksdoc.drain.simulation import simulate
-from kubectl_eksdoc.drain.verdicts.judging import judge_pods
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage
 from kubectl_eksdoc.model.cluster import Cluster

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from kubectl_eksdoc.drain.choice import OrderedPlan, choose
+from kubectl_eksdoc.drain.judging import judge_pods
 from kubectl_eksdoc.drain.nodes import DrainContext, survey
 from kubectl_eksdoc.drain.policy import ORDERS, DrainPolicy
-from kubectl_eksdoc.drain.verdicts.judging import judge_pods
 from kubectl_eksdoc.model.budgets import Amount, Budget
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node, Pod, Taint, Toleration

@@ -9,11 +9,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from kubectl_eksdoc.drain.budget_verdicts import check_deleted
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, PodVerdict, TargetVerdict
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import EVICTED, DrainPolicy, EvictionMode, Means
+from kubectl_eksdoc.drain.report.plan import DrainView
+from kubectl_eksdoc.drain.report.verdict import estimate_lines
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.verdicts.budgets import check_deleted
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
@@ -23,8 +25,6 @@ from kubectl_eksdoc.model.placing import Placement, PodTerm, Requests
 from kubectl_eksdoc.model.selectors import from_parts
 from kubectl_eksdoc.model.storage import Claim, StorageClass
 from kubectl_eksdoc.model.workloads import Workload
-from kubectl_eksdoc.render.drain.plan import DrainView
-from kubectl_eksdoc.render.drain.verdict import estimate_lines
 from tests.builders import a_budget, a_claimed, a_cluster, a_job, a_node, a_pod, a_roomy_node, a_workload, ago, pods
 from tests.drain.planning import WEB, codes, finding, headroom, plan_of, target, verdict_of
 from tests.drain.small_clusters import small, targets_of

@@ -16,8 +16,12 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.choice import Trials, finished
 from kubectl_eksdoc.drain.duration.generations import EvictionTimes
+from kubectl_eksdoc.drain.judging import judge_pods
 from kubectl_eksdoc.drain.nodes import natural, survey
-from kubectl_eksdoc.drain.order.rounds import (
+from kubectl_eksdoc.drain.orders import BY_NAME, NodeTraits, soonest_first, varied, work_of
+from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.policy import AUTO, ORDERS, DrainPolicy
+from kubectl_eksdoc.drain.rounds import (
     EvictionOrder,
     NodeWaves,
     Task,
@@ -28,10 +32,6 @@ from kubectl_eksdoc.drain.order.rounds import (
     in_waves,
     task_of,
 )
-from kubectl_eksdoc.drain.order.strategies import BY_NAME, NodeTraits, soonest_first, varied, work_of
-from kubectl_eksdoc.drain.plan import make_plan
-from kubectl_eksdoc.drain.policy import AUTO, ORDERS, DrainPolicy
-from kubectl_eksdoc.drain.verdicts.judging import judge_pods
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.nodes import SYSTEM_CRITICAL_PRIORITY
 from kubectl_eksdoc.model.options import ALL, NODEGROUP, ZONE

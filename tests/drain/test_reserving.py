@@ -12,11 +12,11 @@ import pytest
 from kubectl_eksdoc.drain.choice import OrderedPlan
 from kubectl_eksdoc.drain.course import Timeline
 from kubectl_eksdoc.drain.duration.generations import NEW_NODE_S, EvictionTimes
-from kubectl_eksdoc.drain.landing.reserving import TOO_LATE
 from kubectl_eksdoc.drain.nodes import DrainContext
 from kubectl_eksdoc.drain.outcome import PodVerdict
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.reservations import TOO_LATE
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node, Pod

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-from kubectl_eksdoc.drain.landing.new_nodes import LOOKED_AT, EmptiestNodes
-from kubectl_eksdoc.drain.landing.room import PlacementRoom, WhyNot
+from kubectl_eksdoc.drain.new_nodes import LOOKED_AT, EmptiestNodes
 from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.room import PlacementRoom, WhyNot
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import NodeOccupancy, Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage
 from kubectl_eksdoc.model.nodes import Node, Pod

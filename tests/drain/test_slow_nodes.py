@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.drain.handoff.offers import Option, Way
 from kubectl_eksdoc.drain.outcome import SlowNode
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.drain.rollover_offers import Option, Way
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.nodes import Pod
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_roomy_node, a_workload, ago, pods

@@ -14,7 +14,7 @@ from kubectl_eksdoc.drain.outcome import PodVerdict, TargetVerdict
 from kubectl_eksdoc.drain.plan import Preview, WhatIf, make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.verdicts.said import with_assumed_budgets
+from kubectl_eksdoc.drain.rule_results import with_assumed_budgets
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.cluster import Cluster

@@ -7,8 +7,8 @@ from collections import defaultdict
 from kubectl_eksdoc.drain.course import DrainTerms, Move
 from kubectl_eksdoc.drain.duration.bounds import binding, bounds
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.read import plan_drain
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.kubernetes.replacement import Replacement, replacement
 from kubectl_eksdoc.model.connection import Connection

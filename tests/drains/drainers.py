@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kubectl_eksdoc.embedded.loading import load
-from kubectl_eksdoc.embedded.serving.access import ADMIN, ServedUser, TokenUsers
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer
+from kubectl_eksdoc.embedded.serving.requests import ADMIN, ServedUser, TokenUsers
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.plane import ControlPlane, ControlPlaneLags
 from kubectl_eksdoc.simulator.workloads.everything import every_controller

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.embedded.serving.access import ADMIN, Action, RbacRule, ServedUser
 from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.requests import ADMIN, Action, RbacRule, ServedUser
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at

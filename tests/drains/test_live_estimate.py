@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 import pytest
 
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.pursuits import ObservedState
-from kubectl_eksdoc.drain.run.standing import RunProgress
+from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
+from kubectl_eksdoc.drain.run.progress import RunProgress
 from kubectl_eksdoc.model.nodes import Pod
+from tests.drain.fields import KeptJournal, StageField, a_drain
 from tests.drains import virtual
 from tests.drains.shapes import App, Shape, small
-from tests.flows.fields import KeptJournal, StageField, a_drain
 
 NEAR = 0.20
 

@@ -5,23 +5,23 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.read import plan_drain
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.pursuits import ObservedState
+from kubectl_eksdoc.drain.run.events import Happened
+from kubectl_eksdoc.drain.run.loop import DrainRunEnd
+from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
-from kubectl_eksdoc.flows.drain import plan_drain
-from kubectl_eksdoc.flows.run.draining import DrainRunEnd
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
-from kubectl_eksdoc.simulator.mishaps import TimedMishap
+from kubectl_eksdoc.simulator.faults import TimedMishap
 from kubectl_eksdoc.simulator.plane import ControlPlaneLags
+from tests.drain.fields import KeptJournal, StageField, a_drain
 from tests.drains.drainers import LAGS, START
 from tests.drains.shapes import OLD, Shape
 from tests.drains.watched import Watched
-from tests.flows.fields import KeptJournal, StageField, a_drain
 
 TARGETS = Targeting(nodegroups=(OLD,))
 

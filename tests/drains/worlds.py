@@ -13,7 +13,7 @@ from random import Random
 from typing import NamedTuple
 
 from kubectl_eksdoc.drain.policy import DrainPolicy, chance
-from kubectl_eksdoc.drain.run.moments import Happened
+from kubectl_eksdoc.drain.run.events import Happened
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.options import ALL

@@ -15,10 +15,10 @@ from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.registry import DeleteOptions
 from kubectl_eksdoc.simulator.workloads.everything import every_controller
+from tests.coredns_lameduck.labs import a_dns, a_zoned
+from tests.coredns_lameduck.worlds import World
 from tests.embedded.clients.worlds import START
-from tests.flows.dns_labs import a_dns, a_zoned
-from tests.flows.dns_worlds import World
-from tests.flows.probes import Kubelet, a_namespace
+from tests.probes.stand_ins import Kubelet, a_namespace
 
 WALL = datetime(2026, 1, 1, tzinfo=timezone.utc)
 

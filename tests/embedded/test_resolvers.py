@@ -8,17 +8,23 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.changes.dns_change import config_map
+from kubectl_eksdoc.coredns_lameduck.apply import config_map
 from kubectl_eksdoc.coredns_lameduck.run import Logged, Metrics, logged, metrics_of
 from kubectl_eksdoc.embedded.probed import Resolvers
-from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, RbacRule, TokenUsers, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
+from kubectl_eksdoc.embedded.serving.requests import (
+    ADMIN,
+    VIEWER,
+    RbacRule,
+    TokenUsers,
+    restricted,
+)
 from kubectl_eksdoc.errors import Drifted, Forbidden
 from kubectl_eksdoc.kube.core_dns import ResolverPods
-from kubectl_eksdoc.kubernetes.corefile.edits import sums
-from kubectl_eksdoc.kubernetes.corefile.parser import parse
+from kubectl_eksdoc.kubernetes.corefile import parse
+from kubectl_eksdoc.kubernetes.corefile_edits import sums
 from kubectl_eksdoc.model.api_objects import AppliedObject, Conflict, Conflicting, Doc
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.coredns import Corefile

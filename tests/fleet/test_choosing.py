@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.fleet import KEYS, listed, named
+from kubectl_eksdoc.fleet.clusters import KEYS, listed, named
 from kubectl_eksdoc.model.fleet import Member
 
 ARN = "arn:aws:eks:eu-west-1:111122223333:cluster/shop"

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.drain.comparison.comparing import outline
+from kubectl_eksdoc.drain.comparison import outline
+from kubectl_eksdoc.drain.report.formats import DrainReport
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.host.saved import read_baseline
 from kubectl_eksdoc.model.baseline import Baseline
 from kubectl_eksdoc.model.cluster import Source
-from kubectl_eksdoc.render.drain.report import DrainReport
-from kubectl_eksdoc.render.text import Look
-from tests.render.comparisons import NOW, OPTIONS, a_compared_view
-from tests.render.plans import CLUSTER, PLAN, a_view, an_empty_plan
+from kubectl_eksdoc.report.text import Look
+from tests.drain.report.comparisons import NOW, OPTIONS, a_compared_view
+from tests.drain.report.plans import CLUSTER, PLAN, a_view, an_empty_plan
 
 render = DrainReport.render
 

@@ -15,8 +15,8 @@ from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.host.saved import is_snapshot, read_earlier
 from kubectl_eksdoc.model.baseline import SavedResult
 from kubectl_eksdoc.model.documents import IMDS_PROBE, UPGRADE_CHECK
-from kubectl_eksdoc.render.text import Look
-from tests.render.check.checked import SKEW, STUCK, accepted, usual, view
+from kubectl_eksdoc.report.text import Look
+from tests.check.report.checked import SKEW, STUCK, accepted, usual, view
 
 SEEN = view(usual(SKEW, STUCK), CheckWish(suppressions=(accepted(STUCK),)))
 TEXT = SEEN.render("json", Look())

@@ -13,7 +13,7 @@ import pytest
 from kubectl_eksdoc.host.hooks import LONGEST_SAID, HookedField
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
 from kubectl_eksdoc.kubernetes.news import HookEnded, News, RequestAnswered
-from kubectl_eksdoc.model.acts import AFTER_WAVE, BEFORE_WAVE, Act, Cordon, Hook
+from kubectl_eksdoc.model.actions import AFTER_WAVE, BEFORE_WAVE, Act, Cordon, Hook
 
 HOOK = Hook(BEFORE_WAVE, 3, ("old-0", "old-1"))
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.errors import SnapshotError
-from kubectl_eksdoc.host.archives.snapshot import SnapshotFile, SnapshotFileReader, file_in, snapshot_at
+from kubectl_eksdoc.host.dump import SnapshotFile, SnapshotFileReader, file_in, snapshot_at
 from kubectl_eksdoc.model.cluster import Identity, Source
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import BUDGETS, LEASES, NODES, PODS, KindRead, ReadState

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.host.keymap_file import path_of, read_keymap
+from kubectl_eksdoc.host.user_files import path_of, read_keymap
 
 
 def written(folder: Path, text: str) -> dict[str, str]:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.host.documents import looks_like_yaml, plain_yaml, yaml_as_go_reads_it
-from kubectl_eksdoc.render.encode import to_yaml
+from kubectl_eksdoc.report.encode import to_yaml
 
 TEXTS = st.text(string.printable + "é한\u2028", max_size=12)
 SCALARS = st.none() | st.booleans() | st.integers(-(10**20), 10**20) | TEXTS

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.errors import SnapshotError
-from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
+from kubectl_eksdoc.host.dump import SnapshotReader
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
@@ -214,7 +214,7 @@ def test_other_json_in_a_folder_is_passed_over_with_a_note(tmp_path: Path) -> No
 
 def test_a_dash_is_standard_input() -> None:
     code = (
-        "from kubectl_eksdoc.host.archives.snapshot import SnapshotReader\n"
+        "from kubectl_eksdoc.host.dump import SnapshotReader\n"
         "from kubectl_eksdoc.model import kinds\n"
         "print(len(SnapshotReader('-').read(kinds.ALL).pods))"
     )

@@ -18,7 +18,7 @@ MIB = 1 << 20
 READ = """
 import resource, sys
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
+from kubectl_eksdoc.host.dump import SnapshotReader
 cluster = SnapshotReader(sys.argv[1]).read(kinds.ALL)
 try:
     # Unlike ru_maxrss this does not begin with the memory of the process that started this one.

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.errors import SnapshotError
-from kubectl_eksdoc.host.archives.archive import BOUNDS, ArchiveLimits
-from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
+from kubectl_eksdoc.host.archive import BOUNDS, ArchiveLimits
+from kubectl_eksdoc.host.dump import SnapshotReader
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import ReadState
 from tests.host import dumps

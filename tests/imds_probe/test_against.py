@@ -11,7 +11,7 @@ from kubectl_eksdoc.baseline.side import read_of
 from kubectl_eksdoc.imds_probe.plan import against
 from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
-from tests.render.metadata.made import plan
+from tests.imds_probe.report.made import plan
 
 PLAN = plan(2)
 CLUSTER = PLAN.facts.cluster

@@ -11,7 +11,7 @@ import pytest
 
 from kubectl_eksdoc.imds_probe.affected import Assumed, Effect
 from kubectl_eksdoc.imds_probe.evidence import may_use_role, worth_asking
-from kubectl_eksdoc.imds_probe.fixes.chooser import offered
+from kubectl_eksdoc.imds_probe.fix_choice import offered
 from kubectl_eksdoc.imds_probe.plan import MetadataPlan, plan_metadata
 from kubectl_eksdoc.imds_probe.sources import EvidenceSource
 from kubectl_eksdoc.model.findings import Finding, Status, Subject

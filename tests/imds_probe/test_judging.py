@@ -11,11 +11,11 @@ from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.imds_probe.affected import Assumed, IntendedOptions, PodEvidence
 from kubectl_eksdoc.imds_probe.plan import of_pod, plan_metadata
 from kubectl_eksdoc.imds_probe.programs import ContainerCommand
+from kubectl_eksdoc.imds_probe.report.access import in_short
 from kubectl_eksdoc.model.findings import Finding, Status, When
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.machines import Instance, SaidOptions
 from kubectl_eksdoc.model.nodes import Calls, Pod, RoleBy
-from kubectl_eksdoc.render.metadata.report import in_short
 from tests.builders import a_pod, ago
 from tests.imds_probe.fixes.nodes_of_all_kinds import OFF, OPTIONAL, TWO, Cloud, cloud, ident
 

@@ -9,17 +9,17 @@ import pytest
 
 from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.imds_probe.affected import AL2023, Assumed, Effect, IntendedOptions, PodEvidence
-from kubectl_eksdoc.imds_probe.fixes.chooser import offered
-from kubectl_eksdoc.imds_probe.fixes.fix import CONTROLLER_FLAGS, INSTANCE_OPTIONS, OWN_ROLE
+from kubectl_eksdoc.imds_probe.fix import CONTROLLER_FLAGS, INSTANCE_OPTIONS, OWN_ROLE
+from kubectl_eksdoc.imds_probe.fix_choice import offered
 from kubectl_eksdoc.imds_probe.plan import MetadataPlan, plan_metadata, worth_a_look
 from kubectl_eksdoc.imds_probe.programs import ContainerCommand, read
+from kubectl_eksdoc.imds_probe.report.access import ImdsReport
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Unknown
 from kubectl_eksdoc.model.machines import Instance, MetadataOptions, NodeGroup, SaidOptions
 from kubectl_eksdoc.model.nodes import Calls, Pod, RoleBy
-from kubectl_eksdoc.render.metadata.report import ImdsReport
-from kubectl_eksdoc.render.text import Look
+from kubectl_eksdoc.report.text import Look
 from tests.builders import a_pod
 from tests.imds_probe.fixes.nodes_of_all_kinds import Cloud, cloud, ident
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubectl_eksdoc.in_cluster import InClusterCommand
+from kubectl_eksdoc.in_cluster.objects import InClusterCommand
 
 
 def an_errand(**more: Any) -> InClusterCommand:

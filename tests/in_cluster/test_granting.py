@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.cli import rights
-from kubectl_eksdoc.in_cluster import granted
+from kubectl_eksdoc.in_cluster.objects import granted
 from kubectl_eksdoc.kubernetes.guards import rules
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Resource

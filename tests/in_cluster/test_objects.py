@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.in_cluster import KINDS, AvoidedNodes, CronSchedule, Fleet, InClusterCommand, is_ours, objects
+from kubectl_eksdoc.in_cluster.objects import (
+    KINDS,
+    AvoidedNodes,
+    CronSchedule,
+    Fleet,
+    InClusterCommand,
+    is_ours,
+    objects,
+)
 from kubectl_eksdoc.kube.runs import PART_LABEL, RUN_LABEL
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubectl_eksdoc.in_cluster import AvoidedNodes, affinity, avoided, rooms
+from kubectl_eksdoc.in_cluster.objects import AvoidedNodes, affinity, avoided, rooms
 from kubectl_eksdoc.model.nodes import Node, Taint
 from tests.builders import a_node
 

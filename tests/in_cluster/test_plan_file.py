@@ -7,11 +7,11 @@ from typing import Any
 
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.report.formats import DrainReport
+from kubectl_eksdoc.drain.report.plan import as_given
 from kubectl_eksdoc.host.saved import baseline_of
-from kubectl_eksdoc.in_cluster import needed
-from kubectl_eksdoc.render.drain.plan import as_given
-from kubectl_eksdoc.render.drain.report import DrainReport
-from kubectl_eksdoc.render.text import Look
+from kubectl_eksdoc.in_cluster.objects import needed
+from kubectl_eksdoc.report.text import Look
 from tests.builders import a_cluster, a_node, a_pod, a_roomy_node
 
 render = DrainReport.render

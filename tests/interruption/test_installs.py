@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.interruption import installs
 from kubectl_eksdoc.interruption.plan import InterruptionOptions, plan_interruption, stack_name
+from kubectl_eksdoc.interruption.printed import printed
 from kubectl_eksdoc.interruption.repair import (
     allow_statement,
     helm_values,
@@ -28,7 +29,6 @@ from kubectl_eksdoc.model.interruption import Setting
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Calls, RoleBy
 from kubectl_eksdoc.model.queues import Figures, KmsKey, RolePolicies, RuleTarget
-from kubectl_eksdoc.render.interruption.printed import printed
 from tests.builders import a_cluster, a_pod, a_workload
 from tests.interruption.healthy import (
     ARN,

@@ -11,13 +11,13 @@ import pytest
 from kubectl_eksdoc.interruption.installs import InterruptionFacts
 from kubectl_eksdoc.interruption.outage import KARPENTER, sentences
 from kubectl_eksdoc.interruption.plan import InterruptionPlan, plan_interruption
+from kubectl_eksdoc.interruption.report import in_short
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.interruption import SpotEvent
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP, NODE_POOL, Pod, Taint, Toleration
 from kubectl_eksdoc.model.queues import Figures, Notice
-from kubectl_eksdoc.render.interruption.report import in_short
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_workload
 from tests.interruption.healthy import (
     PLACE,

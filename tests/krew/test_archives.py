@@ -62,7 +62,7 @@ def test_an_archive_is_whole(archives: dict[str, Path], name: str) -> None:
     assert {each.mode for each in archive.entries if each.kind.value == "folder"} == {0o755}
     assert [each.name for each in archive.entries if each.kind.value == "file" and each.mode != 0o644] == [LAUNCHER]
     names = {each.name for each in archive.entries}
-    assert {"LICENSE", LAUNCHER, "lib/kubectl_eksdoc/render/schemas/DrainPlan.json"} <= names
+    assert {"LICENSE", LAUNCHER, "lib/kubectl_eksdoc/report/schemas/DrainPlan.json"} <= names
     assert [each for each in names if "/tests/" in each or "__pycache__" in each] == []
 
 
@@ -236,7 +236,7 @@ def test_what_asks_dns_is_packed_from_it(installed: Path, tmp_path: Path) -> Non
     lib = installed.resolve().parent / "lib"
     program = (
         f"import io, sys, zipfile; sys.path[:0] = [{str(lib)!r}]\n"
-        "from kubectl_eksdoc.host.asker_archive import packed\n"
+        "from kubectl_eksdoc.host.dns_load_archive import packed\n"
         "open('asker.pyz', 'wb').write(packed())\n"
         "names = zipfile.ZipFile('asker.pyz').namelist()\n"
         "sys.exit(not {'dns/LICENSE', 'dns/message.py', '__main__.py'} <= {*names})\n"

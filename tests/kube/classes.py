@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from kubectl_eksdoc.embedded.serving.access import ServedUser, TokenUsers
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
+from kubectl_eksdoc.embedded.serving.requests import ServedUser, TokenUsers
 from kubectl_eksdoc.model.api_objects import at
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.embedded.clients import worlds

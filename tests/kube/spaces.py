@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 
-from kubectl_eksdoc.embedded.faults.of_requests import made, parse
+from kubectl_eksdoc.embedded.faults import made, parse
 from kubectl_eksdoc.embedded.loading import StoredFacts
-from kubectl_eksdoc.embedded.serving.access import ADMIN, RbacRule, TokenUsers, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
+from kubectl_eksdoc.embedded.serving.requests import ADMIN, RbacRule, TokenUsers, restricted
 from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
 from kubectl_eksdoc.kube.lock import Lock
+from kubectl_eksdoc.kube.requests import SentRequest
 from kubectl_eksdoc.kube.runs import ConfigMaps
-from kubectl_eksdoc.kube.sent import SentRequest
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.embedded.clients import worlds
 from tests.fakes.sender import START, DirectSender, Hands, HttpSender

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.embedded.serving.access import RbacRule, restricted
+from kubectl_eksdoc.coredns_lameduck.measurement import Dns
 from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.requests import RbacRule, restricted
 from kubectl_eksdoc.errors import Drifted, Forbidden
-from kubectl_eksdoc.flows.dns_measure import Dns
 from kubectl_eksdoc.imds_probe.run import class_patch, of_class
 from kubectl_eksdoc.kube.single_objects import LiveNodeClasses
 from kubectl_eksdoc.model.api_objects import Doc, at
@@ -21,11 +21,11 @@ from kubectl_eksdoc.model.coredns import DnsService, DnsStand, DnsWorkload
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.metadata import OnClass
 from kubectl_eksdoc.wiring.changes import node_classes_of, open_dns
+from tests.coredns_lameduck.labs import DnsLab, a_dns, until
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
-from tests.flows.dns_labs import DnsLab, a_dns, until
-from tests.flows.probes import OTHER, connection
 from tests.kube.classes import served_classes
+from tests.probes.stand_ins import OTHER, connection
 
 
 def stand(dns: Dns) -> DnsStand:

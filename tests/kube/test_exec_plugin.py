@@ -20,9 +20,9 @@ import pytest
 
 from kubectl_eksdoc.errors import ClusterError, ConfigError, Unauthorized
 from kubectl_eksdoc.kube import exec_plugin
-from kubectl_eksdoc.kube.answers import HttpAnswer
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import Exchanges, RetryPolicy, real_timing
+from kubectl_eksdoc.kube.responses import HttpAnswer
 from kubectl_eksdoc.kube.target import Credential, CredentialContext, Credentials, ExecPlugin, of_this_process
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.model.connection import Connection

@@ -19,10 +19,10 @@ import pytest
 
 from kubectl_eksdoc.bounds import HEAD_BYTES, ReadTime
 from kubectl_eksdoc.errors import ClusterError
-from kubectl_eksdoc.kube.answers import Incomplete, ReadTimeout, RequestRefused
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import RetryPolicy, Timing
 from kubectl_eksdoc.kube.reader import LiveReader
+from kubectl_eksdoc.kube.responses import Incomplete, ReadTimeout, RequestRefused
 from kubectl_eksdoc.kube.target import Credential, CredentialContext, Credentials
 from kubectl_eksdoc.kube.transport import MOST_EMPTY, Transport
 from kubectl_eksdoc.model import kinds

@@ -12,8 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import Forbidden, Unauthorized
-from kubectl_eksdoc.kube.answers import HttpAnswer, status_of
-from kubectl_eksdoc.kube.sent import LiveObjectWriter, SentRequest, awake_and_asleep, real_clock, refused
+from kubectl_eksdoc.kube.requests import (
+    LiveObjectWriter,
+    SentRequest,
+    awake_and_asleep,
+    real_clock,
+    refused,
+)
+from kubectl_eksdoc.kube.responses import HttpAnswer, status_of
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, LostAnswer, StatusCause
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.placing import NotPlaced

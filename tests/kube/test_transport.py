@@ -12,9 +12,9 @@ from urllib3 import exceptions
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.errors import ClusterError, Forbidden, Unreachable
-from kubectl_eksdoc.kube.answers import Incomplete, RequestRefused, breakdown
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import RetryPolicy, Timing
+from kubectl_eksdoc.kube.responses import Incomplete, RequestRefused, breakdown
 from kubectl_eksdoc.kube.target import CredentialContext
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.model.connection import Connection, OutageLimits

@@ -12,12 +12,12 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.aftermath.restoring import RunningPods
+from kubectl_eksdoc.addon_diff.always_applied import AppliedPart
 from kubectl_eksdoc.addon_diff.fields import FieldEffect
 from kubectl_eksdoc.addon_diff.manifests import AddonManifest, RenderedAddon
 from kubectl_eksdoc.addon_diff.prediction import WritingTool
-from kubectl_eksdoc.addon_diff.standing import AppliedPart
-from kubectl_eksdoc.addon_diff.terraform.judging import DeletionLoss
+from kubectl_eksdoc.addon_diff.restoring_patch import RunningPods
+from kubectl_eksdoc.addon_diff.terraform_judging import DeletionLoss
 from kubectl_eksdoc.amazon.addon_needs import CompatibilityTable, Software, VersionRequirement
 from kubectl_eksdoc.amazon.amis import Amis, KnownReleaseNote
 from kubectl_eksdoc.amazon.calendar import CalendarRow
@@ -32,10 +32,10 @@ from kubectl_eksdoc.aws.addon_side import ChartValues, ChartVariable
 from kubectl_eksdoc.check.symptoms import Causes
 from kubectl_eksdoc.coredns_lameduck import shutdown
 from kubectl_eksdoc.imds_probe.evidence import NodeRoleCalls
-from kubectl_eksdoc.imds_probe.fixes.fix import FixRemark
+from kubectl_eksdoc.imds_probe.fix import FixRemark
 from kubectl_eksdoc.imds_probe.programs import NOTHING, SDK_VARIABLES, ImdsNeed, LogLine, Program
 from kubectl_eksdoc.kubernetes.cordon import CordonMark
-from kubectl_eksdoc.kubernetes.corefile.grammar import PluginForm
+from kubectl_eksdoc.kubernetes.corefile_grammar import PluginForm
 from kubectl_eksdoc.model.kinds import Confidence
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, RuleBasis, file, made, records, sections, subjects
 from kubectl_eksdoc.model.quantities import Version

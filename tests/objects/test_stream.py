@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kubectl_eksdoc.drain.report.events import event_line
+from kubectl_eksdoc.drain.run.events import Happened, RunMoment
 from kubectl_eksdoc.drain.run.journal import replay
-from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.drain.run.replay import of_events
 from kubectl_eksdoc.model.journal import Entry, JournalIntent, JournalNote, Note, RunEvent, Verb
 from kubectl_eksdoc.objects.journal_lines import line, lines, read_events, read_lines
 from kubectl_eksdoc.objects.stream import BadStream, ListHeader, ListStream, StreamItem, StreamTrouble
-from kubectl_eksdoc.render.run.events import event_line
 from tests.anything import anything
 from tests.builders import NOW
 from tests.examples import examples

@@ -20,7 +20,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 
-from kubectl_eksdoc.imds_probe.probing.result import SCRIPT
+from kubectl_eksdoc.imds_probe.probe_result import SCRIPT
 from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.metadata import ProbeReport, report_in
 from tests.packets.stand_in import V4, V6

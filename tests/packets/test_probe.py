@@ -11,7 +11,7 @@ import time
 import pytest
 
 from kubectl_eksdoc.amazon.metadata_service import Reach, verdict
-from kubectl_eksdoc.imds_probe.probing.diagnosis import Cause, ProbeDiagnosis, diagnosis
+from kubectl_eksdoc.imds_probe.probe_diagnosis import Cause, ProbeDiagnosis, diagnosis
 from kubectl_eksdoc.model.machines import MetadataOptions
 from kubectl_eksdoc.model.metadata import AddressFamily, Ask, ProbeReport
 from tests.packets.conftest import Made

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.amazon.iam import BY_ACTION, IamPlace, resources, types
-from kubectl_eksdoc.model import questions
-from kubectl_eksdoc.permissions import LONGEST, policies, size
+from kubectl_eksdoc.model import aws_operations as questions
+from kubectl_eksdoc.permissions.grants import LONGEST, policies, size
 
 HELD = json.loads((Path(__file__).parents[1] / "data" / "iam" / "resource-types.json").read_text(encoding="utf-8"))
 ACTIONS = sorted({action for each in questions.ALL for action in each.actions})

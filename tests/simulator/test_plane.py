@@ -12,7 +12,7 @@ from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
-from kubectl_eksdoc.simulator import mishaps
+from kubectl_eksdoc.simulator import faults as mishaps
 from kubectl_eksdoc.simulator.controllers import ControllerLimits, Loop, VirtualTime, WorkBudget
 from kubectl_eksdoc.simulator.disruptions import disrupted
 from kubectl_eksdoc.simulator.plane import ControlPlane

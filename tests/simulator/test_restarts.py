@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
-from kubectl_eksdoc.simulator import mishaps
+from kubectl_eksdoc.simulator import faults as mishaps
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from tests.examples import examples

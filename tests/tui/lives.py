@@ -12,14 +12,14 @@ from queue import Empty, SimpleQueue
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.drain.policy import Targeting
 from kubectl_eksdoc.errors import EksdocError
-from kubectl_eksdoc.flows.ports import Field
 from kubectl_eksdoc.kubernetes.news import News
-from kubectl_eksdoc.model.acts import Errand
+from kubectl_eksdoc.model.actions import Errand
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.connection import ClusterAddress
 from kubectl_eksdoc.model.interruption import PodReport
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.model.snapshots import LastView, last_view_of
+from kubectl_eksdoc.ports import Field
 from kubectl_eksdoc.tui.opening import LiveClusterAccess, Opening, Progress
 from tests.tui.pilots import NOW, read_demo
 

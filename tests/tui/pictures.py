@@ -7,7 +7,7 @@ from pathlib import Path
 
 from textual.app import App
 
-from tests.render.golden import check_golden
+from tests.report.golden import check_golden
 
 DOCS = Path(__file__).parents[2] / "docs"
 """There readers see them."""

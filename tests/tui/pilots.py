@@ -14,16 +14,16 @@ from kubectl_eksdoc.drain.policy import Targeting
 from kubectl_eksdoc.embedded.demo.reader import DEFAULT_NODEGROUP, DemoReader
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.tui import framed
+from kubectl_eksdoc.tui import base_app as framed
 from kubectl_eksdoc.tui.app import EksdocApp
 from kubectl_eksdoc.tui.keymap import ScreenPage, ScreenPlace
+from kubectl_eksdoc.tui.line_table import LineTable
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.opening import Opening, Progress
 from kubectl_eksdoc.tui.pages import PageOf
+from kubectl_eksdoc.tui.panel import AskLine
 from kubectl_eksdoc.tui.screen import PlanScreen
-from kubectl_eksdoc.tui.sheets.pods import EMPTY
-from kubectl_eksdoc.tui.widgets.line_table import LineTable
-from kubectl_eksdoc.tui.widgets.panel import AskLine
+from kubectl_eksdoc.tui.tables.pods import EMPTY
 from tests.tui.shared import SharedApp, Work, with_own, with_shared
 
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=timezone.utc)

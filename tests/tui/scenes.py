@@ -8,13 +8,13 @@ from datetime import timedelta
 
 from textual.app import App
 
-from kubectl_eksdoc.cli.run.screen_ports import RunKind
+from kubectl_eksdoc.drain.command.screen_ports import RunKind
 from kubectl_eksdoc.drain.policy import Targeting
-from kubectl_eksdoc.drain.run.moments import Happened
+from kubectl_eksdoc.drain.report.plan import DrainView
+from kubectl_eksdoc.drain.run.events import Happened
+from kubectl_eksdoc.drain.run.runner import DryRunResult, _Refused
 from kubectl_eksdoc.errors import Drifted, Forbidden, Unreachable
-from kubectl_eksdoc.flows.run.running import DryRunResult, _Refused
 from kubectl_eksdoc.model.journal import RunSummary
-from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.tui.offline import OfflineScreen
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.screen import PlanScreen

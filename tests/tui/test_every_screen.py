@@ -14,11 +14,11 @@ import pytest
 from textual.app import App
 from textual.widgets import Input
 
-from kubectl_eksdoc.tui import framed
+from kubectl_eksdoc.tui import base_app as framed
+from kubectl_eksdoc.tui.footer import FootBar, HeadLine
 from kubectl_eksdoc.tui.keymap import named
-from kubectl_eksdoc.tui.widgets.foot import FootBar, HeadLine
 from tests.examples import one_in
-from tests.render.golden import check_golden
+from tests.report.golden import check_golden
 from tests.tui.pilots import Drives
 from tests.tui.scenes import SCENES
 from tests.tui.seen import Seen, pale, seen

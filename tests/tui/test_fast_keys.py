@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from textual.events import Key
 
-from kubectl_eksdoc.tui.framed import MOST_WAITING, TerminalDriver
+from kubectl_eksdoc.tui.base_app import MOST_WAITING, TerminalDriver
 from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.pages import PageOf
 from kubectl_eksdoc.tui.rights import RightsScreen

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from kubectl_eksdoc.tui.footer import FootBar, fitting
 from kubectl_eksdoc.tui.keymap import Hint, ScreenPage
+from kubectl_eksdoc.tui.panel import hanging
 from kubectl_eksdoc.tui.screen import PlanScreen
-from kubectl_eksdoc.tui.sheets.pods import cells
-from kubectl_eksdoc.tui.widgets.foot import FootBar, fitting
-from kubectl_eksdoc.tui.widgets.panel import hanging
+from kubectl_eksdoc.tui.tables.pods import cells
 from tests.tui.pilots import Drives, drive, lines, page_text, planned, press
 
 HINTS = (Hint("space", "mark"), Hint("r", "run…"), Hint("?", "help"), Hint("1 2", "pages"), Hint("z", "undo"))

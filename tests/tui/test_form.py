@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.cli import drain
 from kubectl_eksdoc.cli.parser import Parser, spelled_out
+from kubectl_eksdoc.drain.command import plan as drain
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.render.drain.plan import as_given, option_words
+from kubectl_eksdoc.drain.report.plan import as_given, option_words
 from kubectl_eksdoc.tui import edits
 from kubectl_eksdoc.tui import knobs as form
 from kubectl_eksdoc.tui.knobs import KNOBS
 from kubectl_eksdoc.tui.knobs_screen import KnobsScreen
 from kubectl_eksdoc.tui.model import EditHistory, Model, PlanInput
 from kubectl_eksdoc.tui.screen import PlanScreen
-from kubectl_eksdoc.tui.sheets import pods as knobs
-from kubectl_eksdoc.tui.sheets.pods import text_of
+from kubectl_eksdoc.tui.tables import pods as knobs
+from kubectl_eksdoc.tui.tables.pods import text_of
 from tests.tui.pilots import Drives, drive, lines, notes_of, press
 
 TARGETS = 8

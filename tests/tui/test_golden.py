@@ -8,7 +8,7 @@ import pytest
 
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.examples import one_in
-from tests.render.golden import check_golden
+from tests.report.golden import check_golden
 from tests.tui.pilots import Drives, drive, page_text, press
 from tests.tui.scenes import PLANS
 

@@ -14,11 +14,11 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.journal import RunSummary
 from kubectl_eksdoc.model.permissions import Permission
-from kubectl_eksdoc.render.identity import is_production
-from kubectl_eksdoc.render.text import Look
+from kubectl_eksdoc.report.identity import is_production
+from kubectl_eksdoc.report.text import Look
 from kubectl_eksdoc.tui.model import Model, PlannedCluster, ScreenReads
 from kubectl_eksdoc.tui.screen import PlanScreen
-from kubectl_eksdoc.tui.sheets.nodes import facts_of
+from kubectl_eksdoc.tui.tables.nodes import facts_of
 from kubectl_eksdoc.tui.words import PRODUCTION, UNTIL_R, FittingText, dropped, fitted, identity, rights
 from tests.tui.lives import DEMO, LiveCluster
 from tests.tui.pilots import NOW, Drives, a_demo, drive, lines, page_text, planned, press

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from kubectl_eksdoc.tui.keymap import ScreenPage
+from kubectl_eksdoc.tui.line_table import LineTable
 from kubectl_eksdoc.tui.screen import PlanScreen
-from kubectl_eksdoc.tui.sheets.pods import text_of
-from kubectl_eksdoc.tui.widgets.line_table import LineTable
+from kubectl_eksdoc.tui.tables.pods import text_of
 from tests.tui.pilots import NARROW, Drives, drive, lines, page_text, press
 
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.drain.nodes import natural
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.report.plan import DrainView
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.quantities import Version
-from kubectl_eksdoc.render.drain.plan import DrainView
-from kubectl_eksdoc.tui.sheets import nodes as narrowing
-from kubectl_eksdoc.tui.sheets.nodes import COLUMNS, SortOrder, facts_of, in_order
+from kubectl_eksdoc.tui.tables import nodes as narrowing
+from kubectl_eksdoc.tui.tables.nodes import COLUMNS, SortOrder, facts_of, in_order
 from tests.builders import a_node
 from tests.tui.pilots import read_demo
 

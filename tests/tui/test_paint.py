@@ -13,8 +13,8 @@ from textual.screen import Screen
 from textual.strip import Strip
 
 from kubectl_eksdoc.tui.app import EksdocApp
-from kubectl_eksdoc.tui.sheets.pods import text_sheet
-from kubectl_eksdoc.tui.widgets.line_table import LineTable
+from kubectl_eksdoc.tui.line_table import LineTable
+from kubectl_eksdoc.tui.tables.pods import text_sheet
 from tests.examples import one_in
 from tests.tui.pilots import NARROW, WIDE, Drives, a_demo, planned
 from tests.tui.shared import with_own

@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 from textual.theme import Theme
 
-from kubectl_eksdoc.tui import framed
+from kubectl_eksdoc.tui import base_app as framed
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.tui.pilots import Drives, a_demo, drive, press
 

@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 import pytest
 from textual.app import App
 
-from tests.render.golden import check_golden
+from tests.report.golden import check_golden
 from tests.tui.moving import Film
 from tests.tui.pictures import DOCS, check_picture
 from tests.tui.pilots import Drives, planned

@@ -6,12 +6,12 @@ from datetime import timedelta
 
 import pytest
 
+from kubectl_eksdoc.drain.report.pod import pod_lines
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.model.findings import Subject
 from kubectl_eksdoc.model.interruption import PodReport, ReportedEvent
 from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Container, ContainerRunState, LogOf
-from kubectl_eksdoc.render.drain.pod import pod_lines
 from kubectl_eksdoc.tui.pod_panel import PodPanel
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.tui.lives import LiveCluster

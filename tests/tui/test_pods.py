@@ -9,13 +9,13 @@ import pytest
 from kubectl_eksdoc.drain.nodes import natural
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.report.plan import DrainView
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import ReadState
-from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.screen import PlanScreen
-from kubectl_eksdoc.tui.sheets import pods
-from kubectl_eksdoc.tui.sheets.pods import text_of
+from kubectl_eksdoc.tui.tables import pods
+from kubectl_eksdoc.tui.tables.pods import text_of
 from tests.tui.pilots import NARROW, Drives, drive, page_text, press, read_demo
 
 CLUSTER = read_demo(lambda kind, count: None)

@@ -14,8 +14,8 @@ from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.tui.rights import RightsScreen
 from kubectl_eksdoc.tui.screen import PlanScreen
-from kubectl_eksdoc.tui.sheets import budgets
-from kubectl_eksdoc.tui.sheets.pods import text_of
+from kubectl_eksdoc.tui.tables import budgets
+from kubectl_eksdoc.tui.tables.pods import text_of
 from tests.reading import yaml_documents
 from tests.tui.lives import DEMO, LiveCluster
 from tests.tui.pilots import drive, lines, page_text

@@ -14,15 +14,15 @@ from kubectl_eksdoc.drain.nodes import behind, natural, older_images
 from kubectl_eksdoc.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.report import plan
+from kubectl_eksdoc.drain.report.plan import DrainView
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import BudgetStatus
 from kubectl_eksdoc.model.kinds import ReadState
-from kubectl_eksdoc.render.drain import plan
-from kubectl_eksdoc.render.drain.plan import DrainView
-from kubectl_eksdoc.render.text import Cell, Tone
+from kubectl_eksdoc.report.text import Cell, Tone
 from kubectl_eksdoc.tui import details
-from kubectl_eksdoc.tui.sheets import budgets, nodes, waves
-from kubectl_eksdoc.tui.sheets.pods import text_of
+from kubectl_eksdoc.tui.tables import budgets, nodes, waves
+from kubectl_eksdoc.tui.tables.pods import text_of
 from tests.builders import a_node
 from tests.tui.lives import DEMO
 from tests.tui.pilots import read_demo

@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.cli.run.screen_ports import PreparedRun, RunKind
+from kubectl_eksdoc.drain.command.screen_ports import PreparedRun, RunKind
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.render.drain.findings import assumed_fixed, causes_of, in_the_way
-from kubectl_eksdoc.render.drain.plan import DrainView
+from kubectl_eksdoc.drain.report.findings import assumed_fixed, causes_of, in_the_way
+from kubectl_eksdoc.drain.report.plan import DrainView
 from kubectl_eksdoc.tui import details
 from kubectl_eksdoc.tui.model import SOONEST_S
 from kubectl_eksdoc.tui.run import confirm
 from kubectl_eksdoc.tui.screen import PlanScreen
-from kubectl_eksdoc.tui.sheets import budgets
+from kubectl_eksdoc.tui.tables import budgets
 from tests.tui.lives import DEMO, LiveCluster
 from tests.tui.pilots import Drives, drive, lines, notes_of, page_text, planned, press
 from tests.tui.run.scripted import ScriptedLive

@@ -9,14 +9,14 @@ import pytest
 
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.report.plan import DrainView
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.selectors import NOTHING
-from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.screen import PlanScreen
-from kubectl_eksdoc.tui.sheets import budgets as unguarded
-from kubectl_eksdoc.tui.sheets.pods import text_of
+from kubectl_eksdoc.tui.tables import budgets as unguarded
+from kubectl_eksdoc.tui.tables.pods import text_of
 from tests.reading import yaml_documents
 from tests.tui.lives import DEMO, LiveCluster
 from tests.tui.pilots import drive, page_text, planned

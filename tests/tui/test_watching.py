@@ -12,7 +12,6 @@ import pytest
 
 from kubectl_eksdoc.embedded.serving.handler import ManualTime
 from kubectl_eksdoc.errors import Forbidden, Unreachable
-from kubectl_eksdoc.flows.ports import Field
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.kubernetes.news import (
     AllBudgets,
@@ -30,6 +29,7 @@ from kubectl_eksdoc.kubernetes.news import (
 )
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.ports import Field
 from kubectl_eksdoc.tui.reader import (
     ClusterChanged,
     ClusterWatcher,

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.screen import PlanScreen
-from kubectl_eksdoc.tui.sheets.pods import cells, padded, wrapped
+from kubectl_eksdoc.tui.tables.pods import cells, padded, wrapped
 from tests.tui.pilots import NARROW, WIDE, Drives, a_demo, drive, press, read_demo
 
 GROUP = "결제-서비스-노드그룹"

@@ -14,7 +14,7 @@ from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.asking import VerifiedCluster, believed, cluster_named
 from kubectl_eksdoc.aws.recorded import RecordedOf, Recorder
 from kubectl_eksdoc.errors import AwsMissing, AwsOtherCluster, SnapshotError
-from kubectl_eksdoc.host.archives.snapshot import STEM, SnapshotReader
+from kubectl_eksdoc.host.dump import STEM, SnapshotReader
 from kubectl_eksdoc.kube.identity import AwsRequest
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import Addon, EksAddonUpdate

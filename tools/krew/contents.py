@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from kubectl_eksdoc.aws.sessions import BY_CREDENTIALS
-from kubectl_eksdoc.model import questions
+from kubectl_eksdoc.model import aws_operations as questions
 from tools.krew.pins import Pin
 from tools.krew.wheels import COMPILED, EITHER_WAY
 

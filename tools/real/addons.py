@@ -35,11 +35,11 @@ from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.kube.single_objects import READ
 from kubectl_eksdoc.kubernetes.api.types import Schema, schema_of
-from kubectl_eksdoc.kubernetes.ownership.applying import merged, removed
-from kubectl_eksdoc.kubernetes.ownership.comparing import FieldSet, step_of, tree_of
-from kubectl_eksdoc.kubernetes.ownership.comparing import Path as FieldPath
-from kubectl_eksdoc.kubernetes.ownership.entries import read, without_entries
-from kubectl_eksdoc.kubernetes.ownership.steps import shown
+from kubectl_eksdoc.kubernetes.document_diff import FieldSet, step_of, tree_of
+from kubectl_eksdoc.kubernetes.document_diff import Path as FieldPath
+from kubectl_eksdoc.kubernetes.field_paths import shown
+from kubectl_eksdoc.kubernetes.managed_fields import read, without_entries
+from kubectl_eksdoc.kubernetes.server_side_apply import merged, removed
 from kubectl_eksdoc.model.addons import Addon
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.eks import EksCluster

@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 VERSION_FILE = "kubectl_eksdoc/__init__.py"
 OWNER_FILE = "plugins.yaml"
-IMAGE_FILE = "kubectl_eksdoc/cli/in_cluster.py"
+IMAGE_FILE = "kubectl_eksdoc/in_cluster/command.py"
 CHANGELOG = "CHANGELOG.md"
 
 _VERSION = re.compile(r'(?<=^__version__ = ")[^"]*(?="$)', re.MULTILINE)

@@ -19,7 +19,7 @@ from kubectl_eksdoc.amazon.calendar import (
 from kubectl_eksdoc.amazon.skew import in_words, minor_of
 from kubectl_eksdoc.check.checking import Judge, UpgradeCheck, cluster_of, unknown, unread
 from kubectl_eksdoc.check.checks.group_updates import IN_PROGRESS, SUCCESSFUL, begun, describe, standing
-from kubectl_eksdoc.check.checks.noted import named
+from kubectl_eksdoc.check.checks.release_notes import named
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import aws, day, doubted, issue, number, sourced, unwell
 from kubectl_eksdoc.model import eks as told

@@ -21,8 +21,8 @@ from kubectl_eksdoc.amazon.sockets import (
     reached,
 )
 from kubectl_eksdoc.check.checking import UpgradeCheck, unknown, unread
-from kubectl_eksdoc.check.checks.noted import NodeGroupNodes, groups, named
-from kubectl_eksdoc.check.checks.running import owners
+from kubectl_eksdoc.check.checks.release_notes import NodeGroupNodes, groups, named
+from kubectl_eksdoc.check.checks.software import owners
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import listed
 from kubectl_eksdoc.frozen import frozen

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unread
-from kubectl_eksdoc.check.checks.running import owners
+from kubectl_eksdoc.check.checks.software import owners
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import listed
 from kubectl_eksdoc.kubernetes.replacement import needed_backends

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model import kinds, questions
+from kubectl_eksdoc.model import aws_operations as questions
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.aws_operations import UPDATE_NODE_GROUP, AwsOperation
 from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.knowledge import file
 from kubectl_eksdoc.model.permissions import ALL as OPT_INS
 from kubectl_eksdoc.model.permissions import OptIn, Permission
-from kubectl_eksdoc.model.questions import UPDATE_NODE_GROUP, AwsOperation
 
 
 def _asked(part: str) -> Mapping[str, tuple[AwsOperation, ...]]:

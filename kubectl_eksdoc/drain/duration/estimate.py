@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
+from kubectl_eksdoc.drain.budget_verdicts import JudgedBudget
 from kubectl_eksdoc.drain.course import (
     BudgetCourse,
     DrainTerms,
@@ -32,15 +33,14 @@ from kubectl_eksdoc.drain.duration.node_times import Nodes
 from kubectl_eksdoc.drain.duration.quantiles import MOST_RUNS, RunPace, levels, quantiles
 from kubectl_eksdoc.drain.duration.slow_nodes import RelaxedBound, relaxations, slow_nodes
 from kubectl_eksdoc.drain.duration.timing import SHORTEST_STOP_S
+from kubectl_eksdoc.drain.filter_verdicts import restarted
 from kubectl_eksdoc.drain.nodes import DrainContext
-from kubectl_eksdoc.drain.order.rounds import EvictionOrder, gates
-from kubectl_eksdoc.drain.order.strategies import NodeTasks
+from kubectl_eksdoc.drain.orders import NodeTasks
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, SlowNode
+from kubectl_eksdoc.drain.pod_verdicts import ungated
 from kubectl_eksdoc.drain.policy import DrainPolicy, Means, burst
+from kubectl_eksdoc.drain.rounds import EvictionOrder, gates
 from kubectl_eksdoc.drain.simulation import simulate
-from kubectl_eksdoc.drain.verdicts.budgets import JudgedBudget
-from kubectl_eksdoc.drain.verdicts.filters import restarted
-from kubectl_eksdoc.drain.verdicts.pods import ungated
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.budgets import Computed, recompute
 from kubectl_eksdoc.model.nodes import Pod

@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.drain.course import DrainTerms, Move, made
 from kubectl_eksdoc.drain.duration.timing import StartTime, learn, learn_stops, stop_of
-from kubectl_eksdoc.drain.landing.new_nodes import surged
+from kubectl_eksdoc.drain.new_nodes import surged
 from kubectl_eksdoc.drain.nodes import DrainContext
-from kubectl_eksdoc.drain.order.rounds import Task, at_once, coming_again, domains_of
-from kubectl_eksdoc.drain.order.strategies import NodeTasks
+from kubectl_eksdoc.drain.orders import NodeTasks
 from kubectl_eksdoc.drain.policy import EVICTED, DrainPolicy, EvictionMode, Means
+from kubectl_eksdoc.drain.rounds import Task, at_once, coming_again, domains_of
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.budgets import same_name_holds
 from kubectl_eksdoc.kubernetes.replacement import Replacement

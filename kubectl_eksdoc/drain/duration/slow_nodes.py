@@ -18,9 +18,9 @@ from kubectl_eksdoc.drain.duration.bounds import Bound, Scarce, domain_words, la
 from kubectl_eksdoc.drain.duration.generations import LAG_S, EvictionTimes
 from kubectl_eksdoc.drain.duration.node_times import Drained, Nodes, timed
 from kubectl_eksdoc.drain.duration.timing import stop_of
-from kubectl_eksdoc.drain.order.rounds import Task
-from kubectl_eksdoc.drain.order.strategies import NEEDED, SOFT, NodeTasks
+from kubectl_eksdoc.drain.orders import NEEDED, SOFT, NodeTasks
 from kubectl_eksdoc.drain.outcome import SlowNode
+from kubectl_eksdoc.drain.rounds import Task
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.connection import shell

@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.drain.outcome import Eviction
 from kubectl_eksdoc.drain.policy import Means
-from kubectl_eksdoc.drain.run.moments import Happened
+from kubectl_eksdoc.drain.run.events import Happened
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.evictions import SEVERAL_BUDGETS
 from kubectl_eksdoc.model import permissions
-from kubectl_eksdoc.model.acts import Delete, Evict, OfPod, Restart
+from kubectl_eksdoc.model.actions import Delete, Evict, OfPod, Restart
 from kubectl_eksdoc.model.nodes import ControllerOwner
 
 SOON_S = 1.0

@@ -11,15 +11,15 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from math import inf
 
-from kubectl_eksdoc.drain.run.board import THE_RUN, DrainedNode, DrainRunState
-from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.patience import AGAIN_S, TRIES, TryResult, came_of, said_of
-from kubectl_eksdoc.drain.run.pursuits import ObservedState, PodPursuit
+from kubectl_eksdoc.drain.run.events import Happened
+from kubectl_eksdoc.drain.run.pod_evictions import ObservedState, PodPursuit
+from kubectl_eksdoc.drain.run.stall_timeouts import AGAIN_S, TRIES, TryResult, came_of, said_of
+from kubectl_eksdoc.drain.run.state import THE_RUN, DrainedNode, DrainRunState
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.cordon import foreign_drain
 from kubectl_eksdoc.kubernetes.news import AllPods, News, PodIs
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.acts import Exclude
+from kubectl_eksdoc.model.actions import Exclude
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.network import Service
 from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, Node, NodeOwner, Pod

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from kubectl_eksdoc.drain.outcome import Eviction
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.answers import Errors
+from kubectl_eksdoc.drain.run.events import Happened
 from kubectl_eksdoc.drain.run.limits import RunLimits
-from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.pursuits import ObservedState
+from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
 from kubectl_eksdoc.drain.run.replacements import Replacements
 from kubectl_eksdoc.kubernetes.news import (
     AllNodes,
@@ -27,7 +27,7 @@ from kubectl_eksdoc.kubernetes.news import (
     WatchInterrupted,
     WatchRestored,
 )
-from kubectl_eksdoc.model.acts import Delete, Evict, ListPods, Look, Restart
+from kubectl_eksdoc.model.actions import Delete, Evict, ListPods, Look, Restart
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.quantities import duration
 

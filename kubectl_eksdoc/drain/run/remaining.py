@@ -20,10 +20,10 @@ from kubectl_eksdoc.drain.duration.node_times import Nodes
 from kubectl_eksdoc.drain.duration.timing import SHORTEST_STOP_S, template_of
 from kubectl_eksdoc.drain.policy import Means
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.board import DrainedNode, NodePhase
-from kubectl_eksdoc.drain.run.chronicle import MeasuredStopTimes
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.pursuits import PodPursuit, PodStep
+from kubectl_eksdoc.drain.run.history import MeasuredStopTimes
+from kubectl_eksdoc.drain.run.pod_evictions import PodPursuit, PodStep
+from kubectl_eksdoc.drain.run.state import DrainedNode, NodePhase
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.replacement import Replacement

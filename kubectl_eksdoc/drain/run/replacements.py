@@ -11,14 +11,21 @@ from typing import NamedTuple
 from kubectl_eksdoc.drain.outcome import Eviction
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.answers import made_for
-from kubectl_eksdoc.drain.run.board import DrainRunState
-from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.patience import AGAIN_S, TRIES, TryResult, came_of, may_be_done, said_of
-from kubectl_eksdoc.drain.run.pursuits import ObservedState
+from kubectl_eksdoc.drain.run.events import Happened
+from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
+from kubectl_eksdoc.drain.run.stall_timeouts import (
+    AGAIN_S,
+    TRIES,
+    TryResult,
+    came_of,
+    may_be_done,
+    said_of,
+)
+from kubectl_eksdoc.drain.run.state import DrainRunState
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.cordon import foreign_drain
 from kubectl_eksdoc.kubernetes.replacement import comes_back_to_its_node
-from kubectl_eksdoc.model.acts import Protect, Release
+from kubectl_eksdoc.model.actions import Protect, Release
 from kubectl_eksdoc.model.nodes import PROTECTIONS, Node, NodeOwner, Pod
 
 

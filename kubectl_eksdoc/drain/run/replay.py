@@ -12,11 +12,11 @@ from enum import Enum
 from math import inf
 from typing import NamedTuple
 
-from kubectl_eksdoc.drain.run.account import PendingPod, told_by
-from kubectl_eksdoc.drain.run.chronicle import PlannedNode
+from kubectl_eksdoc.drain.run.events import THE_DRAIN, WENT_WRONG, Happened, RunMoment
+from kubectl_eksdoc.drain.run.history import PlannedNode
 from kubectl_eksdoc.drain.run.journal import Journaled, replay
-from kubectl_eksdoc.drain.run.moments import THE_DRAIN, WENT_WRONG, Happened, RunMoment
-from kubectl_eksdoc.drain.run.standing import PodWaits, Reason, RunProgress
+from kubectl_eksdoc.drain.run.progress import PodWaits, Reason, RunProgress
+from kubectl_eksdoc.drain.run.result import PendingPod, told_by
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.journal import (

@@ -15,12 +15,12 @@ from enum import Enum
 from math import inf
 
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.board import DrainedNode, DrainRunState, NodePhase
+from kubectl_eksdoc.drain.run.events import Happened
 from kubectl_eksdoc.drain.run.guards import RunHolds
-from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.patience import in_waves
+from kubectl_eksdoc.drain.run.stall_timeouts import in_waves
+from kubectl_eksdoc.drain.run.state import DrainedNode, DrainRunState, NodePhase
 from kubectl_eksdoc.kubernetes.news import HookEnded
-from kubectl_eksdoc.model.acts import AFTER_WAVE, BEFORE_WAVE, Hook
+from kubectl_eksdoc.model.actions import AFTER_WAVE, BEFORE_WAVE, Hook
 from kubectl_eksdoc.model.quantities import duration
 
 

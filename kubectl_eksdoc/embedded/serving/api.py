@@ -12,14 +12,15 @@ from collections.abc import Callable
 from dataclasses import field
 from typing import TypeVar
 
-from kubectl_eksdoc.embedded.api import catalogue
-from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS, Build, Catalogue
-from kubectl_eksdoc.embedded.serving import access, bodies, objects
-from kubectl_eksdoc.embedded.serving.access import Action, ServedUser, TokenUsers, check
+from kubectl_eksdoc.embedded import catalogue
+from kubectl_eksdoc.embedded.catalogue import DEFINITIONS, Build, Catalogue
+from kubectl_eksdoc.embedded.serving import bodies, objects
+from kubectl_eksdoc.embedded.serving import requests as access
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, TimeDriver
 from kubectl_eksdoc.embedded.serving.objects import ObjectEndpoints, Ports, nobody_listens
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.embedded.serving.reading import TOO_OLD_TO_CONTINUE, TooOldToContinue
+from kubectl_eksdoc.embedded.serving.requests import Action, ServedUser, TokenUsers, check
 from kubectl_eksdoc.embedded.serving.targets import (
     METRICS_TEXT,
     Reply,

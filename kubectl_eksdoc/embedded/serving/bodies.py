@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS, schema_in
+from kubectl_eksdoc.embedded.catalogue import DEFINITIONS, schema_in
 from kubectl_eksdoc.embedded.serving import protobuf
 from kubectl_eksdoc.embedded.serving.protobuf import NotUnderstood
 from kubectl_eksdoc.embedded.serving.reading import number
@@ -38,9 +38,9 @@ from kubectl_eksdoc.kubernetes.api.workload_validation import (
     TOO_LONG,
     Problem,
 )
-from kubectl_eksdoc.kubernetes.ownership.applying import ApplyRefused, Conflicts, apply
-from kubectl_eksdoc.kubernetes.ownership.comparing import NONE, FieldSet
-from kubectl_eksdoc.kubernetes.ownership.entries import settled, updated
+from kubectl_eksdoc.kubernetes.document_diff import NONE, FieldSet
+from kubectl_eksdoc.kubernetes.managed_fields import settled, updated
+from kubectl_eksdoc.kubernetes.server_side_apply import ApplyRefused, Conflicts, apply
 from kubectl_eksdoc.model.api_objects import Doc, without
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.objects.single import NoJson, decode

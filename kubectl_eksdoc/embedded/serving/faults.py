@@ -1,7 +1,7 @@
 """Faults on demand: what goes wrong between a client and an API server, and the webhooks that stand between them.
 
 A fault is a rule (which requests, which of them) and an effect. They are deterministic: the same requests in the same
-order meet the same faults. What goes wrong in the cluster itself is in `simulator.mishaps`.
+order meet the same faults. What goes wrong in the cluster itself is in `simulator.faults`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import replace
 from enum import Enum
 from threading import Lock
 
-from kubectl_eksdoc.embedded.serving.access import ADMIN, Action, forbidden
 from kubectl_eksdoc.embedded.serving.reading import TOO_OLD_TO_CONTINUE
+from kubectl_eksdoc.embedded.serving.requests import ADMIN, Action, forbidden
 from kubectl_eksdoc.embedded.serving.targets import (
     ConnectionLost,
     NoAnswer,

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kubectl_eksdoc.embedded.api.catalogue import PLAIN
+from kubectl_eksdoc.embedded.catalogue import PLAIN
 from kubectl_eksdoc.embedded.serving import bodies, validation
-from kubectl_eksdoc.embedded.serving.access import ServedUser
 from kubectl_eksdoc.embedded.serving.bodies import (
     LONGEST_GRACE_S,
     FieldWriter,
@@ -25,6 +24,7 @@ from kubectl_eksdoc.embedded.serving.bodies import (
 )
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.embedded.serving.reading import page_of
+from kubectl_eksdoc.embedded.serving.requests import ServedUser
 from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest, ServedTarget
 from kubectl_eksdoc.embedded.serving.validation import check_unconditional, valid
 from kubectl_eksdoc.embedded.serving.watching import ShownEvents, ShownVersions, WatchEvent, form_of, in_form

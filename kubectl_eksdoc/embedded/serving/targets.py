@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Protocol
 
-from kubectl_eksdoc.embedded.api.catalogue import Catalogue
-from kubectl_eksdoc.embedded.serving.access import Action
+from kubectl_eksdoc.embedded.catalogue import Catalogue
+from kubectl_eksdoc.embedded.serving.requests import Action
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.resources import Served
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
-from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS, missing
+from kubectl_eksdoc.embedded.catalogue import DEFINITIONS, missing
 from kubectl_eksdoc.embedded.serving.bodies import check_shape, unfit
 from kubectl_eksdoc.embedded.serving.targets import ServedTarget
 from kubectl_eksdoc.kubernetes.api import shapes, statuses, workload_validation

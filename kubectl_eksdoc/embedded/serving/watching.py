@@ -10,11 +10,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from kubectl_eksdoc.embedded.api.catalogue import PARTIAL, PARTIAL_LIST, PLAIN, TABLE, AnswerForm, choose
-from kubectl_eksdoc.embedded.api.tables.table import IncludeObject, partial, partial_list, table
+from kubectl_eksdoc.embedded.catalogue import (
+    PARTIAL,
+    PARTIAL_LIST,
+    PLAIN,
+    TABLE,
+    AnswerForm,
+    choose,
+)
 from kubectl_eksdoc.embedded.serving.handler import TimeDriver
 from kubectl_eksdoc.embedded.serving.reading import FieldSelection, choice_of, number
 from kubectl_eksdoc.embedded.serving.targets import ServedRequest, ServedTarget
+from kubectl_eksdoc.embedded.tables import IncludeObject, partial, partial_list, table
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.resources import Served
 from kubectl_eksdoc.kubernetes.api.statuses import expired

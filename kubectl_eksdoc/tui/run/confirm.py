@@ -11,23 +11,23 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from kubectl_eksdoc.cli.run.screen_ports import ActiveRun, PreparedRun, RunKind
+from kubectl_eksdoc.drain.command.screen_ports import ActiveRun, PreparedRun, RunKind
+from kubectl_eksdoc.drain.report.findings import allowed_by, grouped
+from kubectl_eksdoc.drain.report.plan import DrainView, in_brief
+from kubectl_eksdoc.drain.report.steps import how_skipped
+from kubectl_eksdoc.drain.run.events import WENT_WRONG
 from kubectl_eksdoc.drain.run.limits import RunLimits
-from kubectl_eksdoc.drain.run.moments import WENT_WRONG
+from kubectl_eksdoc.drain.run.runner import DryRunResult
 from kubectl_eksdoc.errors import EksdocError
-from kubectl_eksdoc.flows.run.running import DryRunResult
 from kubectl_eksdoc.model.quantities import duration
-from kubectl_eksdoc.render.drain.findings import allowed_by, grouped
-from kubectl_eksdoc.render.drain.plan import DrainView, in_brief
-from kubectl_eksdoc.render.drain.steps import how_skipped
-from kubectl_eksdoc.render.text import Look, Tone, counted, listing, shown
+from kubectl_eksdoc.report.text import Look, Tone, counted, listing, shown
+from kubectl_eksdoc.tui.base_app import too_small
 from kubectl_eksdoc.tui.details import room_elsewhere
-from kubectl_eksdoc.tui.framed import too_small
-from kubectl_eksdoc.tui.run import sheets
+from kubectl_eksdoc.tui.footer import look_of
+from kubectl_eksdoc.tui.panel import Answered, Prose, ask, refusal
+from kubectl_eksdoc.tui.run import tables as sheets
 from kubectl_eksdoc.tui.run.state import RunState
-from kubectl_eksdoc.tui.sheets.pods import Line
-from kubectl_eksdoc.tui.widgets.foot import look_of
-from kubectl_eksdoc.tui.widgets.panel import Answered, Prose, ask, refusal
+from kubectl_eksdoc.tui.tables.pods import Line
 from kubectl_eksdoc.tui.words import PRODUCTION
 
 _MOST_NAMES = 6

@@ -7,9 +7,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
-from kubectl_eksdoc.cli.run.screen_ports import ActiveRun, PreparedRun, RunKind, ScreenRunController
+from kubectl_eksdoc.drain.command.screen_ports import (
+    ActiveRun,
+    PreparedRun,
+    RunKind,
+    ScreenRunController,
+)
 from kubectl_eksdoc.tui.keymap import ScreenPage
-from kubectl_eksdoc.tui.run import sheets
+from kubectl_eksdoc.tui.run import tables as sheets
 from kubectl_eksdoc.tui.run.confirm import ConfirmScreen, TrialScreen
 from kubectl_eksdoc.tui.run.pages import RunsScreen, StopScreen
 from kubectl_eksdoc.tui.run.screen import RunScreen
@@ -18,9 +23,9 @@ from kubectl_eksdoc.tui.run.state import RunState
 if TYPE_CHECKING:
     from textual.timer import Timer
 
+    from kubectl_eksdoc.drain.report.plan import DrainView
     from kubectl_eksdoc.model.journal import RunSummary
-    from kubectl_eksdoc.render.drain.plan import DrainView
-    from kubectl_eksdoc.tui.framed import FramedApp
+    from kubectl_eksdoc.tui.base_app import FramedApp
 
 LOOK_S = 0.25
 """So often it is looked at: what changes more often is seen once."""

@@ -15,22 +15,22 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 
-from kubectl_eksdoc.cli.run.screen_ports import RunKind, ScreenRunController
-from kubectl_eksdoc.drain.run.chronicle import NodeState
+from kubectl_eksdoc.drain.command.screen_ports import RunKind, ScreenRunController
+from kubectl_eksdoc.drain.report import events
+from kubectl_eksdoc.drain.report.record import placed, skipped_targets
+from kubectl_eksdoc.drain.run.history import NodeState
 from kubectl_eksdoc.model.journal import RunSummary
-from kubectl_eksdoc.render.record import placed, skipped_targets
-from kubectl_eksdoc.render.run import events
-from kubectl_eksdoc.render.text import Cell, Column, Tone, age, between, counted, sentences, shown
+from kubectl_eksdoc.report.text import Cell, Column, Tone, age, between, counted, sentences, shown
+from kubectl_eksdoc.tui.footer import look_of
+from kubectl_eksdoc.tui.line_table import LineTable
 from kubectl_eksdoc.tui.model import INSPECTS, can_inspect
-from kubectl_eksdoc.tui.run import sheets
+from kubectl_eksdoc.tui.panel import Answered, FramedLineView, Prose, ask
+from kubectl_eksdoc.tui.run import tables as sheets
 from kubectl_eksdoc.tui.run.state import RunState, ScreenStage
-from kubectl_eksdoc.tui.sheets.pods import Cells, Line, Sheet, of_rows, text_sheet
-from kubectl_eksdoc.tui.widgets.foot import look_of
-from kubectl_eksdoc.tui.widgets.line_table import LineTable
-from kubectl_eksdoc.tui.widgets.panel import Answered, FramedLineView, Prose, ask
+from kubectl_eksdoc.tui.tables.pods import Cells, Line, Sheet, of_rows, text_sheet
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.tui.framed import FramedApp
+    from kubectl_eksdoc.tui.base_app import FramedApp
 
 # [5] The runs of this cluster, where none is under way here: to go on with, to give back, or to watch.
 

@@ -11,22 +11,22 @@ from textual import on
 from textual.app import ComposeResult
 from textual.widgets import ContentSwitcher, Input
 
-from kubectl_eksdoc.drain.run.chronicle import ENDS
-from kubectl_eksdoc.flows.run.draining import RunWish
-from kubectl_eksdoc.render.text import Look
+from kubectl_eksdoc.drain.run.history import ENDS
+from kubectl_eksdoc.drain.run.loop import RunWish
+from kubectl_eksdoc.report.text import Look
 from kubectl_eksdoc.tui import keymap
-from kubectl_eksdoc.tui.framed import SCREENS_CSS
+from kubectl_eksdoc.tui.base_app import SCREENS_CSS
+from kubectl_eksdoc.tui.footer import FootBar, HeadLine, look_of
 from kubectl_eksdoc.tui.help import HelpScreen
 from kubectl_eksdoc.tui.keymap import TYPING, Hint, KeyBinding, ScreenPage
+from kubectl_eksdoc.tui.line_table import LineTable
 from kubectl_eksdoc.tui.model import InspectPod
-from kubectl_eksdoc.tui.run import sheets
+from kubectl_eksdoc.tui.paint import PaintedScreen
+from kubectl_eksdoc.tui.panel import AskLine
+from kubectl_eksdoc.tui.run import tables as sheets
 from kubectl_eksdoc.tui.run.confirm import EntryScreen
 from kubectl_eksdoc.tui.run.pages import LivePage, LogPage, RunPage, StopChoice, StopScreen, in_markdown
 from kubectl_eksdoc.tui.run.state import RunState
-from kubectl_eksdoc.tui.widgets.foot import FootBar, HeadLine, look_of
-from kubectl_eksdoc.tui.widgets.line_table import LineTable
-from kubectl_eksdoc.tui.widgets.paint import PaintedScreen
-from kubectl_eksdoc.tui.widgets.panel import AskLine
 
 # The keys of a run: none of them is Enter, and none that stops or gives back does so without asking.
 
@@ -338,7 +338,7 @@ class RunScreen(PaintedScreen):
         self._save("md", self.state.live.run, self._ticket())
 
     def do_html(self) -> None:
-        from kubectl_eksdoc.render.run.page import page
+        from kubectl_eksdoc.drain.report.run_page import page
 
         view = self.state.live.view
         planned = view.spans if view is not None else {}

@@ -7,12 +7,12 @@ from enum import Enum
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli.run.screen_ports import ActiveRun, RunKind, RunSummaryView, RunUpdate
-from kubectl_eksdoc.drain.run.chronicle import RunHistory
+from kubectl_eksdoc.drain.command.screen_ports import ActiveRun, RunKind, RunSummaryView, RunUpdate
+from kubectl_eksdoc.drain.run.history import RunHistory
+from kubectl_eksdoc.drain.run.loop import RunWish
+from kubectl_eksdoc.drain.run.progress import PodWaits, RunProgress
 from kubectl_eksdoc.drain.run.replay import WRITTEN_S, ReplaySource, RunReplay
-from kubectl_eksdoc.drain.run.standing import PodWaits, RunProgress
-from kubectl_eksdoc.flows.run.draining import RunWish
-from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.report.text import counted
 
 if TYPE_CHECKING:
     pass

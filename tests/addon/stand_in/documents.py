@@ -13,9 +13,9 @@ from typing import Any, Protocol
 from kubectl_eksdoc.kubernetes.api.defaults import begun, carried, with_defaults
 from kubectl_eksdoc.kubernetes.api.patches import apply_strategic
 from kubectl_eksdoc.kubernetes.api.types import schema_of
-from kubectl_eksdoc.kubernetes.ownership.applying import ApplyRefused, Conflicts, apply
-from kubectl_eksdoc.kubernetes.ownership.comparing import NONE, FieldSet
-from kubectl_eksdoc.kubernetes.ownership.entries import settled, updated
+from kubectl_eksdoc.kubernetes.document_diff import NONE, FieldSet
+from kubectl_eksdoc.kubernetes.managed_fields import settled, updated
+from kubectl_eksdoc.kubernetes.server_side_apply import ApplyRefused, Conflicts, apply
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 
 Key = tuple[str, str]

@@ -24,9 +24,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kubectl_eksdoc.kubernetes.api.types import schema_of
-from kubectl_eksdoc.kubernetes.ownership.applying import removed, without_new_nulls
-from kubectl_eksdoc.kubernetes.ownership.comparing import FieldSet, Tree, fields_of, tree_of, united
-from kubectl_eksdoc.kubernetes.ownership.steps import shown
+from kubectl_eksdoc.kubernetes.document_diff import FieldSet, Tree, fields_of, tree_of, united
+from kubectl_eksdoc.kubernetes.field_paths import shown
+from kubectl_eksdoc.kubernetes.server_side_apply import removed, without_new_nulls
 from kubectl_eksdoc.model.api_objects import Doc
 from tests.addon.stand_in.documents import Objects
 from tests.addon.stand_in.rendering import Site, rendered

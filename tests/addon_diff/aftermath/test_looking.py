@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.aftermath.facts import PastFacts, State, UpdateReview
-from kubectl_eksdoc.addon_diff.aftermath.looking import look_back
+from kubectl_eksdoc.addon_diff.after import look_back
+from kubectl_eksdoc.addon_diff.after_facts import PastFacts, State, UpdateReview
 from kubectl_eksdoc.addon_diff.outcome import asked_for
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, OfVersion
 from kubectl_eksdoc.addon_diff.usage import Usage

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.addon_diff.aftermath.restoring import rebased, restoring
 from kubectl_eksdoc.addon_diff.fields import value_at
 from kubectl_eksdoc.addon_diff.merging import MISSING
 from kubectl_eksdoc.addon_diff.prediction import differing
+from kubectl_eksdoc.addon_diff.restoring_patch import rebased, restoring
 from kubectl_eksdoc.kubernetes.api.patches import apply_strategic
 from kubectl_eksdoc.kubernetes.api.types import schema_of
-from kubectl_eksdoc.kubernetes.keeping import Digests
+from kubectl_eksdoc.kubernetes.redaction import Digests
 from kubectl_eksdoc.model.api_objects import Doc
 from tests.addon_diff.aftermath.revised import daemon_set, template
 

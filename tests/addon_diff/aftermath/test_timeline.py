@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.addon_diff.aftermath.timeline import (
+from kubectl_eksdoc.addon_diff.revisions import (
     AT_ONCE,
     TemplateUpdateStep,
     UnknownRevision,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.addon_diff.terraform.requests import Kind, generations
+from kubectl_eksdoc.addon_diff.terraform_requests import Kind, generations
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.terraform import AddonResource, ProviderConstraint, TerraformPlan

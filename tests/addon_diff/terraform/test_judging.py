@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.terraform.result import TerraformJudgement
+from kubectl_eksdoc.addon_diff.report.diff import blocks
+from kubectl_eksdoc.addon_diff.terraform_result import TerraformJudgement
 from kubectl_eksdoc.model.addons import Addon
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.render.addon.report import blocks
 from tests.addon_diff.incident import a_persons
 from tests.addon_diff.terraform.worlds import (
     MODULE,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.terraform.requests import AddonRequest, Kind, requests
+from kubectl_eksdoc.addon_diff.terraform_requests import AddonRequest, Kind, requests
 from kubectl_eksdoc.host.terraform import read_terraform_plan
 from kubectl_eksdoc.model.kinds import Unknown
 from tests.host.terraform_plans import a_change, a_plan, an_addon, written

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kubectl_eksdoc.addon_diff.read import judge_terraform
-from kubectl_eksdoc.addon_diff.terraform.result import TerraformJudgement
+from kubectl_eksdoc.addon_diff.terraform_result import TerraformJudgement
 from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.aws.eks import values_of
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing

@@ -19,18 +19,18 @@ import pytest
 
 from kubectl_eksdoc.cli.run_edges import DrainRunEdges
 from kubectl_eksdoc.embedded.loading import load
-from kubectl_eksdoc.embedded.serving.access import ADMIN
 from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.requests import ADMIN
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from tests.cli.canaries.canaries import Canaries, canaries_below, canaries_in
-from tests.cli.metadata.probed import nodes_are_instances
-from tests.cli.permissions.desk import NAME, REGION, Site, _soon_sure, _told_after
 from tests.cli.running import Ran, called
-from tests.cli.snapshot.planted_secrets import helm_secret, plain_secret, planted
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
+from tests.imds_probe.command.probed import nodes_are_instances
+from tests.permissions.command.desk import NAME, REGION, Site, _soon_sure, _told_after
+from tests.snapshot.command.planted_secrets import helm_secret, plain_secret, planted
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World

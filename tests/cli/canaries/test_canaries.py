@@ -16,20 +16,20 @@ from urllib.parse import urlsplit
 import pytest
 
 from kubectl_eksdoc.cli.commands import COMMANDS, Command
-from kubectl_eksdoc.cli.completing.sources import FORMATS
-from kubectl_eksdoc.embedded.serving.access import ADMIN, TokenUsers
+from kubectl_eksdoc.cli.completion_sources import FORMATS
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.faults import EVICTIONS, BrokenConnection, Fault, FaultMoment, Faulty
 from kubectl_eksdoc.embedded.serving.handler import Scaled, serving
+from kubectl_eksdoc.embedded.serving.requests import ADMIN, TokenUsers
 from tests.aws.test_live import prod
 from tests.cli.canaries import places
 from tests.cli.canaries.canaries import Canaries
 from tests.cli.canaries.places import Place
-from tests.cli.permissions.desk import NAME
-from tests.cli.run.served import EVICTED, Machine
 from tests.cli.running import Ran, run_cli
+from tests.drain.command.served import EVICTED, Machine
 from tests.embedded.clients import worlds
 from tests.host.terraform_plans import a_change, a_plan, an_addon, written
+from tests.permissions.command.desk import NAME
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World

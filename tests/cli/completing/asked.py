@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kubectl_eksdoc.cli.completing.command import answered
+from kubectl_eksdoc.cli.completion_command import answered
 from kubectl_eksdoc.wiring.names import OFFLINE
 from tests import needed
 from tests.contracts.source import ROOT

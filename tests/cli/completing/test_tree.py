@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from kubectl_eksdoc.cli import completion_sources as sources
 from kubectl_eksdoc.cli.commands import COMMANDS, Command, listed, tree
-from kubectl_eksdoc.cli.completing import sources
-from kubectl_eksdoc.cli.completing.candidates import follows, long_name, takes_value, words_of
+from kubectl_eksdoc.cli.completion_candidates import follows, long_name, takes_value, words_of
 from kubectl_eksdoc.cli.flags import OUTPUTS
 from kubectl_eksdoc.cli.parser import Parser, RefusedFlag
 from tests.cli.completing.asked import at

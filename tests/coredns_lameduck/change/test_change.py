@@ -13,17 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.aws.validating import broken
-from kubectl_eksdoc.coredns_lameduck.change.change import CorednsChange, changed
-from kubectl_eksdoc.coredns_lameduck.change.placing import of_schema, without_spot
-from kubectl_eksdoc.coredns_lameduck.change.wishes import (
+from kubectl_eksdoc.coredns_lameduck.change import CorednsChange, changed
+from kubectl_eksdoc.coredns_lameduck.deployed import PROPORTIONAL
+from kubectl_eksdoc.coredns_lameduck.placement_values import of_schema, without_spot
+from kubectl_eksdoc.coredns_lameduck.requested import (
     AutoscalerRange,
     ChangeRefused,
     Wishes,
     lameduck_wished,
     scale_wished,
 )
-from kubectl_eksdoc.coredns_lameduck.deployed import PROPORTIONAL
-from kubectl_eksdoc.kubernetes.keeping import MARK
+from kubectl_eksdoc.kubernetes.redaction import MARK
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.addons import Addon, AddonSide, VersionSide
 from kubectl_eksdoc.model.api_objects import Doc

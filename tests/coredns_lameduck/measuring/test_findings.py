@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from kubectl_eksdoc.coredns_lameduck.measuring.findings import (
+from kubectl_eksdoc.coredns_lameduck.measurement_findings import (
     DnsMeasurement,
     MeasuredZone,
     MeasurementEvent,
@@ -31,7 +31,7 @@ from kubectl_eksdoc.model.coredns import (
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import Unknown
 from tests.coredns_lameduck.measuring.test_planning import planned
-from tests.flows.dns_worlds import PODS, START
+from tests.coredns_lameduck.worlds import PODS, START
 
 PLAN = planned()
 SERVICE, ENDPOINT_OF = MeasuredStream("service-v4", "udp"), MeasuredStream("coredns-1-v4", "udp")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.coredns_lameduck.measuring.plan import (
+from kubectl_eksdoc.coredns_lameduck.measurement_plan import (
     FILE,
     LONGEST_FOR_S,
     LONGEST_TIMEOUT_S,
@@ -28,7 +28,7 @@ from kubectl_eksdoc.kubernetes.guards import violations
 from kubectl_eksdoc.model.coredns import DnsPod, DnsService, DnsStand, DnsWorkload
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE
 from tests.builders import NOW
-from tests.flows.dns_worlds import BOTH, NODES, PODS, START, V4, in_zone
+from tests.coredns_lameduck.worlds import BOTH, NODES, PODS, START, V4, in_zone
 
 
 def test_a_node_of_each_zone_without_coredns_on_it() -> None:

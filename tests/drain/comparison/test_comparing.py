@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.drain.comparison.changes import Comparison, Measure, PlanFigure, drift, promise_of
-from kubectl_eksdoc.drain.comparison.comparing import compare, findings_since_then, outline, sight
+from kubectl_eksdoc.drain.comparison import compare, findings_since_then, outline, sight
 from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.plan_changes import Comparison, Measure, PlanFigure, drift, promise_of
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.errors import BaselineError

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from kubectl_eksdoc.drain.comparison.changes import drift, unchanged
+from kubectl_eksdoc.drain.plan_changes import drift, unchanged
 from kubectl_eksdoc.model.baseline import ReadPlan
 from kubectl_eksdoc.model.cluster import Cluster, Lease
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, ago

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.run.chronicle import (
+from kubectl_eksdoc.drain.run.events import ASKED, Happened, RunMoment
+from kubectl_eksdoc.drain.run.history import (
     ENDS,
     MeasuredStopTimes,
     NodeCourse,
@@ -18,13 +19,12 @@ from kubectl_eksdoc.drain.run.chronicle import (
     RunHistory,
     aimed_by,
 )
-from kubectl_eksdoc.drain.run.moments import ASKED, Happened, RunMoment
-from kubectl_eksdoc.drain.run.pursuits import ObservedState
+from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
 from kubectl_eksdoc.kubernetes.news import AllBudgets, AllPods, BudgetGone, BudgetIs, PodGone, PodIs, PodsFound
-from kubectl_eksdoc.model.acts import ListPods
+from kubectl_eksdoc.model.actions import ListPods
 from tests.builders import a_budget, a_cluster, a_node, pods
 from tests.drain.planning import plan_of
-from tests.flows.stages import recorded
+from tests.drain.stages import recorded
 from tests.rehearsed import Rehearsed, rehearsed, rehearsed_demo
 
 AIMS = (PlannedNode("a", 1, ("shop/web-1", "shop/web-2")), PlannedNode("b", 2, ("shop/web-3",)), PlannedNode("c", 2))

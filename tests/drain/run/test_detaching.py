@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kubectl_eksdoc.drain.run.acting import FORCED_S
-from kubectl_eksdoc.drain.run.board import APART_S, THE_RUN
-from kubectl_eksdoc.drain.run.moments import Happened
+from kubectl_eksdoc.drain.run.actions import FORCED_S
+from kubectl_eksdoc.drain.run.events import Happened
+from kubectl_eksdoc.drain.run.state import APART_S, THE_RUN
 from kubectl_eksdoc.kubernetes.news import AttachedVolumes, News, NodeIs, PodsFound
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.acts import Act, ListAttachments, ListPods
+from kubectl_eksdoc.model.actions import Act, ListAttachments, ListPods
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Taint, Volume, VolumeKind
 from kubectl_eksdoc.model.storage import Claim, PersistentVolume

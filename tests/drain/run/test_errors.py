@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.drain.run.board import NodePhase
+from kubectl_eksdoc.drain.run.events import Happened
 from kubectl_eksdoc.drain.run.limits import RunLimits
-from kubectl_eksdoc.drain.run.moments import Happened
+from kubectl_eksdoc.drain.run.state import NodePhase
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, LostAnswer, StatusCause
 from kubectl_eksdoc.kubernetes.news import AllBudgets, BudgetIs, News, NodeIs, PodGone, PodsFound, RequestAnswered
-from kubectl_eksdoc.model.acts import Act, Cordon, Evict, Look
+from kubectl_eksdoc.model.actions import Act, Cordon, Evict, Look
 from kubectl_eksdoc.model.budgets import Budget
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_roomy_node
 from tests.drain.run.driving import Answering, Driven, drained

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.policy import burst
 from kubectl_eksdoc.drain.run.answers import ANSWERS, ERRORS_S, Next, Reading, RunTrouble
-from kubectl_eksdoc.drain.run.asking import HIGHEST, EvictionRate
+from kubectl_eksdoc.drain.run.eviction_requests import HIGHEST, EvictionRate
 from kubectl_eksdoc.drain.run.guards import RunGuards
 from kubectl_eksdoc.drain.run.limits import RunLimits
-from kubectl_eksdoc.drain.run.pursuits import ObservedState
+from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import (
     AllPods,
@@ -24,7 +24,7 @@ from kubectl_eksdoc.kubernetes.news import (
     WatchInterrupted,
     WatchRestored,
 )
-from kubectl_eksdoc.model.acts import Cordon, Evict
+from kubectl_eksdoc.model.actions import Cordon, Evict
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Pod
 from tests.builders import a_cluster, a_node, pods

@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.drain.run.account import NotedRun, noted_of, noted_runs, to_give_back
-from kubectl_eksdoc.drain.run.board import NodePhase
+from kubectl_eksdoc.drain.run.events import Happened
 from kubectl_eksdoc.drain.run.journal import Cordoned, Journaled, Protected
 from kubectl_eksdoc.drain.run.limits import RunLimits
-from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.others import drained_by_others
+from kubectl_eksdoc.drain.run.other_drains import drained_by_others
+from kubectl_eksdoc.drain.run.result import NotedRun, noted_of, noted_runs, to_give_back
+from kubectl_eksdoc.drain.run.state import NodePhase
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
 from kubectl_eksdoc.kubernetes.cordon import SIGNS, CordonMark, Mark, as_nobodys, foreign_drain
 from kubectl_eksdoc.kubernetes.news import News, NodeIs, PodGone, PodIs, RequestAnswered
-from kubectl_eksdoc.model.acts import Act, Cordon, Evict
+from kubectl_eksdoc.model.actions import Act, Cordon, Evict
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node, RunNote, Taint
 from kubectl_eksdoc.model.workloads import RebootLock

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.run.board import THE_RUN
-from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.patience import AGAIN_S, TRIES
+from kubectl_eksdoc.drain.run.events import Happened
 from kubectl_eksdoc.drain.run.replacements import EMPTY, JOINED, why_protected
+from kubectl_eksdoc.drain.run.stall_timeouts import AGAIN_S, TRIES
+from kubectl_eksdoc.drain.run.state import THE_RUN
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import AllNodes, News, NodeIs, RequestAnswered
-from kubectl_eksdoc.model.acts import Act, Protect, Release
+from kubectl_eksdoc.model.actions import Act, Protect, Release
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, Node, Taint
 from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node, pods
 from tests.drain.planning import WEB

@@ -8,8 +8,8 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.run.chronicle import NodeState, PlannedNode, RunHistory
-from kubectl_eksdoc.drain.run.moments import WENT_WRONG, Happened, RunMoment
+from kubectl_eksdoc.drain.run.events import WENT_WRONG, Happened, RunMoment
+from kubectl_eksdoc.drain.run.history import NodeState, PlannedNode, RunHistory
 from kubectl_eksdoc.drain.run.replay import (
     GONE_ON_WITH,
     PlannedFigures,
@@ -20,7 +20,7 @@ from kubectl_eksdoc.drain.run.replay import (
     of_journal,
 )
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
-from kubectl_eksdoc.model.acts import Cordon, Evict, Restore
+from kubectl_eksdoc.model.actions import Cordon, Evict, Restore
 from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, Entries, Entry, JournalNote, RunEnd, RunEvent, RunEvents
 from tests.builders import NOW, a_pod
 from tests.drain.run.test_journal import Story

@@ -6,7 +6,7 @@ from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.journal import Journaled, JournaledIntent
 from kubectl_eksdoc.drain.run.limits import RunLimits
-from kubectl_eksdoc.flows.run.running import engine_again
+from kubectl_eksdoc.drain.run.runner import engine_again
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import IntentOutcome, JournaledNode, JournalIntent, RunStarted, Verb
 from kubectl_eksdoc.model.nodes import Pod

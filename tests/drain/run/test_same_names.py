@@ -8,14 +8,14 @@ from datetime import timedelta
 import pytest
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.run.events import Happened
 from kubectl_eksdoc.drain.run.limits import RunLimits
-from kubectl_eksdoc.drain.run.moments import Happened
+from kubectl_eksdoc.drain.run.progress import standing
 from kubectl_eksdoc.drain.run.remaining import Remaining
-from kubectl_eksdoc.drain.run.standing import standing
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
 from kubectl_eksdoc.kubernetes.budgets import DELETION_TIMEOUT, Hold, same_name_holds
 from kubectl_eksdoc.kubernetes.news import BudgetIs, News, PodGone, PodIs, RequestAnswered
-from kubectl_eksdoc.model.acts import Act, Evict
+from kubectl_eksdoc.model.actions import Act, Evict
 from kubectl_eksdoc.model.budgets import Amount, Budget, BudgetStatus
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status as Verdict

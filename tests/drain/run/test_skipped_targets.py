@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.drain.run.account import NodePlacements, Record
+from kubectl_eksdoc.drain.report import events
+from kubectl_eksdoc.drain.run.events import Happened
 from kubectl_eksdoc.drain.run.journal import Journaled
-from kubectl_eksdoc.drain.run.moments import Happened
+from kubectl_eksdoc.drain.run.observed import CORDON_TRIES
+from kubectl_eksdoc.drain.run.progress import standing
 from kubectl_eksdoc.drain.run.remaining import Remaining
-from kubectl_eksdoc.drain.run.sights import CORDON_TRIES
-from kubectl_eksdoc.drain.run.standing import standing
-from kubectl_eksdoc.flows.run.running import engine_again, rest_of
+from kubectl_eksdoc.drain.run.result import NodePlacements, Record
+from kubectl_eksdoc.drain.run.runner import engine_again, rest_of
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
 from kubectl_eksdoc.kubernetes.news import News, NodeIs, PodIs, RequestAnswered
-from kubectl_eksdoc.model.acts import Act, Cordon, Evict
+from kubectl_eksdoc.model.actions import Act, Cordon, Evict
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import UNCORDONED, JournaledNode, JournalNote, Note, RunStarted
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, Node, Pod, Taint
-from kubectl_eksdoc.render.run import events
 from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node, a_workload, pods
 from tests.drain.planning import plan_of, target
 from tests.drain.run.driving import Driven, drained

@@ -8,25 +8,25 @@ from dataclasses import replace
 import jsonschema
 import pytest
 
-import kubectl_eksdoc.render.schemas as schemas
+import kubectl_eksdoc.report.schemas as schemas
 from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.read import plan_drain
+from kubectl_eksdoc.drain.report.formats import DrainReport
+from kubectl_eksdoc.drain.report.record import RecordView
+from kubectl_eksdoc.drain.report.run import RunReport
 from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.limits import RunLimits
-from kubectl_eksdoc.drain.run.patience import Soak, soak_of
-from kubectl_eksdoc.drain.run.pursuits import ObservedState
+from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
+from kubectl_eksdoc.drain.run.progress import standing
 from kubectl_eksdoc.drain.run.remaining import Remaining
-from kubectl_eksdoc.drain.run.standing import standing
-from kubectl_eksdoc.flows.drain import plan_drain
-from kubectl_eksdoc.flows.rehearse import rehearse
+from kubectl_eksdoc.drain.run.stall_timeouts import Soak, soak_of
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.options import ALL
-from kubectl_eksdoc.render.drain.report import DrainReport
-from kubectl_eksdoc.render.record import RecordView
-from kubectl_eksdoc.render.run.report import RunReport
-from kubectl_eksdoc.render.text import Look
+from kubectl_eksdoc.rehearse.rehearsal import rehearse
+from kubectl_eksdoc.report.text import Look
 from tests.builders import NOW
-from tests.flows.run.test_waves import a_cluster
-from tests.flows.stages import BLUE, ONE_BY_ONE
+from tests.drain.run_steps.test_waves import a_cluster
+from tests.drain.stages import BLUE, ONE_BY_ONE
 
 render = DrainReport.render
 

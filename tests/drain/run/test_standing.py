@@ -9,19 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.drain.run.account import PendingPod
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.pursuits import ObservedState
+from kubectl_eksdoc.drain.run.events import Happened
+from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
+from kubectl_eksdoc.drain.run.progress import GATES, RunProgress, reasons, standing
 from kubectl_eksdoc.drain.run.remaining import Remaining
-from kubectl_eksdoc.drain.run.standing import GATES, RunProgress, reasons, standing
+from kubectl_eksdoc.drain.run.result import PendingPod
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.kubernetes.news import PodGone, PodIs
-from kubectl_eksdoc.model.acts import Cordon
+from kubectl_eksdoc.model.actions import Cordon
 from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node
 from tests.drain.run.driving import Driven
+from tests.drain.stages import ONE_BY_ONE, begun, made, steps, web
 from tests.examples import examples
-from tests.flows.stages import ONE_BY_ONE, begun, made, steps, web
 from tests.simulator.planes import a_budget_doc, a_node_doc
 
 

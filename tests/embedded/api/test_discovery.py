@@ -6,8 +6,15 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.embedded.api import catalogue
-from kubectl_eksdoc.embedded.api.catalogue import PARTIAL_LIST, PLAIN, TABLE, AnswerForm, Build, preference
+from kubectl_eksdoc.embedded import catalogue
+from kubectl_eksdoc.embedded.catalogue import (
+    PARTIAL_LIST,
+    PLAIN,
+    TABLE,
+    AnswerForm,
+    Build,
+    preference,
+)
 from tests.embedded.definitions import ESTABLISHED, a_definition
 from tests.raw_facts import recorded
 

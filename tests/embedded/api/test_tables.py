@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.embedded.api.catalogue import Catalogue
-from kubectl_eksdoc.embedded.api.tables import fields
-from kubectl_eksdoc.embedded.api.tables.table import partial, table
+from kubectl_eksdoc.embedded import table_columns as fields
+from kubectl_eksdoc.embedded.catalogue import Catalogue
+from kubectl_eksdoc.embedded.tables import partial, table
 from kubectl_eksdoc.kubernetes.api.resources import Served
 from tests.fakes import recordings
 

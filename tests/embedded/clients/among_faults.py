@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from kubectl_eksdoc.embedded.faults.of_requests import ALL, made, parse
+from kubectl_eksdoc.embedded.faults import ALL, made, parse
 from kubectl_eksdoc.embedded.serving.faults import Faulty
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.targets import RequestHandler

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
+from kubectl_eksdoc.cli.context import CommandContext
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.drain.pace import pace_of
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.session.sources import SourceChoice

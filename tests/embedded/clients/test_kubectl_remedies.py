@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
+from kubectl_eksdoc.cli.context import CommandContext
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.embedded.loading import load_observed
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.objects.single import RawObjects
-from tests.cli.check.asked import document
+from tests.check.command.asked import document
 from tests.cli.running import run_cli
 from tests.cli.test_carried import commands
 from tests.embedded.clients import worlds

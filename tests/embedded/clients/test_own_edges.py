@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.aftermath.timeline import (
+from kubectl_eksdoc.addon_diff.revisions import (
     TemplateRevisions,
     TemplateUpdateStep,
     slots,
@@ -26,7 +26,7 @@ from kubectl_eksdoc.embedded.loading import load, load_observed
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.targets import ServedRequest
-from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
+from kubectl_eksdoc.host.dump import SnapshotReader
 from kubectl_eksdoc.kube.api_signs import ApiSigns
 from kubectl_eksdoc.kube.inside_pods import LINES, MOST_BYTES, LivePodReader
 from kubectl_eksdoc.kube.reader import LiveReader

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from kubernetes import client, config
 
-from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
+from kubectl_eksdoc.embedded.serving.requests import ADMIN, VIEWER
 from kubectl_eksdoc.embedded.stage import kubeconfig, write
 from tests.embedded.clients import worlds
 from tests.embedded.clients.programs import Kubectl

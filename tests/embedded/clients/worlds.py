@@ -11,11 +11,17 @@ from datetime import datetime, timezone
 from functools import cache
 from pathlib import Path
 
-from kubectl_eksdoc.embedded.api import catalogue
+from kubectl_eksdoc.embedded import catalogue
 from kubectl_eksdoc.embedded.loading import StoredFacts
-from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, RbacRule, TokenUsers, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import SILENCE_S, Scaled, SimulatedApiServer, TimeDriver, serving
+from kubectl_eksdoc.embedded.serving.requests import (
+    ADMIN,
+    VIEWER,
+    RbacRule,
+    TokenUsers,
+    restricted,
+)
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.workloads.everything import every_controller

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.embedded.serving.access import Action, RbacRule, restricted
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer
+from kubectl_eksdoc.embedded.serving.requests import Action, RbacRule, restricted
 from tests.embedded.clients import worlds
 
 ADMIN = {"Authorization": f"Bearer {worlds.ADMIN_TOKEN}"}

@@ -9,7 +9,6 @@ from contextlib import closing
 import pytest
 
 from kubectl_eksdoc.embedded.serving import faults
-from kubectl_eksdoc.embedded.serving.access import ADMIN, TokenUsers
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.faults import (
     EVICTIONS,
@@ -25,6 +24,7 @@ from kubectl_eksdoc.embedded.serving.faults import (
     WatchExpired,
 )
 from kubectl_eksdoc.embedded.serving.handler import serving
+from kubectl_eksdoc.embedded.serving.requests import ADMIN, TokenUsers
 from kubectl_eksdoc.embedded.serving.targets import ConnectionLost, Reply, ServedRequest
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.simulator.plane import ControlPlane

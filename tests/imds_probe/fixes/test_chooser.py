@@ -14,9 +14,7 @@ from hypothesis import strategies as some
 
 from kubectl_eksdoc.amazon.metadata_service import NESTED, POD, Reach, verdict
 from kubectl_eksdoc.imds_probe.affected import AffectedPod, JudgedPods, PodEvidence
-from kubectl_eksdoc.imds_probe.fixes.behind import behind, leaving
-from kubectl_eksdoc.imds_probe.fixes.chooser import choices
-from kubectl_eksdoc.imds_probe.fixes.fix import (
+from kubectl_eksdoc.imds_probe.fix import (
     CARRIED_OUT,
     CONTROLLER_FLAGS,
     INSTANCE_OPTIONS,
@@ -29,6 +27,8 @@ from kubectl_eksdoc.imds_probe.fixes.fix import (
     Fix,
     FixOptions,
 )
+from kubectl_eksdoc.imds_probe.fix_choice import choices
+from kubectl_eksdoc.imds_probe.node_sources import behind, leaving
 from kubectl_eksdoc.imds_probe.plan import plan_metadata
 from kubectl_eksdoc.imds_probe.programs import ContainerCommand
 from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike, nodes_alike

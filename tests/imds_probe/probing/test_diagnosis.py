@@ -10,8 +10,8 @@ from hypothesis import strategies as some
 
 from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.imds_probe.probing.diagnosis import Cause, diagnosis
-from kubectl_eksdoc.imds_probe.probing.result import (
+from kubectl_eksdoc.imds_probe.probe_diagnosis import Cause, diagnosis
+from kubectl_eksdoc.imds_probe.probe_result import (
     LONGEST_S,
     OS,
     SETTLE_S,
@@ -25,7 +25,7 @@ from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.metadata import AddressFamily, Ask, FamilyAnswer, Network, ProbeReport, ProbeStep
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, Node
 from kubectl_eksdoc.model.placing import PodStand
-from kubectl_eksdoc.probes import ProbeStage, stand_of, too_late
+from kubectl_eksdoc.probes.pods import ProbeStage, stand_of, too_late
 from tests.builders import a_node
 
 OK, NO_TOKEN, NO = 200, 401, 403

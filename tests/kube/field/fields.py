@@ -8,21 +8,21 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from kubectl_eksdoc.drain.run.pursuits import ObservedState
-from kubectl_eksdoc.embedded.faults.of_requests import made, parse
+from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
+from kubectl_eksdoc.embedded.faults import made, parse
 from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.targets import Reply, RequestHandler, ServedRequest
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
-from kubectl_eksdoc.kube.field.live import LiveRunField
-from kubectl_eksdoc.kube.field.watches import WatchTimes
+from kubectl_eksdoc.kube.live_field import LiveRunField
 from kubectl_eksdoc.kube.reader import LiveReader
+from kubectl_eksdoc.kube.watches import WatchTimes
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import AttachedVolumes, News, PodsFound, RequestAnswered
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.acts import Act
+from kubectl_eksdoc.model.actions import Act
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.connection import Connection

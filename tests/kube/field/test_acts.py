@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.drain.run.answers import Next, RunTrouble, meaning, read
-from kubectl_eksdoc.embedded.faults.of_requests import made, parse
+from kubectl_eksdoc.embedded.faults import made, parse
 from kubectl_eksdoc.embedded.serving import faults as fault_answers
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import BrokenConnection as Breaks
 from kubectl_eksdoc.embedded.serving.faults import Fault, FaultMoment, Faulty
 from kubectl_eksdoc.embedded.serving.faults import FaultyAnswer as Instead
 from kubectl_eksdoc.errors import Forbidden
-from kubectl_eksdoc.kube.field.live import LiveRunField
-from kubectl_eksdoc.kube.field.writes import eviction, options
+from kubectl_eksdoc.kube.live_field import LiveRunField
+from kubectl_eksdoc.kube.writes import eviction, options
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.acts import RESTARTED_AT, Delete, Evict, ListPods, Look, Restart
+from kubectl_eksdoc.model.actions import RESTARTED_AT, Delete, Evict, ListPods, Look, Restart
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.nodes import Pod
 from tests.builders import a_pod

@@ -17,13 +17,13 @@ from kubectl_eksdoc.embedded.serving.faults import BrokenConnection as Breaks
 from kubectl_eksdoc.embedded.serving.faults import DuplicatedRequest, Fault, FaultMoment
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.targets import RequestHandler
-from kubectl_eksdoc.kube.field.live import LiveRunField
+from kubectl_eksdoc.kube.live_field import LiveRunField
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.acts import Cordon, Exclude, OfNode, Protect, Release, Restore
+from kubectl_eksdoc.model.actions import Cordon, Exclude, OfNode, Protect, Release, Restore
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
-from kubectl_eksdoc.simulator import mishaps
+from kubectl_eksdoc.simulator import faults as mishaps
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.embedded.clients import worlds
 from tests.kube.field.fields import (

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.embedded.faults.of_requests import made, parse
+from kubectl_eksdoc.embedded.faults import made, parse
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Delayed, Fault, Faulty
 from kubectl_eksdoc.embedded.serving.faults import FaultyAnswer as Instead
@@ -21,9 +21,9 @@ from kubectl_eksdoc.embedded.serving.targets import RequestHandler
 from kubectl_eksdoc.errors import LockLost, Unauthorized
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import Exchanges, real_timing
-from kubectl_eksdoc.kube.field.live import WORKERS, LiveRunField, RenewableField
+from kubectl_eksdoc.kube.live_field import WORKERS, LiveRunField, RenewableField
 from kubectl_eksdoc.kube.lock import Lock
-from kubectl_eksdoc.kube.sent import MERGE_PATCH, ApiWriter
+from kubectl_eksdoc.kube.requests import MERGE_PATCH, ApiWriter
 from kubectl_eksdoc.kube.target import Credential, Credentials, of_this_process, utc_now
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import (
@@ -37,7 +37,7 @@ from kubectl_eksdoc.kubernetes.news import (
     WatchRestored,
 )
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.acts import Act, Cordon, Evict, ListPods, Look
+from kubectl_eksdoc.model.actions import Act, Cordon, Evict, ListPods, Look
 from tests.builders import a_pod
 from tests.embedded.clients import worlds
 from tests.fakes.sender import Hands

@@ -12,22 +12,22 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.drain.run.pursuits import ObservedState
+from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
 from kubectl_eksdoc.embedded.serving import faults
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import BrokenConnection, CutShort, Effect, Fault, FaultyAnswer
 from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.kube.exchanges import RetryPolicy, Timing
-from kubectl_eksdoc.kube.field.live import LiveRunField
-from kubectl_eksdoc.kube.field.reads import FOR_GOOD, FailureStreak, GaveUp
+from kubectl_eksdoc.kube.live_field import LiveRunField
+from kubectl_eksdoc.kube.reads import FOR_GOOD, FailureStreak, GaveUp
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import AttachedVolumes
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.acts import Cordon, ListAttachments
+from kubectl_eksdoc.model.actions import Cordon, ListAttachments
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.simulator import mishaps
+from kubectl_eksdoc.simulator import faults as mishaps
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.drains.secured import secured
 from tests.embedded.clients import worlds

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.kube.field import writes
+from kubectl_eksdoc.kube import writes
 from kubectl_eksdoc.kubernetes.api import patches
 from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.drain.run.pursuits import ObservedState
+from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
 from kubectl_eksdoc.embedded.serving import faults
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Fault, WatchExpired
 from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
 from kubectl_eksdoc.errors import Forbidden
-from kubectl_eksdoc.kube.field.live import LiveRunField
-from kubectl_eksdoc.kube.field.watches import WatchReach
+from kubectl_eksdoc.kube.live_field import LiveRunField
+from kubectl_eksdoc.kube.watches import WatchReach
 from kubectl_eksdoc.kubernetes.news import (
     AllBudgets,
     AllNodes,
@@ -31,7 +31,7 @@ from kubectl_eksdoc.kubernetes.news import (
 )
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import with_value
-from kubectl_eksdoc.simulator import mishaps
+from kubectl_eksdoc.simulator import faults as mishaps
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.embedded.clients import worlds
 from tests.examples import one_in

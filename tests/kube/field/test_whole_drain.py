@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.read import plan_drain
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.pursuits import ObservedState
+from kubectl_eksdoc.drain.run.events import Happened
+from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.flows.drain import plan_drain
-from kubectl_eksdoc.kube.field.live import LiveRunField
+from kubectl_eksdoc.kube.live_field import LiveRunField
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.nodes import PROTECTIONS

@@ -9,7 +9,7 @@ import pytest
 from kubectl_eksdoc.embedded.serving.faults import BrokenConnection, Fault
 from kubectl_eksdoc.errors import Forbidden, Locked, LockLost, Unreachable, UsageError
 from kubectl_eksdoc.kube.lock import Lock, LockKeeper
-from kubectl_eksdoc.kube.sent import real_clock
+from kubectl_eksdoc.kube.requests import real_clock
 from tests.kube.spaces import LEASE, LEASES, SPACE, World, served
 
 

@@ -17,7 +17,7 @@ from kubectl_eksdoc.embedded.serving.faults import BrokenConnection, Fault
 from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.errors import Forbidden, LockInDoubt, LockLost
 from kubectl_eksdoc.kube.lock import Lock, LockKeeper
-from kubectl_eksdoc.kube.sent import real_clock
+from kubectl_eksdoc.kube.requests import real_clock
 from tests.fakes.sender import HttpSender
 from tests.kube.field.fields import Kept
 from tests.kube.spaces import SPACE, World, an_api, served
@@ -168,7 +168,7 @@ ACTS = 5
 SCRIPT = """
 import sys, time
 from kubectl_eksdoc.errors import LockLost
-from kubectl_eksdoc.kube.sent import real_clock
+from kubectl_eksdoc.kube.requests import real_clock
 from kubectl_eksdoc.kube.lock import Lock
 from tests.fakes.sender import HttpSender
 from tests.kube.field.fields import Kept

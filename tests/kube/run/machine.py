@@ -16,20 +16,27 @@ from datetime import datetime, timezone
 from functools import partial
 
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.drain.run.moments import RunMoment
+from kubectl_eksdoc.drain.read import plan_drain
+from kubectl_eksdoc.drain.run.events import RunMoment
+from kubectl_eksdoc.drain.run.journals import RunJournal
+from kubectl_eksdoc.drain.run.runner import (
+    ResumedIntent,
+    RunEnvironment,
+    RunHeader,
+    go_on,
+    roll_back,
+    run_plan,
+)
 from kubectl_eksdoc.errors import EksdocError
-from kubectl_eksdoc.flows.drain import plan_drain
-from kubectl_eksdoc.flows.run.journal import RunJournal
-from kubectl_eksdoc.flows.run.running import ResumedIntent, RunEnvironment, RunHeader, go_on, roll_back, run_plan
 from kubectl_eksdoc.host.journals import JournalFile, runs_folder
 from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import Exchanges, RetryPolicy, real_timing
-from kubectl_eksdoc.kube.field.live import LiveRunField, RenewableField
+from kubectl_eksdoc.kube.live_field import LiveRunField, RenewableField
 from kubectl_eksdoc.kube.lock import Lock, LockKeeper
 from kubectl_eksdoc.kube.reader import LiveReader
+from kubectl_eksdoc.kube.requests import ApiWriter, real_clock
 from kubectl_eksdoc.kube.runs import ConfigMaps
-from kubectl_eksdoc.kube.sent import ApiWriter, real_clock
 from kubectl_eksdoc.kube.target import of_this_process
 from kubectl_eksdoc.model.connection import Connection
 

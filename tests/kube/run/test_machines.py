@@ -23,7 +23,7 @@ from kubectl_eksdoc.kubernetes.news import AllNodes
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.nodes import PROTECTIONS
-from kubectl_eksdoc.simulator import mishaps
+from kubectl_eksdoc.simulator import faults as mishaps
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoredItem
 from kubectl_eksdoc.wiring.runs import JournalLocation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from kubectl_eksdoc.kubernetes.ownership.comparing import FieldSet
+from kubectl_eksdoc.kubernetes.document_diff import FieldSet
 from kubectl_eksdoc.model.api_objects import Doc
 from tests import raw_facts
 

@@ -10,9 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.kubernetes.api.types import SchemaPlace, schema_of, schema_of_custom
-from kubectl_eksdoc.kubernetes.ownership.applying import AppliedDocument, ApplyRefused, Conflicts, apply
-from kubectl_eksdoc.kubernetes.ownership.comparing import NONE, FieldSet, Path, compare, fields_of, steps_of
-from kubectl_eksdoc.kubernetes.ownership.entries import (
+from kubectl_eksdoc.kubernetes.document_diff import (
+    NONE,
+    FieldSet,
+    Path,
+    compare,
+    fields_of,
+    steps_of,
+)
+from kubectl_eksdoc.kubernetes.field_paths import (
+    canonical,
+    key_step,
+    keys_of,
+    value_of,
+    value_step,
+)
+from kubectl_eksdoc.kubernetes.managed_fields import (
     UNTRACKED,
     FieldManager,
     MalformedEntries,
@@ -21,7 +34,12 @@ from kubectl_eksdoc.kubernetes.ownership.entries import (
     updated,
     without_entries,
 )
-from kubectl_eksdoc.kubernetes.ownership.steps import canonical, key_step, keys_of, value_of, value_step
+from kubectl_eksdoc.kubernetes.server_side_apply import (
+    AppliedDocument,
+    ApplyRefused,
+    Conflicts,
+    apply,
+)
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
 from tests.kubernetes.api.any_workloads import SCHEMA, filled_workloads, workloads
 from tests.kubernetes.api.replays import MAIN, STATUS, owners

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
+from kubectl_eksdoc.kubernetes import document_diff as comparing
 from kubectl_eksdoc.kubernetes.api.types import SchemaPlace, schema_of
-from kubectl_eksdoc.kubernetes.ownership import comparing
-from kubectl_eksdoc.kubernetes.ownership.comparing import FieldSet, steps_of
-from kubectl_eksdoc.kubernetes.ownership.entries import printed, read, updated, without_entries
-from kubectl_eksdoc.kubernetes.ownership.steps import keys_of, shown
+from kubectl_eksdoc.kubernetes.document_diff import FieldSet, steps_of
+from kubectl_eksdoc.kubernetes.field_paths import keys_of, shown
+from kubectl_eksdoc.kubernetes.managed_fields import printed, read, updated, without_entries
 from kubectl_eksdoc.model.api_objects import Doc, at
 from tests import raw_facts
 from tests.kubernetes.api.replays import MAIN, exchanges, owners, steps_in_order

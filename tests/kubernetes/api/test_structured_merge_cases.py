@@ -8,9 +8,9 @@ from functools import cache
 from typing import Any
 
 from kubectl_eksdoc.kubernetes.api.types import PLAIN, UNTYPED, Schema, SchemaPlace
-from kubectl_eksdoc.kubernetes.ownership.applying import AppliedDocument, Conflicts, apply, merged
-from kubectl_eksdoc.kubernetes.ownership.comparing import FieldSet, compare, fields_of
-from kubectl_eksdoc.kubernetes.ownership.entries import read, updated, without_entries
+from kubectl_eksdoc.kubernetes.document_diff import FieldSet, compare, fields_of
+from kubectl_eksdoc.kubernetes.managed_fields import read, updated, without_entries
+from kubectl_eksdoc.kubernetes.server_side_apply import AppliedDocument, Conflicts, apply, merged
 from kubectl_eksdoc.model.api_objects import Doc
 from tests import raw_facts
 from tests.for_each import for_each

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 from kubectl_eksdoc.kubernetes.api.types import schema_of
-from kubectl_eksdoc.kubernetes.ownership.entries import updated, without_entries
+from kubectl_eksdoc.kubernetes.managed_fields import updated, without_entries
 from kubectl_eksdoc.model.api_objects import Doc, at
 from tests import raw_facts
 from tests.kubernetes.api.replays import MAIN, STATUS, owners

@@ -9,10 +9,10 @@ from hypothesis import example, given
 from hypothesis import strategies as some
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.kubernetes.corefile.edits import NotEdited, sums, with_lameduck
-from kubectl_eksdoc.kubernetes.corefile.parser import parse, tokens, without_comments
-from kubectl_eksdoc.kubernetes.corefile.plugins import lameduck_s, lameducks, refusals
-from kubectl_eksdoc.kubernetes.keeping import Digests, KeptAnnotations, has_digest
+from kubectl_eksdoc.kubernetes.corefile import parse, tokens, without_comments
+from kubectl_eksdoc.kubernetes.corefile_edits import NotEdited, sums, with_lameduck
+from kubectl_eksdoc.kubernetes.corefile_plugins import lameduck_s, lameducks, refusals
+from kubectl_eksdoc.kubernetes.redaction import Digests, KeptAnnotations, has_digest
 from kubectl_eksdoc.model.coredns import Corefile, CorefileRefusal, Directive
 from tests import raw_facts
 from tests.for_each import for_each

@@ -5,8 +5,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubectl_eksdoc.kubernetes.corefile.parser import parse
-from kubectl_eksdoc.kubernetes.corefile.plugins import JudgedCorefile, addresses, judged, lameduck_s
+from kubectl_eksdoc.kubernetes.corefile import parse
+from kubectl_eksdoc.kubernetes.corefile_plugins import (
+    JudgedCorefile,
+    addresses,
+    judged,
+    lameduck_s,
+)
 from kubectl_eksdoc.model.coredns import Corefile
 from kubectl_eksdoc.model.quantities import Version, go_duration
 from tests import raw_facts

@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.kubernetes.keeping import MARK, Digests, KeptAnnotations, is_digest, known_forms
+from kubectl_eksdoc.kubernetes.redaction import (
+    MARK,
+    Digests,
+    KeptAnnotations,
+    is_digest,
+    known_forms,
+)
 
 KEEP = KeptAnnotations(Digests(b"a key"))
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.addon_diff.fields import AddonField, value_of
-from kubectl_eksdoc.kubernetes.keeping import printed, printed_corefile
+from kubectl_eksdoc.addon_diff.report.update import given, printed_text
+from kubectl_eksdoc.kubernetes.redaction import printed, printed_corefile
 from kubectl_eksdoc.model.api_objects import ObjectName
-from kubectl_eksdoc.render.addon.update import given, printed_text
 
 COREFILE = """.:53 {
     errors # call ann, PIN hunter2

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
+from kubectl_eksdoc.host.dump import SnapshotReader
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster

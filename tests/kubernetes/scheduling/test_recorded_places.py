@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 
-from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
+from kubectl_eksdoc.host.dump import SnapshotReader
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster

@@ -11,15 +11,15 @@ import pytest
 from kubectl_eksdoc.amazon.sockets import named_in
 from kubectl_eksdoc.amazon.written_kinds import LAST_APPLIED
 from kubectl_eksdoc.embedded.demo.reader import a_list, held, kind_of
-from kubectl_eksdoc.kubernetes.keeping import Digests, KeptAnnotations, is_digest
+from kubectl_eksdoc.kubernetes.redaction import Digests, KeptAnnotations, is_digest
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import ObjectName
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.kinds import SINGLE, Resource, Unknown
 from kubectl_eksdoc.objects.collector import Collector
 from kubectl_eksdoc.objects.karpenter import BY_RESOURCE
-from kubectl_eksdoc.objects.keeping.pages import SnapshotCleaner
-from kubectl_eksdoc.objects.keeping.shapes import SHAPES
+from kubectl_eksdoc.objects.redacted_pages import SnapshotCleaner
+from kubectl_eksdoc.objects.redaction import SHAPES
 from tests.host import dumps
 
 NOBODY = Identity()

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from kubectl_eksdoc.drain.run.chronicle import RunHistory
-from kubectl_eksdoc.drain.run.moments import WENT_WRONG, Happened
+from kubectl_eksdoc.drain.run.events import WENT_WRONG, Happened
+from kubectl_eksdoc.drain.run.history import RunHistory
 from kubectl_eksdoc.drain.run.replay import of_journal
 from kubectl_eksdoc.model.journal import Entries, Entry
 from kubectl_eksdoc.tui.keymap import ScreenPage

@@ -7,19 +7,24 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from threading import Event
 
-from kubectl_eksdoc.cli.run.screen_ports import PreparedRun, RunKind, RunSummaryView, RunUpdate
+from kubectl_eksdoc.drain.command.screen_ports import (
+    PreparedRun,
+    RunKind,
+    RunSummaryView,
+    RunUpdate,
+)
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.drain.run.chronicle import PlannedNode, aimed_by
+from kubectl_eksdoc.drain.report.plan import DrainView
+from kubectl_eksdoc.drain.report.record import RecordView
+from kubectl_eksdoc.drain.report.run import Outcome as Came
+from kubectl_eksdoc.drain.report.run import RunReport, against_plan, verdict
+from kubectl_eksdoc.drain.run.events import Happened, RunMoment
+from kubectl_eksdoc.drain.run.history import PlannedNode, aimed_by
 from kubectl_eksdoc.drain.run.limits import RunLimits
-from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
-from kubectl_eksdoc.drain.run.standing import RunProgress
+from kubectl_eksdoc.drain.run.loop import RunWish
+from kubectl_eksdoc.drain.run.progress import RunProgress
 from kubectl_eksdoc.errors import EksdocError
-from kubectl_eksdoc.flows.run.draining import RunWish
 from kubectl_eksdoc.model.journal import RunSummary
-from kubectl_eksdoc.render.drain.plan import DrainView
-from kubectl_eksdoc.render.record import RecordView
-from kubectl_eksdoc.render.run.report import Outcome as Came
-from kubectl_eksdoc.render.run.report import RunReport, against_plan, verdict
 from tests.rehearsed import Rehearsed, rehearsed_demo
 
 BEGAN = datetime(2026, 11, 20, 9, 0, tzinfo=timezone.utc)

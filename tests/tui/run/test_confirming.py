@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from textual.widgets import Input
 
-from kubectl_eksdoc.cli.run.screen_ports import RunKind, RunSummaryView
+from kubectl_eksdoc.drain.command.screen_ports import RunKind, RunSummaryView
 from kubectl_eksdoc.errors import Drifted, Locked
 from kubectl_eksdoc.tui.run.confirm import ConfirmScreen, lines
 from tests.examples import one_in

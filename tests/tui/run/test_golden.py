@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from tests.rehearsed import rehearsed_demo
-from tests.render.golden import check_golden
+from tests.report.golden import check_golden
 from tests.tui.pilots import NARROW
 from tests.tui.run.scripted import ScriptedLive
 from tests.tui.run.stage import Show, play_run

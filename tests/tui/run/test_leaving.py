@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from kubectl_eksdoc.drain.run.moments import Happened
+from kubectl_eksdoc.drain.run.events import Happened
 from kubectl_eksdoc.tui.run.pages import ALONE_S, LogPage
 from tests.tui.pilots import main_screen
 from tests.tui.run.scripted import ScriptedLive

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
+from kubectl_eksdoc.drain.report.run import against_plan
+from kubectl_eksdoc.drain.report.run_page import figures, page
+from kubectl_eksdoc.drain.run.events import Happened, RunMoment
 from kubectl_eksdoc.model.quantities import duration
-from kubectl_eksdoc.render.run.page import figures, page
-from kubectl_eksdoc.render.run.report import against_plan
-from kubectl_eksdoc.render.text import Look
-from kubectl_eksdoc.tui.run import sheets
+from kubectl_eksdoc.report.text import Look
+from kubectl_eksdoc.tui.run import tables as sheets
 from kubectl_eksdoc.tui.run.state import RunState
+from tests.drain.report.test_run_results import STATUS
 from tests.rehearsed import rehearsed_demo
-from tests.render.test_run_results import STATUS
 from tests.tui.replay.shown import EVENTS, JOURNAL, recording_of
 from tests.tui.run.scripted import NAME, ScriptedLive, outcome_of
 

@@ -10,20 +10,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.content import Content
 
-from kubectl_eksdoc.cli.run.screen_ports import PreparedRun, RunKind, RunSummaryView, RunUpdate
-from kubectl_eksdoc.drain.run.account import PendingPod
-from kubectl_eksdoc.drain.run.chronicle import NodeState, PodState
-from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
-from kubectl_eksdoc.drain.run.standing import PodWaits, Reason
-from kubectl_eksdoc.flows.run.draining import RunWish
-from kubectl_eksdoc.render.text import Look, Tone
+from kubectl_eksdoc.drain.command.screen_ports import (
+    PreparedRun,
+    RunKind,
+    RunSummaryView,
+    RunUpdate,
+)
+from kubectl_eksdoc.drain.run.events import Happened, RunMoment
+from kubectl_eksdoc.drain.run.history import NodeState, PodState
+from kubectl_eksdoc.drain.run.loop import RunWish
+from kubectl_eksdoc.drain.run.progress import PodWaits, Reason
+from kubectl_eksdoc.drain.run.result import PendingPod
+from kubectl_eksdoc.report.text import Look, Tone
 from kubectl_eksdoc.tui.keymap import ScreenPage
-from kubectl_eksdoc.tui.run import confirm, pages, sheets
+from kubectl_eksdoc.tui.panel import Line
+from kubectl_eksdoc.tui.run import confirm, pages
+from kubectl_eksdoc.tui.run import tables as sheets
 from kubectl_eksdoc.tui.run.pages import summary
 from kubectl_eksdoc.tui.run.screen import RUN_KEYS, run_foot, why_not
 from kubectl_eksdoc.tui.run.state import RunState, ScreenStage
-from kubectl_eksdoc.tui.sheets.pods import Sheet, text_of
-from kubectl_eksdoc.tui.widgets.panel import Line
+from kubectl_eksdoc.tui.tables.pods import Sheet, text_of
 from kubectl_eksdoc.tui.words import FittingText
 from tests.rehearsed import rehearsed_demo
 from tests.tui.run.scripted import BEGAN, NAME, RUN, ScriptedLive

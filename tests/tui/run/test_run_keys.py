@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.cli.run.screen_ports import RunKind, RunSummaryView
-from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.flows.run.draining import RunWish
+from kubectl_eksdoc.drain.command.screen_ports import RunKind, RunSummaryView
+from kubectl_eksdoc.drain.run.events import Happened
+from kubectl_eksdoc.drain.run.loop import RunWish
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import RunSummary
 from kubectl_eksdoc.tui.keymap import ScreenPage

@@ -15,7 +15,7 @@ from kubectl_eksdoc.drain.pace import pace_of
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.stages import Serving, served
-from tests.cli.run.served import Machine
+from tests.drain.command.served import Machine
 from tests.tui.test_terminal import ENTERED, LEFT, SHOWN, Terminal, a_terminal
 
 pytestmark = pytest.mark.long

@@ -1,0 +1,203 @@
+"""An add-on's update: sent to EKS, followed until its pods are new, and compared with what was predicted.
+
+EKS does it, not this process: who stops following it, or loses the connection, stops nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+
+from kubectl_eksdoc.addon_diff import outcome
+from kubectl_eksdoc.addon_diff.guards import WORKLOADS, RolloutState, rollout
+from kubectl_eksdoc.addon_diff.outcome import AddonUpdateResult, ExpectedUpdate, Health, checked, unread
+from kubectl_eksdoc.amazon.group_updates import Stage, stage_by_addon, stage_of
+from kubectl_eksdoc.changes.engine import Sent, Step, World
+from kubectl_eksdoc.errors import AwsError, ClusterError
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.addons import EksAddonUpdate, Issue, UpdateCall
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
+from kubectl_eksdoc.model.change_journal import Became, Part
+from kubectl_eksdoc.model.eks import TargetGroup
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.network import TargetGroupBinding
+from kubectl_eksdoc.ports import AddonEks
+from kubectl_eksdoc.session.ports import ObjectReader
+
+SETTLE_S = 60.0
+"""So long targets are watched after the last pod is new: health checks fail some time after what makes them fail."""
+
+UPDATE = "update"
+"""Its one step."""
+
+
+@frozen
+class Ports:
+    """`group`: the targets of a group by its ARN."""
+
+    eks: AddonEks
+    objects: ObjectReader
+    group: Callable[[str], TargetGroup | Unknown]
+
+
+@frozen
+class Following:
+    """What is followed. `bindings`: of whose targets the health is watched, or why of none."""
+
+    expected: ExpectedUpdate
+    bindings: tuple[TargetGroupBinding, ...] | Unknown = ()
+
+    @property
+    def watched(self) -> tuple[TargetGroupBinding, ...]:
+        return () if isinstance(self.bindings, Unknown) else self.bindings
+
+    def before(self, ports: Ports) -> dict[str, Health]:
+        """The health of its targets before anything is sent, by ARN of the group."""
+        return outcome.begun(self.watched, _groups([each.arn for each in self.watched], ports))
+
+
+_NOTHING: Mapping[str, Health] = MappingProxyType({})
+
+
+def _groups(arns: Iterable[str], ports: Ports) -> dict[str, TargetGroup | Unknown]:
+    found: dict[str, TargetGroup | Unknown] = {}
+    for arn in arns:
+        try:
+            found[arn] = ports.group(arn)
+        except AwsError as error:
+            found[arn] = Unknown(error.message)
+    return found
+
+
+class AddonUpdate:
+    """A `changes.engine.Kind`. Mutable: what was seen so far."""
+
+    def __init__(
+        self,
+        sends: UpdateCall | str,
+        following: Following,
+        ports: Ports,
+        world: World,
+        health: Mapping[str, Health] = _NOTHING,
+    ) -> None:
+        """`sends`: what EKS is asked for, or the id of an update that it was asked for before. `health`: of targets
+        before it, by ARN of the group."""
+        self.following, self.world = following, world
+        self._sends, self._ports = sends, ports
+        self.id = sends if isinstance(sends, str) else ""
+        self.health = outcome.again(following.watched, health)
+        self.stage, self.errors = Stage.ASKED, tuple[Issue, ...]()
+        self.rollouts: dict[ObjectName, RolloutState] = {}
+        self.missed = False  # the cluster did not answer when it was looked at last
+        self.done_s = -1.0  # when the last of its pods was seen to be new
+        self.said: dict[str, str] = {}
+
+    def steps(self, sent: Sent) -> Iterator[Step]:
+        call = self._sends
+        if isinstance(call, str):
+            return
+
+        def send() -> Doc:
+            self.id = self._ports.eks.begin(call).id
+            return {UPDATE: self.id}
+
+        as_before = Part(f"add-on {call.addon}", Became.AS_BEFORE)
+        told = f"If it has, it continues in EKS: kubectl eksdoc addon-diff {call.addon} tells its status."
+        yield Step(UPDATE, lambda: as_before, send, unsure=told)
+
+    def over(self, sent: Sent) -> bool:
+        self._ask_eks()
+        if self.stage not in (Stage.FAILED, Stage.CANCELLED):
+            self._look_at_rollouts()
+        if self.health:
+            self.health = outcome.followed(self.health, _groups(self.health, self._ports))
+            for arn, each in self.health.items():
+                if each.fell or each.unread:
+                    self._tell(arn, str(each))
+        return self._over()
+
+    def _ask_eks(self) -> None:
+        try:
+            told = self._ports.eks.update(self.id)
+            stage = stage_of(told)
+            if not isinstance(told, EksAddonUpdate):
+                self._tell("update", f"{told.why}; the add-on itself is checked instead")
+                expected = self.following.expected
+                stage = stage_by_addon(self._ports.eks.addon(), expected.target, expected.was, self.stage)
+        except AwsError as error:
+            self._tell("aws", f"AWS does not answer; the update continues in EKS: {error.message}")
+            return
+        self.said.pop("aws", None)
+        if isinstance(told, EksAddonUpdate):
+            self.errors = told.errors
+        if stage is not self.stage:
+            self.stage = stage
+            self.world.note({"entry": "stage", "stage": stage.value})
+            self._tell("stage", f"update {self.id}: {stage.value}")
+
+    def _look_at_rollouts(self) -> None:
+        self.missed = False
+        for each in self.following.expected.objects:
+            of = named(each)
+            if of.kind not in WORKLOADS:
+                continue
+            doc = self._one(of)
+            seen = rollout(doc) if not isinstance(doc, Unknown) else None
+            if seen is None:
+                self.rollouts.pop(of, None)  # how it was before says nothing of how it is
+                continue
+            if seen != self.rollouts.get(of):
+                self.rollouts[of] = seen
+                self._tell(str(of), str(seen))
+            if seen.stuck:
+                self._tell(f"stuck {of}", f"{of} is stuck: {seen.stuck}")
+
+    def _one(self, of: ObjectName) -> Doc | Unknown:
+        try:
+            found = self._ports.objects.one(of)
+        except ClusterError as error:
+            self._tell("cluster", f"the cluster does not answer; the update continues in EKS: {error.message}")
+            self.missed = True
+            return Unknown(error.message)
+        self.said.pop("cluster", None)
+        return {} if isinstance(found, Absent) else found
+
+    def _over(self) -> bool:
+        if self.stage in (Stage.FAILED, Stage.CANCELLED):
+            return True
+        new = not self.missed and all(each.done for each in self.rollouts.values())
+        if self.stage is not Stage.SUCCESSFUL or not new:
+            self.done_s = -1.0
+            return False
+        now = self.world.clock.monotonic()
+        if self.done_s < 0:
+            self.done_s = now
+        return not any(not each.unread for each in self.health.values()) or now - self.done_s >= SETTLE_S
+
+    def result(self, sent: Sent) -> AddonUpdateResult:
+        hurried = self.world.told() > 1  # whoever says it twice does not wait for anything
+        names = [named(each) for each in self.following.expected.objects]
+        now = {of: Unknown("it was stopped at once") if hurried else self._one(of) for of in names}
+        bindings = self.following.bindings
+        return AddonUpdateResult(
+            self.id,
+            self.stage,
+            sent.seconds,
+            sent.left,
+            self.errors,
+            tuple(self.rollouts[of] for of in sorted(self.rollouts)),
+            tuple(sorted(self.health.values(), key=lambda each: each.service)),
+            checked(self.following.expected, now, self.stage),
+            unread(self.following.expected, now),
+            bindings.why if isinstance(bindings, Unknown) else "",
+        )
+
+    def kept(self, result: AddonUpdateResult) -> Doc:
+        checks = [{"field": str(each.field), "verdict": each.verdict.value} for each in result.checks]
+        return {"stage": result.stage.value, "checks": checks}
+
+    def _tell(self, about: str, line: str) -> None:
+        """What is new of it."""
+        if self.said.get(about) != line:
+            self.said[about] = line
+            self.world.tell(line)

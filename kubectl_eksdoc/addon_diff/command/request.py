@@ -1,0 +1,202 @@
+"""What was asked of ``addon-diff``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from kubectl_eksdoc.cli.context import read_message
+from kubectl_eksdoc.cli.options import non_empty, refused_beside, since_from
+from kubectl_eksdoc.cli.parser import flag_of
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.session.sources import SourceChoice
+
+NAME = "addon-diff"
+
+
+def addon_named(args: argparse.Namespace, words: Sequence[str]) -> str:
+    """The one that is named, "" for every one.
+
+    Raises:
+        UsageError: none is, or several, or one beside --all.
+    """
+    if len(words) > 1:
+        raise UsageError(f"one add-on at a time, and {len(words)} are named", "For every one: --all.")
+    if bool(words) is bool(args.all):
+        what = "an add-on is named beside --all" if words else "no add-on is named"
+        raise UsageError(what, "Name one (vpc-cni, coredns, kube-proxy …), or give --all. Without a cluster: --demo")
+    return words[0] if words else ""
+
+
+@frozen
+class AddonDiffRequest:
+    """`addon` is "" for all of them; `values` is a path, "" where the call gives none. `earlier`: a file of an earlier
+    answer, "" for none. `conflict`: the fields of a message of EKS that is to be explained; `manifest` and
+    `chart`: paths, "" for none. `accepted`: codes that may be unknown."""
+
+    addon: str
+    to: str
+    mode: str
+    values: str | None
+    each_step: bool = False
+    since_when: bool = False
+    earlier: str = ""
+    strict: bool = False
+    conflict: tuple[str, ...] = ()
+    manifest: str = ""
+    chart: str = ""
+    accepted: tuple[str, ...] = ()
+
+    @staticmethod
+    def from_args(args: argparse.Namespace) -> AddonDiffRequest:
+        """
+        Raises:
+            UsageError: no add-on is named, or several, or what was given does not fit together.
+        """
+        conflict = () if args.explain_conflict is None else _conflict(args.explain_conflict)
+        words = args.words
+        if conflict and not words and not args.all:
+            from kubectl_eksdoc.addon_diff.conflicts import addon_in
+
+            words = [name for name in (addon_in(conflict),) if name]
+        addon = addon_named(args, words)
+        of_one = {"--explain-conflict": conflict, "--manifest": args.manifest, "--chart": args.chart}
+        if args.manifest and args.chart:
+            raise UsageError("--manifest and --chart both say what the target version applies", "Give one of them.")
+        for flag in (flag for flag, given in of_one.items() if given and not addon):
+            raise UsageError(f"{flag} is of one add-on, and --all names every one", "Name the add-on.")
+        if args.all and (args.to not in ("", "latest") or args.configuration_values is not None):
+            raise UsageError("--to VERSION and --configuration-values are of one add-on, and --all names every one")
+        return AddonDiffRequest(
+            addon,
+            args.to,
+            args.resolve_conflicts or "NONE",
+            args.configuration_values,
+            args.each_step,
+            args.since_when,
+            since_from(args),
+            args.strict,
+            conflict,
+            args.manifest,
+            args.chart,
+            args.accept_unknown,
+        )
+
+    @property
+    def given(self) -> dict[str, object]:
+        """By the names of the flags."""
+        said = {"addon": self.addon, "all": not self.addon, "to": self.to, "configuration-values": self.values or ""}
+        said |= {"each-step": self.each_step, "since-when": self.since_when, "since": self.earlier}
+        said |= {"strict": self.strict, "explain-conflict": list(self.conflict), "manifest": self.manifest}
+        said |= {"chart": self.chart, "accept-unknown": list(self.accepted)}
+        return non_empty(said) | {"resolve-conflicts": self.mode}
+
+
+def _conflict(given: str) -> tuple[str, ...]:
+    """The fields that the message names: the text itself, a file of it, or ``-`` for standard input."""
+    from kubectl_eksdoc.addon_diff.conflicts import fields_in
+
+    found = fields_in(given) or fields_in(read_message(given))
+    if not found:
+        raise UsageError(
+            "--explain-conflict: no field is named there",
+            "Give what EKS said: aws eks describe-update prints it (errors[].errorMessage).",
+        )
+    return found
+
+
+# The answers besides the forecast.
+
+
+class OtherRequest(NamedTuple):
+    """`addon` is "" for all; `of`: the id of an update, "" for the latest, or the path of a Terraform plan, ``-`` for
+    standard input. `given`: by the names of the flags."""
+
+    addon: str
+    of: str
+    given: Mapping[str, object]
+    accepted: tuple[str, ...]
+
+
+_OF_THE_NEXT = (
+    "to",
+    "resolve_conflicts",
+    "configuration_values",
+    "each_step",
+    "since_when",
+    "tf_plan",
+    "apply",
+    "since",
+    "strict",
+    "explain_conflict",
+    "manifest",
+    "chart",
+)
+"""Flags by their names in the arguments that say what is yet to come."""
+
+
+def look_back(args: argparse.Namespace) -> OtherRequest:
+    """
+    Raises:
+        UsageError: no add-on is named, or several, or what was given does not fit together.
+    """
+    if not args.after:
+        raise UsageError("--update names an update that has happened, and is of --after", "Give both.")
+    beside = [name for name in _OF_THE_NEXT if getattr(args, name, None) not in (None, "", False)]
+    if beside:
+        flags = " and ".join(map(flag_of, beside))
+        raise UsageError(
+            f"{flags} beside --after, which looks back on an update that has happened",
+            "Ask for one of them at a time.",
+        )
+    from kubectl_eksdoc.addon_diff.command import apply_options
+
+    apply_options.apply_from(args)  # what belongs to it alone is of no use here
+    addon = addon_named(args, args.words)
+    if args.all and args.update:
+        raise UsageError("--update ID is of one add-on, and --all names every one")
+    accepted = args.accept_unknown
+    said = {"addon": addon, "all": not addon, "after": True, "update": args.update, "accept-unknown": list(accepted)}
+    given = non_empty(said)
+    return OtherRequest(addon, args.update, given, accepted)
+
+
+_IN_THE_PLAN = (
+    "to",
+    "resolve_conflicts",
+    "configuration_values",
+    "all",
+    "each_step",
+    "since_when",
+    "explain_conflict",
+    "manifest",
+    "chart",
+)
+"""Flags by their names in the arguments: what they say, the plan says."""
+
+
+def judge_plan(args: argparse.Namespace, source: SourceChoice) -> OtherRequest:
+    """
+    Raises:
+        UsageError: what was given does not fit together.
+    """
+    if len(args.words) > 1:
+        raise UsageError(f"one add-on at a time, and {len(args.words)} are named", "For all of the plan: name none.")
+    beside = [flag_of(name) for name in _IN_THE_PLAN if getattr(args, name)]
+    if args.configuration_values == "":
+        beside.append("--configuration-values")
+    if beside:
+        raise UsageError(
+            f"{' and '.join(beside)} cannot be used with --tf-plan: the Terraform plan has the request to EKS",
+            "Give the plan alone, or with the name of one of its add-ons.",
+        )
+    refused_beside("--tf-plan", since_from(args))
+    if args.tf_plan == "-" == source.snapshot:
+        raise UsageError("--snapshot and --tf-plan both read standard input", "Give one of them as a file.")
+    addon = args.words[0] if args.words else ""
+    accepted = args.accept_unknown
+    said = {"addon": addon, "strict": args.strict, "accept-unknown": list(accepted)}
+    given = {"tf-plan": args.tf_plan} | non_empty(said)
+    return OtherRequest(addon, args.tf_plan, given, accepted)

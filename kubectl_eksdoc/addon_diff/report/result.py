@@ -1,0 +1,318 @@
+"""Updates of add-ons as ``-o json`` and ``-o yaml`` print them. What is not known is null and is told as a finding;
+what is nowhere is absent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal
+
+from kubectl_eksdoc.addon_diff import usage
+from kubectl_eksdoc.addon_diff.expected import Witness
+from kubectl_eksdoc.addon_diff.merging import MISSING
+from kubectl_eksdoc.addon_diff.plan import AddonPlan, SchemaSince, WayOut
+from kubectl_eksdoc.addon_diff.prediction import Fate, FieldChange, Mode
+from kubectl_eksdoc.addon_diff.report import update
+from kubectl_eksdoc.addon_diff.report.update import verdict
+from kubectl_eksdoc.addon_diff.schema_changes import changes
+from kubectl_eksdoc.addon_diff.terraform_requests import Generation, Kind
+from kubectl_eksdoc.baseline.result import SinceResult
+from kubectl_eksdoc.kubernetes.redaction import printed
+from kubectl_eksdoc.model.addons import SchemaViolation, shown
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
+from kubectl_eksdoc.report.command_result import CommandResult
+from kubectl_eksdoc.report.result import (
+    UNSET,
+    FindingResult,
+    ObjectResult,
+    Printed,
+    Text,
+    Texts,
+    UnsetType,
+)
+
+_Values = dict[str, Any]
+ForTerraform = Callable[[AddonPlan, WayOut], Iterable[tuple[str, str]]]
+"""(of which versions of the provider, what to write)."""
+
+
+class _Foretold(Printed):
+    fate: Fate
+    confidence: Confidence
+    value: Any | UnsetType
+    """What is there afterwards; absent for nothing, and where it is unknown."""
+
+
+def _foretold(change: FieldChange, mode: Mode) -> _Foretold:
+    told = change.by_mode[mode]
+    nothing = told.value is MISSING or told.value is None
+    value = UNSET if nothing else change.field.printed(told.value)
+    return _Foretold.filled(told, confidence=change.confidence(mode), value=value)
+
+
+class _Modes(Printed, rename="upper"):
+    none: _Foretold
+    overwrite: _Foretold
+    preserve: _Foretold
+
+
+class _Field(Printed):
+    called = {"object": "field.of", "path": "field.said", "ownership_grows": "expands", "why": "witness"}
+
+    object: ObjectResult
+    path: Text
+    """As EKS writes it in a conflict."""
+    configuration: Text | None
+    """Where it is in configuration values; null where nothing there leads to it."""
+    live: Any | UnsetType
+    """What is there; absent where nothing is."""
+    owners: Texts
+    """Field managers that have it today."""
+    at_risk: bool
+    ownership_grows: bool
+    """EKS takes over what it has not had so far."""
+    why: Witness | None
+    """Why EKS is expected to apply it; null if it is not known to."""
+    modes: _Modes
+
+    @classmethod
+    def of(cls, facts: FieldChange) -> _Field:
+        return cls.filled(
+            facts,
+            configuration=shown(facts.config) if facts.config else None,
+            live=UNSET if facts.live is MISSING else facts.field.printed(facts.live),
+            modes=_Modes.filled(**{mode.value.lower(): _foretold(facts, mode) for mode in Mode}),
+        )
+
+
+class _Refused(Printed):
+    path: Text
+    what: Text
+    doubtful: bool
+
+    @classmethod
+    def of(cls, facts: SchemaViolation) -> _Refused:
+        return cls.filled(facts, path=shown(facts.path))
+
+
+class _Arguments(Printed):
+    provider: Text
+    arguments: Text
+
+
+class _WayOut(Printed):
+    called = {"cannot_keep": "cannot", "refused": "broken"}
+
+    values: _Values
+    """Given in the call that updates, they keep the fields of `keeps` as they are."""
+    keeps: Texts
+    cannot_keep: Texts
+    """Fields to which no value leads."""
+    refused: tuple[_Refused, ...] | None
+    """What of the values the target's schema does not allow; null if that is unknown."""
+    command: Text | None
+    """Null where the values keep nothing, EKS would refuse them, or another version comes first."""
+    terraform: tuple[_Arguments, ...]
+    eksctl: _Values | None
+
+
+def _way_out(plan: AddonPlan, way: WayOut, terraform: ForTerraform) -> _WayOut:
+    now = way.usable and len(plan.facts.steps) <= 1  # else another version comes first
+    written = terraform(plan, way) if now else ()
+    return _WayOut.filled(
+        way,
+        values=printed(way.values),
+        command=update.update_addon(plan, way) if now and plan.facts.installed else None,
+        terraform=(_Arguments.filled(provider=provider, arguments=each) for provider, each in written),
+        eksctl=update.eksctl(plan, way) if now else None,
+    )
+
+
+class _Users(Printed):
+    """Who uses what vpc-cni's fields switch; null is what could not be read."""
+
+    called = {
+        "pods_with_security_groups": "branch_pods",
+        "security_group_policies": "policies",
+        "target_group_bindings": "target_groups",
+    }
+
+    pods_with_security_groups: Texts | None
+    """Pods with a branch interface of their own, by namespace/name."""
+    pods_astray: Texts | None
+    """Those of them that have the address, and so the security groups, of their node."""
+    security_group_policies: Texts | None
+    """By namespace/name."""
+    eni_configs: Texts | None
+    """By name."""
+    target_group_bindings: Texts | None
+    """TargetGroupBindings of Services that select one of them, by namespace/name."""
+
+    @classmethod
+    def of(cls, facts: usage.Usage) -> _Users:
+        names = facts.branch_pods
+        return cls.filled(facts, pods_astray=names if isinstance(names, Unknown) else [pod.key for pod in facts.astray])
+
+
+class _Step(Printed):
+    called = {"cannot_keep": "way_out.cannot"}
+
+    version: Text
+    verdict: Text
+    at_risk: Texts
+    cannot_keep: Texts
+    values: _Values | None
+    """Those that hold after the step; null where today's are not known."""
+    command: str | None
+    """Null where no values are known with which it can be made."""
+    findings: tuple[FindingResult, ...]
+
+    @classmethod
+    def of(cls, facts: AddonPlan) -> _Step:
+        way = facts.way_out
+        values = facts.facts.values if way is None else way.values
+        return cls.filled(
+            facts,
+            version=facts.facts.target.version,
+            verdict=verdict(facts),
+            at_risk=(change for change in facts.changes if change.at_risk),
+            values=values if isinstance(values, Unknown) else printed(values),
+            command=update.next_update(facts),
+        )
+
+
+class _FirstInSchema(Printed):
+    field: Text
+    configuration: Text
+    lacks: Text | None
+    """The last version before it that is known not to have it."""
+    has: Text
+    """The first version that is known to have it."""
+    exact: bool
+    """No version between the two is unknown."""
+
+    @classmethod
+    def of(cls, facts: SchemaSince) -> _FirstInSchema:
+        return cls.filled(facts, configuration=shown(facts.config))
+
+
+class DiffAddon(Printed):
+    """One add-on's update."""
+
+    address: Text | UnsetType
+    """The resource of the Terraform plan that asks for it; only with --tf-plan."""
+    name: Text
+    version: Text | None
+    """Null where EKS does not manage it yet, and a Terraform plan creates it."""
+    target: Text
+    steps: Texts
+    """The versions to go by, the target last."""
+    offered: bool | None
+    """Whether EKS offers the target for this cluster; null if that is unknown."""
+    mode: Mode
+    """How conflicts are resolved."""
+    verdict: Text
+    values: _Values | None
+    """The configuration values of today; null if they cannot be read."""
+    conflict: Text | None
+    """The message by which an update with NONE fails; null where it does not."""
+    fields: tuple[_Field, ...]
+    """What the update may change, by object and path."""
+    schema_changes: Texts | None
+    """Null where one of the two schemas is not known."""
+    way_out: _WayOut | None
+    """Null where nothing is at risk."""
+    users: _Users
+    each_step: tuple[_Step, ...] | None
+    """With --each-step: the versions to go by in turn, none where it may go there at once. Null without it."""
+    first_in_schema: tuple[_FirstInSchema, ...] | None
+    """With --since-when: of each field at risk that the target's schema has. Null without it."""
+
+
+def addon(
+    plan: AddonPlan,
+    terraform: ForTerraform,
+    steps: Sequence[AddonPlan] | None = None,
+    since: Sequence[SchemaSince] | None = None,
+    address: str = "",
+) -> DiffAddon:
+    """The update of one; `steps` and `since` are None where they were not asked for."""
+    facts, old, new = plan.facts, plan.facts.now.schema, plan.facts.target.schema
+    return DiffAddon.filled(
+        facts,
+        address=address,
+        name=facts.addon.name,
+        version=facts.now.version,
+        target=facts.target.version,
+        mode=plan.asked.mode,
+        verdict=verdict(plan),
+        values=facts.values if isinstance(facts.values, Unknown) else printed(facts.values),
+        conflict=plan.conflict,
+        fields=plan.changes,
+        schema_changes=None if isinstance(old, Unknown) or isinstance(new, Unknown) else changes(old, new).lines,
+        way_out=plan.way_out and _way_out(plan, plan.way_out, terraform),
+        users=facts.usage,
+        each_step=steps,
+        first_in_schema=since,
+    )
+
+
+class DiffTerraformChange(Printed):
+    """One change of an add-on in a Terraform plan."""
+
+    address: Text
+    action: Kind
+    addon: Text | None
+    """Null where it is known after apply only."""
+    from_: Text | None
+    """The version before; null for none."""
+    to: Text | None
+    """The version after; null for none, or if it is known after apply only."""
+    mode: Mode | None
+    """How conflicts are resolved; null if it is known after apply only."""
+    set_by: Text | None
+    """The argument of the resource that says so; null for EKS's own default."""
+    written_at: Text
+    """The argument to be changed, of the resource or of its module."""
+    sends_values: bool
+    """Configuration values go with it; otherwise EKS keeps today's."""
+    preserves: bool
+    """A deletion leaves its objects in the cluster."""
+    providers: tuple[Generation, ...]
+    """Versions of the AWS provider that may have made the plan."""
+    supposed: Texts
+    """What the judgement rests on where the plan does not say."""
+    outcome: Literal["fails", "is unknown", "loses nothing"]
+
+
+class DiffLeftOut(Printed):
+    address: Text
+    cluster: Text | None
+    """Its name."""
+
+
+class DiffTerraform(Printed):
+    """The Terraform plan that was judged; only with --tf-plan."""
+
+    file: Text
+    version: Text | None
+    """Of Terraform or OpenTofu; null where the plan does not say."""
+    errored: bool
+    """Planning ended with errors."""
+    deferred: Texts
+    """Addresses that are left to a later plan."""
+    verdict: Text
+    changes: tuple[DiffTerraformChange, ...]
+    left_out: tuple[DiffLeftOut, ...]
+    """Changes of other clusters, which are not judged."""
+
+
+class DiffResult(CommandResult):
+    """What updates of EKS add-ons would change: kubectl eksdoc addon-diff -o json."""
+
+    kind: Literal["AddonDiff"]
+    recognised: Text | None
+    """How it is known that AWS describes the cluster that was read."""
+    terraform: DiffTerraform | UnsetType
+    addons: tuple[DiffAddon, ...]
+    since: SinceResult | UnsetType
+    findings: tuple[FindingResult, ...]

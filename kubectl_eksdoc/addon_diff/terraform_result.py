@@ -1,0 +1,225 @@
+"""What came of a Terraform plan: each change of an add-on, judged."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from enum import Enum
+
+from kubectl_eksdoc.addon_diff.plan import AddonPlan
+from kubectl_eksdoc.addon_diff.prediction import Mode
+from kubectl_eksdoc.addon_diff.terraform_requests import (
+    AddonRequest,
+    DeclaredAddon,
+    Generation,
+    Kind,
+)
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.eks import EksCluster
+from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject, in_order
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.terraform import AddonResource, AddonSettings, TerraformPlan
+
+
+@frozen
+class PlannedAddonChange:
+    """What EKS is asked for, where people have written that, and for which generations of the provider."""
+
+    request: AddonRequest
+    where: DeclaredAddon
+    generations: tuple[Generation, ...]
+
+    @property
+    def subject(self) -> Subject:
+        return Subject("TerraformResource", self.request.address)
+
+    @property
+    def addon(self) -> str:
+        return named(self.request.addon)
+
+    @property
+    def creates(self) -> bool:
+        """EKS is asked to create it, be it anew."""
+        return self.request.kind in (Kind.CREATE, Kind.REPLACE)
+
+    @property
+    def conflicts(self) -> str:
+        """The argument by which conflicts are resolved: ``resolve_conflicts`` where that is set, as it goes before any
+        other, or where the module hands on nothing else; otherwise as the newest of the providers that it may be
+        calls it."""
+        one = self.where.one_mode or self.request.set_by == "resolve_conflicts"
+        if one or (self.generations and self.generations[0].start < (5, 0)):
+            return "resolve_conflicts"
+        return f"resolve_conflicts_on_{'create' if self.creates else 'update'}"
+
+    @property
+    def evidence(self) -> str:
+        """The resource that asks for it, and what says in which mode."""
+        mode = self.request.mode
+        if isinstance(mode, Unknown):
+            return f"Terraform: {self.request.address}, {self.where.argument(self.request.set_by)}: {mode.why}"
+        return f"Terraform: {self.request.address}, {self.where.said(self.request.set_by, mode)}"
+
+
+@frozen
+class Assumption:
+    """What a judgement rests on where the plan does not say: of which `argument`, `why` in a clause, and what was taken
+    `instead`."""
+
+    argument: str
+    why: str
+    instead: str
+
+    def __str__(self) -> str:
+        return f"{self.argument} {self.why}: judged with {self.instead}"
+
+
+@frozen
+class JudgedAddonChange:
+    """`plan`: what becomes of the fields, None where no update or creation was judged. `supposed`: what it rests on
+    where the plan does not say. `findings`: all of them, those of `plan` among them, worst first."""
+
+    change: PlannedAddonChange
+    plan: AddonPlan | None
+    findings: tuple[Finding, ...]
+    supposed: tuple[Assumption, ...] = ()
+
+    @property
+    def worst(self) -> Severity | None:
+        """Of what fails; None where nothing does."""
+        return next((each.severity for each in self.findings if each.status is Status.FAIL), None)
+
+
+@frozen
+class TerraformJudgement:
+    """`changes` by address; `elsewhere`: requests for other clusters, which are not judged here. `findings`: of the
+    plan as a whole. `addon`: the only one that was looked at, "" for all."""
+
+    plan: TerraformPlan
+    changes: tuple[JudgedAddonChange, ...]
+    elsewhere: tuple[AddonRequest, ...]
+    findings: tuple[Finding, ...]
+    addon: str = ""
+
+    @property
+    def every(self) -> tuple[Finding, ...]:
+        """The findings of all, worst first."""
+        return in_order((*self.findings, *(each for change in self.changes for each in change.findings)))
+
+
+def named(value: str | Unknown | None) -> str:
+    return "(known after apply)" if isinstance(value, Unknown) else value or "(none)"
+
+
+# What is to be said of a Terraform plan as a whole: what it leaves open, what it has twice, whose cluster it is of.
+
+
+class RequestScope(Enum):
+    """Whether a request is for the cluster that was read."""
+
+    HERE = "here"
+    ELSEWHERE = "elsewhere"
+    UNKNOWN = "unknown"
+
+
+def scope_of(request: AddonRequest, cluster: EksCluster) -> RequestScope:
+    """By the cluster's name, and by account and region where the plan has them."""
+    if isinstance(request.cluster, Unknown) or not request.cluster:
+        return RequestScope.UNKNOWN
+    sides = [each for each in request.sides if each.cluster == request.cluster]
+    other = request.cluster != cluster.name or any(_is_elsewhere(each, cluster) for each in sides)
+    return RequestScope.ELSEWHERE if other else RequestScope.HERE
+
+
+def _is_elsewhere(settings: AddonSettings, cluster: EksCluster) -> bool:
+    """By account and region, where they are known."""
+    arn, region = settings.arn, settings.region
+    other = isinstance(arn, str) and bool(arn) and not _is_of(arn, cluster)
+    return other or (isinstance(region, str) and bool(region) and region != cluster.region)
+
+
+def _is_of(arn: str, cluster: EksCluster) -> bool:
+    """An add-on's ARN has its account and region."""
+    return arn.split(":")[3:5] == cluster.arn.split(":")[3:5]
+
+
+def whole(
+    plan: TerraformPlan,
+    cluster: EksCluster,
+    here: Sequence[AddonRequest],
+    elsewhere: Sequence[AddonRequest],
+    addon: str = "",
+) -> Iterator[Finding]:
+    """In no order. `here` are the requests that are judged, `elsewhere` those for other clusters; `addon`: the only one
+    that is looked at."""
+    subject = Subject("TerraformPlan", plan.file)
+    if plan.failed:
+        yield Finding.of("addon-terraform-unknown/errors", subject)
+    for address in plan.deferred:
+        yield Finding.of("addon-terraform-unknown/deferred", subject, address=address)
+    for address in plan.unread:
+        yield Finding.of("addon-terraform-unknown/other-resource", subject, address=address)
+    for upgrade in plan.upgrades if here else ():
+        if upgrade.cluster == cluster.name and (not upgrade.arn or _is_of(upgrade.arn, cluster)):
+            yield Finding.of(
+                "addon-terraform-unknown/upgrade",
+                subject,
+                cluster=cluster.name,
+                before=upgrade.before,
+                then=upgrade.after,
+                version=cluster.version,
+            )
+    if addon and not any(_names(each, addon) for each in plan.addons):
+        yield Finding.of("addon-terraform-unknown/no-addon", subject, addon=addon)
+    if elsewhere and not here:
+        yield Finding.of(
+            "addon-terraform-unknown/other-cluster",
+            subject,
+            cluster=cluster.name,
+            region=cluster.region,
+            names=", ".join(sorted({str(each.cluster) for each in elsewhere})),
+        )
+    yield from _twice(plan, cluster, here)
+    asking = [each.resource for each in here]
+    for resource in plan.addons:
+        if resource not in asking and (not addon or _names(resource, addon)) and _will_overwrite(resource, cluster):
+            subject = Subject("TerraformResource", resource.address)
+            yield Finding.of("addon-terraform-unknown/overwrites-later", subject, address=resource.address)
+
+
+def _will_overwrite(resource: AddonResource, cluster: EksCluster) -> bool:
+    """The plan changes how conflicts are resolved to OVERWRITE, for which the provider asks EKS nothing yet."""
+    after = resource.after
+    if resource.actions != ("update",) or after is None or _is_elsewhere(after, cluster):
+        return False
+    modes = {"resolve_conflicts": after.resolve_conflicts, "resolve_conflicts_on_update": after.on_update}
+    return after.cluster == cluster.name and any(
+        mode == Mode.OVERWRITE.value and name in resource.differs for name, mode in modes.items()
+    )
+
+
+def _names(resource: AddonResource, addon: str) -> bool:
+    """It is of that add-on, or may be."""
+    sides = [each for each in (resource.before, resource.after) if each is not None]
+    return any(each.addon == addon or isinstance(each.addon, Unknown) for each in sides)
+
+
+def _twice(plan: TerraformPlan, cluster: EksCluster, here: Sequence[AddonRequest]) -> Iterator[Finding]:
+    """Of the add-ons that are asked for here, those that two resources have."""
+    asked = {(each.cluster, each.addon) for each in here if isinstance(each.addon, str)}
+    by_addon: dict[tuple[object, object], list[AddonResource]] = defaultdict(list)
+    for resource in plan.addons:
+        after = resource.after
+        if after is None or (after.cluster, after.addon) not in asked or _is_elsewhere(after, cluster):
+            continue
+        by_addon[(after.cluster, after.addon)].append(resource)
+    for (_, addon), resources in by_addon.items():
+        if len(resources) > 1:
+            first, *_ = addresses = [each.address for each in resources]
+            yield Finding.of(
+                "addon-terraform-clash",
+                Subject("TerraformResource", first),
+                tuple(f"Terraform: {each}" for each in addresses),
+                addon=addon,
+                resources_count=len(resources),
+            )

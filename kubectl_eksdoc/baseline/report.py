@@ -1,0 +1,164 @@
+"""What became of findings on a screen: a line of counts, the new ones first, and what was fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.baseline.changes import FindingChangeKind, FindingSince, ResultComparison, outline_of
+from kubectl_eksdoc.model.findings import Finding, Status
+from kubectl_eksdoc.report import markdown
+from kubectl_eksdoc.report.markdown import escape, folded
+from kubectl_eksdoc.report.report import SIGNS, Line, Lines, Mark, flush, unmarked
+from kubectl_eksdoc.report.text import Title, Tone, age, between, few, joined, rfc3339
+
+# The words for what became of findings: the line of counts, the remarks, and how one is told or marked.
+
+
+WORDS = {
+    FindingChangeKind.NEW: "new",
+    FindingChangeKind.CHANGED: "changed",
+    FindingChangeKind.NOT_KNOWN: "unknown now",
+    FindingChangeKind.NOT_JUDGED: "not judged this time",
+    FindingChangeKind.SUPPRESSED: "suppressed",
+    FindingChangeKind.FIXED: "fixed",
+    FindingChangeKind.KNOWN: "known now",
+}
+
+
+_MOST_OPTIONS = 5
+
+
+def title(since: ResultComparison, observed: datetime) -> str:
+    """``Since 2026-11-19T08:51:00Z (24h before, old.json)``."""
+    then = since.earlier.observed_at
+    passed = between(then, observed)
+    apart = f"{age(abs(passed))} {'before' if passed.total_seconds() > 0 else 'later'}"
+    same = rfc3339(then) == rfc3339(observed)
+    file = since.earlier.file.rpartition("/")[2]
+    return f"Since {rfc3339(then)} ({'the same time' if same else apart}, {file})"
+
+
+def counts(since: ResultComparison) -> str:
+    """``2 new, 1 fixed, 12 unchanged``: what fails or is unknown."""
+    told = [f"{len(found)} {word}" for became, word in WORDS.items() if (found := since.of(became))]
+    return ", ".join([*told, f"{since.unchanged} unchanged"])
+
+
+def remarks(since: ResultComparison, tool_version: str = __version__) -> Iterator[str]:
+    """What must be known before the changes are read, a sentence each."""
+    earlier = since.earlier
+    if since.doubt:
+        yield f"It is unknown whether both are about one cluster: {since.doubt}."
+    if earlier.tool_version != tool_version:
+        made = f"Version {earlier.tool_version} made the earlier one, this is {tool_version}"
+        yield f"{made}: the tool may make the difference."
+    options = [f"--{each.option}" for each in since.asked]
+    if options:
+        more = len(options) - _MOST_OPTIONS
+        told = options[:_MOST_OPTIONS] + ([f"{more} more"] if more > 0 else [])
+        yield f"Asked differently: {joined(told)}."
+    yield from since.notes
+
+
+def told(change: FindingSince) -> str:
+    """``new high: Deployment shop/web: … [code]``, with what it was."""
+    said = change.either
+    head = f"{WORDS[change.became]}{_how(change)}, {_grade(change)}: {said.subject.kind} {said.subject}: {said.message}"
+    why = change.why and (f" ({change.why})" if change.now is None else f" (it could not be found then: {change.why})")
+    return f"{head} [{said.code}]{why}"
+
+
+def marking(since: ResultComparison | None) -> Mark:
+    """How findings of this answer are marked that are not as they were."""
+    if since is None:
+        return unmarked
+    marks = since.marks()
+
+    def mark(finding: Finding) -> str:
+        change = marks.get(outline_of(finding))
+        return "" if change is None else f" ({WORDS[change.became]}{_how(change)})"
+
+    return mark
+
+
+def _how(change: FindingSince) -> str:
+    """``: worse``, ``: was unknown``; "" where the word says it all."""
+    if change.became is FindingChangeKind.NEW and change.before is not None:
+        return f": was {_WAS[change.before.status]}"
+    if change.became is FindingChangeKind.CHANGED:
+        return ": counts again" if change.hidden_before else ": worse" if change.worse else ": better"
+    return ""
+
+
+_WAS = {Status.FAIL: "failing", Status.UNKNOWN: "unknown", Status.PASS: "passing"}
+
+
+def _grade(change: FindingSince) -> str:
+    """``high``, ``medium → high``."""
+    before, now = change.before, change.now
+    if before is None or now is None or before.severity is now.severity:
+        return change.either.severity.value
+    return f"{before.severity.value} → {now.severity.value}"
+
+
+MOST = 6
+"""Findings of one kind of change that a page shows."""
+
+_DOWN = {
+    FindingChangeKind.FIXED: ("✓", Tone.GOOD),
+    FindingChangeKind.KNOWN: ("✓", Tone.GOOD),
+    FindingChangeKind.SUPPRESSED: ("⊘", Tone.FAINT),
+    FindingChangeKind.NOT_JUDGED: ("?", Tone.UNKNOWN),
+    FindingChangeKind.NOT_KNOWN: ("?", Tone.UNKNOWN),
+}
+
+
+def section(
+    since: ResultComparison | None, observed: datetime, full: bool, tool_version: str = __version__
+) -> Lines | None:
+    """None without an earlier answer. `observed`: when this one was made of the cluster."""
+    if since is None:
+        return None
+    lines: list[Line | str] = [flush(text, 2) for text in (f"{counts(since)}.", *remarks(since, tool_version))]
+    left_out = 0
+    for became in FindingChangeKind:
+        found = since.of(became)
+        kept = found if full else few(found, MOST)
+        lines += map(_change, kept)
+        left_out += len(found) - len(kept)
+    head, _, rest = title(since, observed).partition(" ")
+    return Lines(Title(head, f" {rest}"), lines, left_out=left_out)
+
+
+def _change(change: FindingSince) -> Line:
+    sign, tone = _DOWN.get(change.became) or SIGNS[change.either.status]
+    if (
+        change.became is FindingChangeKind.CHANGED
+        and change.either.status is not Status.UNKNOWN
+        and change.worse is False
+    ):
+        tone = Tone.WARN
+    return Line(f"{sign} {told(change)}", tone=tone)
+
+
+# What became of findings in Markdown: counts, remarks, and the changes, those that are no news folded away.
+
+
+_NEWS = (FindingChangeKind.NEW, FindingChangeKind.CHANGED, FindingChangeKind.NOT_KNOWN)
+
+
+def lines(since: ResultComparison | None, most: int, tool_version: str = __version__) -> list[str]:
+    """Without the title; none without an earlier answer."""
+    if since is None:
+        return []
+    said = [f"**{escape(counts(since))}**", "", *markdown.items(remarks(since, tool_version))]
+    for became, word in WORDS.items():
+        found = since.of(became)
+        if not found:
+            continue
+        rest = markdown.more(len(found) - most, "findings")
+        listed = [*markdown.items(map(told, found[:most])), *(["", *rest] if rest else [])]
+        said += ["", *(listed if became in _NEWS else folded(f"{len(found)} {word}", listed))]
+    return said

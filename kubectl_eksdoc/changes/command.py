@@ -1,0 +1,101 @@
+"""``kubectl eksdoc changes``: which changes were begun on this machine, and how one is continued or reverted."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import replace
+
+from kubectl_eksdoc.changes.applying import Again
+from kubectl_eksdoc.cli import exits, opening
+from kubectl_eksdoc.cli.called import there
+from kubectl_eksdoc.cli.confirming import check_writable
+from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
+from kubectl_eksdoc.cli.options import add_command
+from kubectl_eksdoc.cli.parser import Commands
+from kubectl_eksdoc.errors import LocalJournalError, UsageError
+from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE, METADATA_FIX, PLACEMENT, TEST_PODS, State
+from kubectl_eksdoc.model.connection import IN_CLUSTER
+from kubectl_eksdoc.session.sources import SourceChoice
+
+NAME = "changes"
+VERBS = ("resume", "undo")
+_MOST = 500
+"""So many journals are read."""
+_BY_KIND = {
+    ADDON_UPDATE: "addon_diff.command.applying",
+    DNS_CHANGE: "coredns_lameduck.command.changing",
+    METADATA_FIX: "imds_probe.command.fixing",
+    PLACEMENT: "in_cluster.command",
+    TEST_PODS: "probes.command",
+}
+
+_ABOUT = """\
+List the changes that were begun on this machine, from their journals, and continue or revert one of them: updates of
+add-ons, changes of CoreDNS, fixes of the metadata service, objects of --in-cluster, and test pods of --active and
+--measure that a killed process left. A typed confirmation comes before anything is changed.
+
+Examples:
+  %(prog)s
+  %(prog)s -o json
+  %(prog)s resume 20261120-193005-4f2a
+  %(prog)s undo 20261120-193005-4f2a
+"""
+
+_EXIT_CODES = """\
+Exit codes: 0 shown, 5 of a change it is not known how it stands; resume and undo: those of the command that began
+the change, 6 no such journal, 7 another cluster.
+"""
+
+
+def add_to(commands: Commands) -> None:
+    """Add ``changes``."""
+    add_command(
+        commands,
+        NAME,
+        "list the changes begun on this machine, and resume or undo one",
+        "[resume ID | undo ID] [flags]",
+        _ABOUT,
+        _EXIT_CODES,
+        run,
+    )
+
+
+def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
+    """
+    Raises:
+        UsageError: the words name nothing that can be done.
+        LocalJournalError: this machine has no journal of that change.
+        EksdocError: as the command that began it.
+    """
+    from kubectl_eksdoc.changes.report import ChangesReport
+    from kubectl_eksdoc.wiring.changes import saved_change, saved_changes
+
+    if not args.words:
+        ChangesReport.check(around.options.output)
+        keeping = around.edges.keeping("", "", around.environ)
+        report = ChangesReport(saved_changes(keeping.environ, keeping.home, _MOST))
+        unknown = any(each.state is State.UNKNOWN for each in report.changes)
+        return opening.answer(report, around, exits.UNKNOWN if unknown else exits.CLEAN)
+    if len(args.words) != 2 or args.words[0] not in VERBS:
+        raise UsageError(
+            f"{' '.join(args.words)!r} is neither resume ID nor undo ID",
+            "List the changes and their IDs: kubectl eksdoc changes",
+        )
+    verb, ident = args.words
+    check_writable(around.environ, f"{NAME} {verb}", f"{NAME} alone lists only")
+    saved = saved_change(around.edges.keeping(ident, "", around.environ))
+    module = _BY_KIND.get(saved.text("kind"))
+    if module is None:
+        raise LocalJournalError(f"change {ident}: {saved.unknown}")
+    again: Callable[[Again, CommandContext], CommandAnswer] = there(f"{module}.again")
+    return again(Again(saved, verb == "undo"), _there(around, saved.text("cluster", "context")))
+
+
+def _there(around: CommandContext, context: str) -> CommandContext:
+    """By the context of the change, where no other is given."""
+    around, connection = replace(around, source=SourceChoice()), around.connection
+    if connection.context or connection.server or context in ("", IN_CLUSTER):
+        return around
+    there = replace(around.options, connection=replace(connection, context=context))
+    return replace(around, options=there)

@@ -1,0 +1,397 @@
+"""What was asked of ``check``, which checks that are, and since when."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.cli import opening, options, values
+from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
+from kubectl_eksdoc.cli.options import non_empty, since_from, without_from
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model import permissions
+from kubectl_eksdoc.model.connection import CommandTarget
+from kubectl_eksdoc.session.sources import SourceChoice
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.amazon.removed_apis import Tables
+    from kubectl_eksdoc.check.checking import UpgradeCheck
+    from kubectl_eksdoc.check.plan import CheckPlan, CheckWish
+    from kubectl_eksdoc.model.baseline import SavedResult
+    from kubectl_eksdoc.model.findings import Suppression
+    from kubectl_eksdoc.model.quantities import Version
+    from kubectl_eksdoc.session.session import ClusterSession
+
+
+# ``--changed-since``: a moment, or a time before the observation.
+
+
+_MOMENT = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?([Zz]|[+-][0-9]{2}:[0-9]{2})"
+)
+_DAYS = re.compile(r"([0-9]{1,3})d\Z")
+_LONGEST = timedelta(days=366)
+
+
+@frozen
+class Since:
+    """One of `at` and `before` is None. `text`: as it was given."""
+
+    text: str
+    at: datetime | None = None
+    before: timedelta | None = None
+
+
+def since(text: str) -> Since:
+    """``2h``, ``90m``, ``3d``, or RFC 3339 with its zone."""
+    if _MOMENT.fullmatch(text):
+        try:
+            # As Python 3.10 reads it: no Z, and at most six digits of a second.
+            whole = text.upper().replace("Z", "+00:00")
+            plain = re.sub(r"\.([0-9]+)", lambda match: f".{match.group(1)[:6]:0<6}", whole)
+            return Since(text, at=datetime.fromisoformat(plain).astimezone(timezone.utc))
+        except (ValueError, OverflowError) as error:
+            raise argparse.ArgumentTypeError(f"{text!r} is no moment: {error}") from error
+    days = _DAYS.match(text)
+    try:
+        length = timedelta(days=int(days.group(1))) if days else timedelta(seconds=values.seconds(text))
+    except (argparse.ArgumentTypeError, OverflowError):
+        length = timedelta(0)
+    if not timedelta(0) < length <= _LONGEST:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time; write 2h, 90m, 3d, or 2026-11-20T08:00:00Z")
+    return Since(text, before=length)
+
+
+def moment(given: Since | None, observed: datetime) -> datetime | None:
+    """None where nothing was given."""
+    if given is None:
+        return None
+    return given.at if given.before is None else observed - given.before
+
+
+NAME = "check"
+GATES = ("before-control-plane", "before-nodes", "after")
+SEVERITIES = ("critical", "high", "medium", "low", "info")
+LOWEST = "low"
+SYMPTOMS = ("dns", "targets", "credentials", "drain-stuck")
+STDIN = "-"
+_OF_FILES = "api-in-manifest"
+"""The one finding that is about files alone."""
+
+
+@frozen
+class CheckRequest:
+    """`target` None: the next minor version. `gate`: "" for all; `only`: finding codes, and `areas` of them, none for
+    all; `accepted`: those that may be unknown; `files`: of manifests; `suppressions`: a file, "" for none; `symptom`:
+    "" for none. `refresh`: EKS is to look anew first. `earlier`: a file of an earlier check, "" for none. `without`:
+    opt-ins that are left out. `no_aws`: so is AWS. `since_version`: manifests alone are judged, from there on.
+    `tables`: a file of rows, "" for none."""
+
+    target: Version | None
+    gate: str
+    only: tuple[str, ...]
+    fail_on: str
+    accepted: tuple[str, ...]
+    files: tuple[str, ...]
+    suppressions: str
+    symptom: str
+    since: Since | None
+    refresh: bool
+    earlier: str
+    without: tuple[str, ...]
+    no_aws: bool
+    since_version: Version | None
+    tables: str
+    areas: tuple[str, ...]
+
+    @staticmethod
+    def from_args(args: argparse.Namespace, source: SourceChoice, several: bool = False) -> CheckRequest:
+        """`several` clusters are asked.
+
+        Raises:
+            UsageError: something is named that nothing asks for, or what was given does not fit together.
+        """
+        if args.words:
+            raise UsageError(f"{args.words[0]!r} is not understood: it is about the whole cluster", "Name nothing.")
+        if args.symptom and (args.gate or args.only or args.area):
+            other = "--gate" if args.gate else "--only" if args.only else "--area"
+            raise UsageError(f"--symptom selects what is checked, and {other} does so, too", "Give one of them.")
+        files = tuple(dict.fromkeys(args.filename))
+        if STDIN in files and source.snapshot == STDIN:
+            raise UsageError("standard input is a snapshot or manifests, not both", "Save one of them to a file.")
+        if STDIN in files and several:
+            raise UsageError("standard input is read once, and --fleet asks many clusters", "Save it to a file.")
+        if args.only == (_OF_FILES,) and not args.area and not files:
+            raise UsageError(f"--only {_OF_FILES} judges manifests, and none are given", "Name them with -f.")
+        if args.refresh_insights and not source.live:
+            raise UsageError("--refresh-insights needs a live cluster", "Leave it out.")
+        if args.refresh_insights and args.no_aws:
+            raise UsageError("--refresh-insights asks EKS, and --no-aws leaves AWS out", "Give one of them.")
+        if args.from_version is not None:
+            _of_files_alone(args, files, several)
+        return CheckRequest(
+            args.target,
+            args.gate or "",
+            args.only,
+            args.fail_on or LOWEST,
+            args.accept_unknown,
+            files,
+            args.suppressions,
+            args.symptom or "",
+            args.changed_since,
+            args.refresh_insights,
+            since_from(args),
+            without_from(args),
+            args.no_aws,
+            args.from_version,
+            args.tables or "",
+            args.area,
+        )
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Those that `only` and `areas` ask for."""
+        return named_codes(self.only, self.areas)
+
+    @property
+    def given(self) -> dict[str, object]:
+        """By the names of the flags."""
+        return non_empty(
+            {
+                "target": "" if self.target is None else str(self.target)[1:],
+                "gate": self.gate,
+                "only": list(self.only),
+                "area": list(self.areas),
+                "fail-on": "" if self.fail_on == LOWEST else self.fail_on,
+                "accept-unknown": list(self.accepted),
+                "suppressions": self.suppressions,
+                "tables": self.tables,
+                "symptom": self.symptom,
+                "changed-since": "" if self.since is None else self.since.text,
+                "filename": list(self.files),
+                "refresh-insights": self.refresh,
+                "since": self.earlier,
+                "without": list(self.without),
+                "no-aws": self.no_aws,
+                "from": "" if self.since_version is None else str(self.since_version)[1:],
+            }
+        )
+
+    @property
+    def again(self) -> tuple[tuple[str, ...], ...]:
+        """The flags, each with its value, that a command to check a part of it once more needs."""
+        flags = (
+            (f"--{name}", *(() if value is True else (",".join(value) if isinstance(value, list) else str(value),)))
+            for name, value in self.given.items()
+            if name in _AGAIN
+        )
+        return (*flags, *(("-f", each) for each in self.files))
+
+
+_AGAIN = ("target", "fail-on", "accept-unknown", "suppressions", "tables", "without", "no-aws")
+_OF_CLUSTERS = {
+    "snapshot": "--snapshot",
+    "demo": "--demo",
+    "gate": "--gate",
+    "symptom": "--symptom",
+    "changed_since": "--changed-since",
+    "refresh_insights": "--refresh-insights",
+    "since": "--since",
+    "in_cluster": "--in-cluster",
+}
+"""Flags that are about a cluster, by their names here."""
+
+
+def _of_files_alone(args: argparse.Namespace, files: Sequence[str], several: bool) -> None:
+    """
+    Raises:
+        UsageError: something is asked that files cannot tell.
+    """
+    if not files:
+        raise UsageError("--from judges manifests without a cluster, and none are given", "Name them with -f.")
+    given = [flag for name, flag in _OF_CLUSTERS.items() if getattr(args, name, None)]
+    if several or given:
+        raise UsageError(
+            f"--from reads no cluster, and {given[0] if given else '--fleet'} does", "Leave one of them out."
+        )
+    if args.area or (args.only and args.only != (_OF_FILES,)):
+        flag = "--area" if args.area else "--only"
+        raise UsageError(f"--from judges manifests alone: that is {_OF_FILES}", f"Leave {flag} out.")
+
+
+def named_codes(only: Collection[str], areas: Collection[str]) -> tuple[str, ...]:
+    """The finding codes that --only and --area ask for; none where neither is given."""
+    if not areas:
+        return tuple(only)
+    from kubectl_eksdoc.check.registry import codes_of
+
+    return tuple(dict.fromkeys((*only, *codes_of(areas))))
+
+
+def chosen_from(args: argparse.Namespace) -> tuple[UpgradeCheck, ...]:
+    """Which checks are made."""
+    from kubectl_eksdoc.check.checking import Gate
+    from kubectl_eksdoc.check.registry import chosen
+    from kubectl_eksdoc.check.symptoms import Symptom, codes_of
+
+    codes = codes_of(Symptom(args.symptom)) if args.symptom else named_codes(args.only, args.area)
+    return chosen(codes, Gate(args.gate) if args.gate else None, without_from(args))
+
+
+# The answers of ``check``: of a cluster, or what was read of it earlier; of manifests alone; the tables it goes by.
+
+
+def answered(
+    request: CheckRequest, checks: Sequence[UpgradeCheck], wish: CheckWish, around: CommandContext
+) -> tuple[ClusterSession, CheckPlan]:
+    """Since when changes are told depends on when the cluster was observed, so that `wish` does not say it yet.
+
+    Raises:
+        EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
+    """
+    from kubectl_eksdoc.check.read import CheckInput, look, needs_for
+    from kubectl_eksdoc.coredns_lameduck.command.change_options import measured_on
+
+    needs = needs_for(checks, request.since is not None, not request.no_aws)
+    session = opening.opened(around, needs)
+    if request.refresh:
+        _refresh(session, around)
+    since = moment(request.since, session.cluster.observed_at)
+    if since is not None and since > session.cluster.observed_at:
+        seen = session.cluster.observed_at.strftime("%Y-%m-%dT%H:%M:%SZ")
+        raise UsageError(
+            f"--changed-since {request.since and request.since.text} is after the cluster was observed, at {seen}",
+            "Give a moment before that, or 2h.",
+        )
+    reach = opening.reach(around, session)
+    reach = replace(reach, checks=request.again)
+    beside = CheckInput(request.files, measured_on(around), permissions.PROXY.name not in request.without)
+    wish = replace(wish, since=since)
+    return session, look(session, request.target, checks, wish, reach, beside)
+
+
+def earlier(
+    request: CheckRequest, checks: Sequence[UpgradeCheck], wish: CheckWish, around: CommandContext
+) -> SavedResult | None:
+    """What --since names: a check that was saved, or the same one of what was read earlier, where what changed before
+    is not compared, and EKS has nothing to look at anew; None without it.
+
+    Raises:
+        BaselineError: it is neither.
+    """
+    from kubectl_eksdoc.baseline.side import SnapshotOrigin
+    from kubectl_eksdoc.check.baseline import as_earlier
+    from kubectl_eksdoc.model.documents import UPGRADE_CHECK
+
+    def made(around: CommandContext) -> SavedResult:
+        if STDIN in request.files:
+            raise UsageError(
+                "the manifests on standard input are read once, and here they are judged twice",
+                "Save them to a file, and name it with -f.",
+            )
+        _, plan = answered(replace(request, since=None, refresh=False), checks, wish, around)
+        return as_earlier(SnapshotOrigin(request.earlier, __version__, request.given), plan)
+
+    return options.earlier(request.earlier, UPGRADE_CHECK, NAME, made, around)
+
+
+def _refresh(session: ClusterSession, around: CommandContext) -> None:
+    """
+    Raises:
+        AwsError: it may not be asked for.
+    """
+    from kubectl_eksdoc.aws.upgrades import InsightRefresh
+    from kubectl_eksdoc.check.read import refreshed
+    from kubectl_eksdoc.model.kinds import Unknown
+
+    of = session.ask(InsightRefresh)
+    if isinstance(of, Unknown):
+        around.note(f"the insights of EKS were not refreshed: {of.why}")
+        return
+    around.note("EKS refreshes its insights, which takes some minutes …")
+    around.note(refreshed(of, around.now, around.sleep))
+
+
+def tables_of(request: CheckRequest) -> Tables:
+    from kubectl_eksdoc.amazon.removed_apis import Tables
+
+    if not request.tables:
+        return Tables()
+    from kubectl_eksdoc.host.check_files import read_tables
+
+    return read_tables(request.tables)
+
+
+def suppressions_of(request: CheckRequest) -> tuple[Suppression, ...]:
+    """Of any code of ``check``, also of those that are not judged now. Raises SuppressionsError."""
+    if not request.suppressions:
+        return ()
+    from kubectl_eksdoc.check.registry import known_codes
+    from kubectl_eksdoc.host.check_files import read_suppressions
+
+    return read_suppressions(request.suppressions, known_codes())
+
+
+# Manifests without a cluster. It imports only what judges them, as a gate in CI has to be fast.
+
+
+def judged_files(request: CheckRequest, around: CommandContext) -> CommandAnswer:
+    """
+    Raises:
+        UsageError: a file is not there, no way leads to the target, or there is no such output format.
+        SuppressionsError: what --suppressions names cannot be used.
+    """
+    from kubectl_eksdoc.amazon.skew import NoPath, in_words
+    from kubectl_eksdoc.check.checking import Gate
+    from kubectl_eksdoc.check.checks.api_manifests import CHECKS
+    from kubectl_eksdoc.check.facts import CheckFacts, CurrentVersion, way
+    from kubectl_eksdoc.check.plan import CheckWish, plan_check
+    from kubectl_eksdoc.check.report.formats import CheckReport
+    from kubectl_eksdoc.host.manifest_files import read_manifests
+    from kubectl_eksdoc.model.api_objects import ApiUsage
+    from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
+    from kubectl_eksdoc.model.findings import Code, Severity
+    from kubectl_eksdoc.report.identity import identity_line
+
+    code = Code.of("api-in-manifest")
+    begin = request.since_version
+    assert begin is not None
+    CheckReport.check(around.options.output)
+    found = way(CurrentVersion(begin, "as --from says"), request.target)
+    if isinstance(found, NoPath):
+        raise UsageError(f"there is no upgrade path to the target: {found.why}", "Give --from and --target.")
+    cluster = Cluster(Identity(), Source.FILE, around.now())
+    facts = CheckFacts.of_files(cluster, found, ApiUsage(manifests=read_manifests(request.files)))
+    wish = CheckWish(
+        frozenset({code.name}),
+        fail_on=Severity(request.fail_on),
+        suppressions=suppressions_of(request),
+        accepted=frozenset(request.accepted),
+        tables=tables_of(request),
+    )
+    again = (("--target", in_words(found.target)), *(each for each in request.again if each[0] != "--target"))
+    # What the control plane refuses today it refuses after its step, too: here all has to be fixed before.
+    checks = [replace(each, gate=Gate.BEFORE_CONTROL_PLANE) for each in CHECKS if code in each.codes]
+    plan = plan_check(facts, checks, wish, CommandTarget(("--from", in_words(found.now)), checks=again))
+    around.note(identity_line(cluster, around.now()))
+    report = CheckReport(plan, options=request.given)
+    return opening.answer(report, around, opening.of(plan.outcome.status))
+
+
+def shown_tables(words: Sequence[str], around: CommandContext) -> CommandAnswer:
+    """
+    Raises:
+        UsageError: it is asked for in another form than a table.
+    """
+    from kubectl_eksdoc.check.plan import tables
+    from kubectl_eksdoc.check.report.formats import TablesReport
+
+    if words:
+        raise UsageError(f"{words[0]!r} is not understood: --tables shows all of them", "Name nothing.")
+    return opening.answer(TablesReport(tables(), around.now().date()), around)

@@ -1,0 +1,258 @@
+"""A check as ``-o json`` and ``-o yaml`` print it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from kubectl_eksdoc.amazon.skew import in_words
+from kubectl_eksdoc.baseline.result import SinceResult
+from kubectl_eksdoc.check import plan, steps, symptoms
+from kubectl_eksdoc.check.causes import RootCause
+from kubectl_eksdoc.check.checking import Area, Gate
+from kubectl_eksdoc.check.facts import UpgradePath
+from kubectl_eksdoc.check.report.verdict import GateOf, because, figures, gates, in_short
+from kubectl_eksdoc.model.findings import Severity, Status
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
+from kubectl_eksdoc.report.command_result import CommandResult, metadata
+from kubectl_eksdoc.report.result import (
+    Code,
+    Count,
+    FindingResult,
+    Lines,
+    Meta,
+    Moment,
+    Positive,
+    Printed,
+    RemedyResult,
+    SubjectResult,
+    Text,
+    Texts,
+    UnsetType,
+)
+
+_Minor = Annotated[str, Meta(pattern=r"^1\.[0-9]+$")]
+
+
+class _Finding(FindingResult):
+    """A finding, and the step that waits for it."""
+
+    gate: Gate | None
+
+
+class _Way(Printed):
+    now: _Minor
+    target: _Minor
+    steps: tuple[_Minor, ...]
+    """Every version that the control plane goes through; none where it is at the target."""
+    told_by: Text
+    """Who says where the control plane is."""
+    assumed: bool
+    """Nobody does, and it is taken from the newest kubelet."""
+
+    @classmethod
+    def of(cls, facts: UpgradePath) -> _Way:
+        now, *path = map(in_words, (facts.now, *facts.steps))
+        return cls.filled(facts, now=now, target=in_words(facts.target), steps=path)
+
+
+class _AtGate(Printed):
+    gate: Gate
+    fail: Count
+    unknown: Count
+
+
+class _Check(Printed):
+    codes: Annotated[tuple[Code, ...], Meta(min_length=1)]
+    area: Area
+    gate: Gate | None
+    """The step of the upgrade that waits for it; null: none does."""
+    status: Status
+
+    @classmethod
+    def of(cls, facts: plan.JudgedFindings) -> _Check:
+        return cls.filled(facts.check, codes=sorted(code.name for code in facts.check.codes), status=facts.status)
+
+
+class _Waiting(Printed):
+    """A finding, by what it is of."""
+
+    called = {"code": "code.name"}
+
+    code: Text
+    status: Literal["fail", "unknown"]
+    subject: SubjectResult
+
+
+class _RuleSource(Printed):
+    """A document, and how sure it is."""
+
+    document: Text
+    confidence: Confidence
+
+
+class _StepForm(Printed):
+    """How it is done where that tool manages what it changes."""
+
+    tool: Text
+    text: Text
+    commands: Texts
+
+
+class _Step(Printed):
+    """One step of the upgrade."""
+
+    number: Positive
+    phase: steps.Phase
+    at: _Minor | None
+    """The minor version that the control plane has or gets then."""
+    title: Text
+    why: Text
+    commands: Texts
+    """One after the other; none where only people can do it."""
+    done_when: Text | None
+    verify: Text | None
+    """The command that shows it."""
+    gate: Gate | None
+    """Whose findings it waits for."""
+    waits_for: tuple[_Waiting, ...]
+    """Findings to be fixed before."""
+    source: _RuleSource | None
+    """Where the rule is from, null where it is an advice."""
+    forms: tuple[_StepForm, ...]
+    """In place of the commands, where another tool manages what it changes."""
+
+
+class _Suspect(Printed):
+    """What may cause it, what to do, and how to undo that."""
+
+    what: Text
+    code: Text
+    """A finding code, or node-excluded."""
+    severity: Literal["critical", "high", "medium", "low"]
+    subject: SubjectResult
+    because: Text
+    evidence: Lines
+    do: RemedyResult | None
+    undo: Text
+
+
+class _Diagnosis(Printed):
+    """Causes of a symptom, the likeliest first."""
+
+    symptom: symptoms.Symptom
+    suspects: tuple[_Suspect, ...]
+    unknown: tuple[_Finding, ...]
+    elsewhere: tuple[RemedyResult, ...]
+    """Where to look next."""
+
+
+class _Change(Printed):
+    """Something that has changed."""
+
+    at: Moment
+    subject: SubjectResult
+    what: Text
+    source: Text
+    """Who reports it: nodes, pods, revisions, events, EKS."""
+
+
+class _Cause(Printed):
+    """What findings come from: one API, one node group, one workload, one answer that is missing."""
+
+    subject: SubjectResult
+    severity: Severity
+    status: Literal["fail", "unknown"]
+    gate: Gate | None
+    """The first step that waits for one of its findings; null: none does."""
+    because: Text
+    do: RemedyResult
+    """What to begin with."""
+    findings: tuple[_Waiting, ...]
+    """Those that count, worst first."""
+
+    @classmethod
+    def of(cls, facts: tuple[plan.CheckPlan, RootCause]) -> _Cause:
+        checked, cause = facts
+        return cls.filled(cause, because=because(checked, cause))
+
+
+class _Suppressed(Printed):
+    """A finding that does not count, and why."""
+
+    reason: Text
+    until: Annotated[str, Meta(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+    """The last day (UTC)."""
+    where: Text | None
+    """The file and its entry."""
+    finding: _Finding
+
+
+class CheckResult(CommandResult):
+    """Whether a cluster may be upgraded: kubectl eksdoc check -o json."""
+
+    kind: Literal["UpgradeCheck"]
+    recognised: Text | None
+    """How it is known that AWS describes the cluster that was read; null: nothing of AWS is known."""
+    verdict: Text
+    way: _Way
+    aws: Text | None
+    """Why nothing of AWS is known; null: it is."""
+    gates: tuple[_AtGate, ...]
+    """How many causes wait to be fixed, or to be known, before each step."""
+    causes: tuple[_Cause, ...]
+    """What the findings that count come from: what the next step waits for first, then the worst."""
+    checks: tuple[_Check, ...]
+    """What was judged, and how it came out at worst."""
+    checklist: tuple[_Step, ...]
+    """The upgrade, step by step; empty where only a part of it was asked for."""
+    diagnosis: _Diagnosis | None
+    """What may cause the symptom that was named, null where none was."""
+    changed_since: Moment | None
+    """From when on changes are listed, null where nobody asked."""
+    changes: tuple[_Change, ...]
+    """What has changed since, the newest first."""
+    changes_unread: Texts
+    """Clauses about changes that were not looked for, or could not be."""
+    since: SinceResult | UnsetType
+    suppressed: tuple[_Suppressed, ...]
+    """Findings that do not count, by a decision with a reason and a last day."""
+    notes: Texts
+    """Sentences about suppressions that have expired, or match nothing."""
+    findings: tuple[_Finding, ...]
+
+    @classmethod
+    def of(cls, facts: Any) -> CheckResult:
+        checked, gate_of = facts.plan, gates(facts.plan)
+        eks, changed = checked.facts.eks, checked.changes
+        return cls.filled(
+            checked,
+            metadata=metadata(checked.facts.cluster, facts),
+            recognised=facts.recognised,
+            verdict=in_short(checked),
+            way=checked.facts.way,
+            aws=eks.why if isinstance(eks, Unknown) else None,
+            gates=((gate, *figures(checked.at[gate])) for gate in Gate),
+            causes=(_Cause.of((checked, each)) for each in checked.causes),
+            checks=checked.judged,
+            checklist=(
+                _Step.filled(each, at=each.at and in_words(each.at), waits_for=checked.waiting(each))
+                for each in checked.checklist
+            ),
+            diagnosis=_diagnosis(checked.diagnosis, gate_of),
+            changed_since=changed and changed.since,
+            changes=changed.changes if changed else (),
+            changes_unread=changed.unread if changed else (),
+            since=facts.since,
+            suppressed=(
+                _Suppressed.filled(each.by, finding=_Finding.filled(each.finding, gate=gate_of(each.finding)))
+                for each in checked.suppressed
+            ),
+            findings=(_Finding.filled(each, gate=gate_of(each)) for each in checked.findings),
+        )
+
+
+def _diagnosis(told: symptoms.SymptomDiagnosis | None, gate_of: GateOf) -> _Diagnosis | None:
+    if told is None:
+        return None
+    unknown = (_Finding.filled(each, gate=gate_of(each)) for each in told.unknown)
+    return _Diagnosis.filled(told, unknown=unknown)

@@ -1,0 +1,363 @@
+"""A step of the checklist as data, and which findings it waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from enum import Enum
+
+from kubectl_eksdoc.amazon.skew import in_words, minor_of, rollback_for, rollback_leaves
+from kubectl_eksdoc.check.checking import Gate
+from kubectl_eksdoc.check.checks.compatibility import installed
+from kubectl_eksdoc.check.checks.insights import FORCE, follows
+from kubectl_eksdoc.check.checks.software import maker
+from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
+from kubectl_eksdoc.check.step_forms import StepForm, of_cluster
+from kubectl_eksdoc.check.wording import aws, in_region, listed, name_of, number
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.check_needs import CheckNeed
+from kubectl_eksdoc.model.connection import CommandTarget, kubectl, shell
+from kubectl_eksdoc.model.eks import ERROR
+from kubectl_eksdoc.model.findings import ROLLBACK, Finding
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, basis
+from kubectl_eksdoc.model.nodes import NodeOwner
+from kubectl_eksdoc.model.quantities import Version
+
+
+class Phase(str, Enum):
+    """In the order of the way; those about the control plane come again with each minor version."""
+
+    PREPARE = "prepare"
+    BEFORE_CONTROL_PLANE = "before the control plane"
+    CONTROL_PLANE = "control plane"
+    AFTER_CONTROL_PLANE = "after the control plane"
+    NODES = "nodes"
+    END = "end"
+
+
+@frozen
+class UpgradeStep:
+    """`number` from 1. `commands`: one after the other; none where only people can do it. `done_when`: a sentence that
+    can be verified, by `verify` where a command shows it ("" where none does). `at`: the minor version that the control
+    plane has or gets, None outside of that. `gate`, `codes` and `about` (names of subjects): which findings it waits
+    for, all that are given; with none of them it waits for nothing. `source`: of the rule, None where it is an advice.
+    `forms`: in place of `commands`, where another tool manages it.
+    """
+
+    phase: Phase
+    title: str
+    why: str
+    commands: tuple[str, ...] = ()
+    done_when: str = ""
+    verify: str = ""
+    at: Version | None = None
+    gate: Gate | None = None
+    codes: tuple[str, ...] = ()
+    about: tuple[str, ...] = ()
+    source: KnowledgeSource | None = None
+    number: int = 0
+    forms: tuple[StepForm, ...] = ()
+
+    def waits_for(self, finding: Finding, gate: Gate | None) -> bool:
+        """Whether that finding, which counts at `gate`, is to be mended before this step."""
+        if self.gate is None and not self.codes and not self.about:
+            return False
+        return (
+            (self.gate is None or gate is self.gate)
+            and (not self.codes or finding.code.name in self.codes)
+            and (not self.about or finding.subject.name in self.about)
+        )
+
+
+def numbered(steps: Iterable[UpgradeStep], reach: CommandTarget) -> tuple[UpgradeStep, ...]:
+    """In the order in which they come, with commands that lead to the cluster that was read."""
+    return tuple(_numbered(number, each, reach) for number, each in enumerate(steps, 1))
+
+
+def _numbered(number: int, step: UpgradeStep, reach: CommandTarget) -> UpgradeStep:
+    commands = tuple(map(reach.of, step.commands))
+    text, begin, back = step.why.partition(ROLLBACK)
+    why, verify = f"{text}{begin}{reach.of(back)}", reach.of(step.verify)
+    forms = tuple(replace(each, commands=tuple(map(reach.of, each.commands))) for each in step.forms)
+    return replace(step, number=number, why=why, commands=commands, verify=verify, forms=forms)
+
+
+# The words that the commands of the checklist share: which cluster, which version, where it is.
+
+
+def eks(facts: CheckFacts, verb: str, *more: str, name: str = "--cluster-name") -> str:
+    """``aws eks VERB --cluster-name demo-shop --region eu-west-1 …``; `verb` may be of two words (``wait
+    cluster-active``), `name` the flag by which it is told the cluster."""
+    return shell("aws", "eks", *verb.split(), name, name_of(facts), *in_region(facts), *more)
+
+
+def check(*more: str) -> str:
+    """``kubectl eksdoc check --target 1.34``."""
+    return shell("kubectl", "eksdoc", "check", *more)
+
+
+# What a drain deletes for good. EKS and Karpenter do so without a question, so the plan that is judged does, too: the
+# commands of the steps have the flags for it, and a step of its own says what goes.
+
+
+_FLAGS = {"pod-emptydir": "--delete-emptydir-data", "pod-unmanaged": "--force"}
+"""Without which `drain run` does not, by the code of what is found."""
+
+
+def deleted(facts: CheckFacts) -> tuple[Finding, ...]:
+    """Workloads that lose the data of an emptyDir, and pods that nothing creates again, on all nodes that are
+    replaced; none where the drain is not known, which then refuses them."""
+    found = facts.summed.get(CheckNeed.PLAN_DRAIN, NOT_ASKED)
+    return () if isinstance(found, Unknown) else tuple(each for each in found if each.code.name in _FLAGS)
+
+
+def deleting(found: Iterable[Finding]) -> tuple[str, ...]:
+    """The flags with which it is deleted."""
+    codes = {each.code.name for each in found}
+    return tuple(flag for code, flag in _FLAGS.items() if code in codes)
+
+
+def asked(facts: CheckFacts, phase: Phase) -> Iterator[UpgradeStep]:
+    """Before nodes are replaced."""
+    found = deleted(facts)
+    data, alone = ([each for each in found if each.code.name == code] for code in _FLAGS)
+    if found:
+        kinds = [number(len(data), "workload") + " with emptyDir"] if data else []
+        kinds += [number(len(alone), "pod") + " without a controller"] if alone else []
+        yield UpgradeStep(
+            phase,
+            f"Ask the owners of what goes with the nodes: {' and '.join(kinds)}",
+            f"the replacement of nodes deletes for good: {lost(found)}",
+            (
+                check("--target", in_words(facts.way.target), "--only", ",".join(_FLAGS), "-o", "wide"),
+                *(each.remedy[0].command for each in alone[:_MOST]),
+            ),
+            "they agree, and each pod without a controller is saved",
+            at=facts.way.target,
+        )
+
+
+def lost(found: Iterable[Finding]) -> str:
+    """``the emptyDir data of Deployment shop/web, Pod ops/shell, which nothing creates again``."""
+    data, alone = ([f"{f.subject.kind} {f.subject}" for f in found if f.code.name == code] for code in _FLAGS)
+    said = [f"the emptyDir data of {listed(data)}"] if data else []
+    return "; ".join([*said, *([f"{listed(alone)}, which nothing creates again"] if alone else [])])
+
+
+# The control plane's own steps: what is looked at again before each, the update, and the week after it.
+
+
+def looked_at(facts: CheckFacts, step: Version, first: bool) -> UpgradeStep:
+    """What is found now, for the whole way, stands before the first step; before each other it is looked at anew."""
+    gate = Gate.BEFORE_CONTROL_PLANE
+    until = facts.way.target if first else step
+    return UpgradeStep(
+        Phase.BEFORE_CONTROL_PLANE,
+        f"Check that nothing blocks {in_words(step)}" if first else f"Look again before {in_words(step)}",
+        "what is broken now is not better found in the middle of an upgrade"
+        if first
+        else "weeks may be between two versions, and the cluster changes",
+        (check("--target", in_words(until), "--gate", gate.value),),
+        "it exits with 0",
+        at=step,
+        gate=gate if first else None,
+    )
+
+
+def update(facts: CheckFacts, step: Version) -> Iterator[UpgradeStep]:
+    version = in_words(step)
+    if not facts.offers(step):
+        yield UpgradeStep(
+            Phase.CONTROL_PLANE,
+            f"Upgrade the control plane to {version}",
+            f"EKS does not offer {version}, so no command updates to it yet; wait until EKS lists it",
+            done_when=f"EKS says ACTIVE and {version}",
+            verify=aws(facts, "eks", "describe-cluster-versions"),
+            at=step,
+            source=basis("one-minor-at-a-time").source,
+        )
+        return
+    free = basis("free-addresses").number
+    yield UpgradeStep(
+        Phase.CONTROL_PLANE,
+        f"Upgrade the control plane to {version}",
+        f"one minor version at a time; it needs up to {free} free addresses in the cluster's subnets, and the"
+        f" API server may be away for moments{_in_spite_of(facts, version)}",
+        (
+            eks(facts, "update-cluster-version", "--kubernetes-version", version, name="--name"),
+            eks(facts, "wait cluster-active", name="--name"),
+        ),
+        f"EKS says ACTIVE and {version}",
+        eks(facts, "describe-cluster", "--query", "cluster.[status,version]", "--output", "text", name="--name"),
+        at=step,
+        source=basis("one-minor-at-a-time").source,
+        forms=of_cluster(facts, version),
+    )
+
+
+def _in_spite_of(facts: CheckFacts, version: str) -> str:
+    """Errors that EKS sees and steps after this one fix."""
+    seen = () if isinstance(facts.aws.insights, Unknown) else facts.aws.insights
+    errors = [each for each in seen if (each.version, each.status) == (version, ERROR) and follows(facts, each)]
+    names = listed([each.name for each in errors], 2)
+    return f". An error of EKS that later steps fix is left ({names}): {FORCE}" if errors else ""
+
+
+def soak(facts: CheckFacts, before: Version, step: Version) -> UpgradeStep:
+    """Only the latest step can be taken back, by one minor, and only while nothing newer runs below it."""
+    days = rollback_for().days
+    back = eks(facts, "update-cluster-version", "--kubernetes-version", in_words(before), name="--name")
+    return UpgradeStep(
+        Phase.AFTER_CONTROL_PLANE,
+        f"Let it run with {in_words(step)} for some days, before anything follows it",
+        (
+            f"for {days} days EKS takes the control plane back to {in_words(before)}, as long as no node is newer and "
+            "no pod is on Fargate; downgrade add-ons that were upgraded first, and objects stay as they are. "
+            "After the next version no rollback to it is possible. What declares the version is set back, too. "
+            f"{ROLLBACK}{back}"
+        ),
+        done_when="errors of the API server, of controllers and of applications are as before",
+        verify=shell("kubectl", "get", "--raw", "/readyz?verbose"),
+        at=step,
+        source=basis("rollback").source,
+    )
+
+
+# What comes at the end: Fargate's pods, and whether all is where it should be.
+
+
+_RESTARTED = ("Deployment", "StatefulSet")
+_MOST = 10
+"""Commands that one step has."""
+
+
+def fargate(facts: CheckFacts) -> Iterator[UpgradeStep]:
+    """The owners of the pods whose nodes are older than the target."""
+    yield from restarted(facts, facts.way.target, Phase.NODES)
+
+
+def restarted(facts: CheckFacts, version: Version, phase: Phase, because: str = "") -> Iterator[UpgradeStep]:
+    """The owners of the pods whose nodes are older than `version`, which the control plane has then."""
+    old = {
+        node.name
+        for node in facts.cluster.nodes
+        if node.owner is NodeOwner.FARGATE and (node.kubelet is None or minor_of(node.kubelet) < version)
+    }
+    pods = [pod for pod in facts.cluster.pods if pod.node in old and not pod.finished]
+    if not pods:
+        return
+    owners = sorted({maker(pod) for pod in pods}, key=lambda each: (each.namespace, each.kind, each.name))
+    restarts = [
+        kubectl("rollout restart", each.kind.lower(), each.name, each.namespace)
+        for each in owners
+        if each.kind in _RESTARTED
+    ]
+    others = [f"{each.kind} {each}" for each in owners if each.kind not in _RESTARTED]
+    more = f" {len(restarts) - _MOST} more owners go in the same way." if len(restarts) > _MOST else ""
+    by_hand = f" Pods of no such owner are deleted one by one: {', '.join(others[:_MOST])}." if others else ""
+    yield UpgradeStep(
+        phase,
+        f"Restart the owners of {number(len(pods), 'pod')} on Fargate",
+        f"{because}a Fargate node has the version that the control plane had when its pod started, and is not drained;"
+        " the restart of a Deployment or StatefulSet keeps to its own rollout strategy: no PodDisruptionBudget holds it"
+        f" back.{more}{by_hand}",
+        tuple(restarts[:_MOST]),
+        f"every Fargate node has {in_words(version)}",
+        shell("kubectl", "get", "nodes", "-l", "eks.amazonaws.com/compute-type=fargate"),
+        at=version,
+        source=basis("fargate-nodes").source,
+    )
+
+
+def verified(facts: CheckFacts) -> Iterator[UpgradeStep]:
+    target = in_words(facts.way.target)
+    yield UpgradeStep(
+        Phase.END,
+        "See that nothing was left behind",
+        "an upgrade is at its end when nodes, kube-proxy and controllers have followed, and what was held back or"
+        " scaled down for it is as it was",
+        (check("--target", target, "--gate", "after"), check("--target", target)),
+        "both exit with 0",
+        at=facts.way.target,
+        codes=() if facts.way.steps else ("nodes-behind",),
+    )
+
+
+# What comes before everything: what is tried elsewhere, read and rehearsed.
+
+
+def preparing(facts: CheckFacts) -> Iterator[UpgradeStep]:
+    """In this order: what takes longest first."""
+    target = in_words(facts.way.target)
+    yield UpgradeStep(
+        Phase.PREPARE,
+        "Upgrade a cluster that is not production first",
+        "what no table knows is found there: applications, operators and pipelines of your own",
+        done_when=f"that cluster is at {target} and its checklist is at its end",
+        source=basis("before-upgrade").source,
+    )
+    yield UpgradeStep(
+        Phase.PREPARE,
+        "Test the applications there",
+        "a cluster that is well says nothing of what runs in it",
+        done_when="their own tests pass on the new version, with nodes being replaced meanwhile",
+        source=basis("before-upgrade").source,
+    )
+    yield from _read(facts, target)
+    yield from _rehearsed(facts, target)
+
+
+def _read(facts: CheckFacts, target: str) -> Iterator[UpgradeStep]:
+    yield UpgradeStep(
+        Phase.PREPARE,
+        "Check the manifests that are deployed from outside",
+        "an object is served in every version of its API: what pipelines, charts and Git hold is not seen in the"
+        " cluster, and fails at the next deployment",
+        (check("--target", target, "-f", "manifests/"),),
+        "no manifest uses an API that the target does not serve",
+        source=basis("insights").source,
+    )
+    yield UpgradeStep(
+        Phase.PREPARE,
+        "Read the warnings of the release notes up to the target",
+        "some warnings concern what nothing here can see",
+        (check("--target", target, "--only", "release-note", "-o", "wide"),),
+        "each was read by the people it concerns",
+        codes=("release-note",),
+    )
+    yield UpgradeStep(
+        Phase.PREPARE,
+        "Refresh the EKS upgrade insights",
+        "EKS sees who asked for removed APIs in the last 30 days; it looks once a day by itself",
+        (eks(facts, "start-insights-refresh"),),
+        "no insight for the target is an ERROR",
+        eks(facts, "list-insights", "--filter", f"categories=UPGRADE_READINESS,kubernetesVersions={target}"),
+        source=basis("insights").source,
+    )
+
+
+def _rehearsed(facts: CheckFacts, target: str) -> Iterator[UpgradeStep]:
+    yield UpgradeStep(
+        Phase.PREPARE,
+        "Have a copy of all objects outside of the cluster",
+        f"a rollback of the control plane leaves as they are: {rollback_leaves()}",
+        done_when="Git, or a backup that was restored once for a trial, has what the cluster has",
+        source=basis("rollback/prepared").source,
+    )
+    if any(node.owner not in (NodeOwner.AUTO_MODE, NodeOwner.FARGATE) for node in facts.cluster.nodes):
+        yield UpgradeStep(
+            Phase.PREPARE,
+            "Rehearse the replacement of the nodes",
+            "budgets and places that hold it up are fixed during working hours",
+            (shell("kubectl", "eksdoc", "rehearse", "--older-than", f"v{target}", *deleting(deleted(facts))),),
+            "the rehearsal ends with every node empty",
+        )
+    if installed(facts):
+        yield UpgradeStep(
+            Phase.PREPARE,
+            "See what the update of each add-on would change",
+            "an update resets fields that were set by hand; with configuration values they stay",
+            (shell("kubectl", "eksdoc", "addon-diff", "--all"),),
+            "what is to stay is in the configuration values",
+        )

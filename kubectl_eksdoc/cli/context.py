@@ -1,0 +1,190 @@
+"""What a command is given of the process it runs in; tests give it something else."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+from kubectl_eksdoc.cli.called import late
+from kubectl_eksdoc.cli.flags import GlobalOptions
+from kubectl_eksdoc.cli.streams import deliver, say
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.report.text import clean
+from kubectl_eksdoc.session.sources import Progress, SourceChoice, open_reader, read_baseline
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.cli.run_edges import DrainRunEdges
+    from kubectl_eksdoc.fleet.members import Members
+    from kubectl_eksdoc.kube.identity import AwsRequest
+    from kubectl_eksdoc.model.api_objects import Doc
+    from kubectl_eksdoc.model.baseline import Baseline
+    from kubectl_eksdoc.model.connection import Connection, OutageLimits
+    from kubectl_eksdoc.model.fleet import Member
+    from kubectl_eksdoc.ports import SimulatedCluster
+    from kubectl_eksdoc.session.ports import ClusterReader
+    from kubectl_eksdoc.session.session import ClusterSession, SessionRequest
+    from kubectl_eksdoc.snapshot.apply import SnapshotContent
+    from kubectl_eksdoc.tui.opening import Opening
+    from kubectl_eksdoc.tui.replay import ShownRun
+    from kubectl_eksdoc.wiring.stages import Faults, Serving
+
+
+class OpenReader(Protocol):
+    """`session.sources.open_reader`."""
+
+    def __call__(
+        self,
+        source: SourceChoice,
+        connection: Connection,
+        progress: Progress | None,
+        waiting: OutageLimits | None = ...,
+        /,
+    ) -> ClusterReader: ...
+
+
+OpenStage = Callable[["SourceChoice", "Connection", "Progress | None", "Faults"], "SimulatedCluster"]
+OpenSession = Callable[["SessionRequest"], "ClusterSession"]
+OpenMembers = Callable[["Callable[[Member], Sequence[str]]", str, "Mapping[str, str]", float], "Members"]
+TakeSnapshot = Callable[..., "SnapshotContent"]
+Serve = Callable[["SourceChoice", "Connection", "Progress | None", "Serving"], None]
+
+
+_MOST_BYTES = 4 << 20
+
+
+def read_values(path: str) -> Doc:
+    """Configuration values of the file at `path`, which may be written as awscli wants it: ``file://values.json``.
+
+    Raises:
+        UsageError: it cannot be read, or holds no such values.
+    """
+    from kubectl_eksdoc.aws.eks import values_of
+    from kubectl_eksdoc.host.documents import read_text
+
+    wanted = "Give a file with JSON or YAML, as aws eks update-addon takes it."
+    return values_of(read_text(path.removeprefix("file://"), "--configuration-values", _MOST_BYTES, wanted))
+
+
+def read_message(given: str) -> str:
+    """EKS's message of a conflict, from a file or, with ``-``, from standard input.
+
+    Raises:
+        UsageError: it cannot be read.
+    """
+    from kubectl_eksdoc.host.archive import standard_input
+    from kubectl_eksdoc.host.documents import read_text
+
+    wanted = "Give the message of EKS: aws eks describe-update prints it (errors[].errorMessage)."
+    if given != "-":
+        return read_text(given, "--explain-conflict", _MOST_BYTES, wanted)
+    with standard_input() as stream:
+        return stream.read(_MOST_BYTES).decode("utf-8", "replace")
+
+
+def read_manifest(path: str, flag: str) -> tuple[Doc, ...]:
+    from kubectl_eksdoc.host.manifest_files import read_documents
+
+    return read_documents(path, flag, _MOST_BYTES)
+
+
+def _now() -> datetime:
+    return datetime.now(timezone.utc)
+
+
+@frozen
+class CommandContext:
+    """Commands write notes and progress to `stderr`; their answer they return. `run_edges` None: those of the world.
+    `options` and `source`: with which global flags, and to read what, the command was called."""
+
+    stdout: TextIO
+    stderr: TextIO
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    open_reader: OpenReader = open_reader
+    now: Callable[[], datetime] = _now
+    read_baseline: Callable[[str], Baseline] = read_baseline
+    open_stage: OpenStage = late("wiring.stages.open_stage")
+    serve: Serve = late("wiring.stages.serve")
+    open_session: OpenSession = late("session.session.open_session")
+    open_members: OpenMembers = late("wiring.fleet.open_members")
+    take_snapshot: TakeSnapshot = late("snapshot.apply.take")
+    stdin: TextIO | None = None
+    run_edges: DrainRunEdges | None = None
+    sleep: Callable[[float], object] = time.sleep
+    open_screens: Callable[[Opening], int] = late("tui.app.open_screens")
+    show_again: Callable[[ShownRun], int] = late("tui.replay.show_again")
+    options: GlobalOptions = GlobalOptions()
+    source: SourceChoice = SourceChoice()
+
+    @property
+    def connection(self) -> Connection:
+        return self.options.connection
+
+    @property
+    def aws(self) -> AwsRequest:
+        from kubectl_eksdoc.kube.identity import AwsRequest
+
+        return AwsRequest(self.options.cluster_name, self.options.region, self.options.profile)
+
+    def reader(self, progress: Progress | None = None, waiting: OutageLimits | None = None) -> ClusterReader:
+        return self.open_reader(self.source, self.connection, progress, waiting)
+
+    @property
+    def edges(self) -> DrainRunEdges:
+        from kubectl_eksdoc.cli.run_edges import DrainRunEdges
+
+        return self.run_edges or DrainRunEdges()
+
+    def ask(self, question: str) -> str:
+        """What whoever sits at the terminal types.
+
+        Raises:
+            UsageError: nobody sits there.
+        """
+        stdin = self.check_terminal()
+        say(self.stderr, question)
+        typed = stdin.readline()
+        if not typed.endswith("\n"):
+            say(self.stderr, "\n")
+        return typed
+
+    def check_terminal(self) -> TextIO:
+        """Where a person types. Raises UsageError: nobody sits there."""
+        stdin = self.stdin or sys.stdin
+        if stdin is None or not stdin.isatty():
+            raise UsageError(
+                "this must be confirmed by typing, and stdin is no terminal",
+                "Run it in a terminal. In a script, where the command has --yes: with the number of nodes or of "
+                "changes that you have read (--help).",
+            )
+        return stdin
+
+    def say(self, text: str) -> None:
+        """Data on stdout before the command is over."""
+        deliver(self.stdout, text)
+
+    def note(self, text: str) -> None:
+        """One line on stderr that is neither data nor an error, with what would steer a terminal as escapes."""
+        say(self.stderr, f"{clean(text)}\n")
+
+
+@frozen
+class CommandAnswer:
+    """What a command says on stdout, and its exit code; `text` ends with a line end or is ""."""
+
+    text: str
+    exit_code: int = 0
+
+
+def no_terminal(around: CommandContext) -> str:
+    """What of the process is no terminal, "" where all is: Textual itself would run on unseen."""
+    streams_of = (("stdin", around.stdin or sys.stdin), ("stdout", around.stdout), ("stderr", around.stderr))
+    for name, stream in streams_of:
+        if stream is None or not stream.isatty():
+            return name
+    return "TERM=dumb" if around.environ.get("TERM", "") in ("", "dumb") else ""

@@ -1,0 +1,386 @@
+"""The flags that change CoreDNS, or measure it: what is wished, how it is confirmed, and how long it is looked at."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.changes.applying import applying_to
+from kubectl_eksdoc.cli import opening, options, values
+from kubectl_eksdoc.cli.confirming import CHANGES, ConfirmationFlags
+from kubectl_eksdoc.cli.context import CommandContext
+from kubectl_eksdoc.cli.options import non_empty, without_from
+from kubectl_eksdoc.cli.parser import add_flag, add_switch, add_text
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model import coredns
+from kubectl_eksdoc.model.connection import CommandTarget
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.coredns_lameduck.measurement_plan import MeasurementSettings
+    from kubectl_eksdoc.coredns_lameduck.read import MeasuredBefore
+    from kubectl_eksdoc.coredns_lameduck.requested import Wishes
+    from kubectl_eksdoc.session.session import ClusterSession
+
+
+WATCH_FOR_S = 1800.0
+VERIFY_FOR_S = 180.0
+LAMEDUCK = "lameduck"
+
+
+@frozen
+class DnsApply:
+    """`dry`: ``client``, ``server`` or "" (no dry run). `accepted`:
+    codes of what may be unknown; `resets`: fields that the update may reset. `force`: a Corefile that EKS does not
+    manage is taken from whoever has it. `watch_s` of the update and its rollout, `verify_s` of the pods afterwards.
+    `resume`: the id of a change that was sent before, "" for a new one; `undo`: of one that this change reverts."""
+
+    dry: str = ""
+    given: ConfirmationFlags = ConfirmationFlags()
+    accepted: tuple[str, ...] = ()
+    resets: tuple[str, ...] = ()
+    force: bool = False
+    watch_s: float = WATCH_FOR_S
+    verify_s: float = VERIFY_FOR_S
+    resume: str = ""
+    undo: str = ""
+
+
+def add_to(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("Changes (preview; applied only with --apply)")
+    add_text(
+        group,
+        "--set",
+        "lameduck=TIME",
+        "lameduck duration: how long CoreDNS keeps serving after SIGTERM, such as lameduck=20s",
+    )
+    add_flag(
+        group,
+        "--place",
+        "on-demand",
+        "keep CoreDNS off Spot nodes, if two on-demand nodes in two zones fit",
+        values.one_of(("on-demand",), "place"),
+    )
+    add_text(group, "--autoscale", "MIN:MAX", "replicas for the add-on's own autoscaler, MIN:MAX, such as 3:10")
+    _add_applying(parser.add_argument_group("Apply"))
+
+
+def add_confirming_to(parser: argparse.ArgumentParser) -> None:
+    """Of every face that changes something: how it is confirmed, or only shown."""
+    group = parser.add_argument_group("Confirmation and dry run")
+    unless = "exactly N values become others; with --measure: unless exactly N pods are made, replaced or evicted"
+    options.add_confirmation(group, CHANGES, unless)
+    options.add_dry_run(group, "show what would be done", "ask the API server whether it would accept it")
+
+
+def _add_applying(group: argparse._ArgumentGroup) -> None:
+    add_switch(group, "--apply", "apply the change and verify that every pod has loaded it")
+    add_flag(
+        group,
+        "--accept-reset",
+        "FIELD,…",
+        "fields set by other clients that the update may reset, as named in the refusal",
+        lambda text: tuple(name.strip() for name in text.split(",") if name.strip()),
+        (),
+    )
+    add_switch(
+        group, "--force-conflicts", "take over the Corefile of a self-managed CoreDNS from its current field manager"
+    )
+    add_flag(
+        group,
+        "--watch-for",
+        "TIME",
+        "stop following the update and its rollout after this time; it continues in EKS (default: "
+        f"{values.duration_text(WATCH_FOR_S)})",
+        values.some_seconds,
+        WATCH_FOR_S,
+    )
+    add_flag(
+        group,
+        "--verify-for",
+        "TIME",
+        f"how long to wait for every pod to load the new Corefile (default: {values.duration_text(VERIFY_FOR_S)})",
+        values.some_seconds,
+        VERIFY_FOR_S,
+    )
+    add_text(
+        group,
+        "--resume",
+        "ID",
+        "follow a change that was started earlier, from its journal on this machine; changes nothing",
+    )
+
+
+def wishes_from(args: argparse.Namespace) -> Wishes | None:
+    """None: nothing is wished.
+
+    Raises:
+        UsageError: a wish cannot be.
+    """
+    if not (args.set or args.place or args.autoscale):
+        return None
+    from kubectl_eksdoc.coredns_lameduck.requested import ChangeRefused, Wishes, scale_wished
+
+    scale = scale_wished(args.autoscale) if args.autoscale else None
+    if isinstance(scale, ChangeRefused):
+        raise UsageError(f"--autoscale: {scale.why}", scale.hint)
+    return Wishes(_lameduck(args.set), bool(args.place), scale)
+
+
+def _lameduck(text: str) -> int | None:
+    from kubectl_eksdoc.coredns_lameduck.requested import ChangeRefused, lameduck_wished
+
+    if not text:
+        return None
+    key, equals, value = text.partition("=")
+    if key != LAMEDUCK or not equals:
+        raise UsageError(f"--set {text!r} is not known", "What can be set so far: --set lameduck=20s.")
+    found = lameduck_wished(value)
+    if isinstance(found, ChangeRefused):
+        raise UsageError(f"--set: {found.why}", found.hint)
+    return found
+
+
+def apply_from(args: argparse.Namespace, given: ConfirmationFlags, dry: str, measured: bool) -> DnsApply | None:
+    """None: nothing is to be carried out. `given` and `dry` are the measurement's, too, if there is one.
+
+    Raises:
+        UsageError: flags do not go together.
+    """
+    found = DnsApply(
+        dry,
+        given,
+        args.accept_unknown,
+        args.accept_reset,
+        args.force_conflicts,
+        args.watch_for,
+        args.verify_for,
+        args.resume,
+    )
+    wished = bool(args.set or args.place or args.autoscale)
+    if measured and (wished or args.apply):
+        raise UsageError(
+            "--measure looks how CoreDNS is, and a change makes it another", "Change it first, and then measure."
+        )
+    if not args.apply:
+        usual = DnsApply(accepted=found.accepted, resets=found.resets, force=found.force)
+        if measured:
+            usual = replace(usual, dry=dry, given=given)
+        if found != usual or (not wished and (found.resets or found.force)):
+            raise UsageError("flags that carry a change out are given without --apply", "Add --apply if you mean it.")
+        return None
+    if wished and found.resume:
+        raise UsageError(
+            "--resume follows a change as it was started: it takes no new settings", "Leave the wish away."
+        )
+    if not wished and not found.resume:
+        raise UsageError("--apply wants to know what: --set, --place or --autoscale", "For example --set lameduck=20s.")
+    if found.resume and (found.given.yes or found.dry or found.resets or found.force):
+        raise UsageError("--resume follows a change as it was started: it takes no flags of a new one")
+    return found
+
+
+# Who asks for a change of CoreDNS, in which surroundings, and how they are answered.
+
+
+@frozen
+class DnsChangeInvocation:
+    """Who asks for what, in which surroundings. `wishes` None: a change that was begun before is looked at again."""
+
+    request: LameduckRequest
+    wishes: Wishes | None
+    apply: DnsApply | None
+    around: CommandContext
+
+    def reached_by(self, session: ClusterSession) -> tuple[str, ...]:
+        """The words that lead to the same cluster, of ours."""
+        return applying_to(self.around, session)
+
+    def reach(self, session: ClusterSession) -> CommandTarget:
+        words = self.reached_by(session)
+        return replace(opening.reach(self.around, session), ours=words, kubectl=self.kubectl(session), applying=words)
+
+    def kubectl(self, session: ClusterSession) -> tuple[str, ...]:
+        return opening.words(self.around, session.cluster.identity.context)
+
+
+# What was asked of ``coredns-lameduck``.
+
+
+@frozen
+class LameduckRequest:
+    """`accepted`: finding codes that may be unknown; `without`: opt-ins that are left out."""
+
+    accepted: tuple[str, ...]
+    without: tuple[str, ...] = ()
+
+    @staticmethod
+    def from_args(args: argparse.Namespace) -> LameduckRequest:
+        """
+        Raises:
+            UsageError: a word is given, or what was given does not fit together.
+        """
+        if args.words:
+            raise UsageError(
+                f"coredns-lameduck takes no name, and {args.words[0]!r} is one",
+                "It is about CoreDNS in kube-system. To change it: --set lameduck=20s.",
+            )
+        return LameduckRequest(args.accept_unknown, without_from(args))
+
+    @property
+    def given(self) -> dict[str, object]:
+        """By the names of the flags."""
+        return non_empty({"accept-unknown": list(self.accepted), "without": list(self.without)})
+
+
+# What every face of ``coredns-lameduck`` reads: the cluster, CoreDNS's objects and pods, and AWS's side of it.
+
+
+NAME = "coredns-lameduck"
+ADDON = coredns.NAME
+
+
+def measured_on(around: CommandContext) -> MeasuredBefore:
+    """What was measured from this machine."""
+    from kubectl_eksdoc.host import cache
+
+    return lambda uid, context: cache.measured(uid, context, around.environ)
+
+
+# The flags of ``coredns-lameduck --measure``: what happens while DNS is asked, for how long, from which pods.
+
+
+WATCH = "watch"
+HAPPENINGS = (WATCH, "rollout", "eviction")
+
+WAIT_S = 120.0
+
+
+@frozen
+class Measurement:
+    """As it was asked for; None and "": the usual. `dry`: ``client``, ``server`` or "" (no dry run). `accepted`:
+    finding codes that may be unknown."""
+
+    happening: str
+    for_s: float | None
+    timeout_s: float | None
+    image: str
+    namespace: str
+    wait_s: float
+    given: ConfirmationFlags
+    dry: str
+    accepted: tuple[str, ...] = ()
+
+    @property
+    def manner(self) -> MeasurementSettings:
+        from kubectl_eksdoc.coredns_lameduck import measurement_plan as manner
+
+        happening = manner.Happening(self.happening)
+        return manner.MeasurementSettings(
+            happening,
+            self.for_s or (manner.CHANGE_S if happening.changes else manner.WATCH_S),
+            self.timeout_s or manner.TIMEOUT_S,
+            self.image or manner.IMAGE,
+            self.namespace or manner.NAMESPACE,
+            self.wait_s,
+        )
+
+    @property
+    def flags(self) -> dict[str, object]:
+        """As they were given, by the names of the flags."""
+        said = {
+            "measure": self.happening,
+            "for": self.for_s,
+            "answer-timeout": self.timeout_s,
+            "image": self.image,
+            "probe-namespace": self.namespace,
+            "wait-for": values.duration_text(self.wait_s),
+            "dry-run": self.dry,
+            "accept-unknown": list(self.accepted),
+        }
+        return non_empty(said)
+
+
+def add_measuring(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("Test from pods (creates and deletes pods)")
+    add_flag(
+        group,
+        "--measure",
+        "[watch|rollout|eviction]",
+        "send DNS queries from a pod in each zone over UDP and TCP: while you do something yourself "
+        "(watch, the default), during a rollout restart of CoreDNS (rollout), or while one of its "
+        "pods is evicted (eviction)",
+        values.one_of(HAPPENINGS, "thing to happen while DNS is measured", alone=WATCH),
+    )
+    add_flag(
+        group,
+        "--for",
+        "TIME",
+        "maximum duration (default: 60s; 3m with a change, until the change is over)",
+        partial(_at_most, "FOR"),
+        dest="measure_for",
+    )
+    add_flag(
+        group,
+        "--answer-timeout",
+        "TIME",
+        "a query without an answer within this time is lost (default: 5s, as in resolv.conf)",
+        partial(_at_most, "TIMEOUT"),
+    )
+    add_text(
+        group,
+        "--image",
+        "IMAGE",
+        "image of the test pods; needs Python 3.10 or newer (default: python:3.12-alpine of public.ecr.aws)",
+    )
+    add_text(group, "--probe-namespace", "NAME", "namespace of the test pods (default: 'default')")
+    add_flag(
+        group,
+        "--wait-for",
+        "TIME",
+        f"timeout for the pods to run, including the image pull (default: {values.duration_text(WAIT_S)})",
+        partial(_at_most, "WAIT"),
+        WAIT_S,
+    )
+
+
+def _at_most(of: str, text: str) -> float:
+    """What a longer one makes would be taken for left behind by the next measurement."""
+    from kubectl_eksdoc.coredns_lameduck import measurement_plan as plan
+
+    found, longest_s = values.some_seconds(text), getattr(plan, f"LONGEST_{of}_S")
+    if found > longest_s:
+        raise argparse.ArgumentTypeError(f"{text} is too long: at most {values.duration_text(longest_s)}")
+    return found
+
+
+def measure_from(
+    args: argparse.Namespace, given: ConfirmationFlags, dry: str, accepted: tuple[str, ...] = ()
+) -> Measurement | None:
+    """None: nothing is to be measured. `given`, `dry` and `accepted` are read by the command, whose other faces have
+    them, too.
+
+    Raises:
+        UsageError: flags do not go together.
+    """
+    found = Measurement(
+        args.measure or WATCH,
+        args.measure_for,
+        args.answer_timeout,
+        args.image,
+        args.probe_namespace,
+        args.wait_for,
+        given,
+        dry,
+        accepted,
+    )
+    if args.measure:
+        return found
+    if found != Measurement(WATCH, None, None, "", "", WAIT_S, given, dry, accepted):
+        raise UsageError(
+            "flags of a measurement are given without --measure",
+            "Add --measure, --measure=rollout or --measure=eviction.",
+        )
+    return None

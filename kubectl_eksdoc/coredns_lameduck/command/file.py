@@ -1,0 +1,64 @@
+"""``coredns-lameduck -f Corefile``: the reading of a file alone, without a cluster."""
+
+from __future__ import annotations
+
+import argparse
+
+from kubectl_eksdoc.cli import opening
+from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
+from kubectl_eksdoc.cli.parser import add_flag, add_text
+from kubectl_eksdoc.errors import UsageError, cause_of
+from kubectl_eksdoc.files import opened
+from kubectl_eksdoc.model import quantities
+
+MOST_BYTES = 1 << 20
+"""As much as a ConfigMap holds."""
+FILE, _VERSION = "--filename", "--coredns-version"
+
+
+def add_to(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("Check a file (no cluster, no AWS)")
+    add_flag(group, f"-f {FILE}", "COREFILE", "check this Corefile only, such as before a merge")
+    add_text(group, _VERSION, "VERSION", "with -f: the CoreDNS version to check for; default: 1.13.1")
+
+
+def asked(args: argparse.Namespace) -> bool:
+    """
+    Raises:
+        UsageError: a version is given, and no file.
+    """
+    if args.filename is None and args.coredns_version:
+        raise UsageError(f"{_VERSION} needs -f: for a cluster the installed version is used")
+    return args.filename is not None
+
+
+def run(args: argparse.Namespace, accepted: tuple[str, ...], around: CommandContext) -> CommandAnswer:
+    """
+    Raises:
+        UsageError: the file or the version cannot be read.
+    """
+    from kubectl_eksdoc.coredns_lameduck.report.corefile import CorefileReport
+    from kubectl_eksdoc.coredns_lameduck.shutdown import read_corefile
+    from kubectl_eksdoc.kubernetes.corefile_plugins import DEFAULT
+
+    if not around.source.live:
+        raise UsageError("-f reads a file alone: --demo and --snapshot do not go with it")
+    CorefileReport.check(around.options.output)
+    path: str = args.filename
+    version = quantities.parse(args.coredns_version) if args.coredns_version else DEFAULT
+    if version is None or version.patch is None:
+        raise UsageError(f"{_VERSION} {args.coredns_version!r} is no version of CoreDNS", "Write it as 1.13.1.")
+    read = read_corefile(_text(path), path, version)
+    given = {"filename": path, **({"coredns-version": args.coredns_version} if args.coredns_version else {})}
+    return opening.answer(CorefileReport(read, options=given), around, opening.code(read.findings, accepted))
+
+
+def _text(path: str) -> str:
+    try:
+        with opened(path) as file:
+            content = file.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as error:  # ValueError: a path that no system takes
+        raise UsageError(f"the Corefile {path} cannot be read: {cause_of(error)}") from error
+    if len(content) > MOST_BYTES:
+        raise UsageError(f"the Corefile {path} is larger than {MOST_BYTES >> 20} MiB")
+    return content.decode("utf-8", "replace")

@@ -1,0 +1,101 @@
+"""``kubectl eksdoc coredns-lameduck``: its flags, and its answer."""
+
+from __future__ import annotations
+
+import argparse
+
+from kubectl_eksdoc.cli import opening, options, values
+from kubectl_eksdoc.cli.confirming import CHANGES
+from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
+from kubectl_eksdoc.cli.options import add_command, add_source
+from kubectl_eksdoc.cli.parser import Commands
+from kubectl_eksdoc.coredns_lameduck.command import change_options, file
+from kubectl_eksdoc.coredns_lameduck.command.change_options import LameduckRequest
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.model import permissions
+
+NAME = change_options.NAME
+
+_ABOUT = """\
+Check whether DNS lookups survive the loss of a CoreDNS pod or its node: how long CoreDNS keeps serving after SIGTERM,
+how long it has to and how long it can, where its pods run, whether lookups fail now, and the fixes in order.
+Reads the cluster and AWS, and changes nothing. --set, --place and --autoscale show a change; --apply makes it
+after a typed confirmation, so that add-on updates keep it. --measure sends DNS queries from pods that it creates and
+deletes, while CoreDNS pods end.
+
+Examples:
+  %(prog)s
+  %(prog)s -o wide
+  %(prog)s --set lameduck=20s
+  %(prog)s --set lameduck=20s --apply
+  %(prog)s --place on-demand --autoscale 3:10 --apply --dry-run
+  %(prog)s --measure=rollout
+  %(prog)s -f Corefile --coredns-version 1.13.1
+  %(prog)s --demo
+"""
+
+_EXIT_CODES = """\
+Exit codes: 0 lookups survive, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
+With --apply: 0 applied, and every pod has loaded it; 1 refused, or the result differs, 5 something is unknown, 6 it
+failed, is still running, or a pod has not loaded it yet, 7 the state changed after the preview.
+With --measure: 0 all queries were answered, 1 answers were lost or late, 5 something is unknown; 130 interrupted.
+"""
+
+
+def add_to(commands: Commands) -> None:
+    """Add ``coredns-lameduck``."""
+    parser = add_command(
+        commands,
+        NAME,
+        "check and fix CoreDNS graceful shutdown and placement",
+        "[flags]",
+        _ABOUT,
+        _EXIT_CODES,
+        run,
+        own=(file.FILE,),
+    )
+    add_source(parser)
+    group = parser.add_argument_group("Scope")
+    options.add_accepted(group, values.codes_of("dns", "dns_change", "dns_measure", "addon"), "CoreDNS")
+    options.add_without(group, permissions.PROXY.name)
+    file.add_to(parser)
+    change_options.add_to(parser)
+    change_options.add_measuring(parser)
+    change_options.add_confirming_to(parser)
+
+
+def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
+    """
+    Raises:
+        EksdocError: the command line, the cluster or AWS is at fault; the error says which.
+    """
+    request = LameduckRequest.from_args(args)
+    given, dry = options.given_from(args, CHANGES), options.dry_from(args)
+    measure = change_options.measure_from(args, given, dry, request.accepted)
+    wishes, apply = change_options.wishes_from(args), change_options.apply_from(args, given, dry, bool(measure))
+    if file.asked(args):
+        if measure is not None or wishes is not None or apply is not None:
+            raise UsageError("-f reads a file alone: nothing is measured or changed with it")
+        return file.run(args, request.accepted, around)
+    if measure is not None:
+        from kubectl_eksdoc.coredns_lameduck.command.measuring import measuring
+
+        return measuring(measure, around)
+    if wishes is not None or apply is not None:
+        from kubectl_eksdoc.coredns_lameduck.command.changing import changing
+
+        return changing(request, wishes, apply, around)
+    # Imported late: help and errors of usage must not pay for what only an answer needs.
+    from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
+    from kubectl_eksdoc.coredns_lameduck.read import NEEDS, notices, whole_facts
+    from kubectl_eksdoc.coredns_lameduck.report.plan import LameduckReport
+
+    LameduckReport.check(around.options.output)
+    with opening.explaining(NAME):
+        session = opening.opened(around, NEEDS)
+        reach, proxied = opening.reach(around, session), permissions.PROXY.name not in request.without
+        facts = whole_facts(session, lambda: notices(session, reach.ours, proxied), change_options.measured_on(around))
+        plan = plan_dns(facts, reach)
+    opening.told(session, around)
+    report = LameduckReport(plan, options=request.given, recognised=session.recognised)
+    return opening.answer(report, around, opening.code(plan.findings, request.accepted))

@@ -1,0 +1,337 @@
+"""What a measurement would make and do, before anything is made."""
+
+from __future__ import annotations
+
+import base64
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import field
+from enum import Enum
+
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.coredns import (
+    MARKS,
+    MEASURE_LABEL,
+    NAME,
+    SELECTOR,
+    SERVICE,
+    SYSTEM,
+    DnsPod,
+    DnsService,
+    DnsStand,
+    DnsWorkload,
+    MeasuredStream,
+    QueryTarget,
+)
+from kubectl_eksdoc.model.kinds import Absent, Unknown, missing_rights
+from kubectl_eksdoc.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.model.placing import ProbeOwner
+from kubectl_eksdoc.probes.pods import ProbePurpose, owner, pod
+
+# From which node of each zone DNS is asked: one that stays, and better one on which no CoreDNS runs.
+#
+# A question that does not leave its node says nothing of the network, and a pod of ours on a node that is being drained
+# would end with it.
+
+
+OS = "kubernetes.io/os"
+
+
+@frozen
+class MeasurementZone:
+    """`name` "" for nodes without a zone; `node` "" where none can be asked from, and `why_not`."""
+
+    name: str
+    node: str = ""
+    why_not: str = ""
+
+    @property
+    def said(self) -> str:
+        return self.name or "(no zone)"
+
+
+def zones(nodes: Iterable[Node], of_dns: Collection[str]) -> tuple[MeasurementZone, ...]:
+    """Every zone in which there are nodes, in order; `of_dns`: nodes on which CoreDNS runs."""
+    held: dict[str, list[Node]] = defaultdict(list)
+    for node in nodes:
+        held[node.zone].append(node)
+    return tuple(_zone(name, held[name], of_dns) for name in sorted(held))
+
+
+def _zone(name: str, nodes: list[Node], of_dns: Collection[str]) -> MeasurementZone:
+    able = [node for node in nodes if not why_not(node)]
+    if not able:
+        whys = sorted({why_not(node) for node in nodes})
+        return MeasurementZone(name, why_not="; ".join(whys))
+    best = min(able, key=lambda node: (node.name in of_dns, -node.pods_allocatable, node.name))
+    return MeasurementZone(name, best.name)
+
+
+def why_not(node: Node) -> str:
+    """Why nothing is asked from there, "" where it can be."""
+    if node.owner is NodeOwner.FARGATE:
+        return "Fargate runs no pod that is bound to its node"
+    if node.labels.get(OS, "linux") != "linux":
+        return f"the image does not run on {node.labels[OS]}"
+    if node.deletion_at is not None:
+        return "the node is being deleted"
+    if node.unschedulable:
+        return "the node is cordoned: it may be drained"
+    if node.ready != "True":
+        return f"Ready is {node.ready}: its kubelet would start nothing"
+    return ""
+
+
+# How DNS is to be measured: how long, how often, from which image, and what is done to CoreDNS meanwhile.
+
+
+class Happening(str, Enum):
+    """What is done while DNS is asked."""
+
+    WATCH = "watch"  # nothing: the user does something elsewhere
+    ROLLOUT = "rollout"  # the Deployment's pods are replaced, as by kubectl rollout restart
+    EVICTION = "eviction"  # one pod is evicted, its budget respected
+
+    @property
+    def changes(self) -> bool:
+        return self is not Happening.WATCH
+
+
+IMAGE = "public.ecr.aws/docker/library/python:3.12-alpine"
+"""Has Python from 3.10 on, and nodes in a region of the public partition can pull it without credentials."""
+
+NAMESPACE = "default"
+QUESTION = "kubernetes.default.svc.cluster.local."
+"""CoreDNS answers for names below it by itself: what is upstream is not measured. They exist nowhere, so no cache knows
+them."""
+
+RATE = 10.0
+TIMEOUT_S = 5.0
+LATE_S = 1.0
+"""resolv.conf(5): a resolver waits 5 s by default. That an answer is late after one is this tool's choice."""
+
+WATCH_S, CHANGE_S = 60.0, 180.0
+BEFORE_S = 5.0
+"""So long is asked before anything is done: what is lost then is not for the leaving of a pod."""
+AFTER_S = 10.0
+"""And after the last pod has gone: kube-proxy hears of it within 1 to 10 s (EKS best practices, cluster services)."""
+LONGEST_FOR_S, LONGEST_WAIT_S, LONGEST_TIMEOUT_S = 900.0, 600.0, 30.0
+
+_SETTLED_S = 2.0
+_MARGIN_S = 60
+
+
+@frozen
+class MeasurementSettings:
+    """Seconds; `rate`: questions a second to each address over each transport; `for_s`: how long is asked at most once
+    every pod runs; `wait_s`: so long the pods are waited for, images that are pulled included."""
+
+    happening: Happening = Happening.WATCH
+    for_s: float = WATCH_S
+    timeout_s: float = TIMEOUT_S
+    image: str = IMAGE
+    namespace: str = NAMESPACE
+    wait_s: float = 120.0
+    rate: float = RATE
+
+    @property
+    def settle_s(self) -> float:
+        """After the end, until the last second is told of."""
+        return self.timeout_s + _SETTLED_S
+
+    @property
+    def asking_s(self) -> float:
+        """The asker's own deadline: the first pod to run waits for the last one, too."""
+        return self.wait_s + BEFORE_S + self.for_s + self.settle_s
+
+    @property
+    def deadline_s(self) -> int:
+        """After so long the kubelet ends a pod of which nobody took care: pulling its image counts."""
+        return int(self.wait_s + self.asking_s + self.settle_s) + _MARGIN_S
+
+
+OLD_S = int(2 * (LONGEST_WAIT_S + LONGEST_TIMEOUT_S) + LONGEST_FOR_S) + 2 * _MARGIN_S
+"""What is older than any measurement may take was left by one that was killed."""
+
+
+# Whom the pods ask: the service, as clients do, and each endpoint, so that it can be told who was silent.
+
+
+MOST_ENDPOINTS = 12
+"""Addresses of pods that are asked: of more, the first ones by name stand for all."""
+
+
+def targets(service: DnsService, stand: DnsStand) -> tuple[QueryTarget, ...]:
+    """The service's addresses first."""
+    of_service = [QueryTarget(f"service-{_family(address)}", address, service.port) for address in service.addresses]
+    return (*of_service, *list(_endpoints(service, stand))[:MOST_ENDPOINTS])
+
+
+def _endpoints(service: DnsService, stand: DnsStand) -> Iterator[QueryTarget]:
+    """Of the families that the service has: a pod's other address is nobody's way to DNS."""
+    families = {_family(address) for address in service.addresses}
+    for each in sorted(stand.pods, key=lambda each: each.name):
+        for address in each.addresses:
+            known = stand.serving if not isinstance(stand.serving, Unknown) else {address}
+            if each.ready and not each.ended and address in known and _family(address) in families:
+                yield QueryTarget(f"{each.name}-{_family(address)}", address, stand.port, each.name)
+
+
+def absent_families(service: DnsService) -> dict[str, str]:
+    """Families that do not apply, and why."""
+    there = {_family(address) for address in service.addresses}
+    named = {"v4": "IPv4", "v6": "IPv6"}
+    return {each: f"the service has no {named[each]} address" for each in ("v4", "v6") if each not in there}
+
+
+def _family(address: str) -> str:
+    return "v6" if ":" in address else "v4"
+
+
+@frozen
+class MeasurePod:
+    """One pod that is to be made."""
+
+    zone: str
+    node: str
+    name: str
+
+
+@frozen
+class MeasurePlan:
+    """`absent`: families that do not apply, and why. `affected`: CoreDNS's pods that would be replaced or evicted.
+    `stale`: left by measurements that were killed, and removed before; `others`: of some that may be running. `unread`:
+    rights that were missing when it was looked for these."""
+
+    ident: str
+    manner: MeasurementSettings
+    zones: tuple[MeasurementZone, ...]
+    pods: tuple[MeasurePod, ...]
+    targets: tuple[QueryTarget, ...]
+    absent: dict[str, str] = field(default_factory=dict)
+    affected: tuple[DnsPod, ...] = ()
+    workload: DnsWorkload | None = None
+    stale: tuple[ProbeOwner, ...] = ()
+    others: tuple[ProbeOwner, ...] = ()
+    unread: tuple[str, ...] = ()
+
+    @property
+    def changes(self) -> int:
+        """What is typed back: pods that are made, and pods of CoreDNS that go."""
+        return len(self.pods) + len(self.affected)
+
+    @property
+    def streams(self) -> tuple[MeasuredStream, ...]:
+        return tuple(
+            MeasuredStream(target.name, transport) for target in self.targets for transport in target.transports
+        )
+
+
+@frozen
+class MeasurementFacts:
+    """What a plan is made of. `workload` None: nobody asked, as it is not restarted."""
+
+    service: DnsService | Absent
+    stand: DnsStand
+    workload: DnsWorkload | Absent | None = None
+    owners: tuple[ProbeOwner, ...] | Unknown = ()
+
+
+def plan_measure(
+    nodes: Iterable[Node], facts: MeasurementFacts, ident: str, manner: MeasurementSettings
+) -> MeasurePlan:
+    """
+    Raises:
+        UsageError: there is no DNS to measure, or not what is to happen to it.
+    """
+    service, stand = facts.service, facts.stand
+    where = f"Service {SERVICE} of namespace {SYSTEM}"
+    if isinstance(service, Absent) or not service.addresses:
+        raise UsageError(f"there is no {where} with an address: nothing can be measured", _AUTO)
+    chosen = zones(nodes, {pod.node for pod in stand.pods})
+    askers = [zone for zone in chosen if zone.node]
+    pods = tuple(
+        MeasurePod(zone.name, zone.node, f"eksdoc-dns-measure-{ident}-{place}") for place, zone in enumerate(askers)
+    )
+    owners = () if isinstance(facts.owners, Unknown) else facts.owners
+    stale = tuple(owner for owner in owners if owner.age_s > OLD_S)
+    others = tuple(owner for owner in owners if owner not in stale)
+    workload = facts.workload if isinstance(facts.workload, DnsWorkload) else None
+    affected = _affected(manner.happening, stand, facts.workload) if pods else ()
+    asked, absent = targets(service, stand), absent_families(service)
+    return MeasurePlan(
+        ident, manner, chosen, pods, asked, absent, affected, workload, stale, others, missing_rights(facts.owners)
+    )
+
+
+_LOOK = f"kubectl get pods -n {SYSTEM} -l {SELECTOR}"
+_AUTO = "EKS Auto Mode runs DNS on each node: there is no CoreDNS that could be rolled out."
+
+
+def _affected(happening: Happening, stand: DnsStand, workload: DnsWorkload | Absent | None) -> tuple[DnsPod, ...]:
+    """
+    Raises:
+        UsageError: it cannot happen.
+    """
+    here = [pod for pod in stand.pods if pod.told_at is None and not pod.ended]
+    there = tuple(sorted(here, key=lambda pod: pod.name))
+    if happening is Happening.ROLLOUT:
+        if not isinstance(workload, DnsWorkload):
+            raise UsageError(f"there is no Deployment {NAME} in namespace {SYSTEM} to restart")
+        return there
+    if happening is Happening.EVICTION:
+        ready = [pod for pod in there if pod.ready]
+        if not ready:
+            raise UsageError("no CoreDNS pod is ready: evicting one would show nothing", _LOOK)
+        return (ready[0],)
+    return ()
+
+
+# The pods that ask, and the ConfigMap that owns them and carries their program, as they are sent to the cluster.
+
+
+FILE = "asker.pyz"
+_FOLDER = "/eksdoc"
+_INTENT = {
+    Happening.WATCH: "it changes nothing",
+    Happening.ROLLOUT: "it restarts the rollout of Deployment coredns, as kubectl rollout restart does",
+    Happening.EVICTION: "it evicts one pod of CoreDNS",
+}
+
+
+def errand(plan: MeasurePlan) -> ProbePurpose:
+    manner = plan.manner
+    return ProbePurpose("dns-measure", MEASURE_LABEL, plan.ident, manner.namespace, manner.deadline_s)
+
+
+def owner_manifest(plan: MeasurePlan, program: bytes) -> Doc:
+    """What is intended stands in it before anything is done."""
+    goes = ", ".join(each.name for each in plan.affected) or "no pod goes by it"
+    about = (
+        "kubectl eksdoc coredns-lameduck --measure owns its pods by this; both go when it is deleted. "
+        f"While they ask DNS, {_INTENT[plan.manner.happening]}: {goes}."
+    )
+    carried = {FILE: base64.b64encode(program).decode("ascii")}
+    return owner(errand(plan), {"data": {"about": about}, "binaryData": carried})
+
+
+def pod_manifest(made: MeasurePod, plan: MeasurePlan, asked: str, owner_uid: str = "") -> Doc:
+    """`asked`: the plan, as the program takes it; `owner_uid` "": as it is shown before there is an owner."""
+    of = errand(plan)
+    container = {
+        "name": MARKS.container,
+        "image": plan.manner.image,
+        "command": ["python3", "-I", "-B", f"{_FOLDER}/{FILE}", "--plan", asked],
+        # A limit below a whole CPU would stop it in the middle of asking.
+        "resources": {"requests": {"cpu": "50m", "memory": "48Mi"}, "limits": {"cpu": "1", "memory": "128Mi"}},
+        "volumeMounts": [{"name": "program", "mountPath": _FOLDER, "readOnly": True}],
+    }
+    volumes = [{"name": "program", "configMap": {"name": of.owner_name, "items": [{"key": FILE, "path": FILE}]}}]
+    return pod(of, made.name, made.node, container, owner_uid, volumes=volumes, dnsPolicy="Default")
+
+
+def manifests(plan: MeasurePlan, program: bytes, asked: str) -> tuple[Doc, ...]:
+    """All that would be made, in its order; whose the pods are is known once their owner is made."""
+    return (owner_manifest(plan, program), *(pod_manifest(each, plan, asked) for each in plan.pods))

@@ -1,0 +1,121 @@
+"""A Corefile that was read alone, in every format.
+
+Belongs here: what is shown of it, in which order and in which words.
+Never here: what CoreDNS takes, and how bad it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import MappingProxyType
+from typing import Annotated, Any, Literal
+
+from kubectl_eksdoc.coredns_lameduck.shutdown import CorefileRead
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.findings import Finding
+from kubectl_eksdoc.report.report import PLAIN, CommandReport, Findings, Head, Section
+from kubectl_eksdoc.report.result import (
+    FindingResult,
+    KindResult,
+    Meta,
+    Positive,
+    Printed,
+    Text,
+    Texts,
+)
+from kubectl_eksdoc.report.sarif import Sarif, SarifDetails
+from kubectl_eksdoc.report.text import joined
+
+
+@frozen
+class CorefileReport(CommandReport):
+    of = "a Corefile"
+
+    read: CorefileRead
+
+    def sections(self, full: bool) -> Iterator[Section]:
+        yield Head(verdict(self.read), _lines(self.read))
+        yield Findings(self.read.findings)
+
+    def result(self) -> object:
+        read = self.read
+        options = {key: self.options[key] for key in sorted(self.options)}
+        return CorefileResult.filled(
+            read,
+            metadata=_FileMetadata.filled(self, options=options),
+            verdict=verdict(read),
+            refusals=(_Refusal.filled(line=each.line or None, message=str(each)) for each in read.judged.refusals),
+        )
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return self.read.findings
+
+    formats = MappingProxyType({**PLAIN, "sarif": Sarif(lambda _: SarifDetails("eksdoc-corefile"))})
+
+
+_ACCEPTED = {True: "takes", False: "refuses"}
+
+
+def verdict(read: CorefileRead) -> str:
+    accepted = read.judged.accepted
+    if accepted is None:
+        return f"Whether CoreDNS {read.version} takes {read.path} is not known."
+    return f"CoreDNS {read.version} {_ACCEPTED[accepted]} {read.path}."
+
+
+def _lines(read: CorefileRead) -> list[str]:
+    if read.judged.refusals:
+        return []
+    if read.lameduck_s is None:
+        ends = "How long it keeps serving while it shuts down is unknown."
+    else:
+        ends = f"lameduck {read.lameduck_s:g} s; from SIGTERM to the end at most {read.shutdown_s:g} s."
+    absent = "not known" if read.lameduck_s is None else "nowhere"  # a plugin's name may be in a variable or a file
+    health, ready = (f"on {joined(list(each))}" if each else absent for each in (read.health, read.ready))
+    return [ends, f"/health {health}; /ready {ready}."]
+
+
+# As ``-o json`` and ``-o yaml`` print it.
+
+_Seconds = Annotated[float, Meta(ge=0)]
+
+
+class _FileMetadata(Printed):
+    """Which tool, and the options as given."""
+
+    tool_version: Text
+    options: dict[str, Any]
+
+
+class _Refusal(Printed):
+    line: Positive | None
+    message: Text
+
+
+class CorefileResult(KindResult):
+    """A Corefile read alone: kubectl eksdoc coredns-lameduck -f Corefile -o json. No cluster is in it."""
+
+    called = {"file": "path", "coredns_version": "version", "accepted": "judged.accepted"}
+
+    kind: Literal["CorefileReading"]
+    metadata: _FileMetadata
+    file: Text
+    """The file, as it was named."""
+    coredns_version: Annotated[str, Meta(pattern="^v[0-9]")]
+    """The version that judges."""
+    verdict: Text
+    """In a sentence."""
+    accepted: bool | None
+    """Whether that CoreDNS would start with it; null where that is not known."""
+    lameduck_seconds: _Seconds | None
+    """Of all health plugins together; null where the text does not tell it, or is refused."""
+    shutdown_seconds: _Seconds | None
+    """From SIGTERM to the end, at most: lameduck and the closing of the servers."""
+    health: Texts
+    """Where /health is answered, one for each server block with the plugin."""
+    ready: Texts
+    """Where /ready is answered, one for each server block with the plugin."""
+    refusals: tuple[_Refusal, ...]
+    """Why it is refused, in CoreDNS' words and order; it stops at the first."""
+    findings: tuple[FindingResult, ...]

@@ -1,0 +1,200 @@
+"""``kubectl eksdoc drain rollback``: give back what a run cordoned, and nothing else."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from kubectl_eksdoc.cli import confirming, exits, opening
+from kubectl_eksdoc.cli.confirming import check_writable
+from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
+from kubectl_eksdoc.cli.options import dry_from
+from kubectl_eksdoc.drain.command import options as run_options
+from kubectl_eksdoc.drain.command.invocation import (
+    NOT_KNOWN,
+    RunAnnotations,
+    RunInvocation,
+    RunRequest,
+    check_allowed,
+    chosen,
+)
+from kubectl_eksdoc.drain.command.status import asked
+from kubectl_eksdoc.drain.run.journal import Cordoned, Protected, replay
+from kubectl_eksdoc.drain.run.journals import FoundRun
+from kubectl_eksdoc.drain.run.limits import SETTLES_S, RunLimits
+from kubectl_eksdoc.drain.run.result import noted_of, to_give_back
+from kubectl_eksdoc.drain.run.runner import RolledBack, roll_back
+from kubectl_eksdoc.errors import Locked, UsageError
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.journal import RunPhase, RunSummary
+from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.ports import RunStore
+from kubectl_eksdoc.wiring.runs import Hooks
+
+# What a run has changed of nodes, and giving that back. Who shows it and asks for what must be typed is somebody
+# else: the command, or the screens.
+
+
+COMMAND = "drain rollback"
+
+WAIT_S = SETTLES_S + 30.0
+"""So long another one's lock is waited for: who was asked to end lets settle what is under way."""
+
+
+@frozen
+class ToGiveBack:
+    """The run that is taken back, and what it changed of nodes; `there`: as it is listed, None where its journal is
+    gone. `drained`: so many nodes the plan of the run drains, as whoever began it has counted them; by notes where that
+    is gone."""
+
+    run: str
+    cordoned: tuple[Cordoned, ...]
+    protected: tuple[Protected, ...]
+    drained: int
+    there: RunSummary | None = None
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        return tuple(sorted({*(each.node for each in self.cordoned), *(each.node for each in self.protected)}))
+
+
+def to_give_back_of(runs: RunStore, nodes: tuple[Node, ...], request: RunRequest, around: CommandContext) -> ToGiveBack:
+    """The one that is named; else the latest, or the one whose journal is gone where only that has changed anything.
+
+    Raises:
+        UsageError: there is none, its journal is in another namespace, or it is not clear which one is meant.
+        Locked: its journal is gone, and somebody still leads it from another namespace.
+    """
+    listed = runs.all()
+    kept = next((run for run in listed if request.run in ("", run.run)), None)
+    latest = None
+    if kept is not None:
+        journaled, marked = replay(runs.entries(kept.run)), noted_of(nodes, kept.run)
+        cordoned, protected = to_give_back(journaled, marked)
+        drained = len(journaled.begun.aims) if journaled.begun is not None else marked.drained_of(cordoned)
+        latest = ToGiveBack(kept.run, cordoned, protected, drained, kept)
+    if latest is not None and request.run:
+        return latest
+    noted = RunAnnotations(request, around)
+    names = {run.run for run in listed}
+    found = [each for each in noted.found(nodes, request.run) if each.run not in names]
+    lost = [each for each in found if each.gone]
+    if latest is not None and (latest.nodes or not lost):
+        if lost:
+            named = ", ".join([latest.run, *(each.run for each in lost)])
+            raise UsageError(f"{1 + len(lost)} runs have changed nodes: {named}", "Name the one you mean.")
+        return latest
+    if not lost:
+        for each in found:
+            raise noted.elsewhere(each, "rollback")
+        chosen(listed, request.run, (), "there")
+    if len(lost) > 1:
+        named = ", ".join(each.run for each in lost)
+        raise UsageError(
+            f"the journals of {len(lost)} runs are gone, and nodes carry their notes: {named}", "Name one."
+        )
+    return _removed(lost[0], request, around)
+
+
+def _removed(found: FoundRun, request: RunRequest, around: CommandContext) -> ToGiveBack:
+    if found.led and found.namespace != request.namespace:
+        raise Locked(
+            f"the journal of run {found.run} is gone, and the lock is still held in namespace {found.namespace}",
+            "Nothing was done. A run without its journal ends within a minute: try again then.",
+        )
+    around.note(f"the journal of run {found.run} is gone: it is taken back by the notes on its nodes. {NOT_KNOWN}")
+    noted = found.noted
+    return ToGiveBack(found.run, noted.cordoned, noted.protected, noted.drained)
+
+
+def ask_to_end(which: ToGiveBack, runs: RunStore, request: RunRequest, around: CommandContext) -> None:
+    """Where somebody leads it still.
+
+    Raises:
+        JournalError: they do not answer.
+    """
+    if which.there is not None and _is_led(which, runs):
+        asked(runs, which.there, RunPhase.ABORTED, request, around)
+
+
+def _is_led(which: ToGiveBack, runs: RunStore) -> bool:
+    return which.there is not None and runs.lock().led and which.there.phase != RunPhase.ENDED.value
+
+
+def given_back(which: ToGiveBack, request: RunRequest, carrying: RunInvocation, around: CommandContext) -> RolledBack:
+    """From here on things are changed.
+
+    Raises:
+        as `RunInvocation.open` and `roll_back`.
+    """
+    reader = request.reader(around, carrying.limits)
+    with carrying.open(WAIT_S) as world:
+        return roll_back(which.run, carrying.running(world), reader, removed=which.there is None)
+
+
+def said_of(back: RolledBack) -> list[str]:
+    """A sentence for each node."""
+    lines = [f"{node} is as it was before" for node in back.restored]
+    lines += [f"{node} is not protected from autoscalers any more" for node in back.released]
+    return lines + [f"{node} is left as it is: {why}" for node, why in back.left.items()]
+
+
+_THEIRS = ", but for its cordon: another client has uncordoned it since"
+
+
+UNSURE = ", if its note of this run can be read"
+
+
+def would_be(which: ToGiveBack, nodes: Sequence[Node]) -> list[str]:
+    """What giving back comes to, by `nodes` as they are: a sentence for each change; the API server is not asked."""
+    there = {node.uid: node for node in nodes}
+
+    def said(each: Cordoned | Protected, changed: str) -> str:
+        node = there.get(each.uid)
+        if node is None:
+            return f"{each.node} is gone: nothing of it would change"
+        if node.note is None or node.note.run != which.run:
+            return f"{each.node} would stay as it is: it has no note of this run any more"
+        return f"{each.node} {changed}" + ("" if node.note.journal else UNSURE)
+
+    restored = [said(each, "would be as it was before" + _THEIRS * each.theirs) for each in which.cordoned]
+    return restored + [said(each, "would not be protected from autoscalers any more") for each in which.protected]
+
+
+DO_NOT_MOVE_BACK = "pods that were evicted do not move back by themselves"
+
+
+def run_rollback(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
+    """Which nodes are as they were.
+
+    Raises:
+        EksdocError: the command line, the cluster or the run is at fault; the error says which.
+    """
+    request, given = RunRequest.from_args(args, around), run_options.given_from(args)
+    dry = bool(dry_from(args))
+    if not dry:
+        check_writable(around.environ, COMMAND)
+    with opening.explaining(COMMAND):
+        runs, cluster = request.runs(around), request.nodes(around)
+        which = to_give_back_of(runs, cluster.nodes, request, around)
+        changed = ", ".join(which.nodes) or "no node that is not given back"
+        around.note(f"run {which.run} changed {changed}; its plan drains {confirming.NODES.said(which.drained)}")
+        if not which.nodes:
+            return CommandAnswer("")
+        if dry:
+            around.note(DO_NOT_MOVE_BACK)
+            if _is_led(which, runs):
+                around.note(f"run {which.run} is in progress: it would be aborted first")
+            said = would_be(which, cluster.nodes)
+            return _printed(said, exits.UNKNOWN if any(each.endswith(UNSURE) for each in said) else exits.CLEAN)
+        check_allowed(COMMAND, request.namespace, around)
+        confirming.confirm(cluster.identity, which.drained, "give back", given, around.ask)
+        ask_to_end(which, runs, request, around)
+    here = request.keeping(around, which.run)
+    back = given_back(which, request, RunInvocation(COMMAND, around, here, Hooks(), {}, RunLimits()), around)
+    around.note(DO_NOT_MOVE_BACK)
+    return _printed(said_of(back), exits.STOPPED if back.left else exits.CLEAN)
+
+
+def _printed(lines: Sequence[str], code: int = exits.CLEAN) -> CommandAnswer:
+    return CommandAnswer("".join(f"{line}\n" for line in lines), code)

@@ -1,0 +1,231 @@
+"""A plan beside a saved one: the words of the comparison, its rows, and its sections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+from kubectl_eksdoc.baseline import report as screen
+from kubectl_eksdoc.drain.plan_changes import (
+    BudgetChange,
+    Comparison,
+    Measure,
+    PlanFigure,
+    TargetChange,
+    Value,
+)
+from kubectl_eksdoc.drain.report.plan import BUDGET_SIGN, TARGET_SIGN, DrainView
+from kubectl_eksdoc.drain.report.rows import NONE
+from kubectl_eksdoc.model.baseline import BudgetOutline, TargetOutline
+from kubectl_eksdoc.model.quantities import duration
+from kubectl_eksdoc.report import markdown
+from kubectl_eksdoc.report.report import Lines, Markdown, Section, Table, Written, flush
+from kubectl_eksdoc.report.text import (
+    MARGIN,
+    Cell,
+    Drawn,
+    Look,
+    Row,
+    Title,
+    Tone,
+    columns_of,
+    counted,
+    name_column,
+    number_column,
+    text_column,
+)
+
+FIGURES = {
+    Measure.NODES: "nodes to drain",
+    Measure.DRAINED: "nodes that can be drained",
+    Measure.PARTIAL: "nodes drained in part",
+    Measure.SKIPPED: "nodes skipped",
+    Measure.REFUSED: "nodes refused",
+    Measure.NOT_JUDGED: "nodes not judged",
+    Measure.EVICTIONS: "evictions",
+    Measure.LEFT: "pods left",
+    Measure.ROUNDS: "rounds",
+    Measure.WAVES: "waves",
+    Measure.P50: "time, p50",
+    Measure.P95: "time, p95",
+    Measure.BOUND: "no run takes less than",
+    Measure.BINDS: "what decides",
+    Measure.GAP: "longer than any order",
+    Measure.PEAK: "most pods away at once",
+    Measure.BLOCKERS: "findings that block",
+    Measure.UNKNOWNS: "findings that are unknown",
+    Measure.WARNINGS: "findings that warn",
+}
+
+_SECONDS = frozenset({Measure.P50, Measure.P95, Measure.BOUND})
+_MORE_IS_BETTER = frozenset({Measure.DRAINED})
+_LESS_IS_BETTER = frozenset(
+    {
+        Measure.SKIPPED,
+        Measure.NOT_JUDGED,
+        Measure.P50,
+        Measure.P95,
+        Measure.BLOCKERS,
+        Measure.UNKNOWNS,
+    }
+)
+"""Good or bad by itself, for the same nodes. More evictions are neither, for more may go; nor are more warnings, for a
+flag turns what blocks into one."""
+
+
+def figure_value(what: Measure, value: Value) -> str:
+    if value is None:
+        return NONE
+    if isinstance(value, str):
+        return value
+    if what in _SECONDS:
+        return duration(value)
+    return f"{_percent(value)}%" if what is Measure.GAP else str(value)
+
+
+def figure_change(figure: PlanFigure) -> str:
+    """``+3``, ``-1m20s (-12%)``, ``changed``; "" for what is the same, ``-`` for what cannot be compared."""
+    change, before = figure.change, figure.before
+    if not figure.differs:
+        return "same"
+    if change is None:
+        words = isinstance(before, str) and isinstance(figure.now, str)
+        return "changed" if words else NONE
+    sign = "+" if change > 0 else "-"
+    if figure.what is Measure.GAP:
+        points = abs(_percent(figure.now) - _percent(before))
+        return f"{sign}{points} points" if points else "under 1 point"
+    if figure.what not in _SECONDS:
+        return f"{sign}{abs(change):g}"
+    share = f" ({change / before:+.0%})" if isinstance(before, (int, float)) and before else ""
+    return f"{sign}{duration(abs(change))}{share}"
+
+
+def _percent(share: Value) -> int:
+    """As it is written, so that what is shown adds up."""
+    return round(share * 100) if isinstance(share, (int, float)) else 0
+
+
+def figure_tone(figure: PlanFigure) -> Tone | None:
+    change = figure.change
+    if not change or figure.what not in _MORE_IS_BETTER | _LESS_IS_BETTER:
+        return None
+    return Tone.GOOD if (change > 0) == (figure.what in _MORE_IS_BETTER) else Tone.WARN
+
+
+# The rows of a comparison's tables, whatever draws them.
+
+
+_NO_TARGET = "no target"
+
+_TARGETS = {verdict.value: sign for verdict, sign in TARGET_SIGN.items()}
+_BUDGETS = {verdict.value: sign for verdict, sign in BUDGET_SIGN.items()}
+
+
+def figures(comparison: Comparison, found: Sequence[PlanFigure]) -> Drawn:
+    """Only where like is compared with like is a figure better or worse."""
+    columns = [text_column("WHAT", 20, 2), *(text_column(each, 18, 3) for each in ("BASELINE", "NOW"))]
+    rows: list[Row] = []
+    for f in found:
+        change = Cell(figure_change(f), figure_tone(f) if comparison.like_with_like else None)
+        rows.append([FIGURES[f.what], figure_value(f.what, f.before), figure_value(f.what, f.now), change])
+    return columns_of(*columns, "CHANGE"), rows
+
+
+def targets(found: Sequence[TargetChange], full: bool = True) -> Drawn:
+    """Nodes with another verdict: why it is not drained, or what kept it from that before; not `full`: the first."""
+    return columns_of(name_column("NODE"), "BASELINE", "NOW", text_column("WHY", 24, 3)), [
+        [t.name, _verdict(t.before), _verdict(t.now), _why(t, full)] for t in found
+    ]
+
+
+def budgets(found: Sequence[BudgetChange]) -> Drawn:
+    return columns_of(
+        name_column("BUDGET", 20),
+        "BASELINE",
+        number_column("AT ONCE"),
+        "NOW",
+        number_column("AT ONCE"),
+    ), [[b.key, *_allowance(b.before), *_allowance(b.now)] for b in found]
+
+
+def _verdict(target: TargetOutline | None) -> Cell:
+    if target is None:
+        return Cell(_NO_TARGET)
+    sign, tone = _TARGETS[target.verdict]
+    return Cell(f"{sign} {target.verdict}", tone)
+
+
+def _why(change: TargetChange, full: bool) -> str:
+    """What keeps it from being drained now, or kept it when the baseline was made."""
+    if change.now is None:
+        return NONE
+    if change.now.why or change.before is None or not change.before.why:
+        return _clauses(change.now.why, full) or NONE
+    return f"no longer: {_clauses(change.before.why, full)}"
+
+
+def _clauses(why: Sequence[str], full: bool) -> str:
+    if full or len(why) < 3:
+        return "; ".join(why)
+    return f"{why[0]}; and {len(why) - 1} more"
+
+
+def _allowance(budget: BudgetOutline | None) -> tuple[Cell, str]:
+    if budget is None:
+        return Cell(NONE), NONE
+    sign, tone = _BUDGETS[budget.verdict]
+    return Cell(f"{sign} {budget.verdict}", tone), str(budget.per_round)
+
+
+# The comparison for a terminal, what differs, and in a ticket every figure.
+
+
+_MOST_ROWS = 10
+_NO_TITLE = Title("")
+
+
+NOTHING = "Nothing differs."
+
+
+def sections(view: DrainView, full: bool) -> Iterator[Section | None]:
+    comparison = view.comparison
+    if comparison is None:
+        return
+    shown_figures = [figure for figure in comparison.figures if full or figure.differs]
+    same = len(comparison.figures) - len(shown_figures)
+    below = []
+    if same and shown_figures:
+        below.append(f"{counted(same, 'other figure')} {'is' if same == 1 else 'are'} the same (-o wide).")
+    yield screen.section(comparison.since, view.cluster.observed_at, full, view.tool_version)
+    if comparison.nothing_differs:
+        yield Lines(None, [flush(NOTHING, len(MARGIN))])
+    yield Table(_NO_TITLE, figures(comparison, shown_figures), below=below)
+    yield Table(_NO_TITLE, targets(_in_both_first(comparison.targets, full), full), most=_MOST_ROWS)
+    yield Table(_NO_TITLE, budgets(_in_both_first(comparison.budgets, full)), most=_MOST_ROWS)
+
+
+_Beside = TypeVar("_Beside", TargetChange, BudgetChange)
+
+
+def _in_both_first(changes: Sequence[_Beside], full: bool) -> Sequence[_Beside]:
+    """What only one of the plans has is less of a surprise, so it is what is cut where there is no room."""
+    return changes if full else sorted(changes, key=lambda change: change.before is None or change.now is None)
+
+
+def written(view: DrainView, most: int) -> Written | None:
+    """In Markdown."""
+    comparison = view.comparison
+    if comparison is None:
+        return None
+    since = comparison.since
+    parts = (
+        Table(_NO_TITLE, targets(comparison.targets), "targets"),
+        Table(_NO_TITLE, budgets(comparison.budgets), "budgets", names={"BUDGET"}),
+    )
+    lines = [line for part in parts for line in Markdown.lines(part, Look(), most)]
+    every = markdown.table(*figures(comparison, comparison.figures))
+    return Written(
+        Title(screen.title(since, view.cluster.observed_at)),
+        [*screen.lines(since, most, view.tool_version), "", *every, "", *lines],
+    )

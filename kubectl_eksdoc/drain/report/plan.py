@@ -1,0 +1,392 @@
+"""A plan as every format shows it: its rows in their one order, what joins them, and commands that make it again.
+
+The signs of verdicts, and codes and verdicts in two or three words.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
+from functools import cached_property
+from typing import NamedTuple
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.drain.course import Span
+from kubectl_eksdoc.drain.nodes import natural
+from kubectl_eksdoc.drain.outcome import (
+    HOLDS,
+    BudgetVerdict,
+    DrainTarget,
+    Eviction,
+    NotEvictedPod,
+    PodVerdict,
+    TargetVerdict,
+)
+from kubectl_eksdoc.drain.plan_changes import Comparison
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.result import DrainPlan, Headroom
+from kubectl_eksdoc.drain.rollover_offers import HandOff
+from kubectl_eksdoc.drain.run.stall_timeouts import Soak
+from kubectl_eksdoc.frozen import CachedProperties, frozen
+from kubectl_eksdoc.model import options
+from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
+from kubectl_eksdoc.model.cluster import Cluster, Source
+from kubectl_eksdoc.model.connection import CommandTarget
+from kubectl_eksdoc.model.findings import Code, Finding, Status, in_order, reached
+from kubectl_eksdoc.model.kinds import KindRead
+from kubectl_eksdoc.model.nodes import ControllerOwner, NodeOwner, Pod
+from kubectl_eksdoc.model.options import usual
+from kubectl_eksdoc.report.text import Tone
+
+SYNC_FAILED = "SyncFailed"
+_JOURNAL = "--journal-namespace"
+
+
+@frozen
+class DrainView(CachedProperties):
+    """A plan, the facts it was made from, and the options as given (JSON values by name).
+
+    `reached_by` are the words of the command line that lead to the same cluster or dump again, without
+    secrets; None where they are not known. `aws`: the profile that was given. `comparison` is with a plan saved
+    earlier, None where none was asked for. `soak` is what a run adds to the estimate. The sorted rows and the
+    indexes are made once, when first asked for.
+    """
+
+    plan: DrainPlan
+    cluster: Cluster
+    options: Mapping[str, object] = field(default_factory=dict)
+    tool_version: str = __version__
+    reached_by: tuple[str, ...] | None = None
+    aws: tuple[str, ...] = ()
+    comparison: Comparison | None = None
+    soak: Soak | None = None
+
+    @cached_property
+    def targets(self) -> tuple[DrainTarget, ...]:
+        """In the order of draining, then those that are not drained by name."""
+        return tuple(sorted(self.plan.targets, key=lambda t: (t.order == 0, t.order, natural(t.node.name))))
+
+    @property
+    def drained(self) -> list[str]:
+        """The names of the targets that are drained, in their order."""
+        return [target.node.name for target in self.targets if target.order]
+
+    @property
+    def undrained(self) -> list[DrainTarget]:
+        return [target for target in self.targets if not target.order]
+
+    @property
+    def unread(self) -> list[KindRead]:
+        return [read for read in self.cluster.reads if not read.known]
+
+    @cached_property
+    def evictions(self) -> tuple[Eviction, ...]:
+        return tuple(sorted(self.plan.evictions, key=lambda e: e.position))
+
+    @cached_property
+    def left(self) -> tuple[NotEvictedPod, ...]:
+        return tuple(sorted(self.plan.left, key=lambda r: (r.node, r.pod.namespace, r.pod.name, r.pod.uid)))
+
+    @cached_property
+    def budgets(self) -> tuple[Headroom, ...]:
+        return tuple(sorted(self.plan.budgets, key=lambda h: (h.budget.namespace, h.budget.name)))
+
+    @cached_property
+    def handoffs(self) -> tuple[HandOff, ...]:
+        led = (each.led(self.target) for each in self.plan.handoffs)
+        return tuple(sorted(led, key=lambda h: (list(NodeOwner).index(h.owner), h.group)))
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        return in_order(reached(each, self.target) for each in self.plan.findings)
+
+    @cached_property
+    def target(self) -> CommandTarget:
+        """By which words commands lead to the cluster that was read; of a dump and the demo kubectl has none."""
+        ours = (*_source(self), *self.aws)
+        return CommandTarget(ours, self.kubectl or (), ours, self.aws)
+
+    @property
+    def kubectl(self) -> tuple[str, ...] | None:
+        """The words by which kubectl reaches a live cluster; where runs have their journal it does not take."""
+        if self.cluster.source is not Source.LIVE or self.reached_by is None:
+            return None
+        at = self.reached_by.index(_JOURNAL) if _JOURNAL in self.reached_by else len(self.reached_by)
+        return (*self.reached_by[:at], *self.reached_by[at + 2 :])
+
+    @cached_property
+    def blockers(self) -> tuple[Finding, ...]:
+        return tuple(f for f in self.findings if f.status is Status.FAIL)
+
+    @cached_property
+    def unknowns(self) -> tuple[Finding, ...]:
+        """All that could not be judged, what the user accepts included."""
+        return tuple(f for f in self.findings if f.status is Status.UNKNOWN)
+
+    @cached_property
+    def warnings(self) -> tuple[Finding, ...]:
+        return tuple(f for f in self.findings if f.status is Status.PASS)
+
+    def blocking(self, target: DrainTarget) -> tuple[NotEvictedPod, ...]:
+        """The pods that keep `target` from being drained."""
+        return tuple(row for row in self.left_on.get(target.node.name, ()) if row.verdict in HOLDS)
+
+    def codes_on(self, target: DrainTarget) -> list[str]:
+        """Each code that keeps it from being drained, once."""
+        return list(dict.fromkeys(code for row in self.blocking(target) for code in row.codes))
+
+    def holds_up(self, finding: Finding) -> tuple[str, ...]:
+        """The targets on which `finding` is about some pod, sorted; a node's finding is about itself."""
+        subject = finding.subject
+        if subject.kind == "Node":
+            return (subject.name,)
+        rows = self.left_for(finding.code.name)
+        if subject.kind == "Pod":
+            pods = {r.node for r in rows if (r.pod.namespace, r.pod.name) == (subject.namespace, subject.name)}
+            return tuple(sorted(pods))
+        budget = self._budget_by_key.get((subject.namespace, subject.name))
+        if subject.kind == "PodDisruptionBudget" and budget:
+            found = (r for r in rows if budget.namespace == r.pod.namespace and budget.selector.matches(r.pod.labels))
+            return tuple(sorted({r.node for r in found}))
+        name = f"{subject.kind}/{subject.name}"
+        return tuple(sorted({r.node for r in rows if r.pod.namespace == subject.namespace and self.app(r.pod) == name}))
+
+    def left_for(self, code: str) -> Sequence[NotEvictedPod]:
+        """The pods on targets that are not evicted for that reason, among others."""
+        return self._left_by_code.get(code, ())
+
+    def app(self, pod: Pod) -> str:
+        """``Deployment/web``: the outermost known owner of `pod`, "" for a bare pod."""
+        owner = pod.owner
+        while owner:
+            above = self._owner_of.get(owner.uid)
+            if above is None:
+                return f"{owner.kind}/{owner.name}"
+            owner = above
+        return ""
+
+    def pod(self, namespace: str, name: str) -> Pod | None:
+        """The pod on a target by that name."""
+        return self._pod_by_key.get((namespace, name))
+
+    def grace(self, pod: Pod) -> int:
+        """Seconds `pod` gets to stop under this plan."""
+        return self.plan.policy.grace_of(pod)
+
+    @cached_property
+    def spans(self) -> dict[str, Span]:
+        """When each drained node is cordoned, empty and done, in the run that takes the p50."""
+        return {} if self.plan.estimate is None else {span.node: span for span in self.plan.estimate.spans}
+
+    @property
+    def slow_s(self) -> Mapping[str, float]:
+        """When each is done in the run that takes the p95."""
+        return {} if self.plan.estimate is None else self.plan.estimate.slow_s
+
+    @cached_property
+    def wave_of(self) -> dict[str, int]:
+        """The wave or generation of each drained node."""
+        return {target.node.name: target.wave for target in self.targets if target.wave}
+
+    @cached_property
+    def evicted_at(self) -> dict[str, float]:
+        """When each pod is evicted in that run, by its uid, in seconds; empty where that is not estimated."""
+        return {} if self.plan.estimate is None else {move.uid: move.evicted_s for move in self.plan.estimate.moves}
+
+    @cached_property
+    def left_on(self) -> dict[str, list[NotEvictedPod]]:
+        rows: dict[str, list[NotEvictedPod]] = defaultdict(list)
+        for row in self.left:
+            rows[row.node].append(row)
+        return rows
+
+    @cached_property
+    def _left_by_code(self) -> dict[str, list[NotEvictedPod]]:
+        rows: dict[str, list[NotEvictedPod]] = defaultdict(list)
+        for row in self.left:
+            for code in row.codes:
+                rows[code].append(row)
+        return rows
+
+    @cached_property
+    def _budget_by_key(self) -> dict[tuple[str, str], Budget]:
+        return {(b.namespace, b.name): b for b in self.cluster.budgets} | {
+            (h.budget.namespace, h.budget.name): h.budget for h in self.plan.budgets
+        }
+
+    @cached_property
+    def _owner_of(self) -> dict[str, ControllerOwner]:
+        return {w.uid: w.owner for w in self.cluster.workloads if w.owner}
+
+    @cached_property
+    def _pod_by_key(self) -> dict[tuple[str, str], Pod]:
+        pods = [row.pod for row in self.plan.left] + [eviction.pod for eviction in self.plan.evictions]
+        return {(pod.namespace, pod.name): pod for pod in pods}
+
+
+def status_of(budget: Budget) -> BudgetStatus | None:
+    """The status numbers, or None where the controller never computed them or says that it cannot.
+
+    A failed sync only sets the allowed disruptions to 0 (pkg/controller/disruption/disruption.go:failSafe);
+    what stands beside is from before, or the 0 of a field nobody wrote.
+    """
+    never = budget.generation > 0 and budget.observed_generation == 0
+    return None if never or budget.condition_reason == SYNC_FAILED else budget.status
+
+
+# The command line that makes this plan again, with another flag or format: to be copied into a shell.
+
+
+DRAIN = ("kubectl", "eksdoc", "drain")
+
+DUMP = "DUMP"
+"""Stands for the dump's path where it is not known."""
+
+_DEFAULTS: Mapping[str, object] = usual(DrainPolicy)
+_ACCEPTED = "accept-unknown"
+
+
+class NextStep(NamedTuple):
+    """One sentence without its full stop, and the command line that does it, or ""."""
+
+    text: str
+    command: str = ""
+
+
+def again(view: DrainView, *flags: str, accept: Iterable[str] = ()) -> str:
+    """The command line that was given, with `flags` behind it and the codes of `accept` accepted as well.
+
+    Quoted for a POSIX shell. Where it is not known how the cluster was reached, a live one is named by its
+    context, so that the command cannot meet another one.
+    """
+    words = [*DRAIN, "plan", *option_words(view.options, frozenset(accept)), *_source(view), *flags]
+    return shlex.join(words)
+
+
+def run(view: DrainView) -> str:
+    """The command line that carries this plan out, after it has shown it once more."""
+    asked = {key: value for key, value in view.options.items() if key not in ("since", "baseline")}
+    return shlex.join([*DRAIN, "run", *option_words(asked), *_source(view)])
+
+
+def dump_folder(view: DrainView) -> str:
+    """The folder of the dump, quoted; ``DUMP`` where it is an archive or not known."""
+    given = list(view.reached_by or ())
+    path = given[given.index("--snapshot") + 1] if "--snapshot" in given[:-1] else DUMP
+    archive = path == "-" or path.endswith((".tar", ".tgz", ".gz", ".zip", ".json", ".yaml"))
+    return shlex.quote(DUMP if archive else path.rstrip("/") or "/")
+
+
+def option_words(options: Mapping[str, object], accept: frozenset[str] = frozenset()) -> list[str]:
+    """The words of a command line that say the same as these options (JSON values by the names of their flags)."""
+    words = [str(name) for name in _many(options.get("nodes"))]
+    for key, value in options.items():
+        if key in ("nodes", _ACCEPTED) or value == _DEFAULTS.get(key, False):
+            continue
+        words += _flag(key, value)
+    accepted = sorted(accept | {str(code) for code in _many(options.get(_ACCEPTED))})
+    return words + (_flag(_ACCEPTED, ",".join(accepted)) if accepted else [])
+
+
+def _flag(key: str, value: object) -> list[str]:
+    if isinstance(value, bool):
+        return [f"--{key}" if value else f"--{key}=false"]
+    if isinstance(value, (list, tuple)):
+        return [word for item in value for word in _flag(key, item)]
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    name = "-l" if key == "selector" else f"--{key}"
+    # A value that looks like a flag has to be tied to its own.
+    return [f"--{key}={text}"] if text.startswith("-") else [name, text]
+
+
+def _source(view: DrainView) -> Sequence[str]:
+    if view.reached_by is not None:
+        return view.reached_by
+    if view.cluster.source is Source.DEMO:
+        return ("--demo",)
+    if view.cluster.source is Source.SNAPSHOT:
+        return ("--snapshot", DUMP)
+    context = view.cluster.identity.context
+    return ("--context", context) if context else ()
+
+
+def _many(value: object) -> Sequence[object]:
+    return value if isinstance(value, (list, tuple)) else ()
+
+
+# What was asked for, by the names of the flags: for a document's metadata, and to say it again as a command line.
+
+
+def as_given(targeting: Targeting, policy: DrainPolicy, baseline: str = "", order_file: str = "") -> dict[str, object]:
+    """What was asked for, by the names of the flags; files by their paths."""
+    asked: dict[str, object] = {
+        "nodes": list(targeting.names),
+        "selector": str(targeting.selector or ""),
+        "nodegroup": list(targeting.nodegroups),
+        "older-than": str(targeting.older_than or ""),
+        "order-file": order_file,
+        "since": baseline,
+    }
+    return {name: value for name, value in asked.items() if value} | options.given(policy)
+
+
+Sign = tuple[str, Tone]
+
+GOOD: Sign = ("✓", Tone.GOOD)
+WARN: Sign = ("!", Tone.WARN)
+BAD: Sign = ("✗", Tone.BAD)
+OPEN: Sign = ("?", Tone.UNKNOWN)
+
+TARGET_SIGN = {
+    TargetVerdict.DRAINS: GOOD,
+    TargetVerdict.PARTIAL: WARN,
+    TargetVerdict.SKIPPED: BAD,
+    TargetVerdict.REFUSED: BAD,
+    TargetVerdict.UNKNOWN: OPEN,
+}
+
+BUDGET_SIGN = {
+    BudgetVerdict.SEVERAL_BUDGETS: BAD,
+    BudgetVerdict.BLOCKED_FOREVER: BAD,
+    BudgetVerdict.UNHEALTHY: BAD,
+    BudgetVerdict.STALE: BAD,
+    BudgetVerdict.BLOCKED_NOW: BAD,
+    BudgetVerdict.DISAGREES: WARN,
+    BudgetVerdict.SERIAL: WARN,
+    BudgetVerdict.FITS: GOOD,
+}
+
+POD_SIGN = {
+    PodVerdict.EVICT: GOOD,
+    PodVerdict.STAY: GOOD,
+    PodVerdict.HELD: WARN,
+    PodVerdict.BLOCKED: BAD,
+    PodVerdict.UNKNOWN: OPEN,
+}
+
+
+def in_brief(code: str) -> str:
+    """In two or three words where its record has them."""
+    known = Code.by_name().get(code)
+    return known.brief or code if known is not None else code
+
+
+_BUDGET_WORDS = {
+    BudgetVerdict.SEVERAL_BUDGETS: "several PDBs",
+    BudgetVerdict.BLOCKED_FOREVER: "never allows",
+    BudgetVerdict.UNHEALTHY: "unhealthy",
+    BudgetVerdict.STALE: "old status",
+    BudgetVerdict.BLOCKED_NOW: "allows 0 now",
+    BudgetVerdict.DISAGREES: "disagrees",
+    BudgetVerdict.SERIAL: "in rounds",
+    BudgetVerdict.FITS: "fits",
+}
+
+
+def budget_in_brief(headroom: Headroom) -> str:
+    """``never allows``, ``4 rounds``."""
+    if headroom.verdict is BudgetVerdict.SERIAL and headroom.rounds > 1:
+        return f"{headroom.rounds} rounds"
+    return _BUDGET_WORDS[headroom.verdict]

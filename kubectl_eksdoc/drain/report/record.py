@@ -1,0 +1,472 @@
+"""A drain that was run or rehearsed, beside its plan: its rows in their one order, and what is said of both alike."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import field
+from functools import cached_property
+from typing import NamedTuple
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.drain.course import Span
+from kubectl_eksdoc.drain.outcome import DrainTarget
+from kubectl_eksdoc.drain.report import timeline
+from kubectl_eksdoc.drain.report.plan import BAD, GOOD, DrainView
+from kubectl_eksdoc.drain.report.result_parts import SoakResult
+from kubectl_eksdoc.drain.report.rows import NONE
+from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.drain.run.events import ASKED, Happened, RunMoment
+from kubectl_eksdoc.drain.run.history import RunHistory, aimed_by
+from kubectl_eksdoc.drain.run.result import Record
+from kubectl_eksdoc.drain.run.stall_timeouts import Soak
+from kubectl_eksdoc.frozen import CachedProperties, frozen
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.journal import Cause
+from kubectl_eksdoc.model.quantities import duration
+from kubectl_eksdoc.report.command_result import metadata
+from kubectl_eksdoc.report.report import ReportFigure, Table
+from kubectl_eksdoc.report.result import Count, Difference, Positive, Printed, Seconds, Text, Texts
+from kubectl_eksdoc.report.text import (
+    MARGIN,
+    Cell,
+    Look,
+    Row,
+    Title,
+    columns_of,
+    counted,
+    joined,
+    listing,
+    name_column,
+    number_column,
+    text_column,
+)
+
+
+class NodeRun(NamedTuple):
+    """A node that the plan drains. Times from the start, None for what did not happen; `left` are the pods (ns/name)
+    that should have gone and did not, `why` the run left it alone ("": it did not)."""
+
+    target: DrainTarget
+    begun_s: float | None
+    empty_s: float | None
+    done_s: float | None
+    evictions: int
+    refusals: int
+    emptied: bool
+    left: tuple[str, ...]
+    why: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.target.node.name
+
+    @property
+    def seen_empty(self) -> bool:
+        """Of one that was not emptied: the run ended before it was looked at once more, as a drained node is."""
+        return not self.emptied and self.empty_s is not None and not self.left and not self.why
+
+
+class StillWaiting(NamedTuple):
+    """A pod without a node at the end: what the scheduler said ("": nothing), and whether it waited before."""
+
+    pod: str
+    why: str
+    before: bool
+
+
+@frozen
+class RecordView(CachedProperties):
+    """What came of a drain, the facts that its plan was made from, and the options as given (JSON values by name).
+    `to_cluster` and `aws` are as `DrainView.reached_by` and its `aws`.
+
+    The rows are made once, when first asked for.
+    """
+
+    record: Record
+    cluster: Cluster
+    options: Mapping[str, object] = field(default_factory=dict)
+    tool_version: str = __version__
+    soak: Soak | None = None
+    to_cluster: tuple[str, ...] | None = None
+    aws: tuple[str, ...] = ()
+
+    @property
+    def late_s(self) -> float | None:
+        """As `Record.late_s`, but for what it waited as it was told to: between waves, and while it was paused."""
+        late_s = self.record.late_s
+        return None if late_s is None else late_s - self.waited_s
+
+    @property
+    def waited_s(self) -> float:
+        """So long it waited because somebody wanted it so."""
+        return self.record.paused_s + (self.soak.total_s if self.soak is not None else 0.0)
+
+    @property
+    def plan(self) -> DrainPlan:
+        return self.record.plan
+
+    @property
+    def ended_s(self) -> float:
+        return self.record.ended_s
+
+    @cached_property
+    def planned(self) -> DrainView:
+        """The plan as it is shown by itself."""
+        of = self.plan, self.cluster, self.options, self.tool_version
+        return DrainView(*of, reached_by=self.to_cluster, aws=self.aws, soak=self.soak)
+
+    @cached_property
+    def moments(self) -> tuple[RunMoment, ...]:
+        """By time; what happened at one moment as it happened."""
+        return tuple(sorted(self.record.moments, key=lambda moment: moment.at_s))
+
+    @cached_property
+    def nodes(self) -> tuple[NodeRun, ...]:
+        """Those that the plan drains, in its order."""
+        evictions = Counter(m.node for m in self.moments if m.what in ASKED)
+        refusals = Counter(m.node for m in self.happened(Happened.REFUSED))
+        alone = {m.subject: m.why for m in self.happened(Happened.LEFT_ALONE)}
+        undone = self.record.undone
+        runs = []
+        for target in self.planned.targets:
+            name = target.node.name
+            if target.order:
+                begun, empty, done = (
+                    self._when.get((what, name)) for what in (Happened.BEGUN, Happened.EMPTY, Happened.DONE)
+                )
+                counts = evictions[name], refusals[name]
+                left = tuple(sorted(undone.get(name, ())))
+                runs.append(NodeRun(target, begun, empty, done, *counts, name not in undone, left, alone.get(name, "")))
+        return tuple(runs)
+
+    @cached_property
+    def not_emptied(self) -> tuple[NodeRun, ...]:
+        return tuple(node for node in self.nodes if not node.emptied)
+
+    @cached_property
+    def refusals(self) -> list[tuple[str, int]]:
+        """How often a cause was given, the most frequent first; "" where the server said none."""
+        return sorted(self.record.refusals.items(), key=lambda item: (-item[1], item[0]))
+
+    @cached_property
+    def pending(self) -> tuple[StillWaiting, ...]:
+        """Those that the drain leaves without a node first, then those that had none before; by name."""
+        before = {pod.key for pod in self.cluster.pods if not pod.node}
+        rows = (StillWaiting(each.pod, each.why, each.pod in before) for each in self.record.pending)
+        return tuple(sorted(rows, key=lambda row: (row.before, row.pod)))
+
+    @cached_property
+    def history(self) -> RunHistory:
+        """Its counts are those of every report of this drain."""
+        history = RunHistory(aimed_by(self.plan))
+        history.take(self.moments)
+        return history
+
+    @property
+    def evictions(self) -> int:
+        """Of all pods that were asked to go, in whatever way, as a plan counts them."""
+        return self.history.asked.total()
+
+    def happened(self, what: Happened) -> list[RunMoment]:
+        return [moment for moment in self.moments if moment.what is what]
+
+    @cached_property
+    def spans(self) -> dict[str, Span]:
+        """When each node was begun, empty and done: those that were."""
+        return {
+            node.name: Span(node.name, node.begun_s, node.empty_s, node.done_s)
+            for node in self.nodes
+            if node.begun_s is not None and node.empty_s is not None and node.done_s is not None
+        }
+
+    @property
+    def wave_of(self) -> Mapping[str, int]:
+        return self.planned.wave_of
+
+    @cached_property
+    def _when(self) -> dict[tuple[Happened, str], float]:
+        """The first time of each."""
+        return {(moment.what, moment.subject): moment.at_s for moment in reversed(self.moments)}
+
+
+# The parts of a page that a run and a rehearsal share.
+
+
+UNSAID = "no reason was given"
+
+WHOLE = "-o json"
+"""Where every node is, however many there are."""
+
+MOST_NAMES = 20
+
+
+def nodes(view: RecordView) -> Table:
+    """Those that the plan drains, in its order; times from the start."""
+    generations = view.plan.in_generations
+    columns = columns_of(
+        number_column("#", 2),
+        name_column("NODE"),
+        number_column("GENERATION" if generations else "WAVE", 1, short="GEN" if generations else ""),
+        *(number_column(title) for title in ("BEGUN", "EMPTY", "DONE", "EVICTIONS", "REFUSALS")),
+        "OUTCOME",
+    )
+    title = Title("Nodes", ", in the order of the plan; times from the start")
+    return Table(title, (columns, [_node(node) for node in view.nodes]), "nodes")
+
+
+def _node(node: NodeRun) -> Row:
+    sign, tone = GOOD if node.emptied else BAD
+    return [
+        node.target.order,
+        node.name,
+        node.target.wave or NONE,
+        *(NONE if each is None else duration(each) for each in (node.begun_s, node.empty_s, node.done_s)),
+        node.evictions,
+        node.refusals,
+        Cell(f"{sign} {'emptied' if node.emptied else 'not emptied'}", tone),
+    ]
+
+
+def refusals(view: RecordView) -> Table:
+    columns = [number_column("COUNT"), text_column("CAUSE", 20, 4)]
+    rows = [[str(times), cause or UNSAID] for cause, times in view.refusals]
+    return Table(Title("Refused", ", by cause"), (columns, rows), "causes")
+
+
+def pending(view: RecordView) -> Table:
+    """BEFORE: whether it waited before the drain began."""
+    columns = columns_of(name_column("POD"), "BEFORE", text_column("THE SCHEDULER SAYS", 24, 4))
+    rows = [[each.pod, "yes" if each.before else "no", each.why or UNSAID] for each in view.pending]
+    return Table(Title("Pending", " at the end: pods without a node"), (columns, rows), "pods")
+
+
+def re_evicted(view: RecordView) -> Table:
+    table = [name_column("POD")], [[pod] for pod in view.record.re_evicted]
+    return Table("Evicted more than once", table, "pods")
+
+
+def not_emptied(view: RecordView, most: int | None = None) -> Table:
+    """At most `most` pods of each node are named."""
+    columns = [name_column("NODE"), number_column("LEFT"), text_column("PODS", 30, 6)]
+    rows = [[node.name, str(len(node.left)), _left(node, most)] for node in view.not_emptied]
+    return Table(Title("Not emptied", ", and the pods that are left"), (columns, rows), "nodes")
+
+
+def _left(node: NodeRun, most: int | None) -> str:
+    pods = listing(node.left, len(node.left) if most is None else most, Look()) or NONE
+    if node.seen_empty:
+        return "seen empty, and not checked again"
+    if node.why:
+        return f"{pods}; left alone: {node.why}"
+    return pods if node.begun_s is not None else f"never begun: {pods}"
+
+
+def placements(view: RecordView) -> Table:
+    columns = columns_of(name_column("NODE"), number_column("PLANNED"), number_column("SCHEDULED"), "")
+    seen = view.record.placements if view.record.placed is not None else ()
+    rows = [[each.node, each.planned, each.placed, Cell("✗ a target", BAD[1]) if each.target else ""] for each in seen]
+    title = Title("Placements", " of the replacements, by node; planned and what happened")
+    return Table(title, (columns, rows), "nodes")
+
+
+def faults(view: RecordView) -> Table:
+    columns = [number_column("TIME"), name_column("SUBJECT"), text_column("WHAT", 24, 4)]
+    rows = [[duration(m.at_s), m.subject, m.why] for m in view.happened(Happened.BEFALLEN)]
+    return Table(Title("Faults", ": what went wrong because it was asked for"), (columns, rows), "faults")
+
+
+def moments(view: RecordView) -> Table:
+    """All that happened; in a ticket folded."""
+    columns = columns_of(number_column("TIME"), "WHAT", "SUBJECT", "NODE", "WHY")
+    rows = [[duration(m.at_s), m.what.value, m.subject, m.node or NONE, m.why or NONE] for m in view.moments]
+    fold = f"{counted(len(rows), 'moment')}: all that happened"
+    return Table(Title("Moments", ": all that happened"), (columns, rows), "moments", fold=fold)
+
+
+def chart(view: RecordView) -> ReportFigure:
+    """Its nodes as a Gantt, and which are not in it, because they are never done."""
+    names = [node.name for node in view.nodes if node.name not in view.spans]
+    return ReportFigure(
+        Title("Timeline", ", nodes in the order in which they are begun"),
+        lambda look, full: timeline.timeline(view, look, len(MARGIN) if full else 0, WHOLE),
+        [f"Without a bar, because never done: {listing(names, MOST_NAMES, Look())}."] if names else (),
+    )
+
+
+# What of a drain is said in the same words, whether it was run or rehearsed.
+
+
+_MOST_NAMES = 6
+
+
+def asked(view: RecordView) -> str:
+    """``36 evictions and 1 restart``, "" where nothing was asked to go."""
+    nouns = zip(ASKED, ("eviction", "restart", "deletion"), strict=True)
+    counts = view.history.asked
+    return joined([counted(counts[what], noun) for what, noun in nouns if counts[what]])
+
+
+def requests(granted: int, refused: int) -> str:
+    """``10 of 24 eviction requests refused (41.7%)``, ``37 eviction requests, none refused``; a restart and a deletion
+    count as one."""
+    total = granted + refused
+    if not refused:
+        return f"{counted(total, 'eviction request')}, none refused" if total else "no eviction requested"
+    return f"{refused} of {counted(total, 'eviction request')} refused ({refused / total:.1%})"
+
+
+def placed(view: RecordView) -> str:
+    """``0 of 36 replacements were scheduled onto targets; the others onto green-1 (12), green-2 (24).``; "" where that
+    was not seen, or nothing was replaced."""
+    record = view.record
+    if not record.placed:
+        return ""
+    total, on_targets = sum(record.placed.values()), record.on_targets
+    others = [f"{each.node} ({each.placed})" for each in record.placements if each.placed and not each.target]
+    onto = listing(others, _MOST_NAMES, Look())
+    where = f"; {'the others' if on_targets else 'all'} onto {onto}" if others else ""
+    text = f"{on_targets} of {counted(total, 'replacement')} {'was' if total == 1 else 'were'} scheduled onto targets"
+    names = [f"{each.node} ({each.placed})" for each in record.placements if each.placed and each.target]
+    again = f" ({listing(names, _MOST_NAMES, Look())}), and have to be evicted again" if names else ""
+    return f"{text}{again}{where}."
+
+
+def skipped_targets(view: RecordView) -> str:
+    """``3 skipped targets were cordoned and stay so until a rollback: blue-6, blue-7, blue-8.``, or that they were not;
+    "" where none was skipped."""
+    names = view.record.cordoned_only
+    if left_open := [target.node.name for target in view.plan.open_targets]:
+        listed = listing(left_open, _MOST_NAMES, Look())
+        were = "was" if len(left_open) == 1 else "were"
+        return f"{counted(len(left_open), 'skipped target')} {were} not cordoned (--no-cordon-skipped): {listed}."
+    if not names:
+        return ""
+    are, stay = ("was", "stays") if len(names) == 1 else ("were", "stay")
+    listed = listing(names, _MOST_NAMES, Look())
+    return f"{counted(len(names), 'skipped target')} {are} cordoned and {stay} so until a rollback: {listed}."
+
+
+def against_times(p50_s: float, p95_s: float, took_s: float, causes: Mapping[Cause, float]) -> str:
+    """``57s less than p50 (2m54s, -33%), within p95 (4m59s): stopping -40s, budgets -17s``."""
+    late_s = took_s - p50_s
+    share = f", {late_s / p50_s:+.0%}" if p50_s else ""
+    than = f"{duration(abs(late_s))} {'longer' if late_s > 0 else 'less'} than p50 ({duration(p50_s)}{share})"
+    beyond = f"{'more than' if took_s > p95_s else 'within'} p95 ({duration(p95_s)})"
+    return f"{than}, {beyond}{f': {because(causes)}' if because(causes) else ''}"
+
+
+def because(causes: Mapping[Cause, float]) -> str:
+    """``stopping -40s, budgets +17s``, those that matter, the largest first."""
+    most_s = max(map(abs, causes.values()), default=0.0)
+    worth = [each for each in causes.items() if abs(each[1]) >= max(1.0, most_s / 10)]
+    worth.sort(key=lambda each: -abs(each[1]))
+    return ", ".join(f"{cause.value} {'+' if late_s > 0 else '-'}{duration(abs(late_s))}" for cause, late_s in worth)
+
+
+def held_by_name(view: RecordView) -> str:
+    """``Budgets counted pods as evicted that came back under their names …: data/kafka.``, or ""."""
+    held = Counter(moment.subject for moment in view.happened(Happened.HELD_BY_NAME))
+    if not held:
+        return ""
+    names = listing((f"{budget} ({times} times)" if times > 1 else budget for budget, times in held.items()), 4, Look())
+    return f"Budgets counted pods as evicted that came back under their names, for up to 2 min each: {names}."
+
+
+# What the results of a run and of a rehearsal share. What is not known or did not happen is null, never 0.
+
+
+class RecordCause(Printed):
+    cause: Cause
+    seconds: Difference
+
+
+class RecordEstimate(Printed):
+    """Seconds, as in DrainPlan: in half of all cases, and in 19 of 20."""
+
+    p50: Seconds
+    p95: Seconds
+    soak: SoakResult | None
+
+
+class RecordPlan(Printed):
+    """What the plan says that was run or rehearsed."""
+
+    drained: Count
+    """Nodes that it drains."""
+    skipped: Count
+    """Targets that it does not drain."""
+    evictions: Count
+    estimate: RecordEstimate | None
+    """null: nothing is drained, or its times are not known."""
+
+    @classmethod
+    def of(cls, facts: RecordView) -> RecordPlan:
+        plan, estimate = facts.plan, facts.plan.estimate
+        return cls.filled(
+            drained=len(facts.nodes),
+            skipped=len(plan.skipped),
+            evictions=len(plan.evictions),
+            estimate=estimate and RecordEstimate.filled(estimate, soak=facts.soak),
+        )
+
+
+class RecordNode(Printed):
+    """A node of the plan, and when it was begun, empty, and done (empty since some seconds)."""
+
+    called = {"wave": "target.wave"}
+
+    name: Text
+    wave: Positive | None
+    """The plan's wave or generation."""
+    begun_seconds: Seconds | None
+    """From when its first eviction might be asked for."""
+    empty_seconds: Seconds | None
+    """When nothing that is evicted was on it any more."""
+    done_seconds: Seconds | None
+    evictions: Count
+    refusals: Count
+    """Evictions that were asked for and refused."""
+    left: Texts
+    """Pods (namespace/name) that should have been evicted and were not, without those that the plan leaves."""
+
+
+class RecordPlacement(Printed):
+    called = {"scheduled": "placed"}
+
+    node: Text
+    planned: Count
+    scheduled: Count
+    target: bool
+
+
+class RecordRefusal(Printed):
+    """A cause that the server gave, and how often."""
+
+    cause: Text | None
+    """null: it gave none."""
+    count: Positive
+
+
+class RecordPending(Printed):
+    """A pod (namespace/name) without a node."""
+
+    pod: Text
+    why: Text | None
+    """What the scheduler reported; null: nothing."""
+    before: bool
+    """Whether it had no node before the drain began either."""
+
+
+def recorded(view: RecordView) -> dict[str, object]:
+    """What a run and a rehearsal share and call otherwise; placements are null where they were not seen."""
+    record = view.record
+    seen = record.placed is not None
+    return {
+        "metadata": metadata(view.cluster, view),
+        "plan": view,
+        "placements": record.placements if seen else None,
+        "on_targets": record.on_targets if seen else None,
+        "not_emptied": [node.name for node in view.not_emptied],
+        "findings": view.planned.findings,
+    }

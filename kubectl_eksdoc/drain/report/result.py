@@ -1,0 +1,318 @@
+"""The drain plan as ``-o json`` and ``-o yaml`` print it. What is not known is null; nothing unknown becomes 0
+or ""."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from kubectl_eksdoc.baseline.result import SinceResult
+from kubectl_eksdoc.drain import outcome, result
+from kubectl_eksdoc.drain.outcome import BudgetVerdict, TargetVerdict
+from kubectl_eksdoc.drain.policy import Means
+from kubectl_eksdoc.drain.report.plan import DrainView, status_of
+from kubectl_eksdoc.drain.report.result_parts import (
+    ComparisonResult,
+    EstimateResult,
+    HandoffResult,
+    LowerBoundResult,
+    OptionsResult,
+    TriedResult,
+    estimate_of,
+    lower_bound_of,
+)
+from kubectl_eksdoc.drain.report.steps import BUT_OPEN, NO_RE_EVICTIONS
+from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.model.nodes import NodeOwner, Pod
+from kubectl_eksdoc.report.command_result import CommandResult, metadata
+from kubectl_eksdoc.report.result import (
+    Code,
+    Count,
+    FindingResult,
+    Lines,
+    Meta,
+    Moment,
+    Positive,
+    Printed,
+    RemedyResult,
+    Seconds,
+    Text,
+    Texts,
+    UnsetType,
+    field,
+)
+
+_Positive = Annotated[float, Meta(gt=0, extra={"digits": 3})]
+
+
+class _Wave(Printed):
+    """Nodes that are drained together. Where afterWaveBefore is false, a node begins as soon as those that it needs are
+    replaced: the waves are then generations."""
+
+    wave: Positive
+    nodes: Texts
+    evictions: Count
+    start_seconds: Seconds | None
+    done_seconds: Seconds | None
+    after_wave_before: bool
+    """Whether it begins only when all nodes of the wave before are done."""
+
+
+def _wave(number: int, view: DrainView) -> _Wave:
+    targets = [t for t in view.targets if t.wave == number]
+    spans = [view.spans[t.node.name] for t in targets if t.node.name in view.spans]
+    return _Wave.filled(
+        wave=number,
+        nodes=(t.node.name for t in targets),
+        evictions=sum(t.evictions for t in targets),
+        start_seconds=min((s.start_s for s in spans), default=None),
+        done_seconds=max((s.done_s for s in spans), default=None),
+        after_wave_before=number > 1 and not view.plan.in_generations,
+    )
+
+
+class _ReEvictions(Printed):
+    """How many pods are evicted twice, because their replacement is scheduled onto a node that is drained later, and
+    what that number rests on."""
+
+    count: Count
+    because: Text
+
+
+class _Target(Printed):
+    """A node to drain. order and finishRound are null where it is not drained; finishRound 0 means that nothing has to
+    be evicted. Other nulls are not known or not there."""
+
+    name: Text
+    uid: str
+    verdict: TargetVerdict
+    order: Positive | None
+    wave: Positive | None
+    finish_round: Count | None
+    start_seconds: Seconds | None
+    done_seconds: Seconds | None
+    slow_done_seconds: Seconds | None
+    """When it is done in the run that takes the p95."""
+    evictions: Count
+    left: Count
+    group: Text | None
+    owner: NodeOwner
+    capacity_type: Text | None
+    instance_type: Text | None
+    zone: Text | None
+    kubelet: Text | None
+    os_image: Text | None
+    created_at: Moment | None
+    unschedulable: bool
+    provider_id: Text | None = field(name="providerID")
+    cordon_only: bool
+    """It is not drained, and a run cordons it all the same."""
+    why: Lines
+    needs: Texts
+    """Drained nodes in whose place new ones must have joined before this one is begun."""
+
+
+def _target(target: outcome.DrainTarget, view: DrainView) -> _Target:
+    node = target.node
+    span = view.spans.get(node.name)
+    return _Target.filled(
+        target,
+        node,
+        span,
+        finish_round=target.finish_round if target.order else None,
+        slow_done_seconds=span and view.slow_s.get(node.name, span.done_s),
+        kubelet=node.kubelet_text,
+    )
+
+
+class _Eviction(Printed):
+    """One pod of the order, and how it goes. budget is namespace/name, null when no budget counts the pod; owner is
+    Kind/name, null for a bare pod. A uid that a dump has lost is Kind/namespace/name, as metadata.notes says."""
+
+    position: Positive
+    round: Positive
+    namespace: Text
+    name: Text
+    uid: str
+    node: Text
+    budget: Text | None
+    reason: str
+    owner: Text | None
+    owner_uid: Text | None
+    """The uid of the pod's controller."""
+    grace_seconds: Count
+    lands_on: Text | None
+    """The node where a place is reserved for the pod's replacement. NODE (new) is the node that takes the place of
+    NODE, NODE (surge 1) a new one like it. null: none is reserved, or nothing replaces the pod."""
+    at_seconds: Seconds | None
+    """When it is evicted in the run that takes the p50, in seconds from the first cordon. null: not estimated."""
+    means: Means
+    """eviction: by the API, as its budget allows. restart: a rollout of restarts replaces it, and the new pod is Ready
+    first. deletion: past its budget, because --delete-past-budget names it. patience: it is waited for and never
+    evicted, as its Job would fail."""
+    restarts: Text | None
+    """What is restarted, as Kind/name; null for other means."""
+    restarts_uid: Text | None
+    waits_seconds: _Positive | None
+    """How long from the begin of its node on it may finish by itself (--wait-jobs) before it is evicted; null: not at
+    all."""
+
+
+def _eviction(eviction: outcome.Eviction, view: DrainView) -> _Eviction:
+    pod, manner = eviction.pod, eviction.manner
+    restarts = manner.restarts
+    return _Eviction.filled(
+        eviction,
+        manner,
+        pod,
+        owner=controller(pod),
+        owner_uid=pod.owner and pod.owner.uid,
+        grace_seconds=view.grace(pod),
+        at_seconds=view.evicted_at.get(pod.uid),
+        restarts=restarts and f"{restarts.kind}/{restarts.name}",
+        restarts_uid=restarts and restarts.uid,
+    )
+
+
+def controller(pod: Pod) -> str | None:
+    """``ReplicaSet/web-5f7``, None for a pod without a controller."""
+    return f"{pod.owner.kind}/{pod.owner.name}" if pod.owner else None
+
+
+class _Left(Printed):
+    """A pod on a target that is not evicted, and why."""
+
+    called = {"namespace": "pod.namespace", "name": "pod.name", "uid": "pod.uid"}
+
+    namespace: Text
+    name: Text
+    uid: str
+    node: Text
+    verdict: Literal["stay", "held", "blocked", "unknown"]
+    codes: tuple[Code, ...]
+    reason: str
+
+
+class _Skipped(Printed):
+    """A target that is not drained; pods are those that keep it, as namespace/name."""
+
+    node: Text
+    uid: str
+    verdict: Literal["skipped", "refused", "unknown"]
+    why: Lines
+    pods: Texts
+    freed_by: tuple[RemedyResult, ...]
+    """What would let it be drained: the first remedy of each of its blockers."""
+
+
+def _skipped(target: outcome.DrainTarget, view: DrainView) -> _Skipped:
+    pods = (row.pod.key for row in view.blocking(target))
+    freed_by = (each.led(view.target) for each in target.freed_by)
+    return _Skipped.filled(target, target.node, node=target.node.name, pods=pods, freed_by=freed_by)
+
+
+class _Numbers(Printed):
+    """What the disruption controller would write, recomputed from the pods."""
+
+    allowed: int
+    current: Count
+    desired: Count
+    expected: Count
+
+
+class _Budget(Printed):
+    """A PodDisruptionBudget with pods on targets. current, desired and expected are null where its controller never
+    computed them or says that it cannot."""
+
+    namespace: Text
+    name: Text
+    uid: str
+    generation: Count
+    rule: Text
+    allowed: int
+    current: Count | None
+    desired: Count | None
+    expected: Count | None
+    on_targets: Count
+    to_evict: Count
+    per_round: Count
+    rounds: Count
+    verdict: BudgetVerdict
+    also: tuple[BudgetVerdict, ...]
+    recomputed: _Numbers | UnsetType
+    owner: Text | None
+    why: str
+
+    @classmethod
+    def of(cls, facts: result.Headroom) -> _Budget:
+        budget = facts.budget
+        return cls.filled(facts, budget, status_of(budget), allowed=budget.status.allowed)
+
+
+class _Blocker(FindingResult):
+    """A finding that fails."""
+
+    status: Annotated[Status, Meta(extra_json_schema={"const": "fail"})]
+
+
+class _Workload(Printed):
+    kind: Text
+    namespace: Text | None
+    name: Text
+
+
+class PlanResult(CommandResult):
+    """The plan of a drain: kubectl eksdoc drain plan -o json. Lists are sorted; null and left-out are not known, never
+    0."""
+
+    kind: Literal["DrainPlan"]
+    rounds: Count
+    options: OptionsResult
+    estimate: EstimateResult | None
+    lower_bound: LowerBoundResult | None
+    gap: Annotated[float, Meta(ge=0)] | None
+    """How much longer this order takes than any order could at the same pace of pods, at most: 0.03 is 3 %."""
+    orders: tuple[TriedResult, ...]
+    """The orders that were tried, the chosen one first."""
+    waves: tuple[_Wave, ...]
+    re_evictions: _ReEvictions | None
+    """null: nothing is evicted."""
+    targets: tuple[_Target, ...]
+    evictions: tuple[_Eviction, ...]
+    left: tuple[_Left, ...]
+    skipped: tuple[_Skipped, ...]
+    budgets: tuple[_Budget, ...]
+    findings: tuple[FindingResult, ...]
+    blockers: tuple[_Blocker, ...]
+    """The findings that fail, again."""
+    may_be_pending: tuple[_Workload, ...]
+    """Workloads for whose replacements no room is left but their own: some are Pending where kube-scheduler fills nodes
+    in another order."""
+    not_judged: Texts
+    """What this plan does not judge."""
+    handoffs: tuple[HandoffResult, ...]
+    """After the drain: how nodes come and go, for each owner and group of the targets."""
+    comparison: ComparisonResult | UnsetType
+    """This plan beside a saved one; only with --since (or --baseline)."""
+    since: SinceResult | UnsetType
+
+    @classmethod
+    def of(cls, facts: DrainView) -> PlanResult:
+        plan, comparison = facts.plan, facts.comparison
+        because = BUT_OPEN if plan.open_targets else NO_RE_EVICTIONS
+        return cls.filled(
+            facts,
+            plan,
+            metadata=metadata(facts.cluster, facts),
+            options=plan.policy,
+            estimate=estimate_of(facts),
+            lower_bound=lower_bound_of(plan.estimate),
+            gap=plan.estimate and plan.estimate.gap,
+            orders=plan.tried,
+            waves=(_wave(number, facts) for number in sorted({t.wave for t in facts.targets if t.wave})),
+            re_evictions=_ReEvictions.filled(count=0, because=because) if facts.evictions else None,
+            targets=(_target(each, facts) for each in facts.targets),
+            evictions=(_eviction(each, facts) for each in facts.evictions),
+            skipped=(_skipped(each, facts) for each in facts.targets if each.order == 0),
+            may_be_pending=plan.tight,
+            since=comparison and comparison.since,
+        )

@@ -1,0 +1,331 @@
+"""Parts of the plan's result: options, estimate, comparison with a saved plan, and how nodes come and go."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from kubectl_eksdoc.drain import plan_changes as changes
+from kubectl_eksdoc.drain import rollover_offers as offers
+from kubectl_eksdoc.drain.duration.bounds import Scarce
+from kubectl_eksdoc.drain.duration.estimate import Estimate
+from kubectl_eksdoc.drain.outcome import BudgetVerdict, TargetVerdict
+from kubectl_eksdoc.drain.policy import AT_ONCE, DrainPolicy
+from kubectl_eksdoc.drain.report.plan import DrainView
+from kubectl_eksdoc.model import options
+from kubectl_eksdoc.model.nodes import NodeOwner
+from kubectl_eksdoc.model.options import OptionKind, options_of
+from kubectl_eksdoc.report.result import (
+    Count,
+    Difference,
+    Lines,
+    Meta,
+    Positive,
+    Printed,
+    Seconds,
+    Text,
+    Texts,
+    made_of,
+)
+
+
+class SoakResult(Printed):
+    """What a run adds to it (--soak); null where it does not wait between waves."""
+
+    called = {"seconds": "each_s"}
+
+    seconds: Annotated[float, Meta(gt=0, extra={"digits": 3})]
+    """After each of the first waves; none comes after the last."""
+    times: Positive
+    """After how many waves."""
+
+
+class _StopTimes(Printed):
+    """Of how many of the workloads earlier runs have measured how long their pods stop; of the others it is taken for
+    1 s to the grace period."""
+
+    measured: Count
+    workloads: Count
+
+
+class _Relaxed(Printed):
+    called = {"seconds": "makespan_s", "saves": "saved_s"}
+
+    change: Text
+    seconds: Seconds
+    saves: Difference
+
+
+class _Decides(Printed):
+    """What is scarce at the pace of the estimate, and what relaxing it by one step gives; null: nothing is."""
+
+    called = {"binding": "name"}
+
+    binding: Scarce
+    subject: Text | None
+    about: Text
+    relax: Text
+    tried: tuple[_Relaxed, ...]
+
+    @classmethod
+    def of(cls, facts: Estimate) -> _Decides:
+        return cls.filled(facts.bounds[0], tried=facts.relaxations)
+
+
+class EstimateResult(Printed):
+    """Seconds from the first cordon to the last node done: in half of all cases (p50), and in 19 of 20 (p95). All other
+    times are of one run that takes the p50. Where nothing was sampled (sampledRuns 0), every pod takes its own p50 in
+    it, and in p95 every pod is slow at once."""
+
+    p50: Seconds
+    p95: Seconds
+    sampled_runs: Count
+    """How many simulated runs p50 and p95 are of; 0: nothing was sampled, see above."""
+    sampled_evictions: Count
+    """How many evictions each of them has: all, or of a large drain those that take longest."""
+    stop_times: _StopTimes
+    peak_away: Count
+    """The most pods evicted and not yet replaced at one moment."""
+    assumptions: Texts
+    soak: SoakResult | None
+    decides: _Decides | None
+
+
+def estimate_of(view: DrainView) -> EstimateResult | None:
+    """null when nothing is drained."""
+    estimate = view.plan.estimate
+    if estimate is None:
+        return None
+    return EstimateResult.filled(
+        estimate,
+        sampled_runs=estimate.runs,
+        sampled_evictions=(estimate.part or len(view.evictions)) if estimate.runs else 0,
+        stop_times=estimate,
+        soak=view.soak,
+        decides=estimate if estimate.bounds else None,
+    )
+
+
+class _Bound(Printed):
+    called = {"binding": "name"}
+
+    binding: Scarce
+    subject: Text | None
+    seconds: Seconds
+
+
+class LowerBoundResult(Printed):
+    """No run takes less than seconds, whatever its order: pods stop at once, a replacement starts as fast as the
+    fastest that was seen of its workload (at once where too few were seen). binding says what is scarce."""
+
+    called = {"binding": "name"}
+
+    seconds: Seconds
+    binding: Scarce
+    subject: Text | None
+    about: Text
+    all: tuple[_Bound, ...]
+
+
+def lower_bound_of(estimate: Estimate | None) -> LowerBoundResult | None:
+    if estimate is None or not estimate.least:
+        return None
+    binds = estimate.least[0]
+    return LowerBoundResult.filled(binds, all=estimate.least)
+
+
+class TriedResult(Printed):
+    """An order of nodes that was tried, by name; given is that of --order-file, and light~3 the third variation of
+    light. seconds is what the search simulated; the estimate is that of the plan."""
+
+    called = {"order": "name", "seconds": "makespan_s"}
+
+    order: Annotated[str, Meta(pattern="^(given|soonest|chain|light|efficiency|zone|name)(~[0-9]+)?$")]
+    seconds: Seconds
+    not_drained: Count
+    """Nodes for whose pods there was no room."""
+
+
+# What the options allow a drain to do, as the plan's result prints it: made from where each is declared.
+
+
+_HINTS: Mapping[OptionKind, Any] = {
+    options.SWITCH: bool,
+    options.OFF_SWITCH: bool,
+    options.GRACE: Count | None,
+    options.WHOLE_SECONDS: Count,
+    options.TIME: Positive | None,
+    options.SELECTOR: Text | None,
+    options.NODES: Count | None,
+    options.PERCENTAGE: Annotated[int, Meta(ge=1, le=100)] | None,
+    options.RATE: Annotated[float, Meta(gt=0)] | None,
+    options.EFFORT: Count,
+    options.POD_NAMES: Annotated[Lines, Meta(extra_json_schema={"uniqueItems": True})],
+    options.CODES: Texts,
+    options.NAMES_IN_A_FILE: Texts,
+    AT_ONCE: Annotated[str, Meta(pattern="^((zone|nodegroup)=)?[0-9]+%?(, (zone|nodegroup)=[0-9]+%?)*$")] | None,
+}
+"""What a kind of option is in JSON."""
+
+
+def _snake(name: str) -> str:
+    return re.sub("[A-Z]", lambda found: f"_{found[0].lower()}", name)
+
+
+_OPTIONS = {_snake(each.json): each for each in options_of(DrainPolicy)}
+"""By the names of the result's fields."""
+
+_PAIRS: Mapping[str, type[Printed]] = {
+    name: made_of(
+        f"{each.json[:1].upper()}{each.json[1:]}Entry",
+        zip(each.option.kind.pair, (Text, Positive), strict=True),
+        __name__,
+    )
+    for name, each in _OPTIONS.items()
+    if each.option.kind.pair[0]
+}
+
+
+def _hint(name: str, kind: OptionKind) -> Any:
+    pair: Any = _PAIRS.get(name)
+    if pair is not None:
+        return tuple[pair, ...]
+    return Literal[kind.choices] if kind.choices else _HINTS[kind]
+
+
+def _options_of(cls: type[Printed], facts: DrainPolicy) -> Printed:
+    found = {_snake(name): value for name, value in options.plain(facts).items()}
+    pairs = {name: [pair(**each) for each in found[name]] for name, pair in _PAIRS.items()}
+    return cls.filled(**{**found, **pairs})
+
+
+if TYPE_CHECKING:
+
+    class OptionsResult(Printed): ...
+
+else:
+    OptionsResult = made_of(
+        "OptionsResult",
+        [(name, _hint(name, each.option.kind)) for name, each in _OPTIONS.items()],
+        __name__,
+        __doc__="What the options allow this drain to do; null: no limit, or each pod's own.",
+        descriptions={name: each.option.help for name, each in _OPTIONS.items()},
+        of=classmethod(_options_of),
+    )
+
+
+# How nodes come and go after a drain, as the plan's result prints it.
+
+
+class _Step(Printed):
+    """One sentence, and the commands that do it: one for each node where they differ by node."""
+
+    text: Text
+    commands: Texts
+
+
+class _Option(Printed):
+    """One way to replace the nodes. Pods are namespace/name, of those on targets that this plan does not evict. surge
+    null: the zones are not known; leastSeconds null: not estimated."""
+
+    called = {"evicted_unasked": "unasked"}
+
+    way: offers.Way
+    nodes: Count
+    surge: Count | None
+    """The most nodes that are added at once."""
+    surge_why: Text
+    order: Text
+    waits: Text
+    least_seconds: Count | None
+    way_back: Text
+    stopped_by: Texts
+    """Pods that keep their node for as long as nothing changes."""
+    may_be_stopped_by: Texts
+    """Pods that keep it only if they take too long."""
+    evicted_unasked: Texts
+    """Pods that it evicts although this plan leaves them to a person."""
+    not_judged: Texts
+
+
+class HandoffResult(Printed):
+    """The targets of one owner and group. nodes are emptied by the plan, in its order; kept are not, or only in part.
+    group is null where the nodes have none. instead is for managed groups only."""
+
+    owner: NodeOwner
+    group: Text | None
+    nodes: Texts
+    kept: Texts
+    arrive: tuple[_Step, ...]
+    """Where new nodes come from."""
+    leave: tuple[_Step, ...]
+    """How the emptied nodes leave."""
+    beware: Texts
+    """What surprises people; a sentence ends with its confidence where that is not high."""
+    instead: tuple[_Option, ...]
+    """Ways to replace the nodes, compared."""
+
+
+# The comparison with a saved plan as a part of the plan's result; null is what a plan does not have.
+
+
+_Value = Annotated[str, Meta(min_length=1)] | float | None
+
+
+class _Figure(Printed):
+    """One measure of both plans. change is now less baseline, null for words and where one plan has none."""
+
+    called = {"baseline": "before"}
+
+    what: changes.Measure
+    baseline: _Value
+    now: _Value
+    change: float | None
+
+
+class _TargetChange(Printed):
+    """A node with another verdict; null where it is no target of that plan."""
+
+    called = {"baseline": "before.verdict", "now": "now.verdict", "why_baseline": "before.why", "why_now": "now.why"}
+
+    name: Text
+    baseline: TargetVerdict | None
+    now: TargetVerdict | None
+    why_baseline: Texts
+    why_now: Texts
+
+
+class _BudgetOutline(Printed):
+    """perRound is how many of its pods may go at once."""
+
+    verdict: BudgetVerdict
+    per_round: Count
+
+
+class _BudgetChange(Printed):
+    """A budget (namespace/name) with another verdict or allowance; null where no pod of it is known to be on a
+    target."""
+
+    called = {"budget": "key", "baseline": "before"}
+
+    budget: Text
+    baseline: _BudgetOutline | None
+    now: _BudgetOutline | None
+
+
+class ComparisonResult(Printed):
+    """What differs from the plan that since names; null is what a plan does not have."""
+
+    called = {"read_only_for_baseline": "read_before", "read_only_now": "read_now"}
+
+    read_only_for_baseline: Texts
+    """Kinds that were known only when the baseline was made."""
+    read_only_now: Texts
+    """Kinds that are known only now."""
+    figures: tuple[_Figure, ...]
+    """Every measure, also those that are equal, always in this order."""
+    targets: tuple[_TargetChange, ...]
+    """Nodes with another verdict."""
+    budgets: tuple[_BudgetChange, ...]
+    """Budgets with another verdict or allowance."""

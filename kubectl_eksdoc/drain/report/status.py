@@ -1,0 +1,499 @@
+"""Runs as the cluster has them, their history, and drains of others, in every format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from statistics import median
+from types import MappingProxyType
+from typing import Annotated, Literal
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.amazon.group_updates import PATIENCE
+from kubectl_eksdoc.drain.report.events import json_line
+from kubectl_eksdoc.drain.report.findings import to_do
+from kubectl_eksdoc.drain.report.record import RecordCause, against_times, because, requests
+from kubectl_eksdoc.drain.report.rows import NONE
+from kubectl_eksdoc.drain.run.journal import Journaled
+from kubectl_eksdoc.drain.run.other_drains import OthersNode
+from kubectl_eksdoc.drain.run.result import nodes_of, phase_words
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, HeldLock, RunPhase, RunSummary, Timed, phase_by
+from kubectl_eksdoc.model.nodes import RunNote
+from kubectl_eksdoc.model.quantities import duration
+from kubectl_eksdoc.report.report import (
+    PLAIN,
+    Head,
+    Lines,
+    OwnFormat,
+    Points,
+    Report,
+    Section,
+    Table,
+    as_it_is,
+    flush,
+)
+from kubectl_eksdoc.report.result import (
+    Count,
+    Difference,
+    KindResult,
+    Meta,
+    Moment,
+    Positive,
+    Printed,
+    Seconds,
+    Text,
+    Texts,
+)
+from kubectl_eksdoc.report.text import (
+    Column,
+    Look,
+    Title,
+    age,
+    between,
+    columns_of,
+    counted,
+    listing,
+    name_column,
+    number_column,
+    rfc3339,
+    text_column,
+)
+
+# Predicted against actual: what the plans of past runs said, and what happened.
+
+
+@frozen
+class Past:
+    """A run and what stands in its journal. `timed`: of its last part that came to its end."""
+
+    run: RunSummary
+    journaled: Journaled
+
+    @property
+    def timed(self) -> Timed | None:
+        return self.journaled.timed[-1] if self.journaled.timed else None
+
+    @property
+    def resumed(self) -> bool:
+        begun = self.journaled.begun
+        return begun is not None and self.journaled.leader != begun.leader
+
+    @property
+    def predicted(self) -> tuple[float | None, float | None, float | None]:
+        """p50, p95 and the lower bound of what `timed` tells of, or of the whole run."""
+        timed, begun = self.timed, self.journaled.begun
+        if timed is not None:
+            return timed.p50_s, timed.p95_s, timed.bound_s
+        return (begun.p50_s, begun.p95_s, begun.bound_s) if begun is not None else (None, None, None)
+
+
+_MOST_NAMES = 6
+
+
+@frozen
+class WithoutJournal:
+    """A run that is known by what `nodes` say of it alone. `gone`: its journal is not in `namespace` any more; else it
+    may be there, in another namespace than was asked for. `command` takes it back, or shows it."""
+
+    run: str
+    nodes: tuple[str, ...]
+    namespace: str
+    gone: bool
+    command: str
+
+    @property
+    def said(self) -> str:
+        carry = f"{counted(len(self.nodes), 'node')} {'carry' if len(self.nodes) > 1 else 'carries'} its notes"
+        what = "its journal is gone" if self.gone else f"its journal is in namespace {self.namespace}"
+        return f"run {self.run}: {what}; {carry} ({listing(self.nodes, _MOST_NAMES, Look())})"
+
+
+@frozen
+class StatusReport(Report):
+    """The runs of a cluster, and what nodes say of runs that have no journal there. `run` is one of `runs` in full,
+    None where only the list is asked for; `held` is the lock, None where it must not be read. `without`: runs that are
+    known by nodes alone; `notes`: what could not be checked; `history`: the runs against their plans, None where that
+    was not asked for."""
+
+    of = "the status of runs"
+    formats = MappingProxyType({name: PLAIN[name] for name in ("table", "wide", "json", "yaml")})
+
+    namespace: str
+    now: datetime
+    runs: Sequence[RunSummary]
+    held: HeldLock | None
+    run: RunSummary | None = None
+    journaled: Journaled | None = None
+    without: tuple[WithoutJournal, ...] = ()
+    notes: tuple[str, ...] = ()
+    history: tuple[Past, ...] | None = None
+
+    def sections(self, full: bool) -> Iterator[Section]:
+        if self.run is not None and self.journaled is not None:
+            yield from _one(self, self.run, self.journaled)
+        elif self.history:
+            yield from _history(self.history)
+            return
+        elif self.runs:
+            yield _list(self)
+        else:
+            yield Lines(None, [as_it_is(f"No run is kept in namespace {self.namespace}.", 0)])
+        yield to_do(Title("By the notes on nodes"), ((each.said, each.command) for each in self.without))
+        yield Lines(None, [flush(f"note: {note}", 0) for note in self.notes])
+
+    def result(self) -> object:
+        return StatusResult.of(self)
+
+    def ago(self, when: datetime | None) -> str:
+        return NONE if when is None else age(between(when, self.now))
+
+
+def _history(history: Sequence[Past]) -> Iterator[Section]:
+    columns = columns_of("RUN", *(number_column(each) for each in ("BOUND", "P50", "P95", "TOOK", "ERROR")))
+    columns += [Column("OUTCOME", drop=2), text_column("THE DIFFERENCE", 24, 2, drop=1)]
+    yield Table("", (columns, [_past(past) for past in history]))
+    yield Lines(None, [flush(_accuracy(history), 0)])
+
+
+def _past(past: Past) -> list[str]:
+    timed = past.timed
+    p50_s, p95_s, bound_s = past.predicted
+    took = error = NONE
+    why = "its last part alone: it was resumed" if past.resumed and timed is not None else NONE
+    if timed is not None:
+        took = duration(timed.took_s)
+        error = f"{timed.error_s / timed.p50_s:+.0%}" if timed.p50_s else NONE
+        causes = because(dict(timed.causes))
+        why = "; ".join(each for each in (causes, why if past.resumed else "") if each) or NONE
+    elif p50_s is None:
+        why = "its journal has no prediction"
+    predicted = [NONE if each is None else duration(each) for each in (bound_s, p50_s, p95_s)]
+    return [past.run.run, *predicted, took, error, past.journaled.ended or NONE, why]
+
+
+def _accuracy(history: Sequence[Past]) -> str:
+    """How good the predictions were, so that one knows how far to trust the next one."""
+    timed = [past.timed for past in history if past.timed is not None and past.timed.p50_s]
+    if not timed:
+        return "No run of these came to its end with a prediction."
+    within = sum(each.took_s <= each.p95_s for each in timed)
+    error = median(abs(each.error_s) / each.p50_s for each in timed)
+    return f"{counted(len(timed), 'run')} with a prediction: {within} within p95, median error {error:.0%} of p50."
+
+
+def _list(view: StatusReport) -> Table:
+    columns = columns_of("RUN", "PHASE", number_column("AGE"), number_column("UPDATED", 1))
+    columns += [text_column("LEADER", 16, drop=2), text_column("SAID", 30, 2)]
+    rows = [
+        [run.run, phase_by(run, view.held), view.ago(run.begun), view.ago(run.updated), run.leader, run.said or NONE]
+        for run in view.runs
+    ]
+    return Table("", (columns, rows))
+
+
+def _one(view: StatusReport, run: RunSummary, journaled: Journaled) -> Iterator[Section]:
+    led, begun = view.held is None or view.held.leads(run), journaled.begun
+    below = []
+    if begun is not None:
+        began = f"begun by {begun.who} on {begun.host} at {rfc3339(begun.at)}"
+        below.append(f"{began}, led {'' if led else 'last '}by {run.leader or 'nobody'}")
+    if run.said and run.updated is not None and journaled.phase is not RunPhase.ENDED:
+        below.append(f"{view.ago(run.updated)} ago: {run.said}")
+    nodes = nodes_of(journaled)
+    drained = sum(node.state in ("done", "lost") for node in nodes)
+    counts = requests(sum(node.granted for node in nodes), sum(node.refused for node in nodes))
+    below.append(f"{drained} of {counted(len(nodes), 'node')} drained; {counts}")
+    below += [_took(past.timed, past.resumed) for past in (Past(run, journaled),) if past.timed is not None]
+    yield Head(f"Run {run.run}: {phase_words(journaled, led)}", below)
+    columns = columns_of(name_column("NODE"), number_column("WAVE", 1), "STATE")
+    columns += [number_column(each) for each in ("GRANTED", "GONE BEFORE", "REFUSED", "IN DOUBT")]
+    rows = [[n.node, n.wave or NONE, n.state, *map(str, (n.granted, n.gone, n.refused, n.in_doubt))] for n in nodes]
+    yield Table("Nodes", (columns, rows))
+    yield Points("Not taken into account", journaled.dropped)
+    yield Points("Next", _next(run.run, journaled, led))
+
+
+def _took(timed: Timed, resumed: bool) -> str:
+    """``it took 1m58s, 57s less than p50 (2m54s, -33%), within p95 (4m59s): stopping -40s``."""
+    against = against_times(timed.p50_s, timed.p95_s, timed.took_s, dict(timed.causes))
+    return f"{'its last part' if resumed else 'it'} took {duration(timed.took_s)}, {against}"
+
+
+def _next(run: str, journaled: Journaled, led: bool) -> Iterator[str]:
+    begun = journaled.begun
+    if journaled.phase is not RunPhase.ENDED and led:
+        yield f"kubectl eksdoc drain pause {run}, or abort {run}: from any machine"
+        return
+    if journaled.ended not in (DONE, ROLLED_BACK) and not journaled.rolled_back and begun is not None:
+        yield f"kubectl eksdoc drain resume {run}: go on, on this machine"
+    if count := len(journaled.cordoned):
+        asks = f" (in a script: --yes --expect-nodes {len(begun.aims)})" if begun is not None and begun.aims else ""
+        yield f"kubectl eksdoc drain rollback {run}: give {counted(count, 'cordoned node')} back{asks}"
+
+
+# The runs as ``drain status`` prints them. What is not known is null, never 0.
+
+
+class _Summary(Printed):
+    """A run in the list."""
+
+    called = {"begun_at": "begun", "updated_at": "updated"}
+
+    run: Text
+    phase: Text
+    """running, paused, aborted or ended, or a word of a newer version."""
+    begun_at: Moment | None
+    updated_at: Moment | None
+    leader: Text | None
+    said: Text | None
+    """The progress that its leader reported last."""
+
+
+class _Node(Printed):
+    """A node that the run drains, by its journal."""
+
+    node: Text
+    wave: Positive | None
+    state: Literal["waiting", "cordoned", "draining", "done", "left-alone", "lost"]
+    granted: Count
+    """Evictions that the API server granted, restarts of a workload, and deletions past a budget."""
+    gone: Count
+    """Pods that were gone before their eviction was requested."""
+    refused: Count
+    in_doubt: Count
+    """Requests without an answer."""
+
+
+class _RunResult(_Summary):
+    """One run in full."""
+
+    led: bool
+    """Whether a process leads it now."""
+    ended: Text | None
+    """Its outcome; null: it has not ended."""
+    who: Text | None
+    host: Text | None
+    plan: Text | None
+    """The digest of its plan."""
+    nodes: tuple[_Node, ...]
+    cordoned: Texts
+    """Nodes that drain rollback would restore."""
+    in_doubt: Count
+    dropped: Texts
+    """What of its journal was not taken into account, and why."""
+
+
+def _run(view: StatusReport) -> _RunResult | None:
+    run, journaled = view.run, view.journaled
+    if run is None or journaled is None:
+        return None
+    begun = journaled.begun
+    return _RunResult.filled(
+        run,
+        journaled,
+        begun,
+        led=(view.held is None or view.held.led) and journaled.phase is not RunPhase.ENDED,
+        nodes=nodes_of(journaled),
+        cordoned=(each.node for each in journaled.cordoned),
+        in_doubt=len(journaled.in_doubt),
+    )
+
+
+class _WithoutJournal(Printed):
+    """A run that is known by annotations of nodes alone."""
+
+    run: Text
+    journal: Literal["gone", "elsewhere"]
+    """gone: the namespace was searched, and the journal is not there any more."""
+    namespace: Text
+    """Where its journal is or was, as the annotations say."""
+    nodes: Annotated[Texts, Meta(min_length=1)]
+    """Those that carry its annotations."""
+    command: Text
+    """Rolls the run back, or shows it."""
+
+    @classmethod
+    def of(cls, facts: WithoutJournal) -> _WithoutJournal:
+        return cls.filled(facts, journal="gone" if facts.gone else "elsewhere")
+
+
+class _Past(Printed):
+    """A run against its plan, in seconds without pauses. Of a resumed run the figures are of its last part. null: not
+    known, as in journals of older versions or of runs that did not come to their end."""
+
+    called = {"run": "run.run", "begun_at": "run.begun", "outcome": "journaled.ended"}
+
+    run: Text
+    begun_at: Moment | None
+    outcome: Text | None
+    resumed: bool
+    p50: Seconds | None
+    p95: Seconds | None
+    lower_bound: Seconds | None
+    took: Seconds | None
+    error: Difference | None
+    """took minus p50."""
+    causes: tuple[RecordCause, ...]
+    """By how many seconds each made the run longer than p50, or shorter (negative)."""
+
+    @classmethod
+    def of(cls, facts: Past) -> _Past:
+        timed = facts.timed
+        p50_s, p95_s, bound_s = facts.predicted
+        return cls.filled(
+            facts,
+            timed,
+            p50=p50_s,
+            p95=p95_s,
+            lower_bound=bound_s,
+            causes=timed.causes if timed else (),
+        )
+
+
+class StatusResult(KindResult):
+    """The runs of a cluster: kubectl eksdoc drain status -o json."""
+
+    kind: Literal["DrainRunStatus"]
+    tool_version: Text
+    namespace: Text
+    """Where the journals are."""
+    at: Moment
+    holder: Text | None
+    """Who holds the lock of this cluster's drains; null where it is free, or must not be read."""
+    runs: tuple[_Summary, ...]
+    """The latest first."""
+    run: _RunResult | None
+    """The one that was named, or that is under way; null where all are listed."""
+    without_journal: tuple[_WithoutJournal, ...]
+    """Runs that have no journal in this namespace, known by annotations of nodes, by their ids."""
+    history: tuple[_Past, ...] | None
+    """With --history: what was predicted of each run and what happened; else null."""
+    notes: Texts
+    """What could not be checked."""
+
+    @classmethod
+    def of(cls, facts: StatusReport) -> StatusResult:
+        held = facts.held
+        return cls.filled(
+            facts,
+            tool_version=__version__,
+            at=facts.now,
+            holder=held.holder if held and held.led else None,
+            run=_run(facts),
+            without_journal=facts.without,
+        )
+
+
+# Drains of others, as they stand: a page or a line of JSON for each change.
+
+
+_GROUPS_OWN = (
+    "A managed node group's own update gives up on a node after "
+    f"{PATIENCE.total_seconds() / 60:.0f} minutes (PodEvictionFailure); since when it waits is not known here."
+)
+
+
+@frozen
+class OthersReport(Report):
+    """`command` shows a run of this tool, to be copied into a shell."""
+
+    of = "a drain of others"
+    formats = MappingProxyType(
+        {
+            "table": PLAIN["table"],
+            "wide": PLAIN["wide"],
+            "json": OwnFormat(lambda report, look: json_line(report.result())),
+        }
+    )
+
+    nodes: Sequence[OthersNode]
+    at: datetime
+    command: Callable[[RunNote], str]
+
+    def sections(self, full: bool) -> Iterator[Section]:
+        nodes = self.nodes
+        if not nodes:
+            yield Lines(None, [as_it_is("No node is cordoned or tainted by a client that drains it.", 0)])
+            return
+        waiting = [node for node in nodes if not node.empty]
+        yield Head(f"{rfc3339(self.at)}: {len(nodes) - len(waiting)} of {counted(len(nodes), 'node')} empty")
+        columns = [name_column("NODE"), text_column("DRAINED BY", 16)]
+        columns += [number_column(each) for each in ("PODS LEFT", "LEAVING", "ABOUT")]
+        rows = [[n.node, n.who, str(len(n.pods)), str(sum(p.leaving for p in n.pods)), _left(n)] for n in nodes]
+        yield Table("Nodes", (columns, rows))
+        columns = [name_column("POD"), name_column("NODE")]
+        columns += [text_column("WHY IT IS STILL THERE", 30, 3)]
+        why = [[pod.pod, node.node, pod.why] for node in waiting for pod in node.pods]
+        yield Table("Pods", (columns, why))
+        notes = dict.fromkeys(node.run for node in nodes if node.run is not None)
+        runs = (
+            (f"run {note.run} of eksdoc" + (f", journal in {note.journal}" if note.journal else ""), self.command(note))
+            for note in notes
+        )
+        yield to_do(Title("Runs of eksdoc"), runs)
+        if any(node.run is None for node in waiting):
+            yield Lines(None, [flush(_GROUPS_OWN, 0)])
+
+    def result(self) -> WatchResult:
+        return WatchResult.filled(at=self.at, nodes=(_watched(each, self.command) for each in self.nodes))
+
+
+def _left(node: OthersNode) -> str:
+    if node.empty:
+        return "empty"
+    return NONE if node.left_s is None else duration(node.left_s)
+
+
+class _Pod(Printed):
+    """A pod that the drain has to remove from the node."""
+
+    pod: Text
+    """namespace/name."""
+    leaving: bool
+    """Whether it has been evicted or deleted already."""
+    budget: Text | None
+    """The PodDisruptionBudget that counts it."""
+    why: Text
+    """What it waits for."""
+
+
+class _WatchedRun(Printed):
+    """A run of kubectl eksdoc, as the node's annotations name it."""
+
+    called = {"journal_namespace": "journal"}
+
+    run: Text
+    journal_namespace: Text | None
+    """The namespace of its journal; null where the annotations do not say."""
+    command: Text
+    """Shows the run."""
+
+
+class _WatchedNode(Printed):
+    """A node that is drained."""
+
+    called = {"drained_by": "who"}
+
+    node: Text
+    drained_by: Text
+    run: _WatchedRun | None
+    """The run of kubectl eksdoc that drains it, or did."""
+    left_seconds: Seconds | None
+    """Estimate of the seconds until it is empty; null where that never ends, or is not known."""
+    pods: tuple[_Pod, ...]
+
+
+class WatchResult(KindResult):
+    """Drains by other clients, as they are now: kubectl eksdoc drain status --attach -o json prints a line for each
+    change."""
+
+    kind: Literal["DrainWatch"]
+    at: Moment
+    nodes: tuple[_WatchedNode, ...]
+
+
+def _watched(node: OthersNode, command: Callable[[RunNote], str]) -> _WatchedNode:
+    note = node.run
+    run = note and _WatchedRun.filled(note, command=command(note))
+    return _WatchedNode.filled(node, run=run)

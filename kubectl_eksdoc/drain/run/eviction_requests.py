@@ -1,0 +1,306 @@
+"""Which pods are asked for now: those whose turn it is, in the plan's order, as far as their limits and the pace allow.
+
+Who finds no room waits for a word of the limit, or for the time at which it may have some.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import inf
+
+from kubectl_eksdoc.drain.outcome import Eviction
+from kubectl_eksdoc.drain.policy import burst
+from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.drain.run.answers import SOON_S, Next, Reading, RunTrouble
+from kubectl_eksdoc.drain.run.pod_evictions import REFUSED_S, ObservedState, PodPursuit
+from kubectl_eksdoc.drain.run.stall_timeouts import StallTimeout
+from kubectl_eksdoc.drain.run.state import Timers
+from kubectl_eksdoc.model.nodes import Pod
+
+# How fast evictions are asked for: never faster than the user allows, and slower while the server has too much to do.
+#
+# Additive increase, multiplicative decrease, as TCP has it: an answer that says throttled, or an error of the server,
+# halves the rate; answers as they should be raise it again by a tenth of what it was, a second. Where the user sets no
+# limit there is none until the server complains; then twice what it was is tried, and twice that. The rate is kept by
+# the generic cell rate algorithm (ITU-T I.371): a token bucket of which only the time is known at which the next one is
+# due.
+
+
+LOWEST = 0.1
+"""Evictions a second: slower than this it does not become by answers."""
+
+HIGHEST = 20
+"""Evictions a second: who has no limit counts as no faster than this when the server complains. It is client-go's own
+limit for the controllers that make the replacements (kube-controller-manager's 20 QPS)."""
+
+ENOUGH = 100.0
+"""Evictions a second: once it could be so fast again, there is no limit any more where the user sets none."""
+
+ONCE_S = 1.0
+"""What was asked for at once is refused at once: it halves the rate only once in so long."""
+
+RISES = 0.1
+"""Of what the rate was before the server complained, a second."""
+
+
+class EvictionRate:
+    """Mutable. `limit`: evictions a second, 0 for none. Never more than `limit` × time + `burst(limit)` in any time."""
+
+    def __init__(self, limit: float) -> None:
+        self._limit = limit
+        self._ceiling = limit or inf  # what it comes back to; without a limit, what it was when the server complained
+        self._rate = self._ceiling
+        self._due_s = 0.0  # when the next one is due, were there no bursts
+        self._quiet_s = 0.0  # until when the server wants none
+        self._slowed_s = -inf
+        self._raised_s = 0.0
+        self._latest: deque[float] = deque(maxlen=HIGHEST)  # when they were asked for
+
+    @property
+    def rate(self) -> float | None:
+        """Evictions a second as of now; None: as many as there are."""
+        return None if self._rate == inf else self._rate
+
+    @property
+    def next_s(self) -> float:
+        """From when on another one may be asked for."""
+        if self._rate == inf:
+            return self._quiet_s
+        return max(self._due_s - (burst(self._rate) - 1) / self._rate, self._quiet_s)
+
+    def asked(self, now_s: float) -> None:
+        """One is asked for now."""
+        self._latest.append(now_s)
+        if self._rate != inf:
+            self._due_s = max(now_s, self._due_s) + 1 / self._rate
+
+    def answered(self, reading: Reading, now_s: float) -> None:
+        if reading.trouble is RunTrouble.THROTTLED or (
+            reading.trouble is RunTrouble.SERVER and reading.after_s > SOON_S
+        ):
+            self._quiet_s = max(self._quiet_s, now_s + reading.after_s)
+        if reading.trouble in (RunTrouble.THROTTLED, RunTrouble.SERVER):
+            self._slow_down(now_s)
+        elif reading.next in (Next.LEAVES, Next.GONE) and self._rate < self._ceiling:
+            self._speed_up(now_s)
+
+    def _slow_down(self, now_s: float) -> None:
+        self._raised_s = now_s
+        if now_s - self._slowed_s < ONCE_S:
+            return
+        self._slowed_s = now_s
+        if self._ceiling == inf:
+            lately = sum(now_s - asked_s <= ONCE_S for asked_s in self._latest)
+            self._ceiling = self._rate = float(max(1, lately))
+            self._due_s = now_s
+        self._rate = max(self._rate / 2, min(LOWEST, self._ceiling))
+
+    def _speed_up(self, now_s: float) -> None:
+        """By the time since it was raised last, at most a second: who asks for little knows little."""
+        self._rate += RISES * self._ceiling * min(now_s - self._raised_s, 1.0)
+        self._raised_s = now_s
+        if self._rate < self._ceiling:
+            return
+        self._rate = self._ceiling
+        if not self._limit:
+            self._ceiling *= 2
+            if self._ceiling > ENOUGH:
+                self._ceiling = self._rate = inf
+
+
+# How many more pods may be asked for now: of each budget, and of whatever else only so many may be away of.
+#
+# The server counts an eviction in the budget's status at once, and deletes the pod then; what is watched comes later.
+# So what a status allows is taken for less by every eviction that it cannot know of yet. And never are more of our own
+# evictions out than the plan says, even while the server would allow them (a rollout that surges lets budgets swell).
+
+
+UNSEEN_S = 5.0
+"""After so long a status that does not show an eviction is believed: its change was told, or will not be."""
+
+RETURNS_S = 60.0
+"""So long after it was asked for an eviction counts as out at the most, while the budget itself allows more."""
+
+
+class _Out:
+    """One eviction that was asked for."""
+
+    __slots__ = ("asked_s", "counted", "eviction")
+
+    def __init__(self, eviction: Eviction, asked_s: float) -> None:
+        self.eviction = eviction
+        self.asked_s = asked_s
+        self.counted = False  # whether the budget's status is known to show it
+
+
+class EvictionLedger:
+    """Mutable. `slots`: of each limit (budgets by ns/name) how many of our evictions may be out at once."""
+
+    def __init__(self, slots: Mapping[str, int], seen: ObservedState) -> None:
+        self._slots = dict(slots)
+        self._seen = seen
+        self._out: dict[str, dict[str, _Out]] = defaultdict(dict)  # by limit and UID, oldest first
+        self._limits_of: dict[str, tuple[str, ...]] = {}  # by the UID of the owner whose pods use them
+        self._were_ready: set[str] = {pod.uid for pod in seen.pods() if pod.ready}
+
+    def expect(self, evictions: Sequence[Eviction]) -> None:
+        """These may be asked for: what replaces their pods is recognised by its owner."""
+        for eviction in evictions:
+            if eviction.pod.owner is not None and eviction.limits:
+                self._limits_of[eviction.pod.owner.uid] = eviction.limits
+
+    def add(self, slots: Mapping[str, int]) -> None:
+        """Of limits that were not known before: what is known of the others was planned when none of ours was out."""
+        self._slots = {**slots, **self._slots}
+
+    def may(self, eviction: Eviction, now_s: float) -> bool:
+        return all(self.room(limit, now_s) > 0 for limit in eviction.limits)
+
+    def room(self, limit: str, now_s: float) -> int:
+        """How many more may be asked for."""
+        out = self._out.get(limit, {})
+        budget = self._seen.budgets.get(limit)
+        if budget is None:
+            return self._slots.get(limit, 1) - len(out)
+        if budget.observed_generation < budget.generation:
+            return 0
+        unseen = ours = 0
+        for each in out.values():
+            waited_s = now_s - each.asked_s
+            each.counted = each.counted or self._is_counted(limit, each) or waited_s >= UNSEEN_S
+            unseen += not each.counted
+            ours += waited_s < RETURNS_S
+        return min(budget.status.allowed - unseen, self._slots.get(limit, 1) - ours)
+
+    def changes_s(self, limit: str, now_s: float) -> float:
+        """When it may have more room because time passes; infinity where it does not."""
+        if limit not in self._seen.budgets:
+            return inf
+        times = [each.asked_s + UNSEEN_S for each in self._out[limit].values() if not each.counted]
+        times += [each.asked_s + RETURNS_S for each in self._out[limit].values()]
+        return min((each for each in times if each > now_s), default=inf)
+
+    def take(self, eviction: Eviction, now_s: float) -> None:
+        """It is asked for now; with infinity at some time, and until that is known it counts as out."""
+        for limit in eviction.limits:
+            self._out[limit][eviction.pod.uid] = _Out(eviction, now_s)
+
+    def give_back(self, eviction: Eviction) -> None:
+        """It was refused: nothing is away for it."""
+        for limit in eviction.limits:
+            self._out[limit].pop(eviction.pod.uid, None)
+
+    def ready(self, pod: Pod) -> tuple[str, ...]:
+        """A pod is Ready: if it was not before, it stands for the one of its kind that is out the longest.
+
+        Returns the limits that may have more room now.
+        """
+        if pod.owner is None or pod.deleting or pod.uid in self._were_ready:
+            return ()
+        limits = self._limits_of.get(pod.owner.uid, ())
+        if not limits:
+            return ()
+        self._were_ready.add(pod.uid)
+        for limit in limits:
+            out = self._out[limit]
+            found = next((uid for uid, each in out.items() if each.eviction.pod.owner == pod.owner), None)
+            if found is not None:
+                del out[found]
+        return limits
+
+    def _is_counted(self, limit: str, out: _Out) -> bool:
+        pod, budget = out.eviction.pod, self._seen.budgets[limit]
+        told = self._seen.version(limit)
+        if not told:
+            return False
+        if pod.name in budget.disrupted:
+            return True
+        now = self._seen.pod(pod.uid)
+        return (now is None or now.deleting) and told > self._seen.version(pod.uid)
+
+
+class EvictionRequests:
+    """Mutable. What it returns of nodes are those that have to be looked at again. `patience` knows how long each pod
+    has waited, `ledger` which places are taken, and `pace` how many evictions the server can take."""
+
+    def __init__(self, plan: DrainPlan, seen: ObservedState, blocked_s: float) -> None:
+        self._seen = seen
+        self.patience = StallTimeout(seen, blocked_s)
+        self.ledger = EvictionLedger(plan.slots, seen)
+        self.ledger.expect(plan.evictions)
+        self._waiting: dict[str, set[str]] = defaultdict(set)  # by limit: nodes with pods that wait for it
+        self._timers = Timers()  # of limits
+        self.pace = EvictionRate(plan.policy.evictions_per_second)
+        self._paced: set[str] = set()  # nodes with pods that wait for nothing else
+
+    @property
+    def next_s(self) -> float:
+        return min(self._timers.next_s, self.pace.next_s if self._paced else inf)
+
+    @property
+    def rate(self) -> float | None:
+        """Evictions a second as of now; None: as many as there are."""
+        return self.pace.rate
+
+    def due(self, now_s: float) -> set[str]:
+        """The nodes with pods whose limits, or the pace, may have room by now."""
+        found = self._of(self._timers.due(now_s))
+        if self.pace.next_s <= now_s:
+            found, self._paced = found | self._paced, set()
+        return found
+
+    def expect(self, evictions: Sequence[Eviction], slots: Mapping[str, int]) -> None:
+        """These may be asked for as well; `slots` of limits that were not known before."""
+        self.ledger.add(slots)
+        self.ledger.expect(evictions)
+
+    def ready(self, pod: Pod, now_s: float) -> set[str]:
+        """A pod is Ready."""
+        limits = self.ledger.ready(pod)
+        for limit in limits:
+            self.patience.moved(limit, now_s)
+        return self._of(limits)
+
+    def moved(self, budget: str, now_s: float) -> set[str]:
+        """A budget was told, or is gone."""
+        self.patience.told_one(budget, now_s)
+        return self._of((budget,))
+
+    def free(self, pursuit: PodPursuit) -> set[str]:
+        """It was not evicted after all."""
+        self.ledger.give_back(pursuit.eviction)
+        return self._of(pursuit.eviction.limits)
+
+    def chosen(self, pursuits: Iterable[PodPursuit], now_s: float) -> Iterator[PodPursuit]:
+        """Of those whose turn it is, the ones that are asked for now."""
+        for pursuit in sorted(pursuits, key=lambda each: each.eviction.position):
+            if pursuit.not_before_s > now_s:
+                continue
+            version = self._seen.version(pursuit.eviction.budget)
+            if pursuit.stays_refused(version, now_s) or not self.ledger.may(pursuit.eviction, now_s):
+                self._wait(pursuit, now_s)
+                continue
+            if self.pace.next_s > now_s:
+                # Its limits have room: they stand in nobody's way meanwhile.
+                self._paced.add(pursuit.eviction.node)
+                self.patience.waits_for_pace(pursuit, now_s)
+                continue
+            self.pace.asked(now_s)
+            self.patience.paced(pursuit, now_s)
+            self.ledger.take(pursuit.eviction, now_s)
+            pursuit.asked(version, now_s)
+            yield pursuit
+
+    def _wait(self, pursuit: PodPursuit, now_s: float) -> None:
+        self.patience.waits(pursuit, now_s)
+        if not pursuit.eviction.limits:  # a budget that was made after the plan: of which nobody tells it when it moves
+            pursuit.not_before_s = pursuit.since_s + REFUSED_S
+        for limit in pursuit.eviction.limits:
+            self._waiting[limit].add(pursuit.eviction.node)
+            self._timers.set(limit, self.ledger.changes_s(limit, now_s))
+            if pursuit.trouble is RunTrouble.BUDGET and pursuit.since_s + REFUSED_S > now_s:
+                self._timers.set(limit, pursuit.since_s + REFUSED_S)
+
+    def _of(self, limits: Iterable[str]) -> set[str]:
+        return {node for limit in limits for node in self._waiting.pop(limit, ())}

@@ -1,0 +1,443 @@
+"""A drain in real time: the engine decides; here it is written down first, then done, and what comes of it is heard.
+
+Nothing changes in the cluster before its intent is in the journal, and nothing while it is not sure that the lock is
+held. What is asked for and not answered when it ends comes to its end by itself: whoever goes on looks at it.
+
+While nobody knows whether the lock is still ours: the server is away, or this machine stood still.
+
+Nothing is asked for meanwhile. Where the lock becomes ours again, nobody else has drained here since, and everything is
+listed anew before the run goes on; where somebody else had it, the run ends.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from typing import NamedTuple, Protocol
+
+from kubectl_eksdoc.drain.run.engine import Engine
+from kubectl_eksdoc.drain.run.events import Happened, RunMoment
+from kubectl_eksdoc.drain.run.history import held_for_s
+from kubectl_eksdoc.drain.run.journal import JournalWriter, changes_something
+from kubectl_eksdoc.drain.run.limits import RunLimits
+from kubectl_eksdoc.drain.run.other_drains import Replanning
+from kubectl_eksdoc.drain.run.progress import Reason, RunProgress, coming, reasons, standing
+from kubectl_eksdoc.drain.run.remaining import Remaining
+from kubectl_eksdoc.drain.run.result import PendingPod, Record
+from kubectl_eksdoc.errors import JournalError, LockInDoubt, LockLost
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.kubernetes.api.statuses import LostAnswer
+from kubectl_eksdoc.kubernetes.news import AllBudgets, AllNodes, AllPods, News, RequestAnswered
+from kubectl_eksdoc.model.actions import Act, Delete, Errand, Evict, Hook, Restart
+from kubectl_eksdoc.model.journal import DONE, Entry, JournalIntent, JournalNote, RunPhase
+from kubectl_eksdoc.model.quantities import duration
+from kubectl_eksdoc.ports import DrainLock, Field, Journal
+
+LOOK_S = 1.0
+"""So often it is looked whether somebody wishes to end it."""
+
+_LISTS: frozenset[type] = frozenset((AllNodes, AllPods, AllBudgets))
+
+
+@frozen
+class ApiOutage:
+    """`longest_s`: so long the lock may be in doubt. `hear` takes what is told, `ends` says why it is to end, "" if
+    it is not, and is asked every second."""
+
+    _lock: DrainLock
+    _field: Field
+    _longest_s: float
+    _hear: Callable[[News], object]
+    _ends: Callable[[], str]
+
+    def said(self, doubt: LockInDoubt) -> str:
+        """Why nothing is done now, for users."""
+        so_long = duration(round(self._lock.doubted_s))
+        if not doubt.failed:
+            return f"this machine stood still for {so_long}: it continues if no other client has drained here meanwhile"
+        why = f"{doubt.failed}, so the lock could not be renewed for {so_long}"
+        return f"{why}; nothing is changed meanwhile; it continues automatically or can be stopped"
+
+    def sit_out(self, doubt: LockInDoubt) -> None:
+        """Until the lock is ours again and all was seen anew.
+
+        Raises:
+            LockLost: it never will be, or is not waited for any longer.
+            Unauthorized, Forbidden: the cluster must not be watched any more.
+        """
+        while True:
+            self._check(doubt)
+            if self._lock.regained(LOOK_S) and self._looked_anew(doubt):
+                try:
+                    self._lock.go_on()
+                except LockInDoubt as again:
+                    doubt = again
+                else:
+                    return
+
+    def _looked_anew(self, doubt: LockInDoubt) -> bool:
+        """Whether everything was listed; not if the lock was lost again meanwhile."""
+        self._check(doubt)
+        self._field.renew()
+        unseen = set(_LISTS)
+        while unseen:
+            for news in self._field.news(LOOK_S):
+                self._hear(news)
+                unseen.discard(type(news))
+            self._check(doubt)
+            if unseen and not self._lock.regained(0.0):
+                return False
+        return True
+
+    def _check(self, doubt: LockInDoubt) -> None:
+        """Raises LockLost: nobody waits any longer."""
+        why, for_s = self._ends(), self._lock.doubted_s
+        if why:
+            raise LockLost(f"{why}; {doubt.message}", doubt.hint)
+        if for_s >= self._longest_s:
+            limit = duration(round(self._longest_s))
+            raise LockLost(f"it was unknown for {limit} whose the lock was: {doubt.message}", doubt.hint)
+
+
+SHOW_S = 0.5
+"""So often at the most it is reckoned where it stands, for which every pod is looked at."""
+
+EXPLAIN_S = 60.0
+"""So long nothing happens until it is said why, and said again."""
+
+_NO_PROGRESS = (Happened.REFUSED, Happened.WARNED)
+
+TELL_S = 10.0
+"""So often it is told in the cluster how far it is."""
+
+SHORTEST_S = 0.001
+"""It waits at least so long, however little is left by its reckoning: fractions must not keep it busy."""
+
+
+class RunWish(Enum):
+    """What the user wants of a run now."""
+
+    GO_ON = "go-on"
+    PAUSE = "pause"  # ask for nothing more until it is GO_ON again
+    FINISH_WAVE = "finish-wave"  # begin no other wave, and end when the one that is under way is over
+    STOP = "stop"  # ask for nothing more, let what is under way settle, and end
+    LEAVE = "leave"  # end at once: what is under way comes to its end by itself
+
+
+class RunWishState(NamedTuple):
+    """`who`: "" for whoever sits at this machine. `why`: where nobody wishes it, what has happened, a clause. `alone`:
+    nodes that are to be left alone from now on."""
+
+    what: RunWish = RunWish.GO_ON
+    who: str = ""
+    why: str = ""
+    alone: frozenset[str] = frozenset()
+
+    @property
+    def by(self) -> str:
+        return self.who or "the user"
+
+    @property
+    def stops(self) -> str:
+        """Why it ends; "" if it does not."""
+        return (self.why or f"{self.by} stopped it") if self.what in (RunWish.STOP, RunWish.LEAVE) else ""
+
+
+class DrainClock(Protocol):
+    def monotonic(self) -> float: ...
+
+    def now(self) -> datetime: ...
+
+
+_NOTED: Mapping[Happened, JournalNote] = {
+    Happened.DONE: JournalNote.NODE_DONE,
+    Happened.LEFT_ALONE: JournalNote.LEFT_ALONE,
+    Happened.LOST: JournalNote.LOST,
+}
+
+
+@frozen
+class DrainRunEnd:
+    """`stopped`: why it asked for nothing more, "" if it did not stop; `record`: what was planned and what happened."""
+
+    stopped: str
+    record: Record
+
+    @property
+    def undone(self) -> Mapping[str, tuple[str, ...]]:
+        """Nodes that are there and were not emptied, each with the pods (ns/name) that are left of it."""
+        return self.record.undone
+
+    @property
+    def whole(self) -> bool:
+        """Whether everything was done that the run was for."""
+        return not self.stopped and not self.undone
+
+    @property
+    def said(self) -> str:
+        """As the journal has it."""
+        if self.stopped or not self.undone:
+            return self.stopped or DONE
+        return f"not emptied: {', '.join(sorted(self.undone))}"
+
+
+@dataclass(eq=False)
+class Draining:
+    """One run of an engine. Mutable; `listen` is told everything that happens, as it happens. Without `replanning`
+    pods that came after the plan was made are only waited for.
+
+    Somebody else keeps the lock alive: here it is only asked whether it is held. While that is in doubt, nothing is
+    written or done; what was to be is written and looked at when the lock is ours again (`outage`).
+
+    `show` is told where it stands, every second at least. `away_s`: so long the lock may be in doubt. `explain` is told
+    what it waits for, and for how long nothing has happened, every minute in which nothing does. `teaches`: later plans
+    may reckon with its times, which those of a cluster that plays faster than the clock are not for.
+    """
+
+    engine: Engine
+    field: Field
+    journal: Journal
+    lock: DrainLock
+    clock: DrainClock
+    scribe: JournalWriter
+    listen: Callable[[Sequence[RunMoment]], object]
+    wish: Callable[[], RunWishState] = RunWishState
+    show: Callable[[RunProgress], object] = lambda standing: None
+    replanning: Replanning | None = None
+    away_s: float = RunLimits().away_s
+    explain: Callable[[Sequence[Reason], float], object] = lambda reasons, for_s: None
+    teaches: bool = True
+
+    def __post_init__(self) -> None:
+        self._happened_s = self._explained_s = 0.0
+        self._remaining = Remaining(self.engine.plan)
+        self._soaks_s = self.engine.soaks_left_s(0.0)
+        self._shown_s, self._told_s = -SHOW_S, -TELL_S
+        self._phase = RunPhase.RUNNING
+        self._begun_s = self.clock.monotonic()
+        self._intents: dict[
+            tuple[type, str], JournalIntent
+        ] = {}  # those not answered, by kind of act and UID of node or pod
+        self._entries: list[Entry] = []  # to be written with the next ones
+        self._unbegun: deque[Errand] = deque()  # what the engine asked for, and the field was not asked for yet
+        self._untold: list[RunMoment] = []
+        self._ended: DrainRunEnd | None = None
+        self._paused = self._leaves = False
+        self._alone: frozenset[str] = frozenset()
+        self._outage = ApiOutage(self.lock, self.field, self.away_s, self._hear, self._ends_waiting)
+
+    def to_the_end(self) -> DrainRunEnd:
+        """Drain until nothing is left to do, or it must stop.
+
+        Raises:
+            LockLost, JournalError: at once; nothing more is done.
+            Unauthorized, Forbidden: the cluster does not let us watch it any more.
+        """
+        while True:
+            try:
+                ended = self._go_on()
+            except LockInDoubt as doubt:
+                # Nothing changes while it is in doubt whether the lock is still held.
+                self.engine.hold(self._outage.said(doubt), self._now_s, self._now_s - self.lock.doubted_s)
+                self._collect()
+                self._listen_now()  # it cannot be written down now
+                self._outage.sit_out(doubt)
+                self._told_s = -TELL_S
+                unbegun, self._unbegun = self._unbegun, deque()
+                for act in unbegun:
+                    if changes_something(act):
+                        self._hear(RequestAnswered(act, LostAnswer(f"it was not sent: {doubt.message}")))
+                    else:
+                        self._unbegun.append(act)  # begun in the next round, which hears of another doubt
+            except JournalError:
+                if not self._is_in_doubt():
+                    raise
+            else:
+                if ended is not None:
+                    return ended
+
+    def left(self, why: str) -> DrainRunEnd:
+        """What is known where an error ended it."""
+        return DrainRunEnd(why, self._record())
+
+    def _go_on(self) -> DrainRunEnd | None:
+        """One round; not None: it was the last. Raises: as `to_the_end`; LockInDoubt."""
+        self._heed()
+        if self.replanning is not None:
+            self.replanning.look(lambda: self._now_s)
+        # Written down, then checked, then begun, one after the other.
+        acts = self.engine.acts(self._now_s)
+        for change in filter(changes_something, acts):
+            intent = self.scribe.intent(change, self.clock.now())
+            self._intents[_key(change)] = intent
+            self._entries.append(intent)
+        self._unbegun.extend(acts)
+        if any(map(changes_something, self._unbegun)):  # those of a round in which they could not be written, too
+            self._keep()
+        self._begin()
+        self._tell()
+        if self.engine.over or self.engine.is_settled(self._now_s) or self._leaves:
+            return self._end()
+        self._tell_where()
+        self._tell_why()
+        for news in self.field.news(self._wait_s()):
+            self._hear(news)
+        return None
+
+    def _is_in_doubt(self) -> bool:
+        """Whether that is why nothing could be written: the next round says so. Raises LockLost."""
+        try:
+            self.lock.must_be_held()
+        except LockInDoubt:
+            return True
+        return False
+
+    def _ends_waiting(self) -> str:
+        """Why the run is to end while it waits for the lock; "" if it is not."""
+        self.show(standing(self.engine, self._remaining, self._now_s))
+        self._tell_why()
+        return self.wish().stops
+
+    @property
+    def _now_s(self) -> float:
+        return self.clock.monotonic() - self._begun_s
+
+    def _wait_s(self) -> float:
+        left_s = self.engine.next_s(self._now_s) - self._now_s
+        return min(LOOK_S, max(SHORTEST_S, left_s))
+
+    def _heed(self) -> None:
+        wished = self.wish()
+        wish, who, why = wished.what, wished.who, wished.why
+        for node in sorted(wished.alone - self._alone):
+            self.engine.leave_alone(node, f"{wished.by} wanted it left alone", self._now_s)
+        self._alone |= wished.alone
+        self.engine.finish_wave(f"{wished.by} stopped it after a wave" if wish is RunWish.FINISH_WAVE else "")
+        if wish is RunWish.STOP and self.engine.drained:
+            self.engine.wait_no_longer()  # there is nothing else to stop
+        elif wished.stops and not self.engine.stopped:
+            self.engine.stop(wished.stops, self._now_s)
+            self._phase = RunPhase.ABORTED
+            self._told_s = -TELL_S
+            self._entries.append(self.scribe.note(JournalNote.ABORTED, self.clock.now(), who, why))
+        self._leaves = wish is RunWish.LEAVE
+        if self._paused is not (wish is RunWish.PAUSE) and not self.engine.stopped:
+            self._paused = wish is RunWish.PAUSE
+            self._phase = RunPhase.PAUSED if self._paused else RunPhase.RUNNING
+            noted = JournalNote.PAUSED if self._paused else JournalNote.RESUMED
+            paused = f"{wished.by} paused it" if self._paused else ""  # whoever reads the journal must know why
+            self._entries.append(self.scribe.note(noted, self.clock.now(), who, paused))
+            self._told_s = -TELL_S
+        self.engine.pause(f"{wished.by} paused it" if self._paused else "")
+
+    def _begin(self) -> None:
+        while self._unbegun:
+            if changes_something(self._unbegun[0]) or isinstance(self._unbegun[0], Hook):
+                self.lock.must_be_held()
+            self.field.do(self._unbegun.popleft())
+
+    def _hear(self, news: News) -> None:
+        if isinstance(news, RequestAnswered):
+            intent = self._intents.pop(_key(news.act), None)
+            if intent is not None:
+                self._entries.append(self.scribe.result(intent, news.answer, self.clock.now()))
+        self.engine.take(news, self._now_s)
+
+    def _tell(self) -> None:
+        self._collect()
+        if self._untold:
+            self._keep()
+            self._listen_now()
+
+    def _collect(self) -> None:
+        """What has happened, to be told and written down."""
+        new = self.engine.new_moments()
+        now = self.clock.now()
+        for moment in new:
+            if moment.what in _NOTED:
+                self._entries.append(self.scribe.note(_NOTED[moment.what], now, moment.subject, moment.why))
+        if any(moment.what is Happened.DONE for moment in new):
+            self._note_stops()
+        self._untold += new
+        if any(moment.what not in _NO_PROGRESS for moment in new):
+            self._happened_s = self._now_s
+
+    def _note_stops(self) -> None:
+        """How long pods took to stop, for later plans of the same templates."""
+        measured, now = self._remaining.measured, self.clock.now()
+        measured.look(self.engine.moments)
+        if not self.teaches:
+            return
+        self._entries += [self.scribe.stopped(template, new, now) for template, new in measured.unwritten()]
+
+    def _listen_now(self) -> None:
+        untold, self._untold = self._untold, []
+        self.listen(untold)
+
+    def _tell_where(self) -> None:
+        """To whoever looks here, and now and then to those who look into the cluster."""
+        now_s = self._now_s
+        if now_s - self._shown_s < SHOW_S and now_s - self._told_s < TELL_S:
+            return
+        self._shown_s = now_s
+        stands = standing(self.engine, self._remaining, now_s)
+        self.show(stands)
+        if now_s - self._told_s >= TELL_S:
+            self._told_s = now_s
+            self.journal.tell(self._phase, stands.said)
+
+    def _tell_why(self) -> None:
+        now_s = self._now_s
+        if now_s - max(self._happened_s, self._explained_s) >= EXPLAIN_S:
+            self._explained_s = now_s
+            self.explain(reasons(self.engine, now_s), now_s - self._happened_s)
+
+    def _end(self) -> DrainRunEnd:
+        self.show(standing(self.engine, self._remaining, self._now_s))
+        if self._ended is None:
+            self._ended = DrainRunEnd(self.engine.stopped, self._record())
+            self._note_stops()
+            # Plan and result, for `drain status --history`.
+            estimate = self._ended.record.plan.estimate
+            if self._ended.record.causes and estimate is not None and self.teaches:
+                took_s = estimate.p50_s + sum(self._ended.record.causes.values())
+                self._entries.append(self.scribe.timed(self.clock.now(), took_s, estimate, self._ended.record.causes))
+            self._entries.append(self.scribe.note(JournalNote.ENDED, self.clock.now(), why=self._ended.said))
+        self._keep()
+        self.journal.tell(RunPhase.ENDED, self._ended.said)
+        return self._ended
+
+    def _record(self) -> Record:
+        engine = self.engine
+        waiting = tuple(PendingPod(pod.key, pod.not_ready_because) for pod in engine.pending)
+        not_ready = tuple(coming(engine))
+        now_s = self._now_s
+        paused_s = engine.paused_s(now_s)
+        drained_s = now_s if engine.drained_s is None else engine.drained_s
+        drain_s, held_s = drained_s - paused_s - self._soaks_s, held_for_s(engine.moments, drained_s) - paused_s
+        whole = not (engine.stopped or engine.undone)
+        return Record(
+            engine.plan,
+            tuple(engine.moments),
+            now_s,
+            waiting,
+            engine.undone,
+            not_ready,
+            paused_s,
+            engine.drained_s,
+            engine.placed,
+            engine.cordoned_only,
+            self._remaining.causes(engine, drain_s, max(0.0, held_s)) if whole else {},
+        )
+
+    def _keep(self) -> None:
+        if self._entries:
+            self.journal.write(self._entries)
+            self._entries = []
+
+
+def _key(act: Act) -> tuple[type, str]:
+    return (type(act), act.pod.uid if isinstance(act, (Evict, Restart, Delete)) else str(getattr(act, "uid", "")))

@@ -1,0 +1,369 @@
+"""Tables of objects: one function, whatever the kind.
+
+Kinds: nodes, pods and namespaces; then workloads and budgets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timezone
+from typing import Literal
+
+from kubectl_eksdoc.embedded import table_columns as fields
+from kubectl_eksdoc.embedded.catalogue import PARTIAL, PARTIAL_LIST, TABLE
+from kubectl_eksdoc.embedded.table_columns import (
+    AGE,
+    CONTAINERS_AND_IMAGES,
+    NAME,
+    NONE,
+    SELECTOR,
+    UNKNOWN,
+    Column,
+    Columns,
+    column,
+    condition,
+    going,
+    is_true,
+    labels,
+    listed,
+    mapped,
+    number,
+    number_column,
+    text,
+    text_column,
+    wide,
+)
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.kubernetes.api.resources import Served
+from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
+from kubectl_eksdoc.model.api_objects import Doc, at
+
+NAMESPACES = (NAME, text_column("Status", "status.phase"), AGE)
+
+
+# Nodes: ready or not, cordoned or not, and what their kubelets report.
+
+
+_ROLE_PREFIX = "node-role.kubernetes.io/"
+_ROLE = "kubernetes.io/role"
+
+
+def _node_status(node: Doc) -> str:
+    ready = condition(node, "Ready")
+    word = "Unknown" if ready is None else "Ready" if ready.get("status") == "True" else "NotReady"
+    return f"{word},SchedulingDisabled" if at(node, "spec", "unschedulable") else word
+
+
+def _roles(node: Doc) -> str:
+    found = mapped(node, "metadata", "labels")
+    roles = {key[len(_ROLE_PREFIX) :] for key in found if key.startswith(_ROLE_PREFIX)} | {found.get(_ROLE, "")}
+    return ",".join(sorted(roles - {""})) or NONE
+
+
+def _address(node: Doc, kind: str) -> str:
+    found = (a for a in listed(node, "status", "addresses") if a.get("type") == kind)
+    return next((text(a, "address") for a in found), NONE)
+
+
+def _kernel(node: Doc) -> str:
+    info = mapped(node, "status", "nodeInfo")
+    kernel, architecture = text(info, "kernelVersion") or UNKNOWN, text(info, "architecture")
+    return f"{kernel} ({architecture})" if architecture else kernel
+
+
+NODES = (
+    NAME,
+    column("Status", _node_status),
+    column("Roles", _roles),
+    AGE,
+    text_column("Version", "status.nodeInfo.kubeletVersion"),
+    wide(column("Internal-IP", lambda node: _address(node, "InternalIP"))),
+    wide(column("External-IP", lambda node: _address(node, "ExternalIP"))),
+    wide(text_column("OS-Image", "status.nodeInfo.osImage", UNKNOWN)),
+    wide(column("Kernel-Version", _kernel)),
+    wide(text_column("Container-Runtime", "status.nodeInfo.containerRuntimeVersion", UNKNOWN)),
+)
+
+
+# Pods: the words of STATUS, which containers count as ready, and how often they were restarted.
+
+
+_NEVER = datetime.min.replace(tzinfo=timezone.utc)
+
+
+@frozen
+class _Restarts:
+    """How often, and when the last time was."""
+
+    count: int = 0
+    last: datetime = _NEVER
+
+    def __add__(self, other: _Restarts) -> _Restarts:
+        return _Restarts(self.count + other.count, max(self.last, other.last))
+
+    def cell(self, now: datetime) -> str:
+        if not self.count or self.last == _NEVER:
+            return str(self.count)
+        return f"{self.count} ({fields.human((now - self.last).total_seconds())} ago)"
+
+
+@frozen
+class _Progress:
+    """What some of a pod's containers say: a status word ("" for none of their own), ready ones, restarts."""
+
+    word: str = ""
+    ready: int = 0
+    restarts: _Restarts = _Restarts()
+    sidecar_restarts: _Restarts = _Restarts()
+
+
+def _restarts(status: Doc) -> _Restarts:
+    finished = parsed(at(status, "lastState", "terminated", "finishedAt"))
+    return _Restarts(number(status, "restartCount"), finished or _NEVER)
+
+
+def _sidecars(pod: Doc) -> set[str]:
+    """Init containers that keep running: they count among the pod's containers."""
+    found = listed(pod, "spec", "initContainers")
+    return {text(c, "name") for c in found if c.get("restartPolicy") == "Always"}
+
+
+def _initialization(pod: Doc) -> _Progress:
+    """The init containers, up to the first that has not done its part; only such a one gives a word."""
+    sidecars, statuses = _sidecars(pod), listed(pod, "status", "initContainerStatuses")
+    ready, restarts, sidecar_restarts = 0, _Restarts(), _Restarts()
+    for index, status in enumerate(statuses):
+        is_sidecar = status.get("name") in sidecars
+        restarts += _restarts(status)
+        if is_sidecar:
+            sidecar_restarts += _restarts(status)
+        terminated = at(status, "state", "terminated")
+        if terminated is not None and not terminated.get("exitCode"):
+            continue
+        if is_sidecar and status.get("started"):
+            ready += bool(status.get("ready"))
+            continue
+        word = _init_word(status, index, len(listed(pod, "spec", "initContainers")))
+        return _Progress(word, ready, restarts, sidecar_restarts)
+    return _Progress("", ready, restarts, sidecar_restarts)
+
+
+def _init_word(status: Doc, index: int, count: int) -> str:
+    terminated = at(status, "state", "terminated")
+    if terminated is not None:
+        return f"Init:{_end(terminated)}"
+    waiting = text(status, "state", "waiting", "reason")
+    return f"Init:{waiting}" if waiting not in ("", "PodInitializing") else f"Init:{index}/{count}"
+
+
+def _end(terminated: Doc) -> str:
+    """Why a container ended: its reason, else the signal, else the exit code."""
+    if terminated.get("reason"):
+        return str(terminated["reason"])
+    if terminated.get("signal"):
+        return f"Signal:{terminated['signal']}"
+    return f"ExitCode:{terminated.get('exitCode') or 0}"
+
+
+def _running(pod: Doc, word: str) -> _Progress:
+    """The containers, last to first, so that the first one that has something to say has the last word."""
+    ready, failed, restarts = 0, "", _Restarts()
+    for status in reversed(listed(pod, "status", "containerStatuses")):
+        restarts += _restarts(status)
+        terminated = at(status, "state", "terminated")
+        if text(status, "state", "waiting", "reason"):
+            word = text(status, "state", "waiting", "reason")
+        elif terminated is not None:
+            word = _end(terminated)
+            failed = word if terminated.get("exitCode") else failed
+        elif status.get("ready") and at(status, "state", "running") is not None:
+            ready += 1
+    if word == "Completed":
+        word = _completed(pod, bool(ready), failed)
+    return _Progress(word, ready, restarts)
+
+
+def _completed(pod: Doc, some_run: bool, failed: str) -> str:
+    """Not all of a pod is completed when one of its containers is."""
+    if some_run and is_true(pod, "Ready"):
+        return "Running"
+    return failed or ("NotReady" if some_run else "Completed")
+
+
+def _progress(pod: Doc) -> _Progress:
+    """All containers together.
+
+    While init containers run, their restarts are shown; afterwards those of the containers and the sidecars.
+    """
+    word = text(pod, "status", "reason") or text(pod, "status", "phase")
+    scheduled = condition(pod, "PodScheduled")
+    if scheduled is not None and scheduled.get("reason") == "SchedulingGated":
+        word = "SchedulingGated"
+    before = _initialization(pod)
+    word = before.word or word
+    if before.word and not is_true(pod, "Initialized"):
+        return _Progress(word, before.ready, before.restarts)
+    after = _running(pod, word)
+    return _Progress(after.word, before.ready + after.ready, before.sidecar_restarts + after.restarts)
+
+
+def status(pod: Doc) -> str:
+    """The word of STATUS: of containers that are not simply running, else the phase; last of all the deletion's."""
+    if going(pod) and text(pod, "status", "reason") == "NodeLost":
+        return "Unknown"
+    if going(pod) and text(pod, "status", "phase") not in ("Succeeded", "Failed"):
+        return "Terminating"
+    return _progress(pod).word
+
+
+def _gates(pod: Doc) -> str:
+    gates = listed(pod, "spec", "readinessGates")
+    passed = sum(is_true(pod, gate.get("conditionType", "")) for gate in gates)
+    return f"{passed}/{len(gates)}" if gates else NONE
+
+
+def _addresses(pod: Doc) -> Iterator[str]:
+    yield from (text(one, "ip") for one in listed(pod, "status", "podIPs"))
+    yield text(pod, "status", "podIP")
+
+
+def _ready(pod: Doc) -> str:
+    return f"{_progress(pod).ready}/{len(listed(pod, 'spec', 'containers')) + len(_sidecars(pod))}"
+
+
+def conditions(pod: Doc) -> list[Doc]:
+    """Says of a pod that ended that it did: clients may show it less."""
+    messages = {"Succeeded": "The pod has completed successfully.", "Failed": "The pod failed."}
+    phase = text(pod, "status", "phase")
+    if phase not in messages:
+        return []
+    return [{"type": "Completed", "status": "True", "reason": phase, "message": messages[phase]}]
+
+
+PODS = (
+    NAME,
+    column("Ready", _ready),
+    column("Status", status),
+    Column("Restarts", lambda pod, now: _progress(pod).restarts.cell(now)),
+    AGE,
+    wide(column("IP", lambda pod: next(_addresses(pod)) or NONE)),
+    wide(text_column("Node", "spec.nodeName", NONE)),
+    wide(text_column("Nominated Node", "status.nominatedNodeName", NONE)),
+    wide(column("Readiness Gates", _gates)),
+)
+
+
+_READY = column("Ready", lambda d: f"{number(d, 'status', 'readyReplicas')}/{number(d, 'spec', 'replicas')}")
+_TEMPLATE = (AGE, *CONTAINERS_AND_IMAGES)
+DEPLOYMENTS = (
+    NAME,
+    _READY,
+    number_column("Up-to-date", "status.updatedReplicas"),
+    number_column("Available", "status.availableReplicas"),
+    *_TEMPLATE,
+    SELECTOR,
+)
+REPLICA_SETS = (
+    NAME,
+    number_column("Desired", "spec.replicas"),
+    number_column("Current", "status.replicas"),
+    number_column("Ready", "status.readyReplicas"),
+    *_TEMPLATE,
+    SELECTOR,
+)
+STATEFUL_SETS = (NAME, _READY, *_TEMPLATE)
+DAEMON_SETS = (
+    NAME,
+    number_column("Desired", "status.desiredNumberScheduled"),
+    number_column("Current", "status.currentNumberScheduled"),
+    number_column("Ready", "status.numberReady"),
+    number_column("Up-to-date", "status.updatedNumberScheduled"),
+    number_column("Available", "status.numberAvailable"),
+    column("Node Selector", lambda d: labels(mapped(d, "spec", "template", "spec", "nodeSelector"))),
+    *_TEMPLATE,
+    SELECTOR,
+)
+BUDGETS = (
+    NAME,
+    text_column("Min Available", "spec.minAvailable", "N/A"),
+    text_column("Max Unavailable", "spec.maxUnavailable", "N/A"),
+    number_column("Allowed Disruptions", "status.disruptionsAllowed"),
+    AGE,
+)
+
+
+_COLUMNS: dict[str, Columns] = {
+    "namespaces": NAMESPACES,
+    "nodes": NODES,
+    "pods": PODS,
+    "daemonsets.apps": DAEMON_SETS,
+    "deployments.apps": DEPLOYMENTS,
+    "replicasets.apps": REPLICA_SETS,
+    "statefulsets.apps": STATEFUL_SETS,
+    "poddisruptionbudgets.policy": BUDGETS,
+}
+"""Of the kinds that somebody looks at who drains nodes."""
+
+_CREATED_AT = (NAME, Column("Created At", lambda document, _: text(document, "metadata", "creationTimestamp"), "date"))
+"""The default of apiserver (registry/rest/table.go); all other kinds have it here."""
+
+
+# Objects without spec and status: PartialObjectMetadata, which tables hold and metadata informers ask for.
+
+
+def partial(doc: Doc) -> Doc:
+    """An object's metadata, all of it, `managedFields` too; the object's own kind is not said."""
+    return {"kind": PARTIAL.kind, "apiVersion": PARTIAL.api_version, "metadata": doc.get("metadata") or {}}
+
+
+def partial_list(docs: Iterable[Doc], list_meta: Doc) -> Doc:
+    """The list of `docs` in that form, with the list's own metadata."""
+    items = [partial(doc) for doc in docs]
+    return {"kind": PARTIAL_LIST.kind, "apiVersion": PARTIAL_LIST.api_version, "metadata": list_meta, "items": items}
+
+
+IncludeObject = Literal["Metadata", "Object", "None"]
+"""What a row holds of its object; clients say it in the query, and without it ``Metadata`` is meant."""
+
+
+def table(
+    served: Served,
+    docs: Sequence[Doc],
+    now: datetime,
+    include_object: IncludeObject = "Metadata",
+    list_meta: Doc | None = None,
+    headers: bool = True,
+) -> Doc:
+    """The Table of `docs`, in their order; ages are those at `now`, which knows its zone.
+
+    `list_meta` is the list's metadata (`resourceVersion`, `continue`, `remainingItemCount`); leave it out for a single
+    object, whose own version the table then has. Without `headers` the columns are null: the second and later events
+    of a watch have none (apiserver, endpoints/handlers/response.go).
+    """
+    # What a definition asks for is not evaluated: custom resources have their age.
+    columns = (NAME, AGE) if served.custom else _COLUMNS.get(served.full_name, _CREATED_AT)
+    return {
+        "kind": TABLE.kind,
+        "apiVersion": TABLE.api_version,
+        "metadata": _of_one(docs) if list_meta is None else list_meta,
+        "columnDefinitions": [column.document() for column in columns] if headers else None,
+        "rows": [_row(columns, doc, now, include_object) for doc in docs],
+    }
+
+
+def _of_one(docs: Sequence[Doc]) -> Doc:
+    metadata = docs[0].get("metadata") or {} if len(docs) == 1 else {}
+    return {"resourceVersion": metadata["resourceVersion"]} if metadata.get("resourceVersion") else {}
+
+
+def _row(columns: Columns, doc: Doc, now: datetime, include_object: IncludeObject) -> Doc:
+    row: Doc = {"cells": [column.cell(doc, now) for column in columns]}
+    if columns is PODS and (found := conditions(doc)):
+        row["conditions"] = found
+    return {**row, "object": _object(doc, include_object)}
+
+
+def _object(doc: Doc, include_object: IncludeObject) -> Doc | None:
+    if include_object == "None":
+        return None
+    return doc if include_object == "Object" else partial(doc)

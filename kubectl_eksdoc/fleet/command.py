@@ -1,0 +1,253 @@
+"""``--fleet``: the same question to many clusters, for the commands that judge one.
+
+Belongs here: its flags, what does not go together with them, what each cluster is asked.
+Never here: how one cluster is judged (each command's own), how answers are summed (that is in fleet).
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.cli import opening, values
+from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
+from kubectl_eksdoc.cli.parser import add_flag, flag_of
+from kubectl_eksdoc.cli.streams import ProgressLine
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.report.text import cut, listing, shown
+from kubectl_eksdoc.session.sources import SourceChoice
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.model.connection import Connection
+    from kubectl_eksdoc.model.findings import Severity
+    from kubectl_eksdoc.model.fleet import Member
+
+
+# The flags of a fleet, and what makes no sense beside them.
+
+
+AT_ONCE = 8
+MOST_AT_ONCE = 64
+TIMEOUT_S = 180.0
+
+_OF_ONE = (
+    "context",
+    "cluster",
+    "user",
+    "server",
+    "token",
+    "certificate_authority",
+    "client_certificate",
+    "client_key",
+    "tls_server_name",
+)
+"""Fields of a connection that lead to one cluster, or prove who somebody is to one: what is given for one must never
+reach another."""
+
+
+@frozen
+class FleetChoice:
+    """`text`: which clusters, as it was given."""
+
+    text: str
+    at_once: int = AT_ONCE
+    timeout_s: float = TIMEOUT_S
+
+    @property
+    def given(self) -> dict[str, object]:
+        """By the names of the flags."""
+        more = {"parallel": self.at_once} if self.at_once != AT_ONCE else {}
+        late = {"fleet-timeout": values.duration_text(self.timeout_s)} if self.timeout_s != TIMEOUT_S else {}
+        return {"fleet": self.text, **more, **late}
+
+
+def add_to(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("Several clusters")
+    add_flag(
+        group,
+        "--fleet",
+        "CONTEXTS|GLOB|FILE",
+        "comma-separated contexts, a pattern such as 'prod-*', or a file that lists them (also "
+        "@FILE): names, or entries with name, context, kubeconfig, cluster-name, region, profile, "
+        "snapshot. The worst result sets the exit code",
+    )
+    add_flag(group, "--parallel", "N", f"clusters to check in parallel; default: {AT_ONCE}", _at_once)
+    add_flag(
+        group,
+        "--fleet-timeout",
+        "TIME",
+        f"timeout for one cluster; default: {values.duration_text(TIMEOUT_S)}",
+        values.some_seconds,
+    )
+
+
+def _at_once(text: str) -> int:
+    found = values.count(text)
+    if not 1 <= found <= MOST_AT_ONCE:
+        raise argparse.ArgumentTypeError(f"{text} is no number of clusters from 1 to {MOST_AT_ONCE}")
+    return found
+
+
+def fleet_from(args: argparse.Namespace, around: CommandContext, beside: Iterable[str]) -> FleetChoice | None:
+    """None: one cluster is asked. `beside`: what of the command's own flags is about one cluster, by their names in the
+    arguments.
+
+    Raises:
+        UsageError: flags do not go together.
+    """
+    if args.fleet is None:
+        for dest in ("parallel", "fleet_timeout"):
+            if getattr(args, dest) is not None:
+                raise UsageError(
+                    f"{flag_of(dest)} is of --fleet, and no fleet is named", "Add --fleet: which clusters."
+                )
+        return None
+    if not around.source.live:
+        flag = "--demo" if around.source.demo else "--snapshot"
+        raise UsageError(
+            f"{flag} is one cluster, and --fleet names many",
+            "A file for --fleet may name snapshots: entries with name and snapshot.",
+        )
+    of_one = [name for name in _OF_ONE if getattr(around.connection, name)]
+    of_one += ["cluster_name"] if around.options.cluster_name else []
+    if of_one:
+        raise UsageError(
+            f"{flag_of(of_one[0])} is of one cluster, and --fleet names many",
+            "Leave it out; a file for --fleet may say more of each cluster.",
+        )
+    for dest in beside:
+        if getattr(args, dest) != args.leaf.get_default(dest):
+            raise UsageError(
+                f"{flag_of(dest)} is for one cluster at a time, and --fleet names many", "Give --context instead."
+            )
+    return FleetChoice(args.fleet, args.parallel or AT_ONCE, args.fleet_timeout or TIMEOUT_S)
+
+
+# What each cluster of a fleet is asked: the words of the same command for one of them.
+
+
+@frozen
+class MemberFlags:
+    """`given`: to the command, by the names of its flags. `named`: those of them that are words without a flag;
+    `joined`: flags that take several values with commas between them."""
+
+    command: str
+    kind: str
+    given: Mapping[str, object]
+    named: tuple[str, ...] = ()
+    joined: tuple[str, ...] = ()
+
+    def words(self, around: CommandContext, member: Member) -> tuple[str, ...]:
+        """The command line for `member`. What it says of itself comes before the global flags."""
+        return (self.command, *self._given(), *_reach(around, member), "-o", "json")
+
+    def _given(self) -> Iterator[str]:
+        for name, value in self.given.items():
+            if name in self.named:
+                yield str(value)
+            elif value is True:
+                yield f"--{name}"
+            elif isinstance(value, (list, tuple)) and name in self.joined:
+                yield f"--{name}={','.join(map(str, value))}"
+            else:
+                several = value if isinstance(value, (list, tuple)) else (value,)
+                yield from (f"--{name}={each}" for each in several)
+
+
+def connection_of(around: CommandContext, member: Member) -> Connection:
+    """How one of them is reached."""
+    usual = around.connection
+    return replace(usual, context=member.context, kubeconfig=member.kubeconfig or usual.kubeconfig)
+
+
+def _reach(around: CommandContext, member: Member) -> tuple[str, ...]:
+    options = around.options
+    if member.snapshot:
+        return opening.words(replace(around, source=SourceChoice(snapshot=member.snapshot)), "")
+    own = replace(
+        options,
+        connection=connection_of(around, member),
+        cluster_name=member.cluster,
+        region=member.region or options.region,
+        profile=member.profile or options.profile,
+    )
+    return opening.with_aws(replace(around, options=own), member.context)
+
+
+# The answer of a command about many clusters.
+
+
+_SHOWN = 3
+_OF_FILES = ("@", "./", "../", "/", "~/")
+"""What begins so can be no context that was meant."""
+
+
+def over_fleet(
+    choice: FleetChoice,
+    passed: MemberFlags,
+    around: CommandContext,
+    least: Severity | None = None,
+) -> CommandAnswer:
+    """Each of them judged as the command would judge it alone. `least`: what is less severe does not count.
+
+    Raises:
+        EksdocError: which clusters they are cannot be told.
+        KeyboardInterrupt: it was told to end; so was whatever was begun for it.
+    """
+    from kubectl_eksdoc.fleet.members import ask_fleet
+    from kubectl_eksdoc.fleet.report import FleetReport
+    from kubectl_eksdoc.host.signals import told_to_stop
+    from kubectl_eksdoc.model.findings import Severity
+    from kubectl_eksdoc.wiring import fleet
+
+    FleetReport.check(around.options.output)
+    members = _members(choice, around)
+    aside = opening.decide(around, around.stderr)
+    count = len(members)
+    clusters = "1 cluster" if count == 1 else f"{count} clusters"
+    pace = f"{min(choice.at_once, count)} at once, {values.duration_text(choice.timeout_s)} for each at most"
+    around.note(aside.signs(f"fleet {choice.text} · {clusters} · {passed.command} · {pace}"))
+
+    def far(done: int, names: Sequence[str]) -> None:
+        # In one line: a second one would not be rewritten.
+        said = f"{done} of {count} clusters answered; asking {listing(names, _SHOWN, aside)}"
+        progress.show(cut(shown(said, aside), aside.width - 1, aside))
+
+    asking = around.open_members(partial(passed.words, around), passed.kind, dict(around.environ), choice.timeout_s)
+    with ProgressLine(around.stderr) as progress, told_to_stop() as told:
+        plan = ask_fleet(
+            members,
+            asking,
+            choice.at_once,
+            told,
+            far,
+            lambda member: fleet.whose(member, connection_of(around, member)),
+            Severity.INFO if least is None else least,
+        )
+    report = FleetReport(plan, passed.command, options={**passed.given, **choice.given})
+    return opening.answer(report, around, plan.exit_code)
+
+
+def _members(choice: FleetChoice, around: CommandContext) -> tuple[Member, ...]:
+    from kubectl_eksdoc.fleet import clusters as choosing
+    from kubectl_eksdoc.host.fleet import named_file, read_fleet
+    from kubectl_eksdoc.wiring import fleet
+
+    path = named_file(choice.text)
+    if path and choice.text.startswith(_OF_FILES):
+        found = read_fleet(path, choosing.WANTED)
+        if all(isinstance(each, Mapping) for each in found):  # whatever the kubeconfig has, they say it themselves
+            return choosing.listed(found, (), f"--fleet {path}")
+    contexts = fleet.kubeconfig_contexts(around.connection)
+    if not path:
+        return choosing.named(choice.text, contexts)
+    if choice.text in contexts:
+        raise UsageError(
+            f"--fleet {choice.text} is a context, and a file here as well",
+            f"Write @{path} for the file, or {choice.text}, with a comma behind it for the context.",
+        )
+    return choosing.listed(read_fleet(path, choosing.WANTED), contexts, f"--fleet {path}")

@@ -1,0 +1,267 @@
+"""``kubectl eksdoc imds-probe``: its flags, and which face answers."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.amazon.metadata_service import HOST, POD
+from kubectl_eksdoc.cli import opening, options, values
+from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
+from kubectl_eksdoc.cli.options import add_command, add_source
+from kubectl_eksdoc.cli.parser import Commands, add_flag
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.fleet import command as fleet_options
+from kubectl_eksdoc.fleet.command import MemberFlags, over_fleet
+from kubectl_eksdoc.imds_probe.command import fix_options
+from kubectl_eksdoc.imds_probe.command import request as reading
+from kubectl_eksdoc.imds_probe.command.request import ImdsProbeRequest
+from kubectl_eksdoc.model.documents import IMDS_PROBE
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.imds_probe.affected import Assumed, IntendedOptions
+    from kubectl_eksdoc.imds_probe.plan import MetadataPlan
+    from kubectl_eksdoc.imds_probe.read import ProbeScope
+    from kubectl_eksdoc.imds_probe.sources import EvidenceSource
+    from kubectl_eksdoc.model.baseline import SavedResult
+    from kubectl_eksdoc.session.session import ClusterSession
+
+
+# Who reaches the metadata service, as ``imds-probe`` answers it without measuring or changing anything.
+
+
+def judging(request: ImdsProbeRequest, around: CommandContext) -> CommandAnswer:
+    """
+    Raises:
+        EksdocError: a file, the cluster or AWS is at fault; the error says which.
+    """
+    # Imported late: help and errors of usage must not pay for what only an answer needs.
+    from kubectl_eksdoc.baseline.side import SnapshotOrigin
+    from kubectl_eksdoc.imds_probe.fix_choice import offered
+    from kubectl_eksdoc.imds_probe.plan import against, as_earlier, of_pod
+    from kubectl_eksdoc.imds_probe.read import vpc_of
+    from kubectl_eksdoc.imds_probe.report.access import ImdsReport
+
+    ImdsReport.check(around.options.output)
+    scope = reading.scope(request, around)
+
+    def made(around: CommandContext) -> SavedResult:
+        session, plan = answered(request, scope, around)
+        return as_earlier(SnapshotOrigin(request.earlier, __version__, request.given), session.cluster, plan)
+
+    before = options.earlier(request.earlier, IMDS_PROBE, reading.NAME, made, around)
+    with opening.explaining(reading.NAME):
+        session, plan = answered(request, scope, around)
+    opening.told(session, around)
+    options.told(before, around)
+    reading.tell_open(session, around)
+    pod = of_pod(plan, plan.facts.cluster.pods[0]) if request.pod else None
+    beside = against(before, session.cluster, plan, request.given) if before is not None else None
+    named = bool(request.groups or request.nodes)
+    kubectl = opening.for_kubectl(around, session)
+    choices = offered(plan, session.cluster, vpc_of(session), session.profile, named, kubectl)
+    report = ImdsReport(plan, pod, choices, options=request.given, recognised=session.recognised, since=beside)
+    return opening.answer(report, around, opening.code(plan.findings, request.accepted))
+
+
+def answered(
+    request: ImdsProbeRequest, scope: ProbeScope, around: CommandContext
+) -> tuple[ClusterSession, MetadataPlan]:
+    """
+    Raises:
+        EksdocError: the cluster or AWS is at fault; the error says which.
+    """
+    from kubectl_eksdoc.imds_probe.read import NEEDS, plan_imds
+
+    session = opening.opened(around, NEEDS)
+    reach = opening.reach(around, session)
+    cluster = scope.of(session.cluster)
+    at_host = request.workload is not None and all(pod.calls.host_network for pod in cluster.pods)
+    hops = HOST if at_host else request.hops
+    plan = plan_imds(session, hops, cluster, reach, request.assumed, request.intent, request.evidence)
+    return session, plan
+
+
+NAME = reading.NAME
+
+_ABOUT = """\
+Find pods that cannot reach the instance metadata service (IMDS), and why: hop limit and token mode of each node, what
+sets them, what new nodes will have, which pods are affected, and the fixes.
+Reads the cluster and AWS, and changes nothing. After a typed confirmation, --active tests IMDS from pods that it
+creates and deletes, and --apply applies one of the fixes.
+
+Examples:
+  %(prog)s
+  %(prog)s deploy/aws-load-balancer-controller -n kube-system
+  %(prog)s pod/cart-6c5d76cf77-xqb86 -n shop
+  %(prog)s --nodegroup green -o wide
+  %(prog)s --hops 3
+  %(prog)s --assume hops=1,tokens=required
+  %(prog)s --intent hops=1
+  %(prog)s --fleet 'prod-*' -o wide
+  %(prog)s --active
+  %(prog)s --nodegroup green --apply --fix instance-options --active
+  %(prog)s node/ip-10-0-1-7.eu-west-1.compute.internal --active --dry-run
+  %(prog)s --demo
+"""
+
+_EXIT_CODES = """\
+Exit codes: 0 no pod is affected, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
+With --apply: 0 applied and verified, 1 the result differs, or nothing was started, 5 something is unknown,
+6 interrupted, failed or still running, 7 the state changed after the preview.
+With --active: 0 pods reach IMDS, 1 they do not, 5 not tested; 7 the expected number is wrong, 130 interrupted.
+"""
+
+
+def add_to(commands: Commands) -> None:
+    """Add ``imds-probe``."""
+    parser = add_command(
+        commands,
+        NAME,
+        "find pods that cannot reach the instance metadata service, and fix them",
+        "[pod/NAME | deploy/NAME | ds/NAME | sts/NAME | node/NAME ...] [flags]",
+        _ABOUT,
+        _EXIT_CODES,
+        run,
+    )
+    add_source(parser)
+    group = parser.add_argument_group("Scope")
+    _add_scope(group)
+    options.add_accepted(group, values.codes_of("imds", "imds_probe"), "the metadata service")
+    options.add_since_to(parser)
+    fix_options.add_active_to(parser)
+    fix_options.add_to(parser)
+    fleet_options.add_to(parser)
+
+
+def _add_scope(group: argparse._ArgumentGroup) -> None:
+    add_flag(
+        group,
+        "--nodegroup",
+        "NAME",
+        "check only nodes of this managed node group, NodePool or eksctl node group; may be repeated",
+        action="append",
+        default=[],
+    )
+    add_flag(
+        group,
+        "--hops",
+        "N",
+        "hops from a pod to IMDS: 2 in a normal pod network, 3 with a nested network (nested "
+        f"containers, some overlays); default: {POD}",
+        _hops,
+        POD,
+    )
+    add_flag(
+        group,
+        "--assume",
+        "WHAT",
+        "predict which pods break if new nodes have these options: hops=N,tokens=required|optional "
+        "(such as hops=1,tokens=required), or ami=AL2023",
+        _assumed,
+    )
+    add_flag(
+        group,
+        "--intent",
+        "WHAT",
+        "intended options, hops=N,tokens=required|optional, or a file or tag:NAME (of the cluster) with these: "
+        "with hops=1, pods that cannot reach IMDS and are not affected are fine, fixes of pods come first, and nodes "
+        "with a higher hop limit are a finding",
+        _intent,
+    )
+    add_flag(
+        group,
+        "--evidence",
+        "SOURCES",
+        "one or more of cloudwatch (requests without a token of each instance in 14 days; AWS charges for two "
+        "metrics an instance), cloudtrail (events with the node role, of at most 10 nodes) and iam (services that node "
+        "roles were last used for), with commas; none names a pod",
+        _evidence,
+        (),
+    )
+
+
+def _hops(text: str) -> int:
+    found = values.count(text)
+    if not 1 <= found <= 64:
+        raise argparse.ArgumentTypeError(f"{text} is no number of hops; EC2 takes 1 to 64")
+    return found
+
+
+def _intent(text: str) -> IntendedOptions:
+    from kubectl_eksdoc.files import opened
+    from kubectl_eksdoc.imds_probe.affected import TAG, IntendedOptions
+
+    if text.startswith(TAG) and text != TAG:
+        return IntendedOptions(tag=text.removeprefix(TAG))
+    said = text
+    if "=" not in text:
+        try:
+            with opened(text) as file:
+                said = file.read(_MOST_OF_INTENT).decode("utf-8", "replace")
+        except OSError as error:
+            raise argparse.ArgumentTypeError(f"{text!r} is no intent, and no file: {error.strerror}") from error
+    found = IntendedOptions.of(said)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no intent; write hops=1 or hops=1,tokens=required")
+    return found
+
+
+_MOST_OF_INTENT = 1000
+
+
+def _evidence(text: str) -> tuple[EvidenceSource, ...]:
+    from kubectl_eksdoc.imds_probe.sources import EvidenceSource
+
+    known = {each.value: each for each in EvidenceSource}
+    named = text.split(",")
+    if strange := [each for each in named if each not in known]:
+        raise argparse.ArgumentTypeError(f"{strange[0]!r} is no source of evidence; write one of {','.join(known)}")
+    return tuple(dict.fromkeys(known[each] for each in named))
+
+
+def _assumed(text: str) -> Assumed:
+    from kubectl_eksdoc.imds_probe.affected import Assumed, settings
+
+    error = f"{text!r} assumes nothing that is known; write hops=1,tokens=required or ami=AL2023"
+    found = settings(text, ("hops", "tokens", "ami"))
+    if found is None:
+        raise argparse.ArgumentTypeError(error)
+    hops = int(found["hops"]) if "hops" in found else None
+    return Assumed(hops, found.get("tokens", ""), found.get("ami", "").upper())
+
+
+def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
+    """
+    Raises:
+        EksdocError: the command line, the cluster or AWS is at fault; the error says which.
+    """
+    fleet = fleet_options.fleet_from(args, around, ("active", "apply", "since"))
+    request = ImdsProbeRequest.from_args(args, around)
+    if request.assumed is not None and (args.apply or args.active):
+        raise UsageError("--assume is a what-if: it cannot be used with --apply or --active")
+    if request.intent is not None and args.active and not args.apply:
+        raise UsageError("--active measures what pods find, whatever is meant: --intent does not go with it")
+    if request.evidence and (args.active or args.apply):
+        raise UsageError("--evidence is of the answer without --active and --apply")
+    fix = fix_options.fix_from(args, request)
+    active = fix_options.active_from(args, bool(args.words)) if fix is None or args.active else None
+    if fix is not None or active is not None:
+        options.refused_beside("--apply" if fix is not None else "--active", request.earlier)
+    if fix is not None:
+        from kubectl_eksdoc.imds_probe.command.fixing import fixing
+
+        return fixing(request, fix, active, around)
+    if active is not None:
+        from kubectl_eksdoc.imds_probe.command.probing import probing
+
+        return probing(request, active, around)
+    if fleet is not None:
+        if args.words:
+            raise UsageError(
+                f"{args.words[0]} is of one cluster, and --fleet names many", "Name neither pods nor nodes."
+            )
+        joined = ("accept-unknown",)
+        return over_fleet(fleet, MemberFlags(NAME, IMDS_PROBE, request.given, joined=joined), around)
+    return judging(request, around)

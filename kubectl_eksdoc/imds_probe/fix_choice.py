@@ -1,0 +1,270 @@
+"""Which ways exist for some nodes whose pods do not reach the service, the one that moves least first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from kubectl_eksdoc.amazon.metadata_service import Reach
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.imds_probe.affected import AffectedPod, Effect
+from kubectl_eksdoc.imds_probe.fix import (
+    CARRIED_OUT,
+    CONTROLLER_FLAGS,
+    NAMES,
+    OWN_ROLE,
+    REPLACE_NODES,
+    RESTART_PODS,
+    BlastRadius,
+    Fix,
+    FixOptions,
+    RuleScope,
+    complaints,
+)
+from kubectl_eksdoc.imds_probe.node_sources import (
+    GroupNodes,
+    behind,
+    leaving,
+    on_class,
+    on_group_template,
+    on_instances,
+)
+from kubectl_eksdoc.imds_probe.plan import MetadataPlan
+from kubectl_eksdoc.imds_probe.pod_fixes import on_pods
+from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.findings import When
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.machines import NodeGroup
+from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
+from kubectl_eksdoc.model.nodes import NodeOwner
+from kubectl_eksdoc.model.spelling import maybe
+
+# Nodes of which the next ones are in order already, and ways that people look for and that are none.
+#
+# Sources: EKS user guide, launch templates ("existing node groups that don't use a custom launch template can't be
+# updated directly"; the template that EKS makes must not be edited); botocore's model of EKS, Issue.code; eksctl's
+# schema, ``disablePodIMDS``, and pkg/cfn/builder/nodegroup.go (two hops without it).
+
+
+NO_TEMPLATE = (
+    "node group {} was created without a launch template of its own, so it can never get one, and the one that EKS "
+    "made for it must not be edited: the group is unhealthy then (Ec2LaunchTemplateVersionMismatch). Make another "
+    "group from a launch template with a hop limit of {}, and drain this one onto it"
+)
+BY_EKSCTL = (
+    "eksctl changes no template of a node group that is there: declare another one like {} with disablePodIMDS: false, "
+    "which gives two hops and no more, and drain this one onto it"
+)
+OF_SCALING_GROUP = (
+    "auto scaling group {} launches from {}: make {} with a hop limit of {}, and let the group launch from that; its "
+    "running nodes stay as they are until each is drained and ended"
+)
+
+
+def replaced(of: GroupNodes) -> Fix:
+    """The next node has it by itself: those that run are drained and ended."""
+    named = ("--nodegroup", of.alike.name) if of.alike.name else of.alike.nodes
+    return Fix(
+        REPLACE_NODES,
+        When.LATER,
+        f"Replace these nodes: the next one is in order already, as {of.alike.next.by} says",
+        (of.drained(*named),),
+        (),
+        BlastRadius(len(of.nodes), of.pods_on(of.nodes), how="each is drained and ended, at your pace"),
+        "it holds for every node to come",
+        ("drain run ends no node: its last page says how they leave", *complaints(RuleScope.INSTANCES)),
+    )
+
+
+_CUT = (Reach.CUT_OFF, Reach.V1_ONLY)
+
+_FIXED = {
+    NodeOwner.AUTO_MODE: "EKS Auto Mode fixes the options of its nodes, and they cannot be changed",
+    NodeOwner.FARGATE: "Fargate has no instance metadata service, and no EKS Pod Identity (give the service accounts "
+    "of these pods a role by IRSA: eksctl create iamserviceaccount)",
+    NodeOwner.HYBRID: "a hybrid node is no EC2 instance, and has no such service",
+}
+
+
+def choices(of: GroupNodes, affected: Sequence[AffectedPod] = ()) -> FixOptions:
+    """`affected`: those on these nodes. Where every pod reaches the service, now and later, there is nothing to
+    choose."""
+    alike, facts = of.alike, of.facts
+    if not {alike.here.reach, alike.later.reach} & {*_CUT}:
+        return FixOptions()
+    fixed, assumed = _FIXED.get(alike.owner), facts.assumed is not None
+    # What is only assumed is no reason to change nodes.
+    ways = [] if fixed or assumed else [*_on_nodes(of)]
+    found = [*on_pods(of, affected), *(each for each in ways if isinstance(each, Fix))]
+    cannot = [each for each in ways if isinstance(each, str)]
+    if fixed and not assumed:
+        cannot = [f"{fixed}: only what the pods themselves are given helps"]
+    elif not found and not cannot and not assumed:
+        cannot = [f"nothing is known that would change it: {_why(of)}"]
+    meant = facts.intent is not None  # then what the pods are given comes before what widens the nodes
+    in_order = sorted(
+        found, key=lambda fix: (meant and fix.name not in _ON_PODS, *fix.blast.size, NAMES.index(fix.name))
+    )
+    return FixOptions(tuple(in_order), tuple(cannot))
+
+
+def offered(
+    plan: MetadataPlan,
+    whole: Cluster,
+    vpc: str = "",
+    profile: str = "",
+    every: bool = False,
+    kubectl: tuple[str, ...] = (),
+) -> tuple[tuple[NodesAlike, FixOptions], ...]:
+    """For each group of the plan, in its order. `whole`: all of the cluster; `vpc`: its id, "" where it is not known;
+    `profile`: that of awscli by which AWS was asked, so that commands ask the same account.
+
+    A hop limit of 1 is what AWS recommends: nodes are changed only for pods that may need it and have no role that
+    should give it, unless `every` group was asked about by name; where that limit is meant, only for those that do need
+    it.
+    """
+    pods, meant = leaving(whole.pods), plan.facts.intent is not None
+    found = []
+    for group in plan.groups:
+        helped = every or any(_by_node(each, meant) for each in group.affected)
+        of = behind(group.alike, plan.facts, plan.hops, whole, pods, vpc, profile, kubectl)
+        choice = choices(of, group.affected)
+        if not helped:
+            choice = FixOptions(tuple(fix for fix in choice.fixes if fix.name in _ON_PODS))
+        found.append((group.alike, choice))
+    return tuple(found)
+
+
+_ON_PODS = (CONTROLLER_FLAGS, RESTART_PODS, OWN_ROLE)
+
+
+def _by_node(affected: AffectedPod, sure: bool) -> bool:
+    """It lacks, or may lack unless it must be `sure`, what its node could give it, and what is not to come from a role
+    of its own."""
+    effects = (Effect.BROKEN, Effect.WILL_BREAK) if sure else (Effect.BROKEN, Effect.WILL_BREAK, Effect.POSSIBLE)
+    return affected.effect in effects and affected.asks and not affected.own_role
+
+
+def _on_nodes(of: GroupNodes) -> Iterator[Fix | str]:
+    """A text is why there is no such way."""
+    if of.alike.here.reach in _CUT:
+        running = on_instances(of)
+        yield running if running is not None else "the running instances are not known well enough to change them"
+    if of.alike.later.reach is Reach.REACHABLE:
+        yield replaced(of)
+    elif of.alike.owner is NodeOwner.KARPENTER:
+        yield on_class(of) or f"which EC2NodeClass to change is not known: {_why(of)}"
+    elif of.alike.owner is NodeOwner.MANAGED:
+        yield from _on_group(of)
+    else:
+        yield _by_scaling_group(of)
+
+
+def _on_group(of: GroupNodes) -> Iterator[Fix | str]:
+    group = of.group
+    if group is None:
+        yield f"whether node group {of.alike.name} has a launch template of its own is not known: {_why(of)}"
+        return
+    if group.template is None:
+        yield NO_TEMPLATE.format(group.name, of.hops)
+        return
+    template = of.template(group.template)
+    if template is None:
+        yield f"what launch template {group.template} says is not known: {_why(of)}"
+        return
+    yield on_group_template(of, group, template)
+
+
+def _by_scaling_group(of: GroupNodes) -> str:
+    """What its owners do about it."""
+    if of.alike.owner is NodeOwner.EKSCTL:
+        return BY_EKSCTL.format(of.alike.name)
+    group = of.scaling
+    if group is None:
+        return f"what launches the next of these nodes is not known, or is not one thing: {_why(of)}"
+    if group.template is None:
+        return OF_SCALING_GROUP.format(group.name, "a launch configuration", "a launch template", of.hops)
+    if group.others:
+        names = f"several launch templates ({', '.join(map(str, (group.template, *group.others)))})"
+        return OF_SCALING_GROUP.format(group.name, names, "a version of each", of.hops)
+    return OF_SCALING_GROUP.format(group.name, f"launch template {group.template}", "a version", of.hops)
+
+
+def _why(of: GroupNodes) -> str:
+    """Of what is not known, as far as that was told."""
+    options = of.alike.next.options
+    return options.why if isinstance(options, Unknown) else "it was not read"
+
+
+# The one fix that somebody names, of all that exist: what is done, or why it is not one thing that can be done.
+
+
+Offered = Sequence[tuple[NodesAlike, FixOptions]]
+
+
+@frozen
+class SelectedFix:
+    """`fixes` are alike in all but whose nodes they are of, and `act` is all of them together."""
+
+    act: Act
+    fixes: tuple[Fix, ...]
+
+
+def chosen(offered: Offered, name: str) -> SelectedFix:
+    """Of all groups that are looked at. Instances of several groups are one fix; templates and classes are not.
+
+    Raises:
+        UsageError: there is none, or it is not one thing that can be done.
+    """
+    fixes = tuple(fix for _, choice in offered for fix in choice.fixes if fix.name == name)
+    acts = tuple(dict.fromkeys(fix.act for fix in fixes if fix.act is not None))
+    # Whether it fits these pods is not looked into here: it is nothing that can be carried out either way.
+    if name in NAMES and name not in CARRIED_OUT:
+        hint = f"Without --apply, -o wide has its commands; this tool carries out {', '.join(CARRIED_OUT)}."
+        raise UsageError(f"{name} is done by the owners of these nodes or pods", hint)
+    if not acts:
+        raise _none(offered, name)
+    if all(isinstance(act, OnInstances) for act in acts):
+        each = tuple(one for act in acts if isinstance(act, OnInstances) for one in act.each)
+        return SelectedFix(OnInstances(tuple(sorted(each, key=lambda one: one.node))), fixes)
+    if len(acts) > 1:
+        names = ", ".join(sorted(_of(act) for act in acts))
+        raise UsageError(f"{name} is of several: {names}", "Name one group: --nodegroup NAME.")
+    return SelectedFix(acts[0], fixes)
+
+
+def _of(act: Act) -> str:
+    match act:
+        case OnTemplate():
+            return f"node group {act.group}"
+        case OnClass():
+            return f"EC2NodeClass {act.name}"
+        case OnInstances():
+            return "instances"
+
+
+def _none(offered: Offered, name: str) -> UsageError:
+    found: Iterable[str] = (fix.name for _, choice in offered for fix in choice.fixes)
+    there = list(dict.fromkeys(found))
+    why = [each for _, choice in offered for each in choice.cannot]
+    if not there:
+        unaffected = "No pod there is known to be affected; name the groups that are to be changed all the same"
+        hint = "; ".join(dict.fromkeys(why)) or unaffected
+        return UsageError("there is nothing to fix on these nodes", f"{hint}.")
+    known = maybe(name, there)
+    reasons = f" {'; '.join(dict.fromkeys(why))}." if why and name in NAMES else ""  # a slip of the pen needs none
+    return UsageError(f"there is no fix {name} for these nodes{known}", f"There are: {', '.join(there)}.{reasons}")
+
+
+_READY = ("", "ACTIVE", "DEGRADED")
+
+
+def forbidden(act: Act, facts: MetadataFacts) -> str:
+    """Why it must not be begun now, a clause; "" if nothing is known that forbids it."""
+    if not isinstance(act, OnTemplate):
+        return ""
+    group = facts.told.node_groups.get(act.group)
+    if isinstance(group, NodeGroup) and group.status not in _READY:
+        return f"node group {act.group} is {group.status}, and takes no update now"
+    return ""

@@ -1,0 +1,413 @@
+"""What came of a probe: of each node what its pods printed, and what that means; and the findings of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from kubectl_eksdoc.amazon.metadata_service import Reach
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.imds_probe.probe_diagnosis import Answers, Cause, ProbeDiagnosis, diagnosis
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.connection import shell
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject, in_order
+from kubectl_eksdoc.model.kinds import Unknown, missing_rights
+from kubectl_eksdoc.model.metadata import CONTAINER, PROBE_LABEL, AddressFamily, Network
+from kubectl_eksdoc.model.nodes import LAUNCH_TEMPLATE, Node, NodeOwner
+from kubectl_eksdoc.model.placing import ProbeOwner
+from kubectl_eksdoc.probes.pods import INTERRUPTED, ProbePurpose, left_finding, owner, pod
+
+# The pods of a probe, as they are sent to the cluster, and the object that owns them.
+
+
+# The script that the probe's pods run. It needs a POSIX shell and curl; busybox's wget cannot send a PUT.
+#
+# It asks for the id of the instance and nothing else: no credentials, and the token is not printed. The request without
+# a token counts in CloudWatch as MetadataNoToken, or as MetadataNoTokenRejected.
+
+
+CONNECT_S, ANSWER_S = 2, 3
+"""So long a connection, and a whole request, is waited for. The service answers in milliseconds, where it does."""
+
+LONGEST_S = 2 * 3 * ANSWER_S
+"""So long the script takes at most, besides what it waits at first."""
+
+SETTLE_S = 5
+"""So long a pod waits before it asks: network policies of the VPC CNI hold for a new pod only after a moment (EKS user
+guide, "Limit Pod traffic with Kubernetes network policies", standard mode)."""
+
+SCRIPT = f"""\
+# Who answers at the instance metadata service? One line for each request:
+# FAMILY REQUEST CURL-EXIT-CODE HTTP-CODE SECONDS-TO-CONNECT SECONDS
+newline='
+'
+ask() {{
+    name="$1 $2"; shift 2
+    told=$(curl -sg --noproxy '*' --connect-timeout {CONNECT_S} --max-time {ANSWER_S} \\
+        -w '\\n%{{http_code}} %{{time_connect}} %{{time_total}}' "$@" 2>/dev/null)
+    echo "$name $? ${{told##*"$newline"}}"
+    body=${{told%"$newline"*}}
+    code=${{told##*"$newline"}}; code=${{code%% *}}
+}}
+
+echo 'imds-probe 1'
+command -v curl >/dev/null || {{ echo 'no curl'; exit 0; }}
+sleep "${{SETTLE_S:-0}}"
+for family in v4 v6; do
+    case $family in
+        v4) service=http://169.254.169.254/latest ;;
+        v6) service=http://[fd00:ec2::254]/latest ;;
+    esac
+    ask $family v1 "$service/meta-data/instance-id"
+    id=$body
+    ask $family token -X PUT -H 'X-aws-ec2-metadata-token-ttl-seconds: 60' "$service/api/token"
+    if [ "$code" = 200 ]; then
+        ask $family v2 -H "X-aws-ec2-metadata-token: $body" "$service/meta-data/instance-id"
+        id=$body
+    fi
+    case $id in
+        i-*[!0-9a-f]*) ;;
+        i-*) echo "$family id $id" ;;
+    esac
+done
+echo end
+"""
+
+
+IMAGE = "public.ecr.aws/amazonlinux/amazonlinux:2023"
+"""Has a shell and curl (Amazon Linux 2023 user guide, "Package changes for curl and libcurl"), and every node of EKS in
+a region of the public partition can pull it without credentials."""
+
+NAMESPACE = "default"
+
+_MARGIN_S = 30
+
+
+@frozen
+class ProbeSettings:
+    """`wait_s`: so long the pods are waited for, images that are pulled included."""
+
+    image: str = IMAGE
+    namespace: str = NAMESPACE
+    wait_s: float = 90.0
+
+    @property
+    def deadline_s(self) -> int:
+        """After so long the kubelet ends a pod of which nobody took care."""
+        return int(self.wait_s) + SETTLE_S + LONGEST_S + _MARGIN_S
+
+
+@frozen
+class ProbePod:
+    """One pod that is to be made, and what it is to tell."""
+
+    node: str
+    network: Network
+    name: str
+
+
+def probe_pods(probe: str, nodes: Sequence[str], networks: Sequence[Network]) -> tuple[ProbePod, ...]:
+    """Named by the probe's id and their place: a node's name may be too long for a pod's."""
+    return tuple(
+        ProbePod(node, network, f"{owner_name(probe)}-{place}-{network.value}")
+        for place, node in enumerate(nodes)
+        for network in networks
+    )
+
+
+def owner_name(probe: str) -> str:
+    return _errand(probe, ProbeSettings()).owner_name
+
+
+def _errand(probe: str, manner: ProbeSettings) -> ProbePurpose:
+    return ProbePurpose("imds-probe", PROBE_LABEL, probe, manner.namespace, manner.deadline_s)
+
+
+def owner_manifest(probe: str, manner: ProbeSettings) -> Doc:
+    about = "kubectl eksdoc imds-probe --active owns its pods by this; both go when it is deleted"
+    return owner(_errand(probe, manner), {"data": {"about": about}})
+
+
+def pod_manifest(made: ProbePod, probe: str, manner: ProbeSettings, owner_uid: str = "") -> Doc:
+    """`owner_uid` "": as it is shown before there is an owner."""
+    network = {"hostNetwork": True} if made.network is Network.HOST else {}
+    return pod(_errand(probe, manner), made.name, made.node, _container(manner), owner_uid, **network)
+
+
+def _container(manner: ProbeSettings) -> Doc:
+    return {
+        "name": CONTAINER,
+        "image": manner.image,
+        "command": ["sh", "-c", SCRIPT],
+        "env": [{"name": "SETTLE_S", "value": str(SETTLE_S)}],
+        "resources": {
+            "requests": {"cpu": "5m", "memory": "16Mi"},
+            "limits": {"cpu": "100m", "memory": "64Mi"},
+        },
+    }
+
+
+def manifests(probe: str, pods: Sequence[ProbePod], manner: ProbeSettings) -> tuple[Doc, ...]:
+    """All that would be made, in its order; whose the pods are is known once their owner is made."""
+    made = (pod_manifest(each, probe, manner) for each in pods)
+    return (owner_manifest(probe, manner), *made)
+
+
+# On which nodes a probe runs: one of each kind that looks alike from within the cluster, unless others are named.
+#
+# Alike are nodes of one node group or NodePool that come from the same version of the same template: what EC2 gave them
+# is the same, unless somebody changed an instance by hand, which only AWS tells, or a probe of every node.
+
+
+TEMPLATE_VERSION = "eks.amazonaws.com/sourceLaunchTemplateVersion"
+PROBE_IMAGE, NODE_CLASS = "eks.amazonaws.com/nodegroup-image", "karpenter.k8s.aws/ec2nodeclass"
+OS = "kubernetes.io/os"
+
+_FARGATE = "Fargate has no metadata service"
+_HYBRID = "a hybrid node is no EC2 instance"
+
+NOTHING_TO_ASK = (_FARGATE, _HYBRID)
+"""Why nodes are not probed of which there is nothing to know."""
+
+_SAME = (LAUNCH_TEMPLATE, TEMPLATE_VERSION, PROBE_IMAGE, NODE_CLASS)
+
+
+@frozen
+class AlikeNodes:
+    """Nodes that are alike; `why_not`: why none of them is probed, "" if `chosen` are."""
+
+    owner: NodeOwner
+    group: str
+    nodes: tuple[str, ...]
+    chosen: tuple[str, ...] = ()
+    why_not: str = ""
+
+
+def likes(nodes: Iterable[Node], named: Sequence[str] = (), every: bool = False) -> tuple[AlikeNodes, ...]:
+    """All that are alike, by owner and group; `named`: exactly those nodes, `every`: each one.
+
+    Raises:
+        UsageError: there is no such node.
+    """
+    nodes = tuple(nodes)
+    if absent := sorted(set(named) - {node.name for node in nodes}):
+        raise UsageError(f"there is no node {', '.join(absent)}", "kubectl get nodes lists them.")
+    alike: dict[tuple[str, ...], list[Node]] = defaultdict(list)
+    for node in nodes:
+        if not named or node.name in named:
+            alike[_kind(node)].append(node)
+    every = every or bool(named)
+    return tuple(_likes(sorted(alike[kind], key=lambda node: node.name), every) for kind in sorted(alike))
+
+
+def _kind(node: Node) -> tuple[str, ...]:
+    return (node.owner.value, node.group, *(node.labels.get(label, "") for label in _SAME), _why_not(node))
+
+
+def _likes(nodes: Sequence[Node], every: bool) -> AlikeNodes:
+    first, names = nodes[0], tuple(node.name for node in nodes)
+    if why_not := _why_not(first):
+        return AlikeNodes(first.owner, first.group, names, (), why_not)
+    chosen = names if every else (min(nodes, key=_least_busy).name,)
+    return AlikeNodes(first.owner, first.group, names, chosen)
+
+
+def _why_not(node: Node) -> str:
+    """Why a pod there would tell nothing, "" where it would."""
+    if node.owner is NodeOwner.FARGATE:
+        return _FARGATE
+    if node.owner is NodeOwner.HYBRID:
+        return _HYBRID
+    if node.labels.get(OS, "linux") != "linux":
+        return f"the probe is a shell script, and {node.labels[OS]} runs none"
+    if node.deletion_at is not None:
+        return "it is being deleted"
+    if node.ready != "True":
+        return f"Ready is {node.ready}: its kubelet would start nothing"
+    return ""
+
+
+def _least_busy(node: Node) -> tuple[bool, int, str]:
+    """One that takes pods, and that has much room for them."""
+    return (node.unschedulable, -node.pods_allocatable, node.name)
+
+
+# What a probe would make, before anything is made.
+
+
+_NO_HOST_NETWORK = ("baseline", "restricted")
+
+
+@frozen
+class ProbePlan:
+    """`no_host`: why nothing runs on the network of a host, "" if it does. `stale`: left by probes that were killed,
+    and removed before; `others`: of probes that may be running, and left alone. `unread`: rights
+    that were missing when it was looked where it may run."""
+
+    probe: str
+    manner: ProbeSettings
+    likes: tuple[AlikeNodes, ...]
+    pods: tuple[ProbePod, ...]
+    no_host: str = ""
+    stale: tuple[ProbeOwner, ...] = ()
+    others: tuple[ProbeOwner, ...] = ()
+    unread: tuple[str, ...] = ()
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(pod.node for pod in self.pods))
+
+    def likes_of(self, node: str) -> AlikeNodes:
+        """Those that a node stands for."""
+        return next(each for each in self.likes if node in each.nodes)
+
+
+def plan_probe(
+    nodes: Iterable[Node],
+    level: str | Unknown,
+    owners: Iterable[ProbeOwner] | Unknown,
+    probe: str,
+    manner: ProbeSettings,
+    named: Sequence[str] = (),
+    every: bool = False,
+) -> ProbePlan:
+    """`level` of pod security in its namespace, "" for none; `owners`: of all probes that are there. What is not known
+    of them is found out when the pods are made.
+
+    Raises:
+        UsageError: a node that is `named` is not there.
+    """
+    alike = likes(nodes, named, every)
+    no_host = ""
+    if level in _NO_HOST_NETWORK:
+        no_host = f"namespace {manner.namespace} enforces pod security {level}, which allows no host network"
+    networks = (Network.OWN,) if no_host else (Network.OWN, Network.HOST)
+    chosen = [node for each in alike for node in each.chosen]
+    there = () if isinstance(owners, Unknown) else tuple(owners)
+    stale = tuple(owner for owner in there if owner.age_s > manner.deadline_s)
+    others = tuple(owner for owner in there if owner not in stale)
+    unread = missing_rights(level, owners)
+    return ProbePlan(probe, manner, alike, probe_pods(probe, chosen, networks), no_host, stale, others, unread)
+
+
+@frozen
+class ProbedNode:
+    """What came of one node; `own` and `host` are what the pods printed, or why they did not."""
+
+    node: str
+    own: Answers
+    host: Answers
+    v4: ProbeDiagnosis
+    v6: ProbeDiagnosis
+
+
+@frozen
+class Probed:
+    """`left`: names of pods that were still there at the end, of `owner`; `not_removed`: why that could not be removed,
+    "" if it was. `interrupted`: somebody ended it before all had been heard of."""
+
+    nodes: tuple[ProbedNode, ...]
+    owner: str
+    left: tuple[str, ...] = ()
+    not_removed: str = ""
+    interrupted: bool = False
+
+
+def probed_nodes(plan: ProbePlan, heard: Mapping[str, Answers]) -> tuple[ProbedNode, ...]:
+    """`heard` of the pods by their names."""
+    return tuple(_node(name, plan, heard) for name in plan.nodes)
+
+
+def _node(name: str, plan: ProbePlan, heard: Mapping[str, Answers]) -> ProbedNode:
+    by = {pod.network: heard.get(pod.name, INTERRUPTED) for pod in plan.pods if pod.node == name}
+    own, host = by[Network.OWN], by.get(Network.HOST, Unknown(plan.no_host))
+    v4 = diagnosis(own, host)
+    if v4.cause is Cause.BLOCKED:  # what a pod in that namespace meets, another one need not
+        v4 = replace(v4, why=f"{v4.why} (of a pod in namespace {plan.manner.namespace})")
+    return ProbedNode(name, own, host, v4, diagnosis(own, host, AddressFamily.V6))
+
+
+def findings_of(plan: ProbePlan, probed: Probed) -> tuple[Finding, ...]:
+    """One for all nodes that are alike and answered alike."""
+    found: list[Finding] = [_finding(plan, same) for same in _together(plan, probed.nodes)]
+    found += _unprobed(plan)
+    if probed.not_removed or probed.left:
+        namespace = plan.manner.namespace
+        found.append(left_finding("imds-probe-left", probed.owner, namespace, probed.left, probed.not_removed))
+    return in_order(found)
+
+
+def _together(plan: ProbePlan, nodes: Iterable[ProbedNode]) -> list[list[ProbedNode]]:
+    found: dict[object, list[ProbedNode]] = {}
+    for each in nodes:
+        likes = plan.likes_of(each.node)
+        found.setdefault((likes.owner, likes.nodes, each.v4.reach, each.v4.cause, each.v4.why), []).append(each)
+    return list(found.values())
+
+
+def _finding(plan: ProbePlan, same: Sequence[ProbedNode]) -> Finding:
+    first = same[0]
+    subject, evidence, reach = _subject(plan, same), tuple(_evidence(plan, same)), first.v4.reach
+    if reach is Reach.UNKNOWN:
+        missing = first.own.missing if isinstance(first.own, Unknown) else ""
+        return Finding.of("imds-measured/unknown", subject, evidence, why=first.v4.why, lacking=missing)
+    if reach is Reach.REACHABLE:
+        severity = Severity.LOW if first.v4.doubt else Severity.INFO
+        return Finding.of("imds-measured/reachable", subject, evidence, severity=severity, why=first.v4.why)
+    return Finding.of(
+        "imds-measured/cut-off" if reach is Reach.CUT_OFF else "imds-measured/v1-only",
+        subject,
+        evidence,
+        remedy=_remedies(plan, same),
+        why=first.v4.why,
+    )
+
+
+def _subject(plan: ProbePlan, same: Sequence[ProbedNode]) -> Subject:
+    """The group, where all of it that was probed answered alike."""
+    likes = plan.likes_of(same[0].node)
+    if likes.group and len(same) == len(likes.chosen):
+        return Subject(_result_kind(likes), likes.group)
+    return Subject("Node", same[0].node) if len(same) == 1 else Subject("Nodes", likes.group or likes.owner.value)
+
+
+def _result_kind(likes: AlikeNodes) -> str:
+    return "NodePool" if likes.owner in (NodeOwner.KARPENTER, NodeOwner.AUTO_MODE) else "NodeGroup"
+
+
+def _evidence(plan: ProbePlan, same: Sequence[ProbedNode]) -> Iterator[str]:
+    names, likes = [each.node for each in same], plan.likes_of(same[0].node)
+    more = f" and {len(names) - _SOME} more" if len(names) > _SOME else ""
+    how = "tried" if same[0].v4.reach is Reach.UNKNOWN else "measured"
+    yield f"{how} on {', '.join(names[:_SOME])}{more}, of {len(likes.nodes)} that look alike"
+    for doubt in dict.fromkeys(each.v4.doubt for each in same if each.v4.doubt):
+        yield f"doubt: {doubt}"
+
+
+_SOME = 5
+_REMEDIES: Mapping[Cause, tuple[Remedy, ...]] = {
+    Cause.BLOCKED: (Remedy.of("check-policies"),),
+    Cause.DISABLED: (Remedy.of("enable-endpoint"),),
+    Cause.IN_BETWEEN: (Remedy.of("who-answers"),),
+    Cause.NODE: (Remedy.of("node-rule"),),
+}
+
+
+def _remedies(plan: ProbePlan, same: Sequence[ProbedNode]) -> tuple[Remedy, ...]:
+    """Whether a pod is affected by a hop limit, and which fix is the least, the command without --active tells."""
+    if same[0].v4.cause is not Cause.HOP_LIMIT:
+        return _REMEDIES.get(same[0].v4.cause, ())
+    likes = plan.likes_of(same[0].node)
+    which = ("--nodegroup", likes.group) if likes.group else tuple(f"node/{each.node}" for each in same)
+    probe = shell("kubectl", "eksdoc", "imds-probe", *which)
+    return Remedy.of("keep-hop-limit", command=probe), Remedy.of("own-role")
+
+
+def _unprobed(plan: ProbePlan) -> Iterator[Finding]:
+    for each in plan.likes:
+        if each.chosen or each.why_not in NOTHING_TO_ASK:
+            continue
+        subject = Subject(_result_kind(each), each.group) if each.group else Subject("Node", each.nodes[0])
+        yield Finding.of("imds-measured/not-probed", subject, count=len(each.nodes), why=each.why_not)

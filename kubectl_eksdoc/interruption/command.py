@@ -1,0 +1,185 @@
+"""``kubectl eksdoc interruption``: whether Karpenter hears that EC2 takes a node back.
+
+Belongs here: its flags, what was asked of it, and which of its answers is printed.
+Never here: any judgement (that is in interruption), any layout (that is in render.interruption).
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.cli import exits, opening, options, values
+from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
+from kubectl_eksdoc.cli.options import add_command, add_source, non_empty, without_from
+from kubectl_eksdoc.cli.parser import Commands, add_flag
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model import permissions
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.interruption.plan import InterruptionPlan
+
+
+# What was asked of ``interruption``.
+
+
+PRINTED = ("stack", "commands", "iam", "helm-values")
+
+
+@frozen
+class _Request:
+    """`printed`: the document that is asked for, "" for the answer itself. `queue`: "" for the one
+    that is set. `accepted`: finding codes that may be unknown; `without`: opt-ins left out."""
+
+    printed: str
+    queue: str
+    accepted: tuple[str, ...]
+    without: tuple[str, ...] = ()
+
+    @staticmethod
+    def from_args(args: argparse.Namespace) -> _Request:
+        """
+        Raises:
+            UsageError: something is named.
+        """
+        if args.words:
+            raise UsageError(f"{args.words[0]!r} is not understood: it is about the whole cluster", "Name nothing.")
+        return _Request(args.print or "", args.queue or "", args.accept_unknown, without_from(args))
+
+    @property
+    def given(self) -> dict[str, object]:
+        """By the names of the flags."""
+        return non_empty(
+            {
+                "queue": self.queue,
+                "accept-unknown": list(self.accepted),
+                "without": list(self.without),
+            }
+        )
+
+
+queue_name = values.Matching("[A-Za-z0-9_-]{1,80}", "is no name of a queue: letters, digits, - and _, at most 80", str)
+
+
+NAME = "interruption"
+
+
+# ``kubectl eksdoc interruption``: its flags, and its answer.
+
+
+_ABOUT = """\
+Verify that Karpenter receives interruption events of EC2 (Spot interruptions, scheduled changes), link by link: its
+setting, the SQS queue with its policy and key, the EventBridge rules, the IAM permissions of the controller, and its
+log. Shows what the next interruption would stop, and which Spot nodes have a notice now. Reads the cluster and AWS, and
+changes nothing: --print writes what is missing, for you to deploy.
+
+Examples:
+  %(prog)s
+  %(prog)s -o wide
+  %(prog)s --print stack > interruption.yaml
+  %(prog)s --print commands
+  %(prog)s --print helm-values > interruption-values.yaml
+  %(prog)s --print iam
+  %(prog)s --queue my-cluster-interruptions
+  %(prog)s --demo
+"""
+
+_EXIT_CODES = """\
+Exit codes: 0 interruptions are handled, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
+With --print: 0 the document is complete, 1 it is empty and something else fails, 5 something is unknown, so the
+document may be incomplete.
+"""
+
+
+def add_to(commands: Commands) -> None:
+    """Add ``interruption``."""
+    parser = add_command(
+        commands,
+        NAME,
+        "verify Karpenter interruption handling (SQS, EventBridge, IAM)",
+        "[flags]",
+        _ABOUT,
+        _EXIT_CODES,
+        run,
+    )
+    add_source(parser)
+    group = parser.add_argument_group("Scope")
+    add_flag(
+        group,
+        "--queue",
+        "NAME",
+        "interruption queue; default: the queue that Karpenter is configured with, else the cluster's name",
+        queue_name,
+    )
+    options.add_accepted(group, values.codes_of("interruption"), "interruptions")
+    options.add_without(group, permissions.PROXY.name)
+    group = parser.add_argument_group("Print what is missing (changes nothing)")
+    add_flag(
+        group,
+        "--print",
+        "WHAT",
+        "stack: a CloudFormation template with only the missing resources, for a separate stack; "
+        "commands: the same as AWS CLI and Helm commands; iam: the policy that the controller needs; "
+        "helm-values: the setting to merge into your values",
+        values.one_of(PRINTED, "document"),
+    )
+
+
+def run(args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
+    """
+    Raises:
+        EksdocError: the command line, the cluster or AWS is at fault; the error says which.
+    """
+    # Imported late: help and errors of usage must not pay for what only an answer needs.
+    from kubectl_eksdoc.interruption.plan import InterruptionOptions
+    from kubectl_eksdoc.interruption.read import NEEDS, look_at_interruption
+    from kubectl_eksdoc.interruption.report import InterruptionReport
+
+    request = _Request.from_args(args)
+    InterruptionReport.check(around.options.output)
+    with opening.explaining(NAME):
+        session = opening.opened(around, NEEDS)
+        wish = InterruptionOptions(request.queue, opening.reached_by(around, session))
+        plan = look_at_interruption(session, wish, permissions.PROXY.name not in request.without)
+    opening.told(session, around)
+    if request.printed:
+        return _printed(plan, request, around)
+    report = InterruptionReport(plan, options=request.given, recognised=session.recognised)
+    return opening.answer(report, around, opening.code(plan.findings, request.accepted))
+
+
+def _printed(plan: InterruptionPlan, request: _Request, around: CommandContext) -> CommandAnswer:
+    """
+    Raises:
+        UsageError: there is no Karpenter for which anything could be made, or nothing says where.
+    """
+    from kubectl_eksdoc.interruption.printed import printed
+
+    missing, install = plan.missing, plan.install
+    if missing is None or install is None:
+        raise UsageError(
+            "there is no Karpenter here whose queue could be made, or it could not be read",
+            "Run it without --print to see what was found.",
+        )
+    if not missing.queue_name:
+        raise UsageError(
+            "which queue Karpenter is to read is not known: its setting is taken from elsewhere",
+            "Give --queue NAME; run it without --print to see the source.",
+        )
+    if not missing.queue_arn and request.printed != "helm-values":
+        raise UsageError(
+            "in which account and region the queue is to be is not known: AWS was not asked, or did not say",
+            "Give --cluster-name, --region and --profile of the cluster of this context.",
+        )
+    for each in missing.not_known:
+        around.note(f"not known, and so not in it: {each}")
+    text = printed(request.printed, plan.stack, missing, install)
+    beside = missing.beside_stack if request.printed == "stack" else ()
+    for each in (*missing.for_a_person, *beside):
+        around.note(f"not fixed by it: {each}")
+    if not text:
+        around.note("nothing is missing that this could make")
+    if missing.not_known:
+        return CommandAnswer(text, exits.UNKNOWN)
+    return CommandAnswer(text, exits.CLEAN if text or not (beside or missing.for_a_person) else exits.FAILS)

@@ -1,0 +1,296 @@
+"""Single looks at the cluster: what is under a pod's name, and which pods are on a node and which volumes
+are attached to it, right now.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from math import inf
+from time import monotonic
+from typing import Any, NamedTuple, TypeVar
+
+from kubectl_eksdoc.errors import ClusterError, ConfigError, Forbidden, Unauthorized
+from kubectl_eksdoc.kube.exchanges import RetryPolicy, Timing
+from kubectl_eksdoc.kube.responses import ContinueTokenExpired, ObjectNotFound
+from kubectl_eksdoc.kube.transport import Paging, Transport
+from kubectl_eksdoc.kube.writes import path_of
+from kubectl_eksdoc.kubernetes.news import (
+    AllBudgets,
+    AllNodes,
+    AllPods,
+    BudgetGone,
+    BudgetIs,
+    News,
+    NodeGone,
+    NodeIs,
+    PodGone,
+    PodIs,
+)
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.nodes import Pod
+from kubectl_eksdoc.objects.collector import BadObject
+from kubectl_eksdoc.objects.held import Changing, ListPage
+
+# Whole lists, page by page, in the state of one moment.
+
+
+_LARGER = 4
+"""A list whose next page came too late is begun anew with pages so much larger: fewer can be late."""
+
+
+class _Listed(NamedTuple):
+    """Facts with their versions, at the version `version`."""
+
+    items: tuple[tuple[Any, int], ...]
+    version: int
+
+
+class Lister:
+    """Lists of one resource. For one thread."""
+
+    def __init__(self, resource: Resource, transport: Transport, changing: Changing, page_size: int) -> None:
+        self._resource = resource
+        self._transport = transport
+        self._changing = changing
+        self._page_size = page_size
+
+    def all(self, fields: str = "") -> _Listed:
+        """Everything there is, or what the field selector `fields` takes of it.
+
+        The token that an answer of 410 offers would mix two states of the cluster, so the list is begun anew.
+
+        Raises:
+            BadObject: an object cannot be understood.
+            Refused: also where it does not end within --read-timeout.
+            ClusterError: as `Transport.get`.
+        """
+        size = self._page_size
+        until_s = monotonic() + (self._transport.access.read_timeout or inf)
+        while True:
+            try:
+                paging = Paging(self._resource.full_name, until_s)
+                first = page = self._page(size, fields, "", paging)
+                items = first.items
+                while page.continue_token:
+                    page = self._page(size, fields, page.continue_token, paging)
+                    items += page.items
+                return _Listed(tuple(items), first.version)
+            except ContinueTokenExpired:
+                if size > self._page_size * _LARGER**8:
+                    raise
+                size *= _LARGER
+
+    def _page(self, size: int, fields: str, token: str, paging: Paging) -> ListPage:
+        # Never resourceVersion=0 with it: servers then ignore the limit and send everything, and it may be old.
+        query = {"limit": str(size)}
+        if fields:
+            query["fieldSelector"] = fields
+        if token:
+            query["continue"] = token
+        path = self._resource.path
+        answer = self._transport.get(path, query, right=f"list {self._resource.full_name}")
+        page = self._changing.page(answer.body, path)
+        paging.check(page.continue_token, len(page.items), len(answer.body))
+        return page
+
+
+# The end of a field, as its threads see it: they pause until it comes, and stop.
+
+
+class Closed(Exception):
+    """Nobody waits for it any more."""
+
+
+class Closing:
+    """Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    @property
+    def begun(self) -> bool:
+        return self._event.is_set()
+
+    def begin(self) -> None:
+        self._event.set()
+
+    def check(self) -> None:
+        """Raises Closed: it is over."""
+        if self._event.is_set():
+            raise Closed
+
+    def pause(self, seconds: float) -> None:
+        """Raises Closed: it is over, or is meanwhile."""
+        if self._event.wait(seconds):
+            raise Closed
+
+
+# Reads that are tried again until they succeed, the field is closed, or the cluster refuses them for good.
+
+
+FOR_GOOD = 3
+"""So often in a row at least, and for as long as one is patient, credentials or rights are refused until that is
+believed: an API server that has just started may not know the roles yet, and a webhook that checks tokens may be away
+for a moment, as may be the network that a credential plugin needs."""
+
+Read = TypeVar("Read")
+
+
+class GaveUp(Exception):
+    """It was tried for long enough, and failed by this each time."""
+
+
+class FailureStreak:
+    """The failures in a row of one reader. For one thread."""
+
+    def __init__(
+        self, patience: RetryPolicy, timing: Timing, refused_s: float | None = None, longest_s: float = inf
+    ) -> None:
+        """`refused_s`: so long a refusal is not believed; None: as patience has it. `longest_s`: after so long it is
+        not tried again, whatever it is that fails."""
+        self._ends_s = longest_s
+        self._failed_s = 0.0  # since when
+        self._patience = patience
+        self._timing = timing
+        self._longest_s = patience.refused if refused_s is None else refused_s
+        self._failed = 0
+        self._refused = 0
+        self._refused_s = 0.0  # since when
+
+    def succeeded(self) -> None:
+        self._failed = self._refused = 0
+
+    def failed(self, error: Exception, longest_s: float | None = None) -> None:
+        """Pauses, for longer each time, for `longest_s` at most.
+
+        Raises:
+            Unauthorized, Forbidden, ConfigError: it is one of these once more, and is believed.
+            GaveUp: it fails for too long.
+            Closed: the field is.
+        """
+        self._failed += 1
+        self._refused = self._refused + 1 if isinstance(error, (Unauthorized, Forbidden, ConfigError)) else 0
+        now_s = self._timing.monotonic()
+        if self._failed == 1:
+            self._failed_s = now_s
+        if self._refused == 1:
+            self._refused_s = now_s
+        if self._refused >= FOR_GOOD and now_s - self._refused_s >= self._longest_s:
+            raise error
+        if now_s - self._failed_s >= self._ends_s:
+            raise GaveUp(str(error)) from error
+        pause_s = self._patience.pause_s(self._failed, self._timing.chance())
+        self._timing.sleep(pause_s if longest_s is None else min(pause_s, longest_s))
+
+
+def until_read(read: Callable[[], Read], insisting: FailureStreak, closing: Closing) -> Read:
+    """
+    Raises:
+        as `FailureStreak.failed`.
+    """
+    while True:
+        closing.check()
+        try:
+            found = read()
+        except (ClusterError, BadObject) as error:
+            insisting.failed(error)
+        else:
+            insisting.succeeded()
+            return found
+
+
+LONGEST_S = 60.0
+"""Who asked may ask again; a reader that never came back would hold up all that others ask for."""
+
+
+class RetryingReads:
+    """Those of pods are tried again for `LONGEST_S`. For one thread.
+
+    Raises, from every method:
+        Unauthorized, Forbidden, ConfigError: they must not be done any more.
+        GaveUp: of those of pods, nothing but errors came of it.
+        Closed: the field is.
+    """
+
+    def __init__(
+        self, transport: Transport, patience: RetryPolicy, timing: Timing, closing: Closing, page_size: int
+    ) -> None:
+        self._transport = transport
+        self._patience = patience
+        self._timing = timing
+        self._closing = closing
+        self._changing = Changing(kinds.PODS)
+        self._lister = Lister(kinds.PODS, transport, self._changing, page_size)
+        self._attachments = Lister(kinds.VOLUME_ATTACHMENTS, transport, Changing(kinds.VOLUME_ATTACHMENTS), page_size)
+
+    def pod(self, pod: Pod) -> tuple[Pod, ...]:
+        """What is there under its name: one pod, or none."""
+        return until_read(lambda: self._pod(path_of(pod)), self._insisting(), self._closing)
+
+    def on_node(self, node: str) -> tuple[Pod, ...]:
+        """All pods on it, finished ones and all."""
+        fields = f"spec.nodeName={node}"
+        listed = until_read(lambda: self._lister.all(fields), self._insisting(), self._closing)
+        return tuple(pod for pod, _ in listed.items)
+
+    def attached_to(self, node: str) -> tuple[str, ...]:
+        """The PersistentVolumes that are attached to it; no field selector takes those of one node.
+
+        Raises:
+            Forbidden: and it was so several times in a row; any other ClusterError, BadObject: it could not be read.
+        """
+        insisting = FailureStreak(self._patience, self._timing, 0.0)  # a right that most drains go without
+        while True:
+            self._closing.check()
+            try:
+                listed = self._attachments.all()
+            except Forbidden as error:
+                insisting.failed(error)
+            else:
+                return tuple(sorted(each.volume for each, _ in listed.items if each.node == node and each.volume))
+
+    def _pod(self, path: str) -> tuple[Pod, ...]:
+        try:
+            answer = self._transport.get(path, right="get pods")
+        except ObjectNotFound:
+            return ()
+        return (self._changing.object(answer.body, path)[0],)
+
+    def _insisting(self) -> FailureStreak:
+        return FailureStreak(self._patience, self._timing, longest_s=LONGEST_S)
+
+
+# Which news the objects of a watched resource make.
+
+
+class FactListener(NamedTuple):
+    """`there` and `gone` take a fact and its version."""
+
+    resource: Resource
+    all: Callable[[_Listed], News]
+    there: Callable[[Any, int], News]
+    gone: Callable[[Any, int], News]
+
+
+WATCHED = (
+    FactListener(
+        kinds.PODS,
+        lambda listed: AllPods(listed.items, listed.version),
+        PodIs,
+        lambda pod, version: PodGone(pod.uid, version),
+    ),
+    FactListener(
+        kinds.BUDGETS,
+        lambda listed: AllBudgets(listed.items, listed.version),
+        BudgetIs,
+        lambda budget, version: BudgetGone(budget.key),
+    ),
+    FactListener(
+        kinds.NODES,
+        lambda listed: AllNodes(tuple(node for node, _ in listed.items)),
+        lambda node, version: NodeIs(node),
+        lambda node, version: NodeGone(node.name),
+    ),
+)

@@ -1,0 +1,258 @@
+"""The entries of metadata.managedFields: who owns which fields, by which operation, since when.
+
+Source: apimachinery, util/managedfields/internal/managedfields.go. An entry is known by manager, operation, subresource
+and, for updates, API version: an applier has one entry whatever version it applies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Literal
+
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.kubernetes.api.types import Schema
+from kubectl_eksdoc.kubernetes.document_diff import NONE, FieldSet, FieldSetComparison, compare
+from kubectl_eksdoc.kubernetes.field_paths import MalformedStep, quoted
+from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
+
+Operation = Literal["Apply", "Update"]
+Owners = Mapping["FieldManager", "Entry"]
+
+
+@frozen(order=True)
+class FieldManager:
+    """What makes two entries the same; `api_version` is "" for appliers."""
+
+    manager: str
+    operation: Operation
+    api_version: str
+    subresource: str
+
+    def shown(self) -> str:
+        """As conflicts name it: ``"kubectl-set" using apps/v1``, ``"kubelet" with subresource "status" using v1``."""
+        where = f" with subresource {quoted(self.subresource)}" if self.subresource else ""
+        using = f" using {self.api_version}" if self.operation == "Update" else ""
+        return f"{quoted(self.manager)}{where}{using}"
+
+
+@frozen
+class Entry:
+    """What one owner has; `time` is RFC 3339 in whole seconds, "" where the entry has none."""
+
+    fields: FieldSet
+    api_version: str
+    time: str = ""
+
+
+class MalformedEntries(ValueError):
+    """managedFields that no server would have written."""
+
+
+def owner_of(manager: str, operation: Operation, api_version: str, subresource: str) -> FieldManager:
+    """A manager without a name is "unknown"."""
+    return FieldManager(manager or "unknown", operation, "" if operation == "Apply" else api_version, subresource)
+
+
+def read(doc: Doc) -> dict[FieldManager, Entry]:
+    """The entries of a document. Raises MalformedEntries."""
+    return dict(_read_one(entry) for entry in at(doc, "metadata", "managedFields") or ())
+
+
+def _read_one(entry: Doc) -> tuple[FieldManager, Entry]:
+    operation, api_version = entry.get("operation"), entry.get("apiVersion")
+    if operation not in ("Apply", "Update"):
+        raise MalformedEntries("operation must be `Apply` or `Update`")
+    if not api_version:
+        raise MalformedEntries("apiVersion must not be empty")
+    if entry.get("fieldsType") != "FieldsV1":
+        raise MalformedEntries(f"invalid fieldsType {quoted(entry.get('fieldsType', ''))} in managed fields entry")
+    version = "" if operation == "Apply" else api_version
+    owner = FieldManager(entry.get("manager", ""), operation, version, entry.get("subresource", ""))
+    try:
+        return owner, Entry(FieldSet.read(entry.get("fieldsV1") or {}), api_version, entry.get("time") or "")
+    except MalformedStep as error:
+        raise MalformedEntries(str(error)) from error
+
+
+def printed(owners: Owners) -> list[Doc]:
+    """As the server lists them: appliers first, then by time, manager, version and subresource."""
+    return [_printed_one(owner, owners[owner]) for owner in sorted(owners, key=lambda owner: _order(owner, owners))]
+
+
+def _order(owner: FieldManager, owners: Owners) -> tuple[str, ...]:
+    entry = owners[owner]
+    return owner.operation, entry.time, owner.manager, entry.api_version, owner.subresource
+
+
+def _printed_one(owner: FieldManager, entry: Entry) -> Doc:
+    doc: Doc = {"manager": owner.manager, "operation": owner.operation, "apiVersion": entry.api_version}
+    if entry.time:
+        doc["time"] = entry.time
+    doc |= {"fieldsType": "FieldsV1", "fieldsV1": entry.fields.printed()}
+    return doc | ({"subresource": owner.subresource} if owner.subresource else {})
+
+
+def with_entries(doc: Doc, owners: Owners) -> Doc:
+    """`doc` with these entries as its managedFields; without any, it has no such field."""
+    if not owners:
+        return without_entries(doc)
+    return with_value(doc, ("metadata", "managedFields"), printed(owners))
+
+
+def without_entries(doc: Doc) -> Doc:
+    return without(doc, ("metadata", "managedFields"))
+
+
+def without_times(entries: Iterable[Doc]) -> list[Doc]:
+    return [{name: value for name, value in entry.items() if name != "time"} for entry in entries]
+
+
+# At most ten entries of updates: the oldest are put together as "ancient-changes", by API version.
+#
+# Source: apimachinery, util/managedfields/internal/capmanagers.go. Appliers are not counted.
+
+
+MOST_UPDATERS = 10
+_ANCIENT = "ancient-changes"
+
+
+def capped(owners: Owners) -> dict[FieldManager, Entry]:
+    """`owners`, the oldest updaters merged into those of the same version until there are few enough."""
+    result = dict(owners)
+    updaters = sorted((o for o in owners if o.operation == "Update"), key=lambda o: (owners[o].time, o))
+    surplus = len(updaters) - MOST_UPDATERS
+    first: dict[str, FieldManager] = {}
+    for owner in updaters:
+        if surplus <= 0:
+            break
+        oldest = first.setdefault(owner.api_version, owner)
+        if oldest == owner:
+            continue
+        bucket = FieldManager(_ANCIENT, "Update", owner.api_version, "")
+        older = result.pop(oldest) if bucket not in result else result[bucket]
+        entry = result.pop(owner)
+        result[bucket] = Entry(entry.fields | older.fields, owner.api_version, entry.time)
+        surplus -= 1
+    return result
+
+
+# What a write takes from other owners: the part that updates and applies share.
+#
+# Source: structured-merge-diff, merge/update.go (Updater.update); apimachinery, stripmeta.go. Entries of other API
+# versions are compared as if they were of the version of the request: documents are not converted here.
+
+
+UNTRACKED = FieldSet.of_paths(
+    ("apiVersion",),
+    ("kind",),
+    ("metadata",),
+    *(
+        ("metadata", name)
+        for name in (
+            "name",
+            "namespace",
+            "creationTimestamp",
+            "selfLink",
+            "uid",
+            "clusterName",
+            "generation",
+            "managedFields",
+            "resourceVersion",
+        )
+    ),
+)
+"""What nobody owns, in any kind."""
+
+
+def conflicts(owners: Owners, writer: FieldManager | None, seen: FieldSetComparison) -> Mapping[FieldManager, FieldSet]:
+    """The fields that were written and that others own, by owner; owners without any are left out."""
+    found = {owner: entry.fields & seen.written for owner, entry in owners.items() if owner != writer}
+    return {owner: fields for owner, fields in found.items() if fields}
+
+
+def taken(owners: Owners, writer: FieldManager | None, seen: FieldSetComparison) -> dict[FieldManager, Entry]:
+    """`owners`, where all but `writer` have lost what was written or removed; without those that have nothing left."""
+    lost = seen.written | seen.removed
+    result = {
+        owner: entry if owner == writer else replace(entry, fields=entry.fields - lost)
+        for owner, entry in owners.items()
+    }
+    return {owner: entry for owner, entry in result.items() if entry.fields}
+
+
+# What a create, an update or a patch (not an apply) does to managedFields.
+#
+# Source: apimachinery, util/managedfields/internal: fieldmanager.go, managedfieldsupdater.go, skipnonapplied.go,
+# stripmeta.go; apiserver, IgnoreManagedFieldsTimestampsTransformer. The server does this after defaulting and before
+# the resource's strategy and admission change anything, so values those set belong to nobody.
+
+
+def updated(
+    live: Doc | None,
+    new: Doc,
+    manager: str,
+    now: str,
+    schema: Schema,
+    subresource: str = "",
+    reset: FieldSet = NONE,
+) -> Doc:
+    """`new` with its managedFields after `manager` wrote it over `live` (None: created it) at `now`.
+
+    `reset` are the fields that the resource's strategy ignores in such requests, with all below them: status for the
+    object itself, spec for its status; they are never owned. An object that is not tracked (it was once stored without
+    managedFields, or a request emptied them) stays so until something is applied to it.
+    """
+    owners = _owners(live, new, subresource)
+    if live is not None and not owners:
+        return without_entries(new)
+    writer = owner_of(manager, "Update", str(new.get("apiVersion", "")), subresource)
+    before = schema.blank if live is None else without_entries(live)
+    after = without_entries(new)
+    return with_entries(after, capped(written(owners, before, after, writer, now, schema, reset)))
+
+
+def written(
+    owners: Owners, before: Doc, after: Doc, writer: FieldManager, now: str, schema: Schema, reset: FieldSet
+) -> dict[FieldManager, Entry]:
+    """The entries after `writer` changed `before` to `after`. An entry that gains nothing keeps its time."""
+    seen = compare(schema.filled(before), schema.filled(after), schema.root).without(reset)
+    result = taken(owners, None, seen)
+    gained = seen.written - UNTRACKED
+    if gained:
+        mine = result.get(writer)
+        version = writer.api_version
+        result[writer] = Entry(gained | mine.fields if mine else gained, version, now)
+    return result
+
+
+def _owners(live: Doc | None, new: Doc, subresource: str) -> dict[FieldManager, Entry]:
+    """The entries the request sends, so that clients can edit them; the live ones where it sends none or bad ones.
+
+    Through a subresource they cannot be edited. An empty list, or one with an empty entry, takes all away.
+    """
+    stored = _readable(live or {})
+    if subresource:
+        return stored
+    sent = at(new, "metadata", "managedFields")
+    if sent in ([], [{}]):
+        return {}
+    return _readable(new) or stored
+
+
+def _readable(doc: Doc) -> dict[FieldManager, Entry]:
+    try:
+        return read(doc)
+    except MalformedEntries:
+        return {}
+
+
+def settled(live: Doc, new: Doc) -> Doc:
+    """`new`, with the times of `live` where nothing else changed: such a write is none.
+
+    To be asked when a document is ready to be stored, with its resource version not yet changed.
+    """
+    old_entries, entries = (at(doc, "metadata", "managedFields") or [] for doc in (live, new))
+    if without_times(old_entries) != without_times(entries) or without_entries(live) != without_entries(new):
+        return new
+    return with_value(new, ("metadata", "managedFields"), old_entries) if old_entries else new

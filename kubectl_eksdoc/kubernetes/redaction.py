@@ -1,0 +1,311 @@
+"""What of a cluster may be written to a file that people hand on: an allow-list, and a digest for the rest.
+
+Belongs here: which keys are kept because something is judged by them, digests, and what looks like a secret whatever
+its key.
+Never here: the shapes of objects (`objects`), of AWS's answers (`aws.keeping`), and files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import Any, TypeVar, cast
+
+from kubectl_eksdoc.amazon.interruption import ARGUMENT, CONFIG_KEY, VARIABLE
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.kubernetes.corefile import without_comments
+from kubectl_eksdoc.kubernetes.guards import address, addresses_in
+from kubectl_eksdoc.model.coredns import COREFILE
+from kubectl_eksdoc.model.journal import PRIOR, RUN
+from kubectl_eksdoc.model.knowledge import file
+from kubectl_eksdoc.model.nodes import JUDGED_ANNOTATIONS, POD_ENI, REBOOT_IN_PROGRESS
+from kubectl_eksdoc.model.workloads import REBOOT_LOCK
+
+# A value that is not kept, as something that tells equal ones apart from others, and nothing else.
+
+
+MARK = "eksdoc-digest:"
+"""What a digest begins with; no value that is kept does."""
+
+_MOST = 100_000
+_BYTES = 8
+
+
+class Digests:
+    """Of one file. `key` is chosen by chance and thrown away with this: without it nobody can try out which short
+    password has this digest. Mutable: it remembers what it was asked."""
+
+    __slots__ = ("_key", "_known")
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        self._known: dict[str, str] = {}
+
+    def of(self, text: str) -> str:
+        """``eksdoc-digest:`` and 16 hexadecimal digits; "" stays."""
+        if not text or text.startswith(MARK):
+            return text
+        found = self._known.get(text)
+        if found is None:
+            if len(self._known) >= _MOST:
+                self._known.clear()
+            made = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), key=self._key, digest_size=_BYTES)
+            found = self._known[text] = MARK + made.hexdigest()
+        return found
+
+
+def is_digest(text: object) -> bool:
+    return isinstance(text, str) and MARK in text
+
+
+def has_digest(value: Any) -> bool:
+    """Whether one stands anywhere in a document: what it says is not known, and it must never be sent."""
+    if isinstance(value, dict):
+        return any(map(has_digest, value.values()))
+    return any(map(has_digest, value)) if isinstance(value, (list, tuple)) else is_digest(value)
+
+
+# What looks like a secret wherever it stands: the second net, under the allow-lists.
+#
+# Sources of the forms: IAM user guide (unique identifiers: AKIA, ASIA), RFC 7468 (PEM), RFC 7519 (JWT), GitHub's,
+# GitLab's and Slack's documents on the prefixes of their tokens, RFC 3986 (userinfo), CoreDNS's plugins route53
+# (aws_access_key), etcd (credentials), tsig and azure (secret); the parameters of signed URLs: AWS (Signature Version
+# 4), Azure Storage (shared access signature), Google Cloud Storage, CloudFront.
+
+
+Value = TypeVar("Value")
+
+_IN_TEXT = r'(?:[^"\\]|\\(?s:.))'
+"""What JSON may hold in a text: a backslash, and what it escapes, stay together."""
+_PEM = rf"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:{_IN_TEXT}*?-----END [A-Z ]*PRIVATE KEY-----|{_IN_TEXT}*)"
+_FORMS: Mapping[str, re.Pattern[str]] = {
+    "PRIVATE KEY": re.compile(_PEM),
+    "AKIA": re.compile(r"\bAKIA[A-Z0-9]{12,}\b"),
+    "ASIA": re.compile(r"\bASIA[A-Z0-9]{12,}\b"),
+    "eyJ": re.compile(r"(?<![\w-])eyJ[\w-]{5,}\.[\w-]{5,}(?:\.[\w-]*)*"),
+    **{f"gh{kind}_": re.compile(rf"\bgh{kind}_\w{{10,}}") for kind in "oprsu"},
+    "github_pat_": re.compile(r"\bgithub_pat_\w{10,}"),
+    "glpat-": re.compile(r"\bglpat-[\w-]{10,}"),
+    "xox": re.compile(r"\bxox[abeprs]-[\w-]{10,}"),
+    "sk_live_": re.compile(r"\bsk_live_\w{10,}"),
+    "://": re.compile(r'(?<=://)[^\s/@"\\]+(?=@)'),
+    "earer ": re.compile(r"(?<=earer )[\w.~+/=-]{8,}"),
+}
+"""By a piece that each of them has, which is quickly looked for. None goes beyond a quotation mark, so that they may be
+taken out of JSON as it is written."""
+
+_NAMED = re.compile(
+    r"""(?i)((?:pass(?:word|wd)?|pwd|secret|token|(?:api|access|private|account)[_-]?key|credentials?|signature)
+    [\w-]{0,100}\\*["']?\s*[=:]\s*\\*["']?)
+    ((?<=")[^"\\]{4,}|(?<=')[^'\\]{4,}|[^\s"',;&}\\]{4,})""",
+    re.VERBOSE,
+)
+_HEADER = re.compile(r"""(?i)(authorization\\*["']?\s*[:=]\s*\\*["']?(?:\w+ )?)([^\s"'\\]{4,})""")
+_SIGNED = re.compile(
+    r"""(?ix)((?:[?&;]|%3f|%26|\\u0026)
+    (?:x-(?:amz|goog)-(?:signature|credential|security-token)|sig|signature|[\w-]*token|api[_-]?key|key|code|auth|hmac
+    |jwt|pass|password|secret|awsaccesskeyid|googleaccessid|policy|key-pair-id)
+    (?:=|%3d))
+    ((?:(?!%26|\\u0026)[^\s"'\\&;#<>])+)"""
+)
+"""Of a URL: each of them is enough to use it, or a part of it."""
+_DIRECTIVE = re.compile(r"^([ \t]*(?:aws_access_key|credentials|password|secret|token)[ \t]+)(\S.*)$", re.MULTILINE)
+"""Of a Corefile: a word, and what it holds behind it."""
+_KEY = re.compile(
+    r"(?<![A-Za-z0-9+/=])(?<!:\d{12}:)(?=[A-Za-z0-9+/]*\d)(?=[A-Za-z0-9+/]*[a-z])(?=[A-Za-z0-9+/]*[A-Z])[A-Za-z0-9+/]{40}"
+    r"(?![A-Za-z0-9+/=])"
+)
+"""Forty characters, as AWS's secret access keys are, and as no end of an ARN is."""
+
+
+def scrubbed(text: str, instead: Callable[[str], str]) -> str:
+    """`text` with `instead` of everything in it that looks like a secret."""
+    text = known_forms(text, instead)
+    for form in (_NAMED, _HEADER):
+        text = _values(form, text, instead)
+    text = _DIRECTIVE.sub(lambda found: found.group(1) + _each_word(found.group(2), instead), text)
+    return _KEY.sub(lambda found: instead(found.group()), text)
+
+
+def hidden(text: str) -> str:
+    """For messages: what others say (a library, AWS), without what looks like a secret."""
+    return scrubbed(addresses_in(text), lambda _: "…")
+
+
+HIDDEN = "…"
+_WORD = re.compile(r"(?<![A-Za-z0-9+_-])[A-Za-z0-9+_-]{20,}={0,2}")
+_HEX = re.compile(r"(?i)[0-9a-f]{32,}")
+_DIGEST_NAME = re.compile(r"(?i)checksum|digest|hash|revision|commit|bundle|certificate")
+"""Of a field whose value is by chance, and no secret."""
+_SECRET_NAME = re.compile(
+    r"(?i)(?:pass(?:word|wd)?|pwd|secret|token|(?:api|access|private|account)[_-]?key|credentials?|signature)"
+    r"(?!.*(?:name|ref|path|type|expiration|ttl|audience|enabled)\Z)"
+)
+"""Of a field or a variable that holds one, and does not only say where it is."""
+
+
+def printed(value: Value, name: str = "") -> Value:
+    """Values of an add-on, a ConfigMap, or a field called `name`, as they may be printed: a Corefile without comments
+    and credentials, other texts without what looks like a secret, by its form or by its name."""
+    return cast(Value, _printed(value, name))
+
+
+def _printed(value: Any, name: str) -> Any:
+    if isinstance(value, dict):
+        called = str(value.get("name", ""))  # of a variable
+        return {key: _printed(each, called if key == "value" and called else str(key)) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_printed(each, name) for each in value]
+    if not isinstance(value, str):
+        return value
+    if name.lower() == "corefile":
+        return printed_corefile(value)
+    if len(value) >= 4 and _SECRET_NAME.search(name[-200:]):
+        return HIDDEN
+    shown = hidden(value)
+    if _DIGEST_NAME.search(name) or value.startswith("arn:"):
+        return shown
+    if _HEX.fullmatch(value.strip()):
+        return HIDDEN
+    return _WORD.sub(lambda found: HIDDEN if _by_chance(found.group()) else found.group(), shown)
+
+
+def _by_chance(word: str) -> bool:
+    """Whether small and large letters and digits follow each other as a generator of keys has them, and no name: of
+    ten by chance some six are followed by one of another sort, in ``AmazonEksNodeRole2024`` three."""
+    sorts = ["lower" if each.islower() else "upper" if each.isupper() else each.isdigit() for each in word]
+    changes = sum(one != other for one, other in pairwise(sorts))
+    return {"lower", "upper", True} <= {*sorts} and changes >= 0.45 * len(word)
+
+
+def printed_corefile(text: str) -> str:
+    """On the same lines."""
+    bare = without_comments(text, lambda comment: f" {HIDDEN}" if comment.strip("# ") else "")
+    return scrubbed(bare, lambda _: HIDDEN)
+
+
+def _each_word(text: str, instead: Callable[[str], str]) -> str:
+    """As many words as before: whoever parses them finds the same form."""
+    return re.sub(r"\S+", lambda found: instead(found.group()), text)
+
+
+def known_forms(text: str, instead: Callable[[str], str]) -> str:
+    """Of what is a secret by its form alone; `text` may be JSON, and stays it."""
+    for piece, form in _FORMS.items():
+        if piece in text:
+            text = form.sub(lambda found: instead(found.group()), text)
+    return _values(_SIGNED, text, instead)
+
+
+def _values(named: re.Pattern[str], text: str, instead: Callable[[str], str]) -> str:
+    return named.sub(lambda found: found.group(1) + instead(found.group(2)), text)
+
+
+_STARTS = (b"PRIVATE KEY", b"AKIA")
+
+
+def suspicious(body: bytes) -> bool:
+    """Whether a page of objects, of which the fields that may hold a secret are cleaned already, may hold a well-known
+    one somewhere else: next to none does, and no more is looked for than costs nothing."""
+    return any(piece in body for piece in _STARTS)
+
+
+# The keys whose values are kept, since something is judged by them, and the words of a command that are.
+
+
+def _kept(what: str, *more: str) -> frozenset[str]:
+    return frozenset((*more, *(key for keys in file("kept_keys")[what].values() for key in keys)))
+
+
+ANNOTATIONS = _kept("annotations", *JUDGED_ANNOTATIONS, POD_ENI, RUN, PRIOR, REBOOT_LOCK, REBOOT_IN_PROGRESS)
+VARIABLES = _kept("variables", VARIABLE, *file("kept_keys")["told"])
+FLAGS = _kept("flags", ARGUMENT)
+CONFIG = _kept("config", COREFILE, CONFIG_KEY)
+"""Keys of ConfigMaps."""
+
+SOCKET = re.compile(r"(?:--[A-Za-z][\w.-]*=|-[A-Za-z]=)?(?:unix:/{0,2}|npipe:/{0,2})?[\w.-]*[/\\][\w./\\-]*\.sock")
+"""A word that names a socket, with which something reaches its node's container runtime, and nothing else."""
+
+_NAMED_SOCKET = re.compile(r"(?<![\w./-])(?:unix:/{0,2})?/[\w./-]*\.sock(?![\w.-])")
+_FLAG = re.compile(r"--[A-Za-z][\w.-]*|-[A-Za-z]")
+"""Longer ones with one dash may be a letter and a value, as in ``mysql -phunter2``."""
+_OF_SECRET = re.compile(r"(?i)-.*(?:pass|pwd|secret|token|key|credential)[\w.-]*")
+"""A flag whose value follows as the next word, even where that looks like a flag."""
+_REFERENCE = re.compile(r"\$\([A-Za-z_][\w.]*\)")
+_SHELL = re.compile(r"(?:/?(?:usr/)?bin/)?(?:(?:ba|a)?sh|sleep(?: \d{1,6})?)")
+_SLEEP = re.compile(r"(?:/?(?:usr/)?bin/)?sleep")
+_SECONDS = re.compile(r"\d{1,6}")
+_PLAIN_PATH = re.compile(r"(?:/(?:[A-Za-z._-]{0,20}|v\d{1,2}(?:(?:alpha|beta)\d{1,2})?))*")
+
+
+@frozen
+class KeptAnnotations:
+    """The lists that are in force: more than the ones above, where more is judged."""
+
+    digests: Digests
+    annotations: frozenset[str] = ANNOTATIONS
+    variables: frozenset[str] = VARIABLES
+    flags: frozenset[str] = FLAGS
+    config: frozenset[str] = CONFIG
+
+    def annotation(self, key: str, value: str) -> str:
+        return self.text(value) if key in self.annotations else self.digests.of(value)
+
+    def variable(self, name: str, value: str) -> str:
+        """Of an environment variable."""
+        if name in self.variables:
+            return self.text(value)
+        return value if _REFERENCE.fullmatch(value) else self._but_sockets(value)
+
+    def config_value(self, key: str, value: str) -> str:
+        """Of a ConfigMap."""
+        if key == COREFILE:
+            return self.corefile(value)
+        return self.text(value) if key in self.config else self.digests.of(value)
+
+    def corefile(self, value: str) -> str:
+        """No comment of it is judged."""
+        return self.text(without_comments(value, self.digests.of))
+
+    def words(self, given: list[str]) -> list[str]:
+        """Of a command or its arguments: flags by name, and the values of those that are kept."""
+        before = ("", *given)[: len(given)]
+        return [self._word(*pair) for pair in zip(given, before, strict=True)]
+
+    def _word(self, word: str, before: str) -> str:
+        name, equals, value = word.partition("=")
+        if _REFERENCE.fullmatch(word) or _SHELL.fullmatch(word) or (".sock" in word and SOCKET.fullmatch(word)):
+            return word
+        if _SLEEP.fullmatch(before) and _SECONDS.fullmatch(word):
+            return word
+        if name not in self.flags and (_OF_SECRET.fullmatch(before) or not _FLAG.fullmatch(name)):
+            return self.text(word) if before in self.flags else self._but_sockets(word)
+        return f"{name}{equals}{self.text(value) if name in self.flags else self.digests.of(value)}"
+
+    def _but_sockets(self, text: str) -> str:
+        """A digest, with the sockets that are named in it; what is nothing but a socket stays."""
+        if ".sock" not in text:
+            return self.digests.of(text)
+        return text if SOCKET.fullmatch(text) else " ".join((self.digests.of(text), *_NAMED_SOCKET.findall(text)))
+
+    def path(self, given: str) -> str:
+        """Of an HTTP probe: long names in it, and those with digits, may be anything."""
+        return given if _PLAIN_PATH.fullmatch(given) else f"/{self.digests.of(given)}"
+
+    def url(self, given: str) -> str:
+        """Without who logs in, what is asked for, and names that may be anything."""
+        scheme, there, rest = address(given).partition("://")
+        if not there:
+            return self.digests.of(given)
+        host, slash, path = rest.partition("/")
+        return f"{scheme}://{host}{self.path(slash + path) if slash else ''}"
+
+    def form(self, given: str) -> str:
+        """What is kept, but for what in it is a secret by its form alone: of labels and the like."""
+        return known_forms(given, self.digests.of)
+
+    def text(self, given: str) -> str:
+        """What is kept, but for what in it looks like a secret."""
+        return scrubbed(given, self.digests.of)

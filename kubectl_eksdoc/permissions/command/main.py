@@ -1,0 +1,334 @@
+"""``kubectl eksdoc permissions``: its flags, and its answer."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import astuple
+from functools import partial
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.amazon.iam import IamPlace
+from kubectl_eksdoc.cli import exits, opening, options, values
+from kubectl_eksdoc.cli.commands import tree
+from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
+from kubectl_eksdoc.cli.options import add_command, add_source_early, non_empty, opted_from
+from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch, add_text
+from kubectl_eksdoc.cli.rights import Places
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model import permissions
+from kubectl_eksdoc.model.connection import shell
+from kubectl_eksdoc.model.coredns import SYSTEM
+from kubectl_eksdoc.model.journal import is_namespace
+from kubectl_eksdoc.model.permissions import OptIn
+from kubectl_eksdoc.permissions.command import rights
+from kubectl_eksdoc.permissions.command.rights import (
+    Grown,
+    Invocation,
+    cautions,
+    doubts,
+    reading,
+    wanted,
+)
+from kubectl_eksdoc.permissions.grants import (
+    KINDS,
+    LONGEST,
+    RbacSubject,
+    WantedPermissions,
+    held,
+    policies,
+)
+from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.report.text import Look
+
+
+# What was asked of ``permissions``.
+
+
+PROBE_NAMESPACE = "default"
+JOURNAL, PROBE, KARPENTER = "--journal-namespace", "--probe-namespace", "--karpenter-namespace"
+
+
+@frozen
+class PermissionsRequest:
+    """`commands`: none for all that read. `opted`: names of opt-ins. `part`: of the policy, from 1; 0 for the whole of
+    it."""
+
+    commands: tuple[Invocation, ...]
+    places: Places
+    opted: tuple[str, ...]
+    subjects: tuple[RbacSubject, ...]
+    place: IamPlace
+    iam: bool = False
+    part: int = 0
+    check: bool = False
+
+    @staticmethod
+    def from_args(args: argparse.Namespace, grown: Grown, around: CommandContext) -> PermissionsRequest:
+        """
+        Raises:
+            UsageError: something is no command, or what was given does not fit together.
+        """
+        if not around.source.live:
+            raise UsageError("rights are of the tool, whatever it reads: leave --demo and --snapshot out")
+        options = around.options
+        places = Places(
+            args.journal_namespace or options.namespace or JOURNAL_NAMESPACE,
+            args.probe_namespace or PROBE_NAMESPACE,
+            args.karpenter_namespace or SYSTEM,
+        )
+        request = PermissionsRequest(
+            rights.named(args.words, grown),
+            places,
+            opted_from(args),
+            tuple(args.bind),
+            IamPlace(options.region, args.account or "", options.cluster_name),
+            args.iam,
+            args.part,
+            args.check,
+        )
+        for name in astuple(places):
+            if not is_namespace(name):
+                raise UsageError(f"{name!r} is no name of a namespace")
+        if request.part and not request.iam:
+            raise UsageError("--part is of a policy", "Say --iam, too.")
+        for flag, given in (("--check", request.check), ("--bind", bool(request.subjects))):
+            if request.iam and given:
+                raise UsageError(f"--iam prints a policy, and {flag} is about the cluster", "Leave one of them out.")
+        if request.check and request.subjects:
+            raise UsageError("--check asks, and --bind prints", "Leave one of them out.")
+        if request.iam and options.output not in ("table", "json"):
+            raise UsageError(f"a policy has no output format {options.output!r}: IAM takes JSON alone")
+        return request
+
+    @property
+    def given(self) -> dict[str, object]:
+        """By the names of the flags."""
+        return non_empty(
+            {
+                "commands": list(self.typed),
+                "with": list(self.opted),
+                "journal-namespace": self.places.journal,
+                "probe-namespace": self.places.probe,
+                "karpenter-namespace": self.places.karpenter,
+            }
+        )
+
+    @property
+    def typed(self) -> tuple[str, ...]:
+        """The commands as a shell takes them."""
+        return tuple(shell(*each.words) for each in self.commands)
+
+    @property
+    def more(self) -> tuple[str, ...]:
+        """The words besides the commands by which the same rights are named again."""
+        usual = (JOURNAL_NAMESPACE, PROBE_NAMESPACE, SYSTEM)
+        namespaces = zip((JOURNAL, PROBE, KARPENTER), astuple(self.places), usual, strict=True)
+        words = [word for flag, name, default in namespaces if name != default for word in (flag, name)]
+        return (*(("--with", ",".join(self.opted)) if self.opted else ()), *words)
+
+
+account = values.Matching("[0-9]{12}", "is no AWS account: twelve digits", str)
+
+
+def subject(text: str) -> RbacSubject:
+    """``Group:eksdoc``, ``User:ann``, ``ServiceAccount:NAMESPACE/NAME``; the kind in any case.
+
+    Raises:
+        argparse.ArgumentTypeError: it is none of these.
+    """
+    word, _, name = text.partition(":")
+    kind = next((each for each in KINDS if each.lower() == word.lower()), "")
+    if not kind or not name:
+        raise argparse.ArgumentTypeError(f"{text!r} is no subject: {', '.join(f'{each}:NAME' for each in KINDS)}")
+    if kind != "ServiceAccount":
+        return RbacSubject(kind, name)
+    namespace, _, name = name.partition("/")
+    if not name or not is_namespace(namespace):
+        raise argparse.ArgumentTypeError(f"{text!r} does not say in which namespace: ServiceAccount:NAMESPACE/NAME")
+    return RbacSubject(kind, name, namespace)
+
+
+NAME = "permissions"
+_OF_COMMANDS = ("--filename", "--watch")
+"""Flags of kubectl that commands have themselves."""
+
+_ABOUT = """\
+Print the permissions that commands of this tool need with their flags, and no more: a ClusterRole, Roles for what is
+needed in one namespace only, and an IAM policy. Without a command: for all commands that only read, as one role. Broad
+permissions are opt-ins (--with). Does not contact the cluster unless --check is given, which shows what you have.
+
+Examples:
+  %(prog)s
+  %(prog)s --with helm-releases,proxy
+  %(prog)s drain run
+  %(prog)s drain run --surge-singles
+  %(prog)s check addon-diff -o yaml --bind Group:eksdoc | kubectl apply -f -
+  %(prog)s addon-diff --apply --iam --cluster-name shop --region eu-west-1 --account 111122223333
+  %(prog)s drain run --check
+"""
+
+_EXIT_CODES = """\
+Exit codes: 0 printed, or with --check: you have all permissions; 1 some are missing, 5 some are unknown; 2 usage,
+3 cluster.
+"""
+
+
+def add_to(commands: Commands) -> None:
+    """Add ``permissions``."""
+    parser = add_command(
+        commands,
+        NAME,
+        "print the ClusterRole and IAM policy that a command needs, or check that you have them",
+        "[COMMAND [flags of it] …] [flags]",
+        _ABOUT,
+        _EXIT_CODES,
+        partial(run, lambda path: tree(only=path)),
+        own=_OF_COMMANDS,
+    )
+    parser.passes_on = True
+    add_source_early(parser)
+    group = parser.add_argument_group("Kubernetes (-o yaml and -o json print objects for kubectl apply -f -)")
+    add_flag(
+        group,
+        "--bind",
+        "KIND:NAME",
+        "also print bindings: Group:NAME, User:NAME or ServiceAccount:NAMESPACE/NAME; may be repeated",
+        subject,
+        action="append",
+        default=[],
+    )
+    options.add_with(group, "also grant these")
+    add_text(group, JOURNAL, "NAME", f"namespace of the journals (default: that of -n, else {JOURNAL_NAMESPACE})")
+    add_text(group, PROBE, "NAME", f"namespace of test pods (default: {PROBE_NAMESPACE})")
+    add_text(group, KARPENTER, "NAME", f"where Karpenter is installed (default: {SYSTEM})")
+    add_switch(group, "--check", "check which of these permissions you have")
+    group = parser.add_argument_group("In AWS")
+    add_switch(
+        group,
+        "--iam",
+        "print only the IAM policy, for aws iam create-policy --policy-document; --region, "
+        "--cluster-name and --account limit its resources",
+    )
+    add_flag(group, "--account", "ID", "account ID of the cluster, twelve digits", account)
+    add_flag(group, "--part", "N", "part N of a policy that is too long for one document", values.count, 0)
+
+
+def run(grown: Grown, args: argparse.Namespace, around: CommandContext) -> CommandAnswer:
+    """
+    Raises:
+        EksdocError: the command line or, with --check, the cluster is at fault; the error says which.
+    """
+    # Imported late: help and errors of usage must not pay for what only an answer needs.
+    from kubectl_eksdoc.permissions.report import PermissionsReport
+
+    request = PermissionsRequest.from_args(args, grown, around)
+    commands = request.commands or reading()
+    found = wanted(commands, request.places, request.opted)
+    look = opening.decide(around)
+    doubtful = doubts(commands)
+    if request.iam:
+        for line in doubtful:
+            around.note(line)
+        return CommandAnswer(_policy(request, found, look, around))
+    if request.check:
+        return checked(request, found, around)
+    PermissionsReport.check(around.options.output)
+    warned = cautions(found)
+    offered = tuple(
+        each for each in wanted(commands, request.places, permissions.NAMES).opt_ins if each not in found.opt_ins
+    )
+    known = () if request.commands else map(rights.plain, rights.known())
+    each = tuple(wanted([one], request.places, request.opted) for one in known)
+    view = PermissionsReport(
+        role_of(request.commands, [each for each in found.opt_ins if each.name in request.opted]),
+        found,
+        request.typed,
+        request.subjects,
+        request.place,
+        each,
+        __version__,
+        doubtful,
+        request.more,
+        offered,
+        warned,
+    )
+    if around.options.output not in ("table", "wide"):
+        for one in (*(f"opt-in {each.said}" for each in found.opt_ins), *warned):
+            around.note(one)
+    return opening.answer(view, around)
+
+
+_LONGEST = 150
+
+
+def role_of(commands: Sequence[Invocation], opted: Sequence[OptIn] = ()) -> str:
+    """``eksdoc-reader`` for all that read; ``eksdoc-addon-diff-apply.drain-run`` for two. Roles that grant something
+    else have other names, so that none is applied over another one."""
+    names = ".".join(dict.fromkeys(each.slug for each in commands)) or "reader"
+    found = "-".join(("eksdoc", names, *(("with", *(each.name for each in opted)) if opted else ())))
+    if len(found) <= _LONGEST:
+        return found
+    return f"{found[:_LONGEST]}-{sha256(found.encode()).hexdigest()[:8]}"
+
+
+def _policy(request: PermissionsRequest, found: WantedPermissions, look: Look, around: CommandContext) -> str:
+    """
+    Raises:
+        UsageError: AWS is not asked, or it is too long for one policy, or has no such part.
+    """
+    from kubectl_eksdoc.report.encode import to_json
+
+    parts = policies(found.actions, request.place)
+    if not parts:
+        raise UsageError(f"{' and '.join(found.commands)} asks AWS nothing that must be allowed: there is no policy")
+    if len(parts) > 1 and not request.part:
+        raise UsageError(
+            f"the policy is longer than the {LONGEST} characters that a managed policy may have",
+            f"It comes in {len(parts)} parts: --part 1 to --part {len(parts)}. A role may have several policies.",
+        )
+    if request.part > len(parts):
+        raise UsageError(f"the policy has no part {request.part}: it comes in {len(parts)}")
+    if not request.place.whole:
+        lacking = [
+            flag
+            for flag, value in (
+                ("--region", request.place.region),
+                ("--cluster-name", request.place.cluster),
+                ("--account", request.place.account),
+            )
+            if not value
+        ]
+        around.note(f"it allows more than one cluster: give {', '.join(lacking)} to limit it")
+    return to_json(parts[max(request.part, 1) - 1], look.ascii)
+
+
+# ``permissions --check``: which of the rights somebody has, by what the cluster says.
+
+
+def checked(request: PermissionsRequest, wanted: WantedPermissions, around: CommandContext) -> CommandAnswer:
+    """
+    Raises:
+        ClusterError: the cluster cannot be asked; the error says why.
+        UsageError: there is no such output format.
+    """
+    from kubectl_eksdoc.model.cluster import Cluster, Source
+    from kubectl_eksdoc.permissions.report import HeldReport
+    from kubectl_eksdoc.report.identity import identity_line
+
+    HeldReport.check(around.options.output)
+    edges = around.edges
+    who = edges.identity_of(around.connection, around.aws)
+    found = held(wanted, edges.reviewed(around.connection, wanted.permissions))
+    cluster = Cluster(identity=who, source=Source.LIVE, observed_at=around.now())
+    around.note(identity_line(cluster, around.now(), opening.decide(around, around.stderr)))
+    if wanted.asked:
+        around.note("of AWS nothing was asked: whether IAM allows the actions shows when they are needed")
+    report = HeldReport(found, cluster, options=request.given, tool_version=__version__)
+    states = [each.held for each in found]
+    return opening.answer(report, around, exits.FAILS if False in states else exits.UNKNOWN if None in states else 0)

@@ -1,0 +1,110 @@
+"""What every command does that makes short-lived pods: its clock, and its rights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from kubectl_eksdoc.changes import applying
+from kubectl_eksdoc.changes.applying import Again
+from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc.cli.confirming import typed_back
+from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
+from kubectl_eksdoc.cli.rights import Right
+from kubectl_eksdoc.errors import Drifted, Forbidden, LocalJournalError
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model import coredns, metadata
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.change_journal import TEST_PODS
+from kubectl_eksdoc.model.placing import ProbeLabels, ProbeOwner
+from kubectl_eksdoc.probes.apply import F, OwnedPods
+from kubectl_eksdoc.probes.pods import removed, still_there
+
+
+@frozen
+class ClockAround:
+    """Time as the command's surroundings have it."""
+
+    _around: CommandContext
+
+    def monotonic(self) -> float:
+        return self._around.edges.clock.monotonic()
+
+    def sleep(self, seconds: float) -> object:
+        return self._around.sleep(seconds)
+
+
+def check_allowed(needed: Iterable[tuple[Right, str]], around: CommandContext) -> None:
+    """`needed`: rights, each in a namespace.
+
+    Raises:
+        Forbidden: rights are missing without which nothing can be measured, or not be deleted; it names all of them.
+    """
+    asked = {right.at(where): str(right) for right, where in needed}
+    missing = around.edges.denied(around.connection, tuple(asked))
+    if missing:
+        said = "; ".join(each.said for each in missing)
+        raise Forbidden(f"the cluster does not let you: {said}", "Nothing was done.", asked[missing[0]])
+
+
+def tell_unread(unread: Iterable[str], command: str, around: CommandContext) -> None:
+    """`unread`: rights without which something was not looked at before; the probe is made all the same."""
+    lost = {str(right): right.lost for right in rights.BY_COMMAND[command]}
+    for each in unread:
+        around.note(f"missing right {each}: {lost.get(each) or 'what it tells is unknown'}")
+
+
+def check_same(then: object, now: object) -> None:
+    """Raises Drifted: what would be made is not what was shown."""
+    if then != now:
+        raise Drifted(
+            "the nodes, or the pods that would be made, are not as they were when they were shown",
+            "Nothing was made. Check again.",
+        )
+
+
+def owned(
+    manifest: Doc,
+    marks: ProbeLabels,
+    what: str,
+    context: str,
+    around: CommandContext,
+    run: Callable[[Callable[[], int]], F],
+) -> F:
+    """`manifest` of the ConfigMap that owns the pods; `run` makes them, and is given how often the process was told to
+    end. Raises: as `run`; JournalError: it cannot be written down, and nothing was made."""
+    written, meta = applying.new_journal(around), manifest["metadata"]
+    owner = {
+        "owner": meta["name"],
+        "namespace": meta["namespace"],
+        "label": marks.label,
+        "probe": meta["labels"][marks.label],
+    }
+    first = applying.first_line(TEST_PODS, what, written.id, context, around) | owner
+    with applying.world(written, 0.0, around) as world:
+        pods = OwnedPods(str(meta["name"]), lambda: run(world.told))
+        return applying.carried(pods, first, world, written, around).found
+
+
+def again(change: Again, around: CommandContext) -> CommandAnswer:
+    """Pods of a process that was killed, which are removed.
+
+    Raises:
+        LocalJournalError: this machine has no journal of them, or they are to be continued.
+        Drifted: they are of another cluster.
+        UsageError: what was typed is something else.
+    """
+    saved = change.saved
+    owner, namespace, context = saved.text("owner"), saved.text("namespace"), saved.text("cluster", "context")
+    if not change.undo:
+        undo = f"What it left is removed by: kubectl eksdoc changes undo {change.id}"
+        raise LocalJournalError(f"{saved.text('what')} is not continued: run it again", undo)
+    applying.check_context(saved, around)
+    typed_back(f"{change.id}", f"to delete ConfigMap {owner} in {namespace} of {context} with its pods", around.ask)
+    marks = coredns.MARKS if saved.text("label") == coredns.MARKS.label else metadata.MARKS
+    ground = around.edges.open_ground(around.connection, namespace, marks)
+    gone = ProbeOwner(saved.text("probe"), owner, "")
+    pods = OwnedPods(owner, lambda: removed(gone, ground, ClockAround(around)))
+    done = applying.reverted(pods, applying.journal(change.id, around), around)
+    if not done.whole:
+        around.note(still_there(owner, namespace, done.found.left, done.found.not_removed))
+    return CommandAnswer("", exits.CLEAN if done.whole else exits.STOPPED)

@@ -1,0 +1,328 @@
+"""What pages in HTML have in common, whatever they are of.
+
+Belongs here: their frame from head to foot, their style, commands and advice as they are copied from a page.
+Never here: what one page alone says, markup made without `report.pages`.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Collection, Iterable, Sequence
+from hashlib import sha256
+from html import escape
+from typing import NamedTuple
+
+from kubectl_eksdoc.model.cluster import Cluster, Source
+from kubectl_eksdoc.report.identity import NO_CLUSTER, UNKNOWN, named
+from kubectl_eksdoc.report.text import (
+    Cell,
+    Column,
+    Look,
+    Row,
+    Tone,
+    clean,
+    counted,
+    few,
+    rfc3339,
+    text_of,
+)
+
+# HTML by construction: what is not markup already is escaped, so that a cluster's text stays text.
+
+
+TONES = {Tone.GOOD: "good", Tone.WARN: "warn", Tone.BAD: "bad", Tone.UNKNOWN: "open"}
+
+_SHORT = 30
+"""Cells of so many characters are not broken into lines."""
+
+_EMPTY = frozenset({"meta", "br", "rect", "line", "input"})
+
+
+class Html(str):
+    """Markup that may stand in a page as it is. Only this module makes it from other text."""
+
+    __slots__ = ()
+
+
+BREAK = Html("\n")
+"""A line end in the page's source; one in a text of a cluster is shown as an escape."""
+
+
+def text(said: str) -> Html:
+    """`said` as it is shown: markup stays, anything else is cleaned and escaped."""
+    return said if isinstance(said, Html) else Html(escape(clean(said), quote=True))
+
+
+def el(tag: str, *inside: str, **attributes: str | int | bool) -> Html:
+    """An element. ``class_`` is the attribute class, ``stroke_width`` is stroke-width; False leaves one out."""
+    named = [(name.rstrip("_").replace("_", "-"), value) for name, value in attributes.items() if value is not False]
+    marks = "".join(f" {name}" if value is True else f' {name}="{text(str(value))}"' for name, value in named)
+    if tag in _EMPTY:
+        return Html(f"<{tag}{marks}/>")
+    return Html(f"<{tag}{marks}>{''.join(text(part) for part in inside)}</{tag}>")
+
+
+def put(*parts: str, between: str = "") -> Html:
+    """`parts` one after another; those that are empty are left out."""
+    return Html(text(between).join(text(part) for part in parts if part))
+
+
+def lines(parts: Iterable[str]) -> Html:
+    return Html("\n".join(text(part) for part in parts if part))
+
+
+def command(line: str) -> Html:
+    """A command line that is selected as a whole by one click; nothing for none."""
+    return el("pre", el("code", line)) if line else Html("")
+
+
+def bullets(texts: Iterable[str], class_: str = "") -> Html:
+    """A list; nothing where it is empty."""
+    items = [el("li", each) for each in texts]
+    return el("ul", *items, class_=class_ or False) if items else Html("")
+
+
+def folded(summary: str, *inside: str, open_: bool = False, class_: str = "") -> Html:
+    """Details under a line that opens them; nothing where there are none."""
+    if not any(inside):
+        return Html("")
+    return el("details", el("summary", summary), BREAK, *inside, open=open_, class_=class_ or False)
+
+
+def more(count: int, what: str = "") -> Html:
+    """The line that says how many are left out; nothing where all are there."""
+    said = f"… and {count} more{f' {what}' if what else ''}; all of them are in -o json."
+    return el("p", said, class_="soft") if count > 0 else Html("")
+
+
+def table(columns: Sequence[Column], rows: Sequence[Row], names: Collection[str] = ()) -> Html:
+    """A table that scrolls sideways by itself, by keys as well; what `names` lists are columns of names to copy.
+
+    A column that a narrow terminal would drop is left out on a narrow screen as well.
+    """
+    if not rows:
+        return Html("")
+    marks = [_mark(column, i, rows, column.title in names) for i, column in enumerate(columns)]
+    titles = (
+        el("th" if c.title else "td", c.title.capitalize(), class_=m.replace("name", "").strip() or False)
+        for c, m in zip(columns, marks, strict=True)
+    )
+    body = (el("tr", *(_cell(cell, mark) for cell, mark in zip(row, marks, strict=True))) for row in rows)
+    whole = el("table", el("thead", el("tr", *titles)), BREAK, el("tbody", lines(body)))
+    return el("div", whole, class_="scroll", tabindex=0)
+
+
+def page(title: str, style: str, body: str) -> Html:
+    """A whole document that loads nothing, sends nothing and runs no script; only `style` itself may style it."""
+    allowed = b64encode(sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{allowed}'; base-uri 'none'; form-action 'none'"
+    head = (
+        Html('<meta charset="utf-8"/>'),
+        Html(f'<meta http-equiv="Content-Security-Policy" content="{policy}"/>'),
+        Html('<meta name="viewport" content="width=device-width, initial-scale=1"/>'),
+        Html('<meta name="referrer" content="no-referrer"/>'),
+        Html('<meta name="color-scheme" content="light dark"/>'),
+        el("title", title),
+        Html(f"<style>{style}</style>"),
+    )
+    document = el("html", el("head", BREAK, lines(head), BREAK), BREAK, el("body", BREAK, body, BREAK), lang="en")
+    return Html(f"<!DOCTYPE html>\n{document}\n")
+
+
+def _mark(column: Column, at: int, rows: Sequence[Row], name: bool) -> str:
+    """The classes of a column's cells; ``s`` where all are short enough to stay on one line."""
+    texts = (row[at] for row in rows)
+    short = all(isinstance(cell, Html) or len(text_of(cell)) <= _SHORT for cell in texts)
+    words = (("n", column.right), ("name", name), ("s", short and not name), ("minor", column.drop))
+    return " ".join(word for word, holds in words if holds)
+
+
+def _cell(cell: str | int | Cell, mark: str) -> Html:
+    tone = TONES.get(cell.tone, "") if isinstance(cell, Cell) and cell.tone else ""
+    return el("td", text_of(cell), class_=f"{mark} {tone}".strip() or False)
+
+
+# Commands that one click selects, and advice with its flags kept whole.
+
+
+_FLAG = re.compile(r"(--[a-z][a-z-]+[a-z])")
+_MOST = 5
+
+
+def command_list(commands: Sequence[str]) -> Html:
+    """Commands to copy; of very many the first few stand open."""
+    kept = few(commands, _MOST)
+    rest = commands[len(kept) :]
+    more = folded(f"{counted(len(rest), 'command')} more like it", *(command(each) for each in rest)) if rest else ""
+    return put(*(command(each) for each in kept), more)
+
+
+def advice(when: str, said: str, commands: Sequence[str]) -> Html:
+    """What to do, when, and the commands that do it."""
+    head = el("p", el("span", when, class_="when"), el("span", flagged(said)), class_="said")
+    return el("div", head, command_list(commands), class_="remedy")
+
+
+def flagged(said: str) -> Html:
+    """`said` with each flag kept on one line."""
+    return put(*(el("span", part, class_="flag") if _FLAG.fullmatch(part) else part for part in _FLAG.split(said)))
+
+
+# The frame of a page: its name and where its facts are from, links to its sections, the sections, its foot.
+
+
+class Section(NamedTuple):
+    """`anchor` is its id, `short` its name in the list of sections; without `inside` it is left out."""
+
+    anchor: str
+    short: str
+    title: str
+    inside: Html
+
+
+def origin(cluster: Cluster, *more: str) -> Html:
+    """Which cluster, by what data of when, and `more`."""
+    who = cluster.identity
+    words = (*named(who), ("server", who.server_version))
+    parts = [put(f"{word} ", el("b", value or UNKNOWN)) for word, value in words]
+    data = f"{cluster.source.value} data of {rfc3339(cluster.observed_at)}"
+    said = (NO_CLUSTER,) if cluster.source is Source.FILE else (*parts, data)
+    return el("p", put(*said, *more, between=" · "), class_="origin")
+
+
+def framed(name: str, style: str, head: Html, first: Html, sections: Iterable[Section], foot: str, look: Look) -> str:
+    """The whole document: `head` below its name, `first` before the sections. With `look.ascii` what is not ASCII is a
+    character reference."""
+    kept = [each for each in sections if each.inside]
+    links = put(*(el("a", each.short, href=f"#{each.anchor}") for each in kept), between=" ")
+    body = lines(
+        [
+            el("header", el("h1", name), head, el("nav", links, aria_label="Sections")),
+            el("main", BREAK, lines([first, *map(_section, kept)]), BREAK),
+            el("footer", foot),
+        ]
+    )
+    text = page(name, style, body)
+    return text.encode("ascii", "xmlcharrefreplace").decode() if look.ascii else str(text)
+
+
+def _section(of: Section) -> Html:
+    return el("section", el("h2", of.title), BREAK, of.inside, id=of.anchor)
+
+
+# How the page looks: light and dark as the reader's machine says, narrow screens, and paper.
+
+
+STYLE = """
+:root {
+  color-scheme: light dark;
+  --back: #fafafa; --card: #fff; --ink: #1c2024; --soft: #5b6470; --line: #dfe3e8; --code: #f1f3f5;
+  --good: #0b7a4b; --warn: #8a5a00; --bad: #b4231f; --open: #6b3fa0;
+  --good-back: #e6f5ed; --warn-back: #fdf3dc; --bad-back: #fdecea; --open-back: #f2ebfa;
+  --bar: #2f6fbb; --bar-soft: #a9c7e8; --lack: #e58a86;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --back: #14171a; --card: #1c2024; --ink: #e6e9ec; --soft: #9aa4af; --line: #343a41; --code: #262b31;
+    --good: #56c991; --warn: #e3b341; --bad: #ff8078; --open: #c3a1f0;
+    --good-back: #16301f; --warn-back: #33290f; --bad-back: #3a1c1b; --open-back: #2a2038;
+    --bar: #5b9be6; --bar-soft: #2f4a68; --lack: #a5504c;
+  }
+}
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 1.25rem 1.25rem 3rem; max-width: 76rem; background: var(--back); color: var(--ink);
+  font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; overflow-wrap: break-word; }
+h1 { font-size: 1.4rem; margin: 0; }
+h2 { font-size: 1.1rem; margin: 2rem 0 .6rem; }
+h3 { font-size: 1rem; margin: 1rem 0 .3rem; }
+p { margin: .35rem 0; }
+ul { margin: .3rem 0; padding-left: 1.2rem; }
+a { color: var(--bar); }
+.soft, .origin, .origin b { color: var(--soft); }
+.origin { font-size: .87rem; margin: .2rem 0 0; }
+.origin b { font-weight: 600; }
+nav { margin: .8rem 0 0; font-size: .87rem; }
+nav a { margin-right: .9rem; white-space: nowrap; }
+.verdict { margin: 1rem 0; padding: .9rem 1.1rem; border-radius: .5rem; border-left: .4rem solid; }
+.verdict strong { display: block; font-size: 1.15rem; }
+.verdict.good { background: var(--good-back); border-color: var(--good); }
+.verdict.warn { background: var(--warn-back); border-color: var(--warn); }
+.verdict.bad { background: var(--bad-back); border-color: var(--bad); }
+.verdict.open { background: var(--open-back); border-color: var(--open); }
+.good { color: var(--good); } .warn { color: var(--warn); } .bad { color: var(--bad); } .open { color: var(--open); }
+.verdict, .verdict.good, .verdict.warn, .verdict.bad, .verdict.open { color: var(--ink); }
+.card, details { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; margin: .5rem 0; }
+.card, details > :not(summary) { padding: .1rem 1rem; }
+details > :last-child { padding-bottom: .8rem; }
+.card { padding: .8rem 1rem; }
+details > ul { padding-left: 2.2rem; }
+details details { margin: .5rem 1rem; }
+summary { padding: .55rem 1rem; cursor: pointer; }
+details[open] > summary { border-bottom: 1px solid var(--line); margin-bottom: .5rem; }
+summary .code { font-weight: 650; }
+.tag { display: inline-block; padding: 0 .45rem; border: 1px solid var(--line); border-radius: .8rem;
+  font-size: .8rem; color: var(--soft); white-space: nowrap; }
+.tag.name { white-space: normal; overflow-wrap: anywhere; }
+.evidence { font-size: .9rem; color: var(--soft); }
+.remedy { margin: .7rem 0 0; }
+.remedy > .said { display: grid; grid-template-columns: 5.6rem minmax(0, 1fr); }
+.flag { white-space: nowrap; }
+.when { font-weight: 600; }
+code, td.name, span.name, li.name {
+  font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace;
+  font-size: .87em; }
+pre { margin: .3rem 0; padding: .5rem .7rem; background: var(--code); border-radius: .35rem; white-space: pre-wrap;
+  overflow-wrap: anywhere; }
+pre code { font-size: .82rem; user-select: all; -webkit-user-select: all; }
+.scroll { overflow-x: auto; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; }
+.apart { margin: .6rem 0; }
+details .scroll { border-width: 1px 0 0; border-radius: 0; }
+details > .scroll { padding: 0; }
+table { border-collapse: collapse; width: 100%; font-size: .87rem; }
+th { text-align: left; font-weight: 600; color: var(--soft); white-space: nowrap; }
+th, td { padding: .35rem .45rem; border-bottom: 1px solid var(--line); vertical-align: top; }
+tbody tr:last-child td { border-bottom: 0; }
+td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+td.name, td.s { white-space: nowrap; }
+td.good, td.warn, td.bad, td.open { white-space: nowrap; font-weight: 600; }
+.gantt { display: grid; grid-template-columns: minmax(4rem, max-content) 1fr max-content; column-gap: .8rem;
+  row-gap: .2rem; align-items: center; font-size: .85rem; }
+.gantt svg { width: 100%; height: 1.05rem; display: block; overflow: visible; }
+.gantt .name { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; max-width: 22rem; }
+h2 { scroll-margin-top: .5rem; }
+.gantt .wave { grid-column: 1 / -1; font-weight: 600; margin-top: .4rem; }
+.gantt .t { text-align: right; font-variant-numeric: tabular-nums; }
+svg text { fill: var(--soft); font-size: 11px; }
+svg line { stroke: var(--line); }
+svg .bar { fill: var(--bar); } svg .rest { fill: var(--bar-soft); } svg .slow { fill: var(--bar-soft); opacity: .45; }
+svg .lack { fill: var(--lack); } svg .spare { fill: var(--good); } svg .room { fill: var(--code); }
+.steps svg { height: 1.4rem; } .steps svg svg { overflow: visible; }
+svg polyline { fill: none; stroke: var(--bar); stroke-width: 1.5px; }
+svg.headroom { width: 7rem; height: .6rem; display: block; margin: .15rem 0; }
+.key { font-size: .83rem; color: var(--soft); margin: .5rem 0 0; }
+.key svg { width: .8rem; height: .8rem; display: inline-block; vertical-align: -.1em; margin: 0 .25rem 0 .8rem; }
+footer { margin-top: 2.5rem; font-size: .83rem; color: var(--soft); }
+@media (max-width: 40rem) {
+  body { padding: .8rem .7rem 2rem; font-size: 14px; }
+  .minor { display: none; }
+  .card, details > :not(summary) { padding-left: .7rem; padding-right: .7rem; }
+  .card { padding: .7rem; } summary { padding: .55rem .7rem; }
+  details > .scroll { padding: 0; }
+  th, td { padding: .3rem .4rem; } th { white-space: normal; }
+  .gantt { column-gap: .5rem; } .gantt .name { max-width: 7.5rem; }
+  svg.headroom { width: 7rem; }
+}
+@media print {
+  :root { --back: #fff; --card: #fff; --ink: #000; --soft: #444; --line: #bbb; --code: #f1f3f5;
+    --good: #0b7a4b; --warn: #8a5a00; --bad: #b4231f; --open: #6b3fa0;
+    --good-back: #fff; --warn-back: #fff; --bad-back: #fff; --open-back: #fff;
+    --bar: #2f6fbb; --bar-soft: #a9c7e8; --lack: #e58a86; }
+  body { max-width: none; padding: 0; font-size: 10.5pt; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+  nav { display: none; }
+  .scroll { overflow: visible; } table { font-size: 8pt; }
+  td:not(.n) { white-space: normal; overflow-wrap: anywhere; min-width: 4.5em; }
+  details::details-content { content-visibility: visible; display: block; height: auto; }
+  tr, pre, .remedy { break-inside: avoid; } h2, h3, summary { break-after: avoid; }
+}
+"""

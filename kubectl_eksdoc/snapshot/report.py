@@ -1,0 +1,116 @@
+"""What a snapshot holds, in every format.
+
+Belongs here: what is shown of a snapshot that was taken, in which order and in which words.
+Never here: what may be written down, and how the file is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal, Protocol
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.connection import shell
+from kubectl_eksdoc.model.permissions import how_to
+from kubectl_eksdoc.model.snapshots import Scene, Snapshot
+from kubectl_eksdoc.report.command_result import CommandResult
+from kubectl_eksdoc.report.report import Head, Lines, Points, Report, Section, Table, as_it_is
+from kubectl_eksdoc.report.result import Count, Meta, Positive, Printed, Text
+from kubectl_eksdoc.report.text import Row, number_column, rfc3339, text_column
+
+# What is shown of a snapshot.
+
+
+class _Taken(Protocol):
+    @property
+    def snapshot(self) -> Snapshot: ...
+
+    @property
+    def size(self) -> int: ...
+
+
+@frozen
+class SnapshotReport(Report):
+    """`path`: the file. `without`: opt-ins that are left out. Of the demo, whose incidents each have a scene, the first
+    is shown."""
+
+    of = "a snapshot"
+
+    taken: _Taken
+    path: str
+    without: tuple[str, ...] = ()
+    tool_version: str = __version__
+
+    @property
+    def options(self) -> Mapping[str, object]:
+        return {"without": self.without} if self.without else {}
+
+    @property
+    def scene(self) -> Scene:
+        return self.taken.snapshot.scenes[""]
+
+    @property
+    def lacking(self) -> tuple[tuple[str, str], ...]:
+        """What could not be read or asked, and why."""
+        scene, every = self.scene, self.taken.snapshot.scenes.values()
+        found = [(read.resource.full_name, read.detail) for read in scene.reads if not read.known]
+        if scene.aws is not None:
+            found.append(("AWS", scene.aws.why))
+        told = sorted(pair for each in every for pair in each.left_out.items())
+        return (*found, *((what, ". ".join(filter(None, (why, how_to(what))))) for what, why in told))
+
+    @property
+    def cluster(self) -> Cluster:
+        scene, source = self.scene, self.taken.snapshot.source
+        return Cluster(scene.identity, source, scene.observed_at, scene.reads, notes=scene.notes)
+
+    def sections(self, full: bool) -> Iterator[Section]:
+        """How large it is, what is in it, what it lacks, and how it is read."""
+        scene = self.scene
+        yield Head(f"{self.path}: {_size(self.taken.size)}, of {rfc3339(scene.observed_at)}. {_NEVER}")
+        counted = [read for read in scene.reads if read.known and (read.count or full)]
+        rows: list[Row] = [[read.resource.full_name, f"{read.count:,}"] for read in counted]
+        columns = [text_column("LIST", 10), number_column("OBJECTS")]
+        yield Table("In it", (columns, [*rows, ["answers of AWS", f"{scene.calls:,}"]]), "lists")
+        yield Points("Not in it", (f"{what}: {why}" for what, why in self.lacking))
+        left_out = ("--without", ",".join(self.without)) if self.without else ()
+        yield Lines(None, [as_it_is(shell("kubectl", "eksdoc", "check", "--snapshot", self.path, *left_out))])
+
+    def result(self) -> object:
+        return SnapshotResult.filled(
+            self,
+            findings=(),
+        )
+
+
+_NEVER = "No Secret is in it. Values by which nothing is judged are digests, which nothing leads back from."
+
+
+def _size(size: int) -> str:
+    return f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size:,} bytes"
+
+
+# A snapshot that was taken as ``-o json`` and ``-o yaml`` print it.
+
+
+class _Lacking(Printed):
+    what: Text
+    why: Text
+
+
+class SnapshotResult(CommandResult):
+    """A snapshot that was taken, and what it lacks: kubectl eksdoc snapshot FILE -o json."""
+
+    called = {"file": "path", "bytes": "taken.size", "answers_of_aws": "scene.calls"}
+
+    kind: Literal["Snapshot"]
+    file: Text
+    """As it was named."""
+    bytes: Positive
+    answers_of_aws: Count
+    """How many questions to AWS have their answer, or why there is none, in it."""
+    lacking: tuple[_Lacking, ...]
+    """What could not be read or asked, and why: of this, answers from it are unknown."""
+    findings: Annotated[tuple[Any, ...], Meta(max_length=0)]

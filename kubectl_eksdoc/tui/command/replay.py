@@ -1,0 +1,78 @@
+"""A run that was written down: read from a file, and shown again on screens by ``kubectl eksdoc --replay FILE``."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from dataclasses import asdict
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.cli import exits, opening, streams
+from kubectl_eksdoc.cli.bare import REPLAY
+from kubectl_eksdoc.cli.context import CommandAnswer, CommandContext
+from kubectl_eksdoc.cli.flags import HONOURED, GlobalOptions
+from kubectl_eksdoc.errors import UsageError
+
+if TYPE_CHECKING:  # help must not pay for runs
+    from kubectl_eksdoc.drain.run.replay import RunReplay
+
+NO_TERMINAL = """\
+error: the screens need a terminal, and {} is not one.
+Without one: {} says what happened, line by line (-o json for programs).
+"""
+
+_STILL_OF_USE = {"no_color", "ascii", "debug"}
+
+
+def show_again(path: str, missing: str, light: bool, around: CommandContext) -> CommandAnswer:
+    """On screens, until they are left. `missing`: what of the process is no terminal, "" where all is;
+    `light`: its background.
+
+    Raises:
+        UsageError: the file cannot be read or is none of a run, or what was given does not go with it.
+    """
+    source = around.source
+    given = [] if source.live else ["--demo" if source.demo else "--snapshot"]
+    mine, usual = ({**asdict(each), **asdict(each.connection)} for each in (around.options, GlobalOptions()))
+    given += [flag.long for flag in HONOURED if flag.dest not in _STILL_OF_USE and mine[flag.dest] != usual[flag.dest]]
+    if given:
+        raise UsageError(f"{REPLAY} shows what is in a file: {', '.join(given)} cannot be used with it")
+    path, recording = _fuller(path, _read(path), around)
+    if missing:
+        streams.say(
+            around.stderr, NO_TERMINAL.format(missing, f"kubectl eksdoc drain status --replay {shlex.quote(path)}")
+        )
+        return CommandAnswer("", exits.USAGE)
+    from kubectl_eksdoc.tui.replay import ShownRun
+
+    look = opening.decide(around, around.stderr)
+    again = ShownRun(recording, path, ascii=look.ascii, plain=not look.colour, light=light)
+    return CommandAnswer("", around.show_again(again))
+
+
+def _read(path: str) -> RunReplay:
+    from kubectl_eksdoc.drain.command.status import read_replay  # help and the first paint must not pay for runs
+
+    return read_replay(path)
+
+
+_CLOSE = timedelta(seconds=60)
+
+
+def _fuller(path: str, recording: RunReplay, around: CommandContext) -> tuple[str, RunReplay]:
+    """Beside a journal lie the events of its run, which know what pods waited for: these, if they end alike."""
+    from kubectl_eksdoc.drain.run.replay import ReplaySource
+
+    beside = f"{path.removesuffix('.jsonl')}.events"
+    if recording.source is ReplaySource.JOURNAL and os.path.exists(beside):
+        try:
+            events = _read(beside)
+        except UsageError as error:
+            around.note(f"{error.message}: the journal is shown")
+            return path, recording
+        # Of a run that was resumed on another machine only a part may lie here.
+        whole = events.began_at <= recording.began_at + _CLOSE
+        if (events.run, events.ended) == (recording.run, recording.ended) and whole:
+            return beside, events
+    return path, recording

@@ -1,0 +1,14 @@
+"""What a journal keeps of a Corefile."""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.coredns_lameduck.apply import After
+
+PLAIN = ".:53 {\n    route53 example.org.:Z1 {\n        aws_access_key ID mellon\n    }\n    ready\n}\n"
+TEXT = f"{PLAIN}# mellon\n"
+
+
+def test_no_secret_and_no_comment_but_what_coredns_calls_the_whole_one() -> None:
+    kept = After.of(TEXT)
+    assert "mellon" not in kept.text and "route53" in kept.text
+    assert kept.sums == After.of(PLAIN).sums != After.of(PLAIN.replace("mellon", "other")).sums

@@ -1,0 +1,91 @@
+"""Every way a measurement can end; in every format: `tests.drain.report.test_formats`."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from kubectl_eksdoc.coredns_lameduck.measurement import MeasurementEdges, measured, prepared
+from kubectl_eksdoc.coredns_lameduck.measurement_plan import Happening, MeasurementSettings
+from kubectl_eksdoc.coredns_lameduck.report.measuring import MeasureReport, dry_run
+from kubectl_eksdoc.model.coredns import DnsService
+from kubectl_eksdoc.model.placing import NotMade, ProbeOwner
+from kubectl_eksdoc.report.text import Look
+from tests.builders import a_cluster
+from tests.coredns_lameduck.worlds import BOTH, LATER, NODES, Ground, World, in_zone
+from tests.reading import yaml_documents
+from tests.report.golden import AnswerFormats
+
+CORDONED = in_zone("ip-10-0-3-9.eu-west-1.compute.internal", "eu-west-1c", unschedulable=True)
+OTHERS = (
+    ProbeOwner("dead", "eksdoc-dns-measure-dead", "u", 1e5),
+    ProbeOwner("beef", "eksdoc-dns-measure-beef", "v", 3.0),
+)
+
+WORLDS: dict[str, Any] = {
+    "clean": lambda: World(),
+    "lost": lambda: World(lame_s=0, stands={"-1": "no image"}),
+    "busy": lambda: World(busy=lambda second: 7 <= second < 9, owners_are=OTHERS),
+    "both": lambda: World(service_is=DnsService(BOTH)),
+    "never": lambda: World(says=[LATER] * 100),
+    "unseen": lambda: World(lame_s=0),
+}
+
+
+def view(of: str = "lost", how: Happening = Happening.ROLLOUT, made: bool = True, **more: Any) -> MeasureReport:
+    world: World = WORLDS[of]()
+    nodes, given = (*NODES, CORDONED), {"measure": how.value}
+    plan = prepared(nodes, Ground(world), world, "cafe", MeasurementSettings(how, for_s=60))
+    if not made:
+        refused = {plan.pods[0].name: NotMade("to create pods, the server answered 403: a webhook said no")}
+        return MeasureReport(
+            a_cluster(nodes=nodes), plan, None, refused, b"program", "{}", options=given, tool_version="0.0.0"
+        )
+    done = measured(plan, b"program", MeasurementEdges(Ground(world), world, world, lambda: 0, str))
+    return MeasureReport(
+        a_cluster(nodes=nodes), plan, replace(done, **more), {}, b"program", "{}", options=given, tool_version="0.0.0"
+    )
+
+
+WAYS = itertools.cycle((Happening.ROLLOUT, Happening.WATCH, Happening.EVICTION, Happening.EVICTION, Happening.ROLLOUT))
+QUICK: dict[str, Callable[[], MeasureReport]] = {
+    "lost": view,
+    "not removed": lambda: view(not_removed="the cluster refuses delete configmaps"),
+    "left": lambda: view(left=("a", "b")),
+    "never": lambda: view("never", Happening.EVICTION),
+    "busy": lambda: view("busy", Happening.WATCH),
+    "before": lambda: view("busy", made=False),
+    "before both": lambda: view("both", Happening.EVICTION, made=False),
+    **{f"{of} {how.value}": partial(view, of, how) for of, how in zip(WORLDS, WAYS, strict=False)},
+}
+"""Each world, and each way of waiting; the long ones are each world in each way."""
+LONG = {f"{of} {how.value}": partial(view, of, how) for of in WORLDS for how in Happening}
+LONG = {name: each for name, each in LONG.items() if name not in QUICK}
+ANSWERS = AnswerFormats(
+    Path(__file__).parent / "golden",
+    QUICK | LONG,
+    {
+        "lost-120.txt": ("table", Look(120)),
+        "lost-80.txt": ("table", Look(80)),
+        "lost-ascii.txt": ("table", Look(100, ascii=True), "not removed"),
+        "lost-wide.txt": ("wide", Look(80)),
+        "clean-120.txt": ("table", Look(120), "clean rollout"),
+        "never-80.txt": ("table", Look(80), "never"),
+        "busy-80.txt": ("table", Look(80), "busy"),
+        "before-80.txt": ("table", Look(80), "before"),
+        "before-120.txt": ("table", Look(120), "before both"),
+    },
+    whole=("kubectl ",),
+)
+
+
+def test_a_dry_run_prints_objects_in_every_format() -> None:
+    shown = view(made=False)
+    docs = list(yaml_documents(dry_run(shown).render("table", Look(80))))
+    assert json.loads(dry_run(shown).render("json", Look(80)))["items"] == docs
+    assert [doc["kind"] for doc in docs] == ["ConfigMap", "Pod", "Pod"]

@@ -1,0 +1,42 @@
+"""Two machines at a served cluster; a file may serve another one by its own `api`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer, serving
+from tests.drain.command.served import Machine, machine
+from tests.embedded.clients import worlds
+from tests.kube.field.test_whole_drain import Evictions
+
+
+@pytest.fixture
+def api() -> Api:
+    """Slow enough for others to have a say."""
+    return worlds.api_of("small-traps", Scaled(time.monotonic, 10.0))
+
+
+@pytest.fixture
+def seen(api: Api) -> Evictions:
+    return api.now(Evictions)
+
+
+@pytest.fixture
+def server(api: Api) -> Iterator[SimulatedApiServer]:
+    with serving(api) as server:
+        yield server
+
+
+@pytest.fixture
+def one(server: SimulatedApiServer, tmp_path: Path) -> Machine:
+    return machine(server, tmp_path / "ann")
+
+
+@pytest.fixture
+def other(server: SimulatedApiServer, tmp_path: Path) -> Machine:
+    return machine(server, tmp_path / "ben")

@@ -1,0 +1,180 @@
+"""A run in a thread of this process, and who may wish what of it: whoever sits here, or others from elsewhere."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import datetime, timezone
+
+from kubectl_eksdoc.drain.command.live_run import FaceOf, LiveRun, RunFace
+from kubectl_eksdoc.drain.command.screen_ports import RunKind, RunSummaryView
+from kubectl_eksdoc.drain.run.events import Happened, RunMoment
+from kubectl_eksdoc.drain.run.loop import RunWish
+from kubectl_eksdoc.errors import LockLost
+from kubectl_eksdoc.model.journal import RunPhase
+from tests.cli.processes import until
+from tests.rehearsed import rehearsed_demo
+
+BEGAN = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)
+LONGEST_S = 20.0
+OTHERS = "ben@elsewhere"
+
+STEPS = rehearsed_demo().steps
+
+
+class Others:
+    """Mutable: what others ask of the run, as its journal says; and what it told them."""
+
+    def __init__(self) -> None:
+        self.asked = ("", "")
+        self.overruled: list[RunWish] = []
+
+    def ask(self, phase: RunPhase, who: str = OTHERS) -> None:
+        self.asked = (phase.value, who)
+
+    def overrule(self) -> None:
+        self.overruled.append(RunWish.GO_ON)
+        self.ask(RunPhase.RUNNING, "ann@here")
+
+
+class Carried:
+    """A run that goes step by step, as a test lets it. Mutable."""
+
+    def __init__(self, others: Others | None = None) -> None:
+        self.others = others or Others()
+        self.face: RunFace | None = None
+        self._open, self._end = threading.Event(), threading.Event()
+        self._outcome: Callable[[], RunSummaryView] = lambda: RunSummaryView("done")
+        self.live = LiveRun("r1", RunKind.DRAIN, None, BEGAN, self._carry, self.others.overrule)
+
+    def __enter__(self) -> Carried:
+        self.live.start()
+        assert self._open.wait(LONGEST_S)
+        return self
+
+    def __exit__(self, *of: object) -> None:
+        self.end()
+
+    @property
+    def wishes(self) -> RunFace:
+        assert self.face is not None, "it is open"
+        return self.face
+
+    def end(self, outcome: Callable[[], RunSummaryView] | None = None) -> None:
+        self._outcome = outcome or self._outcome
+        self._end.set()
+        self.live.wait(LONGEST_S)
+
+    def _carry(self, face_of: FaceOf) -> RunSummaryView:
+        with face_of(lambda: 0, lambda: self.others.asked) as self.face:
+            self._open.set()
+            assert self._end.wait(LONGEST_S)
+        return self._outcome()
+
+
+def test_all_that_happens_arrives_once_and_in_its_order() -> None:
+    told = [RunMoment(float(at), Happened.GONE, f"pod-{at}") for at in range(5000)]
+
+    def carry(face_of: FaceOf) -> RunSummaryView:
+        with face_of(lambda: 0, lambda: ("", "")) as face:
+            for at in range(0, len(told), 7):
+                face.listen(told[at : at + 7])
+                face.show(STEPS[min(at, len(STEPS) - 1)].standing)
+        return RunSummaryView("done")
+
+    live = LiveRun("r1", RunKind.DRAIN, None, BEGAN, carry)
+    live.start()
+    seen: list[RunMoment] = []
+    while (update := live.look()).outcome is None:
+        seen += update.moments
+    seen += [*update.moments, *live.look().moments]
+    assert seen == told
+    assert live.look().standing is STEPS[-1].standing and live.look().moments == []
+    live.wait(LONGEST_S)
+    assert live.over
+
+
+def test_paused_elsewhere_and_gone_on_with_here_others_are_told() -> None:
+    with Carried() as run:
+        run.others.ask(RunPhase.PAUSED)
+        assert run.wishes.wished().what is RunWish.PAUSE
+        run.live.wish(RunWish.GO_ON)
+        assert run.wishes.wished().what is RunWish.GO_ON, "at once, whatever others hear"
+        until(lambda: run.others.overruled)
+        assert run.wishes.wished().what is RunWish.GO_ON and run.others.asked[0] == RunPhase.RUNNING.value
+        run.others.ask(RunPhase.PAUSED)
+        assert run.wishes.wished().what is RunWish.PAUSE, "once more from elsewhere"
+
+
+def test_what_is_wished_here_after_others_were_told_is_not_taken_for_theirs() -> None:
+    """Others are told by what they ask by: it comes back."""
+    others = Others()
+    others.overrule = lambda: others.overruled.append(RunWish.GO_ON)  # type: ignore[method-assign]
+    with Carried(others) as run:
+        others.ask(RunPhase.PAUSED)
+        assert run.wishes.wished().what is RunWish.PAUSE
+        run.live.wish(RunWish.GO_ON)
+        until(lambda: others.overruled)
+        run.live.wish(RunWish.PAUSE)
+        assert run.wishes.wished().what is RunWish.PAUSE
+        others.ask(RunPhase.RUNNING, "ann@here")  # only now it is heard
+        assert run.wishes.wished().what is RunWish.PAUSE
+        others.ask(RunPhase.PAUSED)
+        assert run.wishes.wished().what is RunWish.PAUSE
+        others.ask(RunPhase.RUNNING)
+        assert run.wishes.wished().what is RunWish.GO_ON, "this time it is theirs"
+
+
+def test_what_is_stopped_here_is_not_begun_anew_from_elsewhere() -> None:
+    with Carried() as run:
+        for wish in (RunWish.STOP, RunWish.LEAVE):
+            run.live.wish(wish)
+            for phase in (RunPhase.PAUSED, RunPhase.RUNNING):
+                run.others.ask(phase)
+                assert run.wishes.wished().what is wish
+
+
+def test_paused_here_and_gone_on_with_elsewhere_it_goes_on() -> None:
+    with Carried() as run:
+        run.live.wish(RunWish.PAUSE)
+        assert run.wishes.wished().what is RunWish.PAUSE
+        run.others.ask(RunPhase.RUNNING)
+        assert run.wishes.wished().what is RunWish.GO_ON
+        run.live.wish(RunWish.PAUSE)
+        assert run.wishes.wished().what is RunWish.PAUSE, "what others asked for before is old"
+        assert run.others.overruled == []
+
+
+def test_nodes_that_are_left_alone_stay_so_whatever_is_wished() -> None:
+    with Carried() as run:
+        run.live.leave_alone("blue-1")
+        assert run.wishes.wished().alone == {"blue-1"}
+        run.live.leave_alone("blue-2")
+        run.live.wish(RunWish.PAUSE)
+        assert run.wishes.wished().alone == {"blue-1", "blue-2"}
+        run.others.ask(RunPhase.ABORTED)
+        assert run.wishes.wished().alone == {"blue-1", "blue-2"}
+
+
+def test_an_error_and_a_bug_become_what_came_of_it() -> None:
+    def lost() -> RunSummaryView:
+        raise LockLost("somebody else holds the lock", "Go on: drain resume r1\nor take it back")
+
+    def wrong() -> RunSummaryView:
+        raise ZeroDivisionError("[red]")
+
+    with Carried() as run:
+        run.end(lost)
+        more = ("Go on: drain resume r1", "or take it back")
+        assert run.live.look().outcome == RunSummaryView("somebody else holds the lock", more, bad=True)
+    with Carried() as run:
+        run.end(wrong)
+        outcome = run.live.look().outcome
+        assert outcome is not None and outcome.bad and "please report it: ZeroDivisionError('[red]')" in outcome.said
+
+
+def test_its_thread_outlives_whoever_looks() -> None:
+    """A daemon would be cut off in the middle of what it does to a cluster."""
+    with Carried() as run:
+        assert [thread.daemon for thread in threading.enumerate() if thread.name == "run r1"] == [False]
+        assert not run.live.over

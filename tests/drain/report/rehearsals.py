@@ -1,0 +1,118 @@
+"""Rehearsals built by hand over the plan of `plans`: one that goes as planned, and one in which much goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from kubectl_eksdoc.drain.course import Span
+from kubectl_eksdoc.drain.duration.estimate import Estimate
+from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.drain.run.events import Happened, RunMoment
+from kubectl_eksdoc.drain.run.result import PendingPod, Record
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.rehearse.report import RehearsalReport
+from tests.builders import a_pod
+from tests.drain.report.plans import CLUSTER, OPTIONS, PLAN, SPOT, WEB
+
+WAVES = {"old-1": 1, "old-0": 1, "spot-0": 2}
+
+SPANS = (Span("old-1", 0.0, 30.0, 40.0), Span("old-0", 0.0, 64.0, 74.0), Span("spot-0", 74.0, 164.0, 174.0))
+
+TIMED = replace(
+    PLAN,
+    targets=tuple(replace(target, wave=WAVES.get(target.node.name, 0)) for target in PLAN.targets),
+    estimate=Estimate(174.0, 299.0, SPANS, 1, ()),
+)
+"""The plan by hand, with waves and times."""
+
+WAITED = a_pod("report-1", "shop", owner="ReplicaSet/report", node="", phase="Pending")
+
+BEFORE = replace(CLUSTER, pods=(*(eviction.pod for eviction in PLAN.evictions), WAITED))
+"""What was read before the drain: one pod waits already."""
+
+
+def at(at_s: float, what: Happened, subject: str, node: str = "", why: str = "") -> RunMoment:
+    return RunMoment(at_s, what, subject, node, why)
+
+
+def cordons() -> tuple[RunMoment, ...]:
+    return tuple(at(0.0, Happened.CORDONED, name) for name in WAVES)
+
+
+def of_pod(pod: str, node: str, evicted_s: float, gone_s: float) -> tuple[RunMoment, ...]:
+    return at(evicted_s, Happened.EVICTED, pod, node), at(gone_s, Happened.GONE, pod, node)
+
+
+def of_node(span: Span) -> tuple[RunMoment, ...]:
+    times = zip((Happened.BEGUN, Happened.EMPTY, Happened.DONE), span[1:], strict=True)
+    return tuple(at(when, what, span.node) for what, when in times)
+
+
+def in_time(*moments: RunMoment) -> tuple[RunMoment, ...]:
+    """Of one moment, what has to come first."""
+    return tuple(sorted(moments, key=lambda moment: (moment.at_s, list(Happened).index(moment.what))))
+
+
+def a_rehearsal(
+    moments: tuple[RunMoment, ...],
+    ended_s: float,
+    pending: tuple[PendingPod, ...] = (),
+    undone: Mapping[str, tuple[str, ...]] | None = None,
+    plan: DrainPlan = TIMED,
+) -> Record:
+    return Record(plan, moments, ended_s, pending, undone or {})
+
+
+def a_rehearsal_view(
+    rehearsal: Record | None = None, cluster: Cluster | None = None, **more: object
+) -> RehearsalReport:
+    """The one in which all goes well unless told otherwise; its tool version never changes."""
+    fields: dict[str, object] = {"options": OPTIONS, "tool_version": "1.2.3"} | more
+    return RehearsalReport(rehearsal or WELL, cluster or BEFORE, **fields)  # type: ignore[arg-type]
+
+
+def as_planned(late_s: float = 0.0) -> tuple[RunMoment, ...]:
+    """Every node at its time in the plan, the last one done `late_s` later."""
+    last = SPANS[-1]._replace(done_s=SPANS[-1].done_s + late_s)
+    return in_time(
+        *cordons(),
+        *(moment for span in (*SPANS[:-1], last) for moment in of_node(span)),
+        *of_pod(WEB[1].key, "old-1", 0.0, 30.0),
+        *of_pod(WEB[0].key, "old-0", 32.0, 64.0),
+        *of_pod(SPOT.key, "spot-0", 74.0, 164.0),
+    )
+
+
+WELL = a_rehearsal(
+    as_planned(), 174.0, pending=(PendingPod(WAITED.key, "0/7 nodes are available: 7 Insufficient cpu."),)
+)
+
+BADLY = a_rehearsal(
+    in_time(
+        at(0.0, Happened.JOINED, "old-0-surge-1"),
+        *cordons(),
+        *of_node(Span("old-1", 0.0, 51.0, 61.0)),
+        *of_pod(WEB[1].key, "old-1", 0.0, 51.0),
+        *of_node(Span("old-0", 0.0, 190.5, 200.5)),
+        *(at(when, Happened.REFUSED, WEB[0].key, "old-0", "DisruptionBudget") for when in (60.0, 65.0, 70.0)),
+        *of_pod(WEB[0].key, "old-0", 75.0, 105.0),
+        at(106.0, Happened.REFUSED, WEB[0].key, "old-0", 'admission webhook "guard.example.com" denied the request'),
+        *of_pod(WEB[0].key, "old-0", 111.0, 190.5),
+        at(120.0, Happened.BEFALLEN, "spot-0", why="is NotReady: its kubelet is not heard of"),
+        at(130.0, Happened.MISSING, "old-0-new"),
+        at(200.5, Happened.BEGUN, "spot-0"),
+        at(230.5, Happened.JOINED, "old-1-new"),
+    ),
+    230.5,
+    pending=(
+        PendingPod(WAITED.key, "0/7 nodes are available: 7 Insufficient cpu."),
+        PendingPod(
+            "shop/web-5f7-9",
+            "0/7 nodes are available: 3 node(s) were unschedulable, 4 Insufficient memory. preemption: 0/7 nodes are "
+            "available: 7 Preemption is not helpful for scheduling.",
+        ),
+        PendingPod("shop/web-5f7-8", ""),
+    ),
+    undone={"spot-0": (SPOT.key,)},
+)

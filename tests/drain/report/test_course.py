@@ -1,0 +1,171 @@
+"""How a drain goes in words, and a plan with new nodes; in every format: `tests.drain.report.test_formats`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.drain.choice import GIVEN, RESTARTS, SOONEST, TriedOrder
+from kubectl_eksdoc.drain.course import ReplacedPod, Span
+from kubectl_eksdoc.drain.duration.estimate import Estimate
+from kubectl_eksdoc.drain.orders import BY_NAME
+from kubectl_eksdoc.drain.outcome import Eviction, TargetVerdict
+from kubectl_eksdoc.drain.policy import AUTO, ORDERS, DrainPolicy, Targeting
+from kubectl_eksdoc.drain.read import plan_drain
+from kubectl_eksdoc.drain.report.formats import DrainReport
+from kubectl_eksdoc.drain.report.result import PlanResult
+from kubectl_eksdoc.drain.report.verdict import course
+from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.drain.rollover import hand_offs
+from kubectl_eksdoc.embedded.demo.reader import DemoReader
+from kubectl_eksdoc.model.budgets import Amount
+from kubectl_eksdoc.model.options import ALL, NODEGROUP, ZONE
+from kubectl_eksdoc.report.text import Look
+from tests.drain.report.plans import CLUSTER, HEADROOM, SPOT, WEB, a_target, a_view, an_empty_plan
+from tests.reading import printed
+from tests.report.golden import complaints
+
+render = DrainReport.render
+
+
+POLICY = DrainPolicy(surge=1)
+OPTIONS = {"nodes": ["old-0", "old-1", "spot-0"], "surge": "1"}
+TRIED = (TriedOrder("light~2", 130.0, 0), TriedOrder("light", 144.0, 0), TriedOrder("chain", 90.0, 1))
+
+TARGETS = (
+    a_target("old-1", TargetVerdict.DRAINS, 1, evictions=1, finish_round=1, wave=1),
+    a_target("old-0", TargetVerdict.DRAINS, 2, evictions=1, finish_round=2, wave=2, needs=("old-1",)),
+    a_target("spot-0", TargetVerdict.DRAINS, 3, evictions=1, finish_round=2, wave=2),
+)
+EVICTIONS = (
+    Eviction(1, 1, WEB[1], "old-1", "shop/web", "budget shop/web lets 1 go at once: 1 of 2", "old-0 (surge 1)"),
+    Eviction(2, 2, WEB[0], "old-0", "shop/web", "budget shop/web lets 1 go at once: 2 of 2", "old-1 (new)"),
+    Eviction(3, 2, SPOT, "spot-0", "", "no budget guards it"),
+)
+SPANS = (Span("old-1", 0, 10, 20), Span("old-0", 140, 150, 160), Span("spot-0", 0, 10, 20))
+PLAN = DrainPlan(
+    POLICY,
+    TARGETS,
+    EVICTIONS,
+    (),
+    HEADROOM[:1],
+    (),
+    estimate=Estimate(
+        160.0,
+        350.0,
+        SPANS,
+        1,
+        ("a new node is Ready 120 s after it is asked for",),
+        moves=(
+            ReplacedPod(WEB[1].uid, "old-1", 0.0, 10.0, 40.0),
+            ReplacedPod(WEB[0].uid, "old-0", 140.0, 150.0, 180.5),
+        ),
+    ),
+    handoffs=hand_offs(CLUSTER, TARGETS, (), EVICTIONS, POLICY),
+    tried=TRIED,
+)
+
+
+GOLDENS = {
+    "table-120.txt": ("table", Look()),
+    "table-80.txt": ("table", Look(width=80)),
+    "wide.txt": ("wide", Look()),
+    "wide-80.txt": ("wide", Look(width=80)),
+    "wide-ascii.txt": ("wide", Look(width=80, ascii=True)),
+    "markdown.md": ("markdown", Look()),
+    "page.html": ("html", Look()),
+    "plan.json": ("json", Look()),
+    "plan.yaml": ("yaml", Look()),
+    "name.txt": ("name", Look()),
+}
+
+
+POLICIES = (
+    DrainPolicy(surge=1, max_unavailable=((ZONE, Amount(1)),)),
+    DrainPolicy(max_unavailable=((ALL, Amount(50, percent=True)), (NODEGROUP, Amount(1))), soft_budget=1),
+    DrainPolicy(order_nodes=("green-2", "blue-1"), partial=True, surge=0),
+)
+
+
+def demo(policy: DrainPolicy) -> DrainReport:
+    cluster, plan = plan_drain(DemoReader(), Targeting(nodegroups=("blue", "green")), policy)
+    return DrainReport(plan, cluster, {"nodegroup": ["blue", "green"]})
+
+
+def document(view: DrainReport) -> Any:
+    return printed(PlanResult.of(view))
+
+
+def surging(**more: object) -> DrainReport:
+    return a_view(replace(PLAN, **more), options=OPTIONS)  # type: ignore[arg-type]
+
+
+REPLACED = "each drained node is replaced by a new one"
+
+
+@pytest.mark.parametrize(
+    ("policy", "tried", "said"),
+    [
+        ({}, (), ""),
+        ({}, (TriedOrder("soonest", 60.0, 0),), ""),
+        ({}, TRIED[1:], "2 orders were tried, the best is light: nodes whose pods need the least room go first."),
+        ({}, TRIED, "3 orders were tried, the best is a variation of light: nodes whose pods need the least room go "
+         "first."),
+        ({"order": "zone"}, (TriedOrder("zone", 60.0, 0),),
+         "The order is zone, as asked: nodes go zone by zone, in each the oldest first."),
+        ({"order_nodes": ("old-0", "old-1", "spot-0")}, (), "The order is that of --order-file."),
+        ({"order_nodes": ("old-0",)}, (), "The order is that of --order-file; other nodes follow, by name."),
+        ({"surge": 1}, (), f"1 new node joins first, and {REPLACED}: 2 generations, a node begins when those its pods "
+         "land on have joined."),
+        ({"surge": 0}, (), f"No node joins first, but {REPLACED}: 2 generations, a node begins when those its pods "
+         "land on have joined."),
+        ({"surge": 2, "pins": (("old-0", 1),)}, (), f"2 new nodes join first, and {REPLACED}."),
+        ({"surge": 2, "max_unavailable": ((ALL, Amount(1)),)}, (), f"2 new nodes join first, and {REPLACED}."),
+        ({"surge": 1, "order": "name"}, (), "The order is name, as asked: nodes go in the order of their names. 1 new "
+         f"node joins first, and {REPLACED}: 2 generations, a node begins when those its pods land on have joined."),
+    ],
+)  # fmt: skip
+def test_how_it_goes_in_words(policy: dict[str, Any], tried: tuple[TriedOrder, ...], said: str) -> None:
+    view = surging(policy=DrainPolicy(**policy), tried=tried)
+    assert course(view) == said
+    summary, _, _ = render(view, "wide", Look(width=200)).partition("\n\n")
+    assert " ".join(summary.splitlines()[1:]) == said
+    brief, _, _ = render(view, "table", Look(width=200)).partition("\n\n")
+    joins = " ".join(brief.splitlines()[1:])
+    assert said.endswith(joins) and bool(joins) == (policy.get("surge") is not None and bool(said))
+
+
+def test_targets_stand_in_the_order_of_the_file_where_there_is_one() -> None:
+    """That of the plan is the one in which the usual run empties them: with other stop times another may be done first,
+    as DONE then says."""
+    given = surging(policy=DrainPolicy(order_nodes=("old-1",)))
+    for fmt in ("table", "wide", "markdown", "html"):
+        assert "targets, in the order of --order-file" in render(given, fmt, Look()).lower()
+        assert "targets, in the order of the plan" in render(surging(), fmt, Look()).lower()
+
+
+def test_one_generation_waits_for_nothing() -> None:
+    view = surging(targets=tuple(replace(t, wave=1, needs=()) for t in TARGETS), tried=())
+    assert course(view) == f"1 new node joins first, and {REPLACED}: no drain has to wait for one of those."
+    assert "GENERATION" not in render(view, "wide", Look()) and "WAITS FOR" not in render(view, "wide", Look())
+
+
+def test_a_plan_that_drains_nothing_says_nothing_of_orders() -> None:
+    nothing = an_empty_plan(policy=POLICY, targets=(a_target("old-0", TargetVerdict.SKIPPED),), tried=TRIED)
+    assert course(a_view(nothing)) == ""
+
+
+def test_every_order_has_words_and_fits_the_schema() -> None:
+    assert set(ORDERS) == {SOONEST, *BY_NAME}
+    for order in ORDERS:
+        assert course(surging(policy=DrainPolicy(order=order), tried=())).startswith(
+            f"The order is {order}, as asked: "
+        )
+        for name in (order, GIVEN, f"{order}~1", f"{order}~{RESTARTS}"):
+            assert (
+                complaints(document(surging(policy=DrainPolicy(order=order), tried=(TriedOrder(name, 1.0, 0),)))) == []
+            )
+    assert complaints(document(surging(tried=(TriedOrder("guess", 1.0, 0),)))) != []
+    assert course(surging(policy=DrainPolicy(order=AUTO), tried=())) == ""

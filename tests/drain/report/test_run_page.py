@@ -1,0 +1,65 @@
+"""The page of a run: made of what was written down, and unknown where that has nothing."""
+
+from __future__ import annotations
+
+import io
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.cli.main import run
+from kubectl_eksdoc.drain.course import Span
+from kubectl_eksdoc.drain.report.run_page import page
+from kubectl_eksdoc.drain.run.events import Happened, RunMoment
+from kubectl_eksdoc.drain.run.progress import Reason, RunProgress
+from kubectl_eksdoc.report.text import Look
+from tests.tui.replay.shown import EVENTS, JOURNAL, recording_of
+
+
+def read(text: str) -> tuple[str, ET.Element]:
+    """Its words, and the document: it is XML but for its first line."""
+    tree = ET.fromstring(text.split("\n", 1)[1])
+    return " ".join(" ".join(tree.itertext()).split()), tree
+
+
+def test_events_tell_what_was_waited_for_and_a_journal_does_not() -> None:
+    events, tree = read(page(recording_of(EVENTS), Look()))
+    assert [each.get("id") for each in tree.iter("section")] == ["timeline", "nodes", "waits", "refused", "log"]
+    assert "Left alone" in events and "not drained" in events
+    journal, _ = read(page(recording_of(JOURNAL), Look()))
+    assert "Unknown: a journal does not have it." in journal and "these are unknown here" in journal
+
+
+def test_a_reason_stands_there_once_however_often_it_was_looked_at() -> None:
+    told = recording_of(EVENTS)
+    looks = [f"replacement shop/web on green-1 is not Ready (Pending), seen for {seconds} s" for seconds in (9, 19, 29)]
+    standings = tuple(RunProgress(0.0, 1, 1, (), 1, (), (), (), (), why=(Reason("", why),)) for why in looks)
+    words, _ = read(page(replace(told, standings=standings), Look()))
+    assert words.count("replacement shop/web") == 1 and "seen for 29 s" in words
+
+
+def test_the_plan_is_drawn_below_what_was_done_where_it_is_known() -> None:
+    told = recording_of(EVENTS)
+    aims = {aim.node: Span(aim.node, 1.0, 5.0, 9.0) for aim in told.aims}
+    words, tree = read(page(told, Look(), aims))
+    assert "as planned (p50)" in words and ", planned 1s to 9s" in words
+    assert any(each.get("class") == "slow" for each in tree.iter("rect"))
+    assert "as planned (p50)" not in read(page(told, Look()))[0]
+
+
+def test_names_are_text_whatever_they_are_and_nothing_is_drawn_of_nothing() -> None:
+    told = recording_of(EVENTS)
+    evil = RunMoment(1.0, Happened.REFUSED, "shop/<b>&x", told.aims[0].node, "</td><script>")
+    text = page(replace(told, moments=(evil,)), Look(ascii=True))
+    assert text.isascii() and "<script" not in text and "shop/<b>&x" in read(text)[0]
+    empty, tree = read(page(replace(told, moments=(), aims=(), standings=(), ended=""), Look()))
+    assert "its end was not recorded" in empty and [each.get("id") for each in tree.iter("section")] == ["waits"]
+
+
+@pytest.mark.parametrize("path", [EVENTS, JOURNAL])
+def test_drain_status_prints_it(path: Path) -> None:
+    out, err = io.StringIO(), io.StringIO()
+    assert run(["drain", "status", "--replay", str(path), "-o", "html"], out, err) == 0
+    assert "<h1>Drain run" in out.getvalue() and not err.getvalue().startswith("error")

@@ -1,0 +1,299 @@
+"""A run's journal in both places, over a served cluster: whatever machine goes on, and wherever the other one ended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.drain.run.apply import open_run_journal
+from kubectl_eksdoc.drain.run.journal import JournalWriter, replay
+from kubectl_eksdoc.drain.run.journals import RunJournal, WishSource, ask_leader
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.faults import BrokenConnection, Delayed, Fault, Faulty
+from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
+from kubectl_eksdoc.errors import JournalError, Locked, LockLost, UsageError
+from kubectl_eksdoc.host.journals import JournalFile, read_run, runs_folder
+from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
+from kubectl_eksdoc.kube.runs import ConfigMaps, WishListener, ask_run, list_runs
+from kubectl_eksdoc.kube.runs import read_run as read_stored
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
+from kubectl_eksdoc.model.actions import Cordon, Evict
+from kubectl_eksdoc.model.journal import Entries, Entry, HeldLock, JournalIntent, JournalNote, RunPhase, RunSummary
+from kubectl_eksdoc.wiring.runs import JournalLocation
+from tests.builders import NOW, a_pod
+from tests.embedded.clients import worlds
+from tests.fakes.sender import START, Hands, HttpSender
+
+
+@dataclass
+class Machine:
+    """One that has a folder of its own. Its scribe counts on from wherever the journal ended."""
+
+    server: SimulatedApiServer
+    home: Path
+    name: str
+    hands: Hands
+    run: str = "r1"
+    scribe: JournalWriter = field(default_factory=JournalWriter)
+
+    def __post_init__(self) -> None:
+        self.sender = HttpSender(self.server.url(worlds.ADMIN_TOKEN), self._date)
+        keeping = JournalLocation(self.run, "ada", self.name, {}, str(self.home / self.name))
+        self.journal, self.lock = open_run_journal(self.sender, keeping, self.hands.clock())
+
+    def _date(self) -> datetime:
+        return (START + timedelta(seconds=self.hands.seconds)).replace(microsecond=0)
+
+    def begin(self) -> None:
+        self.lock.take()
+        self.journal.begin(
+            self.scribe.begun(
+                self.run, NOW, plan="d", tool="1", who="ada", host=self.name, leader=self.lock.holder, aims=(), asked=()
+            )
+        )
+
+    def intends(self, name: str) -> JournalIntent:
+        intent = self.scribe.intent(Evict(a_pod(name)), NOW)
+        self.journal.write([intent])
+        return intent
+
+    def here(self) -> tuple[Entry, ...]:
+        return read_run(runs_folder({}, str(self.home / self.name)), self.run).entries
+
+
+@pytest.fixture
+def server() -> Iterator[SimulatedApiServer]:
+    with serving(Api(worlds.plane_of("small-traps", None), worlds.SETUP, ManualTime())) as made:
+        yield made
+
+
+@pytest.fixture
+def hands() -> Hands:
+    return Hands()
+
+
+def test_another_machine_goes_on_with_nothing_but_the_cluster(
+    server: SimulatedApiServer, tmp_path: Path, hands: Hands
+) -> None:
+    first, second = Machine(server, tmp_path, "one", hands), Machine(server, tmp_path, "two", hands)
+    first.begin()
+    cordon = first.scribe.intent(Cordon("old-0", "uid-0"), NOW, "{}")
+    first.journal.write([cordon, first.scribe.result(cordon, ApiStatus(200), NOW)])
+    doubtful = first.intends("web-1")
+    with pytest.raises(Locked):
+        second.lock.take()
+    hands.seconds += 70  # the first was killed
+    second.lock.take()
+    stands = second.journal.adopt("r1", NOW)
+    assert [change.intent for change in stands.in_doubt] == [doubtful]
+    assert [(node.node, node.confirmed, node.before) for node in stands.cordoned] == [("old-0", True, "{}")]
+    assert stands.leader == second.lock.holder and stands.dropped == ()
+    second.scribe = JournalWriter(stands.next_number)
+    second.intends("web-2")
+    assert second.here()[: len(first.here())] == first.here(), "it has a whole copy now"
+    with pytest.raises(LockLost):
+        first.intends("web-9")
+
+
+def test_a_machine_that_stood_still_sends_nothing_more(
+    server: SimulatedApiServer, tmp_path: Path, hands: Hands
+) -> None:
+    first, second = Machine(server, tmp_path, "one", hands), Machine(server, tmp_path, "two", hands)
+    first.begin()
+    hands.seconds += 70
+    second.lock.take()
+    second.journal.adopt("r1", NOW)
+    sent, here = len(first.sender.sent), first.here()
+    with pytest.raises(LockLost):
+        first.intends("web-1")
+    with pytest.raises(LockLost):
+        first.lock.renew()
+    with pytest.raises(LockLost):
+        first.journal.tell(RunPhase.ENDED)
+    assert len(first.sender.sent) == sent and first.here() == here
+
+
+def cut_off(tmp_path: Path, hands: Hands, last: str) -> Api:
+    """A cluster whose first machine intended web-1, and then something that only it has written down."""
+    api = Api(worlds.plane_of("small-traps", None), worlds.SETUP, ManualTime())
+    with serving(
+        Faulty(api, [Fault(BrokenConnection(), "configmaps", "POST|PATCH", skip=2)], lambda seconds: None)
+    ) as server:
+        first = Machine(server, tmp_path, "one", hands)
+        first.begin()
+        first.intends("web-1")
+        with pytest.raises((JournalError, LockLost)):
+            first.intends(last)
+    return api
+
+
+def test_what_only_this_machine_wrote_is_brought_to_the_cluster(tmp_path: Path, hands: Hands) -> None:
+    """It was killed, or the network was, between the two places: what was intended may not have been begun."""
+    api = cut_off(tmp_path, hands, "web-2")
+    with serving(api) as server:
+        hands.seconds += 70
+        again = Machine(server, tmp_path, "one", hands)
+        again.lock.take()
+        stands = again.journal.adopt("r1", NOW)
+        assert [change.intent.name for change in stands.in_doubt] == ["web-1", "web-2"] and stands.dropped == ()
+        other = Machine(server, tmp_path, "two", hands)
+        again.lock.release()
+        other.lock.take()
+        assert [c.intent.name for c in other.journal.adopt("r1", NOW).in_doubt] == ["web-1", "web-2"]
+
+
+def test_a_lock_that_ended_while_it_was_written_is_told(tmp_path: Path, hands: Hands) -> None:
+    """It was away for so long that what was written down must not be done any more."""
+    api = Api(worlds.plane_of("small-traps", None), worlds.SETUP, ManualTime())
+
+    def slow(seconds: float) -> None:
+        hands.seconds += seconds
+
+    with serving(Faulty(api, [Fault(Delayed(55.0), "configmaps", "POST", skip=1)], slow)) as server:
+        machine = Machine(server, tmp_path, "one", hands)
+        machine.begin()
+        with pytest.raises(LockLost):
+            machine.intends("web-1")
+
+
+def test_what_the_cluster_missed_is_brought_with_the_next_entries(tmp_path: Path, hands: Hands) -> None:
+    api = Api(worlds.plane_of("small-traps", None), worlds.SETUP, ManualTime())
+    with serving(
+        Faulty(api, [Fault(BrokenConnection(), "configmaps", "PATCH", times=20)], lambda seconds: None)
+    ) as server:
+        machine = Machine(server, tmp_path, "one", hands)
+        machine.begin()
+        machine.intends("web-1")
+        with pytest.raises((JournalError, LockLost)):
+            machine.intends("web-2")
+        hands.seconds += 5
+        machine.lock.take()
+        machine.intends("web-3")
+        maps = ConfigMaps(machine.sender, "kube-system", hands.clock())
+        stands = replay(read_stored(maps, "r1").entries)
+    assert [change.intent.name for change in stands.changes] == ["web-1", "web-2", "web-3"] and stands.dropped == ()
+
+
+def test_a_run_that_was_paused_stays_so(server: SimulatedApiServer, tmp_path: Path, hands: Hands) -> None:
+    first, second = Machine(server, tmp_path, "one", hands), Machine(server, tmp_path, "two", hands)
+    first.begin()
+    first.journal.write([first.scribe.note(JournalNote.PAUSED, NOW)])
+    first.lock.release()
+    second.lock.take()
+    assert second.journal.adopt("r1", NOW).phase is RunPhase.PAUSED
+    (run,) = list_runs(ConfigMaps(second.sender, "kube-system", hands.clock()))
+    assert (run.phase, run.leader) == ("paused", second.lock.holder)
+
+
+def test_others_ask_and_the_leader_hears_it(server: SimulatedApiServer, tmp_path: Path, hands: Hands) -> None:
+    machine = Machine(server, tmp_path, "one", hands)
+    machine.begin()
+    maps = ConfigMaps(HttpSender(server.url(worlds.ADMIN_TOKEN)), "kube-system", hands.clock())
+    ask_run(maps, "r1", RunPhase.ABORTED, "eve@lab")
+    with WishListener(maps, "r1", look_s=0.01) as asked:
+        until_s = time.monotonic() + 10
+        while asked.wanted == ("", "") and time.monotonic() < until_s:
+            time.sleep(0.01)
+        assert asked.wanted == ("aborted", "eve@lab")
+
+
+def test_nothing_is_written_before_it_is_begun(server: SimulatedApiServer, tmp_path: Path, hands: Hands) -> None:
+    machine = Machine(server, tmp_path, "one", hands)
+    with pytest.raises(LockLost):
+        machine.journal.write([])
+    machine.lock.take()
+    with pytest.raises(JournalError, match="neither begun nor adopted"):
+        machine.journal.write([])
+    with pytest.raises(UsageError, match="there is no run r1"):
+        machine.journal.adopt("r1", NOW)
+
+
+@dataclass
+class Overtaken:
+    """The journal in the cluster, where something happens right after the first look at it."""
+
+    inner: ClusterJournal
+    then: list[Callable[[], None]]
+
+    def open(self, run: str) -> Entries:
+        found = self.inner.open(run)
+        if self.then:
+            self.then.pop()()
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+
+def test_an_act_of_theirs_that_is_still_under_way_is_waited_out(
+    server: SimulatedApiServer, tmp_path: Path, hands: Hands
+) -> None:
+    """It arrives between our look at the run and our word that we lead it."""
+    scribe = JournalWriter()
+    begun = scribe.begun("r1", NOW, plan="d", tool="1", who="a", host="b", leader="one", aims=(), asked=())
+    first, second = (
+        ClusterJournal(ConfigMaps(HttpSender(server.url(worlds.ADMIN_TOKEN)), "kube-system", hands.clock()), name, list)
+        for name in ("one", "two")
+    )
+    first.begin(begun)
+    late = scribe.intent(Evict(a_pod("late")), NOW)
+    lock = Machine(server, tmp_path, "two", hands).lock
+    lock.take()
+    there = Overtaken(second, [lambda: first.append([late])])
+    journal = RunJournal(lambda run: JournalFile(tmp_path, run), there, lock)
+    stands = journal.adopt("r1", NOW)
+    assert [change.intent for change in stands.in_doubt] == [late] and not there.then
+    assert stands.next_number == 3 and stands.leader == lock.holder
+
+
+LEFT = RunSummary("run-1", NOW, "running", "ann@desk/1/run-1/a", NOW)
+
+
+class Others:
+    """run-1 was left where it was; somebody else leads run-2, and renews the lock."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def all(self) -> list[RunSummary]:
+        return [LEFT, replace(LEFT, run="run-2", leader="ben@desk/2/run-2/b")]
+
+    def lock(self) -> HeldLock:
+        self.looks += 1
+        return HeldLock("ben@desk/2/run-2/b", NOW + timedelta(seconds=self.looks))
+
+    def ask(self, run: str, wanted: RunPhase, who: str) -> None: ...
+
+
+@pytest.mark.parametrize("wanted", [RunPhase.RUNNING, RunPhase.PAUSED, RunPhase.ABORTED])
+def test_nobody_leads_a_run_that_was_left(wanted: RunPhase) -> None:
+    assert ask_leader(Others(), LEFT, wanted, "cid@desk", lambda seconds: None) is WishSource.NOBODY  # type: ignore[arg-type]
+
+
+def test_an_intent_is_here_before_it_is_there(tmp_path: Path, hands: Hands) -> None:
+    api = Api(worlds.plane_of("small-traps", None), worlds.SETUP, ManualTime())
+    with serving(
+        Faulty(api, [Fault(BrokenConnection(), "configmaps", "POST", skip=1)], lambda seconds: None)
+    ) as server:
+        machine = Machine(server, tmp_path, "one", hands)
+        machine.begin()
+        with pytest.raises((JournalError, LockLost)):
+            machine.intends("web-1")
+    assert [each.name for each in machine.here() if isinstance(each, JournalIntent)] == ["web-1"]
+
+
+def test_notes_are_told_to_all(server: SimulatedApiServer, tmp_path: Path, hands: Hands) -> None:
+    machine = Machine(server, tmp_path, "one", hands)
+    machine.begin()
+    machine.journal.write([machine.scribe.note(JournalNote.PAUSED, NOW, "ada")])
+    machine.journal.tell(RunPhase.PAUSED)
+    machine.lock.release()
+    other = Machine(server, tmp_path, "two", hands)
+    other.lock.take()
+    assert other.journal.adopt("r1", NOW).phase is RunPhase.PAUSED

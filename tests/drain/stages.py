@@ -1,0 +1,150 @@
+"""Stages for rehearsals: recorded and made clusters, with the controllers that keep them."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timezone
+from functools import cache
+from pathlib import Path
+
+from kubectl_eksdoc.drain.pace import pace_of
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.read import plan_drain
+from kubectl_eksdoc.drain.run.engine import Engine
+from kubectl_eksdoc.drain.run.limits import RunLimits
+from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
+from kubectl_eksdoc.embedded import faults as of_requests
+from kubectl_eksdoc.embedded.loading import load
+from kubectl_eksdoc.embedded.stage import EmbeddedStage
+from kubectl_eksdoc.host.dump import SnapshotReader
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.news import News, RequestAnswered
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.actions import Act, Cordon, Evict
+from kubectl_eksdoc.model.api_objects import Doc, with_value
+from kubectl_eksdoc.model.budgets import Amount
+from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.model.kinds import KindRead, ReadState
+from kubectl_eksdoc.model.options import ALL
+from kubectl_eksdoc.objects.single import RawObjects
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from tests.simulator.planes import a_node_doc, a_pod_doc
+
+CLUSTERS = Path(__file__).parents[1] / "data" / "clusters"
+NOW = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)
+BLUE = Targeting(nodegroups=("blue",))
+ONE_BY_ONE = DrainPolicy(max_unavailable=((ALL, Amount(1)),))
+
+
+def recorded(archive: str) -> tuple[ControlPlane, EmbeddedStage]:
+    """A recorded cluster, as its dump has it."""
+    raw, observed = read(archive)
+    return staged(raw.documents(), observed)
+
+
+@cache
+def read(archive: str) -> tuple[RawObjects, Cluster]:
+    """Its documents are made anew each time they are asked for."""
+    raw = RawObjects()
+    return raw, SnapshotReader(str(CLUSTERS / archive), raw=raw).read(kinds.ALL)
+
+
+def made(*docs: Doc) -> tuple[ControlPlane, EmbeddedStage]:
+    """A cluster of these objects and no others."""
+    reads = tuple(KindRead(resource, ReadState.READ) for resource in kinds.ALL)
+    return staged(docs, Cluster(Identity("test", "test"), Source.SNAPSHOT, NOW, reads=reads))
+
+
+def staged(docs: Iterable[Doc], observed: Cluster) -> tuple[ControlPlane, EmbeddedStage]:
+    plane = load(docs, observed.observed_at).plane
+    return plane, EmbeddedStage(plane, observed)
+
+
+def web(replicas: int, nodes: int) -> list[Doc]:
+    """A ReplicaSet's pods, one on each of the first nodes, each taking most of its node."""
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": a_pod_doc("x", cpu="3")["spec"]}
+    spec = {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}, "template": template}
+    meta = {"name": "web", "namespace": "default", "uid": "uid-rs", "generation": 1}
+    status = {"replicas": replicas, "readyReplicas": replicas, "availableReplicas": replicas, "observedGeneration": 1}
+    owner = {"kind": "ReplicaSet", "apiVersion": "apps/v1", "name": "web", "uid": "uid-rs", "controller": True}
+    pods = [a_pod_doc(f"web-{i}", f"old-{i}", cpu="3") for i in range(replicas)]
+    for pod in pods:
+        pod["metadata"]["ownerReferences"] = [owner]
+    made_nodes = [with_group(a_node_doc(f"old-{i}")) for i in range(nodes)]
+    head = {"kind": "ReplicaSet", "apiVersion": "apps/v1", "metadata": meta}
+    return [*made_nodes, *pods, {**head, "spec": spec, "status": status}]
+
+
+def with_group(node: Doc) -> Doc:
+    return with_value(node, ("metadata", "labels", "eks.amazonaws.com/nodegroup"), "blue")
+
+
+def begun(
+    stage: EmbeddedStage,
+    policy: DrainPolicy = ONE_BY_ONE,
+    limits: RunLimits = RunLimits(),
+    hooks: frozenset[str] = frozenset(),
+) -> Engine:
+    """A drain of blue, of which nothing is done yet."""
+    cluster, plan = plan_drain(stage, BLUE, policy)
+    stage.start(pace_of(cluster))
+    return Engine(plan, ObservedState(cluster), limits, hooks)
+
+
+def steps(stage: EmbeddedStage, engine: Engine, until_s: float = 3600.0, look: Callable[[], object] = list) -> None:
+    """Until it is over, has settled, or so long; `look` at every moment at which something is to be done."""
+    while not engine.over and stage.seconds < until_s and not engine.is_settled(stage.seconds):
+        for news in stage.news():
+            engine.take(news, stage.seconds)
+        for act in engine.acts(stage.seconds):
+            engine.take(stage.do(act), stage.seconds)  # type: ignore[arg-type]
+        look()
+        stage.pass_time(min(engine.next_s(stage.seconds), stage.seconds + 5))
+
+
+class Granting(EmbeddedStage):
+    """`granted`: how often each UID was; a pod is only evicted from a cordoned node. `faults` befall the cluster."""
+
+    def __init__(self, plane: ControlPlane, observed: Cluster, faults: Sequence[str] = (), seed: int = 0) -> None:
+        chosen = of_requests.made([of_requests.parse(text) for text in faults], seed)
+        super().__init__(plane, observed, chosen.cluster, seed)
+        self._store = plane.store
+        self.granted: Counter[str] = Counter()
+
+    def do(self, act: Act) -> News:
+        if isinstance(act, Evict):
+            node = self._store.get(kinds.NODES.full_name, ("", act.pod.node))
+            assert node is None or node.doc["spec"].get("unschedulable"), "only from cordoned nodes"
+        match news := super().do(act):
+            case RequestAnswered(Evict(pod), ApiStatus(ok=True)):
+                self.granted[pod.uid] += 1
+        return news
+
+
+class Bad(Granting):
+    """With a chance of `share` an act is answered badly: by one of `before`, undone, or of `after`, done."""
+
+    def __init__(
+        self,
+        cluster: tuple[ControlPlane, EmbeddedStage],
+        before: Mapping[str, ApiStatus | LostAnswer],
+        after: Mapping[str, ApiStatus | LostAnswer],
+        share: float,
+        seed: int,
+        acts: tuple[type[Act], ...] = (Cordon, Evict),
+    ) -> None:
+        super().__init__(cluster[0], cluster[1].read(kinds.ALL))
+        self._before, self._after, self._share, self._acts = before, after, share, acts
+        self._chance = random.Random(seed)
+        self.answered: Counter[str] = Counter()
+
+    def do(self, act: Act) -> News:
+        if not isinstance(act, self._acts) or self._chance.random() >= self._share:
+            return super().do(act)
+        fault = self._chance.choice(sorted({*self._before, *self._after}))
+        self.answered[fault] += 1
+        if fault in self._after:
+            super().do(act)
+        return RequestAnswered(act, {**self._before, **self._after}[fault])

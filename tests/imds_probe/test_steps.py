@@ -1,0 +1,387 @@
+"""The whole of a probe over HTTP, on the embedded cluster, also where answers get lost: nothing of it is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.amazon.metadata_service import Reach
+from kubectl_eksdoc.embedded.probed import MetadataServices
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
+from kubectl_eksdoc.embedded.serving.requests import RbacRule, restricted
+from kubectl_eksdoc.embedded.serving.targets import ConnectionLost, Reply, ServedRequest
+from kubectl_eksdoc.errors import ClusterError, Forbidden
+from kubectl_eksdoc.imds_probe.probe import prepared, probed, tried
+from kubectl_eksdoc.imds_probe.probe_diagnosis import Cause
+from kubectl_eksdoc.imds_probe.probe_result import (
+    Probed,
+    ProbedNode,
+    ProbePlan,
+    ProbeSettings,
+    owner_manifest,
+)
+from kubectl_eksdoc.kube.config import connect
+from kubectl_eksdoc.kube.exchanges import RetryPolicy
+from kubectl_eksdoc.kube.inside_pods import LiveProbeNamespace
+from kubectl_eksdoc.kube.requests import RetryLimits, real_clock
+from kubectl_eksdoc.kube.target import of_this_process
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.machines import MetadataOptions
+from kubectl_eksdoc.model.metadata import MARKS, ProbeReport
+from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner
+from kubectl_eksdoc.ports import ProbeNamespace
+from kubectl_eksdoc.wiring.changes import open_ground
+from tests.examples import one_in
+from tests.probes import stand_ins as probes
+from tests.probes.stand_ins import Kubelet, Lab, Quick, a_node, connection, nodes_of, there
+
+ONE, TWO, OLD = MetadataOptions("required", 1), MetadataOptions("required", 2), MetadataOptions("optional", 1)
+OFF = MetadataOptions("required", 2, endpoint=False)
+
+
+def services(**of: MetadataOptions) -> MetadataServices:
+    return MetadataServices(of)
+
+
+def run(
+    server: SimulatedApiServer,
+    api: Api,
+    folder: Path,
+    manner: ProbeSettings = ProbeSettings(),
+    token: str = probes.TOKEN,
+    told: Callable[[], int] = probes.never_told,
+    tell: Callable[[str], object] = str,
+) -> Probed:
+    ground = open_ground(connection(server, folder, token), manner.namespace)
+    what = prepared(nodes_of(api), ground, "cafe", manner, every=True)
+    return probed(what, ground, Quick(), told, tell)
+
+
+def nothing_left(api: Api, done: Probed | None = None) -> None:
+    """Nor is anything under way."""
+    assert (there(api, "pods"), there(api, "configmaps")) == ([], [])
+    assert done is None or (done.left, done.not_removed) == ((), "")
+
+
+def by_name(done: Probed) -> dict[str, ProbedNode]:
+    return {each.node: each for each in done.nodes}
+
+
+def test_each_node_as_its_instance_is(tmp_path: Path) -> None:
+    nodes = [a_node(f"n{number}") for number in range(5)]
+    held = MetadataServices({"n0": ONE, "n1": TWO, "n2": OLD, "n3": OFF, "n4": TWO}, blocked={"n4"})
+    with Lab(nodes, held).served() as (server, api):
+        done = run(server, api, tmp_path)
+        found = {name: (each.v4.reach, each.v4.cause) for name, each in by_name(done).items()}
+        assert found == {
+            "n0": (Reach.CUT_OFF, Cause.HOP_LIMIT),
+            "n1": (Reach.REACHABLE, Cause.NONE),
+            "n2": (Reach.V1_ONLY, Cause.HOP_LIMIT),
+            "n3": (Reach.CUT_OFF, Cause.DISABLED),
+            "n4": (Reach.CUT_OFF, Cause.BLOCKED),
+        }
+        assert "namespace default" in by_name(done)["n4"].v4.why
+        nothing_left(api, done)
+
+
+def test_more_nodes_than_at_once(tmp_path: Path) -> None:
+    nodes = [a_node(f"n{number:02}") for number in range(32)]
+    told: list[str] = []
+    with Lab(nodes, MetadataServices({f"n{number:02}": TWO for number in range(32)})).served() as (server, api):
+        done = run(server, api, tmp_path, tell=told.append)
+        assert [each.v4.reach for each in done.nodes] == [Reach.REACHABLE] * 32
+        assert told == ["60 of 64 pods were heard of", "64 of 64 pods were heard of"]
+        nothing_left(api, done)
+
+
+def test_a_full_node_is_unknown(tmp_path: Path) -> None:
+    """Not even one pod fits, and on the other one the second does not: what the first says still counts."""
+    nodes = [a_node("full", pods=0), a_node("tight", pods=1), a_node("small", cpu="4m")]
+    with Lab(nodes, services(full=TWO, tight=ONE, small=TWO)).served() as (server, api):
+        done = run(server, api, tmp_path)
+        full, tight, small = (by_name(done)[name] for name in ("full", "tight", "small"))
+        assert full.v4.reach is Reach.UNKNOWN and "OutOfpods" in full.v4.why and "no room" in full.v4.why
+        assert (tight.v4.reach, tight.v4.cause) == (Reach.CUT_OFF, Cause.HOP_LIMIT)
+        assert "OutOfpods" in tight.v4.doubt, "the node itself was not asked"
+        assert "OutOfcpu" in small.v4.why
+        nothing_left(api, done)
+
+
+@pytest.mark.parametrize("level", ["baseline", "restricted"])
+def test_a_namespace_that_allows_no_host_network(tmp_path: Path, level: str) -> None:
+    """The pod on a network of its own keeps to the strictest level."""
+    with Lab(services=services(n0=ONE, n1=TWO), level=level).served() as (server, api):
+        done = run(server, api, tmp_path)
+        n0, n1 = by_name(done)["n0"], by_name(done)["n1"]
+        assert n0.v4.cause is Cause.HOP_LIMIT and f"enforces pod security {level}" in n0.v4.doubt
+        assert n1.v4.reach is Reach.REACHABLE
+        assert isinstance(n1.host, Unknown) and isinstance(n1.own, ProbeReport)
+        nothing_left(api, done)
+
+
+def rules(without: str) -> tuple[RbacRule, ...]:
+    """All that a probe needs, in its namespace, but one right."""
+    needed = ("get namespaces", "list configmaps", "create configmaps", "delete configmaps", "create pods", "list pods")
+    held = [each.split() for each in (*needed, "get pods/log") if each != without]
+    return tuple(RbacRule((verb,), (resource,), ("",)) for verb, resource in held)
+
+
+@pytest.mark.parametrize("right", ["create pods", "list pods", "get pods/log"])
+def test_a_right_that_is_missing_is_named(tmp_path: Path, right: str) -> None:
+    lab = Lab(services=services(n0=TWO, n1=TWO), users={probes.OTHER: restricted("me", rules(right))})
+    with lab.served() as (server, api):
+        done = run(server, api, tmp_path, token=probes.OTHER)
+        for each in done.nodes:
+            assert each.v4.reach is Reach.UNKNOWN and isinstance(each.own, Unknown)
+            assert each.own.missing == right
+        if right != "list pods":
+            nothing_left(api, done)
+
+
+def test_without_the_right_to_make_anything_nothing_is_made(tmp_path: Path) -> None:
+    lab = Lab(users={probes.OTHER: restricted("me", rules("create configmaps"))})
+    with lab.served() as (server, api):
+        with pytest.raises(Forbidden) as refused:
+            run(server, api, tmp_path, token=probes.OTHER)
+        assert refused.value.missing == "create configmaps"
+        nothing_left(api)
+
+
+def test_without_the_right_to_delete_it_says_what_is_left(tmp_path: Path) -> None:
+    lab = Lab(services=services(n0=TWO, n1=TWO), users={probes.OTHER: restricted("me", rules("delete configmaps"))})
+    with lab.served() as (server, api):
+        done = run(server, api, tmp_path, token=probes.OTHER)
+        assert done.nodes[0].v4.reach is Reach.REACHABLE, "what was heard is kept"
+        assert "delete configmaps" in done.not_removed and there(api, "configmaps") == [done.owner]
+
+
+@pytest.mark.parametrize("pods", [0, 1, 4])
+def test_told_to_end_in_the_middle(tmp_path: Path, pods: int) -> None:
+    """As soon as so many pods are there."""
+    nodes = [a_node(f"n{number:02}") for number in range(12)]
+    with Lab(nodes, pace=Kubelet(start=1e6)).served() as (server, api):
+        done = run(server, api, tmp_path, told=probes.tells(lambda: len(there(api, "pods")) >= pods))
+        assert done.interrupted
+        assert all("interrupted" in each.v4.why for each in done.nodes)
+        nothing_left(api, done)
+
+
+def test_a_dry_run_of_the_server_finds_refusals_and_makes_nothing(tmp_path: Path) -> None:
+    lab = Lab(level="baseline", users={probes.OTHER: restricted("me", rules("get namespaces"))})
+    with lab.served() as (server, api):
+        ground = open_ground(connection(server, tmp_path, probes.OTHER), "default")
+        what = prepared(nodes_of(api), ground, "cafe", ProbeSettings(), every=True)
+        refused = tried(what, ground)
+        assert [name.rpartition("-")[2] for name in refused] == ["host", "host"]
+        assert all("violates PodSecurity" in why.why for why in refused.values())
+        nothing_left(api)
+
+
+def test_whoever_insists_leaves_nothing_either(tmp_path: Path) -> None:
+    """KeyboardInterrupt comes out of any line of it; cleaning up comes first."""
+
+    def insist() -> int:
+        if there(api, "pods"):
+            raise KeyboardInterrupt
+        return 0
+
+    with Lab(pace=Kubelet(start=1e6)).served() as (server, api):
+        with pytest.raises(KeyboardInterrupt):
+            run(server, api, tmp_path, told=insist)
+        nothing_left(api)
+
+
+def test_what_killed_probes_left_is_removed_and_a_running_one_is_not(tmp_path: Path) -> None:
+    manner = ProbeSettings()
+
+    def left(probe: str, age: timedelta) -> Doc:
+        """By the server's Date, which is the wall's."""
+        doc = owner_manifest(probe, manner)
+        made = datetime.now(timezone.utc) - age
+        meta = {**doc["metadata"], "uid": f"uid-{probe}", "creationTimestamp": f"{made:%Y-%m-%dT%H:%M:%SZ}"}
+        return {**doc, "metadata": meta}
+
+    dead, running = left("dead", timedelta(hours=1)), left("beef", timedelta(seconds=5))
+    with Lab(services=services(n0=TWO, n1=TWO)).served() as (server, api):
+        api.now(lambda plane: plane.load("configmaps", [dead, running]))
+        run(server, api, tmp_path)
+        assert there(api, "configmaps") == [running["metadata"]["name"]]
+
+
+@dataclass
+class Ground:
+    """Mutable. A ground of which the test says what it shows, and whether pods are known to be made."""
+
+    seen: Callable[[], Mapping[str, PodStand] | Unknown]
+    refuses: NotMade | None = None
+
+    def pod_security(self) -> str | Unknown:
+        return ""
+
+    def owners(self) -> tuple[ProbeOwner, ...] | Unknown:
+        return ()
+
+    def make_owner(self, doc: Doc, dry: bool = False) -> ProbeOwner | NotMade:
+        return ProbeOwner("cafe", "owner", "uid")
+
+    def make_pod(self, doc: Doc, dry: bool = False) -> NotMade | None:
+        return self.refuses
+
+    def stands(self, probe: str) -> Mapping[str, PodStand] | Unknown:
+        return self.seen()
+
+    def log(self, pod: str) -> str | Unknown:
+        return ""
+
+    def remove(self, owner: ProbeOwner) -> Unknown | None:
+        return None
+
+
+class Steps:
+    """A clock that goes on only when somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+    def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+
+
+def _prepared(ground: ProbeNamespace, names: Sequence[str] = ("n0",)) -> ProbePlan:
+    from tests.builders import a_node as a_fact
+
+    return prepared([a_fact(name) for name in names], ground, "cafe", ProbeSettings(), every=True)
+
+
+def test_a_pod_of_which_nobody_knows_is_waited_for() -> None:
+    ground = Ground(dict, NotMade("the server gave no answer", maybe=True))
+    done = probed(_prepared(ground), ground, Steps(), probes.never_told, str)
+    assert "the pod was deleted" in done.nodes[0].v4.why
+
+
+def test_a_cluster_that_does_not_answer_for_a_while() -> None:
+    clock, ground = Steps(), Ground(lambda: Unknown("to list pods, the server gave no answer"))
+    done = probed(_prepared(ground), ground, clock, probes.never_told, str)
+    assert "nothing was heard of it after 90 s" in done.nodes[0].v4.why
+    assert clock.seconds < 150, "it is bounded, with cleaning up"
+
+
+SERVICES = services(n0=TWO, n1=TWO)
+
+Fault = Callable[[ServedRequest], bool]
+QUICK = RetryLimits(patience_s=10.0, first_pause_s=0.01, longest_pause_s=0.02)
+
+
+class Unlucky:
+    """Mutable. In front of the API: of the requests that `fault` is about so many go wrong: `done` but not answered, or
+    with `code` and not done."""
+
+    def __init__(self, api: Api, fault: Fault, times: int, done: bool = False, code: int = 0) -> None:
+        self._api = api
+        self._fault, self._times, self._done, self._code = fault, times, done, code
+
+    def handle(self, request: ServedRequest) -> Reply:
+        if not self._times or not self._fault(request):
+            return self._api.handle(request)
+        self._times -= 1
+        if self._done:
+            self._api.handle(request)
+        if self._code:
+            return Reply(self._code, b"not now", "text/plain")
+        raise ConnectionLost
+
+
+def of(method: str, part: str) -> Fault:
+    return lambda request: request.method == method and part in request.path
+
+
+def among_faults(server: SimulatedApiServer, api: Api, folder: Path) -> Probed:
+    access = connect(connection(server, folder), of_this_process())
+    patience = RetryPolicy(first_pause=0.01, longest_pause=0.02)
+    ground = LiveProbeNamespace(access, patience, "default", real_clock(), MARKS, QUICK)
+    what = prepared(nodes_of(api), ground, "cafe", ProbeSettings(), every=True)
+    return probed(what, ground, Quick(), probes.never_told, str)
+
+
+@pytest.mark.parametrize(
+    ("fault", "times", "done", "code"),
+    one_in(
+        3,
+        [
+            (of("DELETE", "/configmaps/"), 2, False, 0),
+            (of("DELETE", "/configmaps/"), 1, True, 0),
+            (of("DELETE", "/configmaps/"), 2, False, 503),
+            (of("POST", "/pods"), 1, True, 0),
+            (of("GET", "/namespaces/default/pods"), 3, False, 503),
+            (of("GET", "/namespaces/default/pods"), 3, False, 0),
+            (of("GET", "/log"), 2, False, 500),
+            (of("GET", "/api/v1/namespaces/default"), 2, False, 503),
+        ],
+    ),
+)
+def test_it_is_measured_all_the_same(tmp_path: Path, fault: Fault, times: int, done: bool, code: int) -> None:
+    with Lab(services=SERVICES).served() as (_, api), serving(Unlucky(api, fault, times, done, code)) as server:
+        found = among_faults(server, api, tmp_path)
+        assert [each.v4.reach for each in found.nodes] == [Reach.REACHABLE] * 2
+        nothing_left(api, found)
+
+
+def test_an_owner_whose_answer_was_lost_is_removed(tmp_path: Path) -> None:
+    fault = of("POST", "/configmaps")
+    with Lab(services=SERVICES).served() as (_, api), serving(Unlucky(api, fault, 1, done=True)) as server:
+        with pytest.raises(ClusterError):
+            among_faults(server, api, tmp_path)
+        nothing_left(api)
+
+
+def test_a_level_that_nobody_may_read_is_found_out(tmp_path: Path) -> None:
+    mine = (
+        RbacRule(("create", "list", "delete"), ("configmaps",), ("",), ("default",)),
+        RbacRule(("create", "list"), ("pods",), ("",), ("default",)),
+        RbacRule(("get",), ("pods/log",), ("",), ("default",)),
+    )
+    lab = Lab(services=services(n0=ONE, n1=TWO), level="baseline", users={probes.OTHER: restricted("me", mine)})
+    with lab.served() as (server, api):
+        done = run(server, api, tmp_path, token=probes.OTHER)
+        n0 = by_name(done)["n0"]
+        assert isinstance(n0.host, Unknown) and "violates PodSecurity" in n0.host.why
+        assert "hostNetwork=true" in n0.host.why and n0.v4.cause is Cause.HOP_LIMIT
+        nothing_left(api, done)
+
+
+def test_pods_that_do_not_go_are_named() -> None:
+    ground = Ground(lambda: {"a": PodStand("a"), "b": PodStand("b")})
+    done = probed(_prepared(ground), ground, Steps(), probes.never_told, str)
+    assert done.left == ("a", "b") and done.not_removed == ""
+
+
+def test_logs_that_never_come_are_unknown(tmp_path: Path) -> None:
+    with (
+        Lab(services=SERVICES).served() as (_, api),
+        serving(Unlucky(api, of("GET", "/log"), 10**6, code=500)) as server,
+    ):
+        found = among_faults(server, api, tmp_path)
+        for each in found.nodes:
+            assert isinstance(each.own, Unknown) and "its log cannot be read" in each.own.why
+        nothing_left(api)
+
+
+def test_an_owner_that_cannot_be_removed_is_named(tmp_path: Path) -> None:
+    fault = of("DELETE", "/configmaps/")
+    tries = 10**6
+    with Lab(services=SERVICES).served() as (_, api), serving(Unlucky(api, fault, tries, code=503)) as server:
+        access = connect(connection(server, tmp_path), of_this_process())
+        ground = LiveProbeNamespace(access, RetryPolicy(), "default", real_clock(), MARKS, RetryLimits(0.1, 0.01, 0.02))
+        what = prepared(nodes_of(api), ground, "cafe", ProbeSettings(), every=True)
+        found = probed(what, ground, Quick(), probes.never_told, str)
+        assert found.nodes[0].v4.reach is Reach.REACHABLE
+        assert "answered 503" in found.not_removed and there(api, "configmaps") == [found.owner]

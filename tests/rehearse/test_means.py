@@ -1,0 +1,204 @@
+"""Pods that do not simply go by an eviction, on a stage: a rollout replaces one, a Job ends, one is deleted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.read import plan_drain
+from kubectl_eksdoc.drain.run.engine import Engine
+from kubectl_eksdoc.drain.run.events import Happened, RunMoment
+from kubectl_eksdoc.drain.run.journal import JournalWriter, replay
+from kubectl_eksdoc.drain.run.loop import Draining, DrainRunEnd
+from kubectl_eksdoc.drain.run.other_drains import Replanning
+from kubectl_eksdoc.drain.run.pod_evictions import ObservedState
+from kubectl_eksdoc.drain.run.runner import engine_again
+from kubectl_eksdoc.embedded.stage import EmbeddedStage
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.actions import Delete
+from kubectl_eksdoc.model.api_objects import at, with_value
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.journal import IntentOutcome, JournalIntent, Result, Verb
+from kubectl_eksdoc.rehearse.rehearsal import rehearse
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind
+from tests.drain.fields import KeptJournal, Killed, StageField, a_drain, begun_journal
+from tests.drain.singles import a_job, nodes, single
+from tests.drain.stages import BLUE, made, web
+from tests.simulator.planes import Steady, a_budget_doc
+
+SURGES = DrainPolicy(surge_singles=True)
+WAITS = DrainPolicy(wait_jobs=1800)
+
+
+def ready_pods(plane: ControlPlane, app: str = "web") -> list[int]:
+    """How many pods of `app` are Ready and not leaving, after every change from now on."""
+    seen: list[int] = []
+
+    def note(change: StoreChange) -> None:
+        if change.item.resource != "pods":
+            return
+        there = [item for item in plane.store.list("pods") if at(item.doc, "metadata", "labels").get("app") == app]
+        gone = change.item.uid if change.what is StoreChangeKind.DELETED else ""
+        conditions = [
+            (each["type"], each["status"])
+            for item in there
+            if not item.leaving and item.uid != gone
+            for each in at(item.doc, "status", "conditions") or ()
+        ]
+        seen.append(conditions.count(("Ready", "True")))
+
+    plane.store.listen(note)
+    return seen
+
+
+def subjects(moments: tuple[RunMoment, ...] | list[RunMoment], what: Happened) -> list[str]:
+    return [moment.subject for moment in moments if moment.what is what]
+
+
+def test_a_single_replica_moves_and_its_budget_holds_all_the_time() -> None:
+    plane, stage = made(*nodes(), *single())
+    ready = ready_pods(plane)
+    _, rehearsal = rehearse(stage, BLUE, SURGES)
+    assert subjects(rehearsal.moments, Happened.RESTARTED) == ["default/web-5f7-0"]
+    assert subjects(rehearsal.moments, Happened.DONE) == ["old-0"]
+    assert not subjects(rehearsal.moments, Happened.EVICTED) and not rehearsal.refusals and not rehearsal.undone
+    assert min(ready) >= 1, "there is always one that serves"
+    (item,) = [each for each in plane.store.list("pods") if not each.leaving]
+    assert item.doc["spec"]["nodeName"].startswith("new-")
+    assert rehearsal.late_s is not None and abs(rehearsal.late_s) <= 5
+
+
+class Run:
+    """One run on a stage, with pods that take as long as `pace` says."""
+
+    def __init__(self, stage: EmbeddedStage, policy: DrainPolicy, pace: Steady, dies_at: int = -1) -> None:
+        self.stage = stage
+        self.policy = policy
+        self.journal = KeptJournal()
+        self.moments: list[RunMoment] = []
+        self.waits: dict[str, str] = {}  # the last word on each pod
+        cluster, self.plan = plan_drain(stage, BLUE, policy)
+        stage.start(pace)
+        self.field = StageField(stage, self.journal, dies_at)
+        scribe = begun_journal(self.journal, self.plan)
+        self._draining = self._made(Engine(self.plan, ObservedState(cluster)), scribe, cluster)
+
+    def to_the_end(self) -> DrainRunEnd:
+        return self._draining.to_the_end()
+
+    def go_on(self) -> DrainRunEnd:
+        """Somebody else does."""
+        journaled = replay(self.journal.read())
+        cluster = self.stage.read(kinds.ALL)
+        engine = engine_again(cluster, journaled, self.policy)
+        self.stage.news()
+        self.field = StageField(self.stage, self.journal)
+        return self._made(engine, JournalWriter(journaled.next_number), cluster).to_the_end()
+
+    def _made(self, engine: Engine, scribe: JournalWriter, cluster: Cluster) -> Draining:
+        shown = lambda stands: self.waits.update((each.pod, each.why) for each in stands.waits)  # noqa: E731
+        again = Replanning(engine, cluster)
+        return a_drain(engine, self.field, self.moments.extend, scribe, show=shown, replanning=again)
+
+    def intents(self, verb: Verb) -> list[JournalIntent]:
+        return [e for e in self.journal.entries if isinstance(e, JournalIntent) and e.verb is verb]
+
+    def results(self) -> list[IntentOutcome]:
+        return [e.outcome for e in self.journal.entries if isinstance(e, Result)]
+
+
+@pytest.mark.parametrize("dies_at", [1, 2])
+def test_a_run_that_dies_around_a_restart_is_gone_on_with_and_restarts_once(dies_at: int) -> None:
+    plane, stage = made(*nodes(), *single())
+    ready = ready_pods(plane)
+    run = Run(stage, SURGES, Steady(), dies_at=dies_at)
+    with pytest.raises(Killed):
+        run.to_the_end()
+    assert run.go_on().whole
+    assert min(ready) >= 1
+    made_sets = [item.key[1] for item in plane.store.list("replicasets.apps")]
+    assert len(made_sets) == 2, "the one that was there, and one new one"
+
+
+def test_a_new_pod_that_is_never_ready_keeps_the_old_one() -> None:
+    plane, stage = made(*nodes(), *single(progressDeadlineSeconds=60))
+    run = Run(stage, SURGES, Steady(start=float("inf")))
+    ended = run.to_the_end()
+    (kept,) = [moment for moment in run.moments if moment.what is Happened.KEPT]
+    assert kept.at_s <= 60 + 30 + 10 and "no new pod is Ready after 1m30s" in kept.why
+    assert dict(ended.undone) == {"old-0": ("default/web-5f7-0",)}
+    assert plane.store.get("pods", ("default", "web-5f7-0")) is not None
+
+
+def test_a_job_that_finishes_is_waited_for() -> None:
+    plane, stage = made(*nodes(), *a_job())
+    run = Run(stage, WAITS, Steady(run=600.0))
+    assert run.to_the_end().whole
+    (finished,) = [moment for moment in run.moments if moment.what is Happened.FINISHED]
+    assert 600 <= finished.at_s <= 610 and finished.subject == "default/etl-x"
+    assert not run.intents(Verb.EVICT)
+    pod = plane.store.get("pods", ("default", "etl-x"))
+    assert pod is not None and pod.doc["status"]["phase"] == "Succeeded"
+
+
+def test_a_job_that_does_not_finish_is_evicted_then() -> None:
+    _, stage = made(*nodes(), *a_job())
+    run = Run(stage, WAITS, Steady(run=9000.0))
+    assert run.to_the_end().whole
+    (evicted,) = [moment for moment in run.moments if moment.what is Happened.EVICTED]
+    assert 1800 <= evicted.at_s <= 1810
+    assert run.plan.estimate is not None
+    done = next(moment.at_s for moment in run.moments if moment.what is Happened.DONE)
+    assert abs(done - run.plan.estimate.p50_s) <= 15
+
+
+def test_a_job_that_would_fail_is_never_evicted() -> None:
+    plane, stage = made(*nodes(), *a_job(backoffLimit=0))
+    run = Run(stage, WAITS, Steady(run=9000.0))
+    ended = run.to_the_end()
+    assert dict(ended.undone) == {"old-0": ("default/etl-x",)}
+    assert not run.intents(Verb.EVICT)
+    (kept,) = [moment for moment in run.moments if moment.what is Happened.KEPT]
+    assert 1800 <= kept.at_s <= 1810 and "would fail" in kept.why
+    assert plane.store.get("pods", ("default", "etl-x")) is not None
+    _, stage = made(*nodes(), *a_job(backoffLimit=0))
+    assert Run(stage, WAITS, Steady(run=600.0)).to_the_end().whole
+
+
+NAMED = DrainPolicy(delete_past_budget=frozenset({"default/web-0"}))
+
+
+def never() -> list[Any]:
+    """A ReplicaSet's pod on a node to drain and on another one, and a budget that lets none go."""
+    moved = [
+        with_value(doc, ("spec", "nodeName"), "new-0") if doc["metadata"]["name"] == "web-1" else doc
+        for doc in web(2, 1)
+    ]
+    return [*moved, *nodes(old=0, new=2), a_budget_doc(allowed=0, healthy=2)]
+
+
+def test_only_the_named_pod_is_deleted_past_its_budget() -> None:
+    plane, stage = made(*never())
+    run = Run(stage, NAMED, Steady())
+    assert [eviction.pod.key for eviction in run.plan.past_budgets] == ["default/web-0"]
+    assert run.to_the_end().whole
+    (intent,) = run.intents(Verb.DELETE)
+    assert (intent.kind, intent.name, intent.uid, intent.grace_s) == ("Pod", "web-0", "uid-web-0", None)
+    deletions = [act for act in run.field.done if isinstance(act, Delete)]
+    assert [act.pod.uid for act in deletions] == ["uid-web-0"]
+    assert not run.intents(Verb.EVICT)
+    assert subjects(run.moments, Happened.DELETED) == ["default/web-0"]
+    assert plane.store.get("pods", ("default", "web-1")) is not None
+
+
+@pytest.mark.parametrize("dies_at", [1, 2])
+def test_a_run_that_dies_around_a_deletion_is_gone_on_with(dies_at: int) -> None:
+    _, stage = made(*never())
+    run = Run(stage, NAMED, Steady(), dies_at=dies_at)
+    with pytest.raises(Killed):
+        run.to_the_end()
+    assert run.go_on().whole
+    assert {intent.uid for intent in run.intents(Verb.DELETE)} == {"uid-web-0"}

@@ -1,0 +1,74 @@
+"""AnswerFormats that are read before they are changed: golden files, EKSDOC_UPDATE_GOLDEN=1 writes them anew."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+
+import kubectl_eksdoc.report.schemas as schemas
+from kubectl_eksdoc.report.text import Look
+
+TABLES = {
+    "table-120.txt": ("table", Look(120)),
+    "table-80.txt": ("table", Look(80)),
+    "table-ascii.txt": ("table", Look(100, ascii=True)),
+    "wide.txt": ("wide", Look(120)),
+}
+
+
+def check_golden(path: Path, got: str) -> None:
+    if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(got, encoding="utf-8", newline="\n")
+    assert got == path.read_bytes().decode("utf-8")
+
+
+@cache
+def judge(kind: str) -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(schemas.load(kind))
+
+
+def complaints(document: Any) -> list[str]:
+    """What its published schema does not take."""
+    return [f"{error.json_path}: {error.message}" for error in judge(document["kind"]).iter_errors(document)]
+
+
+@dataclass(frozen=True)
+class AnswerFormats:
+    """Of one command, in which `views` are shown, each by a function that makes it.
+
+    `goldens`: by file in `folder`, how the first of the views is shown, or which one. `loose`: what the schema accepts
+    of broken documents; of the paths `free` it says nothing. `whole`: a line that begins so may be wider than a
+    terminal, and so may those that `commands` gives of a view."""
+
+    folder: Path
+    views: Mapping[str, Callable[[], Any]]
+    goldens: Mapping[str, tuple[str, Look] | tuple[str, Look, str]]
+    loose: Collection[str] = ()
+    free: tuple[str, ...] = ()
+    whole: tuple[str, ...] = ()
+    commands: Callable[[Any], Collection[str]] = lambda view: ()
+    widths: tuple[int, ...] = (60, 80, 120)
+
+    @property
+    def first(self) -> Any:
+        return next(iter(self.views.values()))()
+
+    def shown(self, file: str) -> str:
+        output, look, *view = self.goldens[file]
+        made = self.views[view[0]]() if view else self.first
+        text: str = made.render(output, look)
+        return text
+
+    def too_wide(self, view: Any, text: str, width: int) -> Iterator[str]:
+        commands = self.commands(view)
+        for line in text.splitlines():
+            bare = line.strip()
+            if len(line) > width and bare not in commands and not (self.whole and bare.startswith(self.whole)):
+                yield line
