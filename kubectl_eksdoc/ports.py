@@ -1,4 +1,4 @@
-"""What flows need of the world; edges implement these, `wiring` chooses which."""
+"""What steps and runs need of the outside; edges implement these, `wiring` chooses which."""
 
 from __future__ import annotations
 

@@ -60,3 +60,15 @@ def aws(aws_of_this_session: World) -> Iterator[World]:
     """AWS with nothing in it, in which nothing goes wrong until the test wants it."""
     yield aws_of_this_session
     aws_of_this_session.reset()
+
+
+@pytest.fixture(scope="session")
+def snapshot(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A snapshot of the demo, written over a file that is there, as --overwrite allows."""
+    from tests.cli.running import called
+
+    path = tmp_path_factory.mktemp("snapshot") / "demo.eksdoc"
+    path.write_text("mine")
+    taken = called("snapshot", str(path), "--demo", "--overwrite")
+    assert taken.code == 0, taken.err
+    return str(path)

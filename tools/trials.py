@@ -125,13 +125,13 @@ def new_blocker(tree: Path) -> None:
 
 def new_field(tree: Path) -> None:
     """A line with its type, and its description."""
-    result = tree / "kubectl_eksdoc" / "render" / "interruption" / "report.py"
+    result = tree / "kubectl_eksdoc" / "interruption" / "report.py"
     _replaced(result, "    instance_type: Text | None\n", f"    instance_type: Text | None\n{_FIELD}")
 
 
 def new_column(tree: Path) -> None:
     """A column, its cell, and that only -o wide has room for it."""
-    rows = tree / "kubectl_eksdoc" / "render" / "drain" / "rows.py"
+    rows = tree / "kubectl_eksdoc" / "drain" / "report" / "rows.py"
     _replaced(rows, 'Column("OS IMAGE"),', 'Column("OS IMAGE"),\n        Column("RUNTIME"),')
     _replaced(rows, '_WIDE = ("ZONE", ', '_WIDE = ("RUNTIME", "ZONE", ')
     _replaced(rows, '"OS IMAGE": node.os_image,', '"OS IMAGE": node.os_image, "RUNTIME": node.runtime,')

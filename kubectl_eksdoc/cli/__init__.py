@@ -1,5 +1,5 @@
-"""Command lines: parse into a frozen request, call a flow, print what a renderer returns.
+"""The command line: parser, global flags, the table of commands, completion, rights, and the one error boundary.
 
-Belongs here: flags, help, exit codes, one module per command.
+Belongs here: what every command is given and gives back; the commands themselves are in `command` of their features.
 Never here: a rule, a layout, an SDK.
 """

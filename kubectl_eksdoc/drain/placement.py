@@ -1,4 +1,4 @@
-"""What landing means for the plan: pods without a place block their node, or wait for nodes that an autoscaler adds."""
+"""What placement means for the plan: pods without a place block their node, or wait for nodes that an autoscaler adds."""
 
 from __future__ import annotations
 

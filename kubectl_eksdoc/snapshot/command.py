@@ -1,7 +1,7 @@
 """``kubectl eksdoc snapshot``.
 
 Belongs here: its flags, and which file is written.
-Never here: what is asked, and what of it may be written down.
+Never here: what is asked (that is `recording`), and what of it may be written down.
 """
 
 from __future__ import annotations

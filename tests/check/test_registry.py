@@ -42,7 +42,7 @@ def test_every_code_has_its_check() -> None:
 
 def test_every_code_is_tested_by_name() -> None:
     tests = (path for path in HERE.glob("test_*.py") if path.name != "test_registry.py")
-    planted = (ROOT / "tests/cli/check/planted.txt").read_text(encoding="utf-8")
+    planted = (ROOT / "tests/check/command/planted.txt").read_text(encoding="utf-8")
     whole = "\n".join((*(path.read_text(encoding="utf-8") for path in tests), planted))
     parts = {"check-drain", "check-addons", "check-imds", "check-dns", "check-interruption"}
     names = {code.name for code in Code.of_area("check")} - parts

@@ -96,7 +96,10 @@ def asked(
 
 def _place(at: str, function: str) -> str:
     """Where a function of that name is one and the same: its file, or its package."""
-    return at.split()[0] if function.startswith("_") else at.split("/")[1]
+    file = at.split()[0]
+    package, _, rest = file.removeprefix("kubectl_eksdoc/").partition("/")
+    shown = rest.startswith(("report", "command"))
+    return file if function.startswith("_") else f"{package}/{rest}" if shown else package
 
 
 def of_clauses() -> tuple[tuple[str, ast.Call, tuple[str, ...], frozenset[str]], ...]:

@@ -15,33 +15,35 @@ CYCLE = ("report/text.py", "kubectl_eksdoc.report.report")
 # What to plant: a file of the package, an import in it, and the start of the contract's name it must break.
 PLANTED = (
     ("errors.py", "kubectl_eksdoc.model.nodes", "Imports go down only"),
-    ("report/text.py", "kubectl_eksdoc.kube.config", "Only read.py of a feature knows an edge"),
+    ("report/text.py", "kubectl_eksdoc.kube.config", "Only command, read and apply of a feature"),
     ("session/sources.py", "kubectl_eksdoc.cli.main", "Imports go down only"),
     ("drain/nodes.py", "kubectl_eksdoc.drain.rounds", "A drain plan is judged"),
     ("drain/placement.py", "kubectl_eksdoc.drain.result", "A drain plan is judged"),
     ("drain/plan.py", "kubectl_eksdoc.drain.plan_changes", "A drain plan is judged"),
-    ("model/versions.py", "time", "The features and what they rest on"),
-    ("kubernetes/budgets.py", "random", "The features and what they rest on"),
-    ("model/nodes.py", "os", "The features and what they rest on"),
-    ("report/text.py", "subprocess", "Changes, flows and render touch no"),
-    ("changes/engine.py", "kubectl_eksdoc.kube.kubeconfig", "Only read.py of a feature knows an edge"),
-    ("ports.py", "socket", "Changes, flows and render touch no"),
+    ("model/versions.py", "time", "A feature is pure"),
+    ("kubernetes/budgets.py", "random", "A feature is pure"),
+    ("model/nodes.py", "os", "A feature is pure"),
+    ("interruption/spot.py", "kubectl_eksdoc.cli.main", "Only command, read and apply of a feature"),
+    ("check/report/verdict.py", "kubectl_eksdoc.kube.config", "Only command, read and apply of a feature"),
+    ("report/text.py", "subprocess", "Changes and reports touch no"),
+    ("changes/engine.py", "kubectl_eksdoc.kube.kubeconfig", "Only command, read and apply of a feature"),
+    ("ports.py", "socket", "A feature is pure"),
     ("host/dialling.py", "kubernetes", "Only kube speaks to a cluster"),
     ("session/sources.py", "urllib3", "Only kube speaks to a cluster"),
     ("host/decoding.py", "msgspec", "Only objects decodes"),
-    ("drain/command/plan.py", "tabulate", "Only render draws tables"),
-    ("aws/ec2.py", "yaml", "Only render writes YAML"),
+    ("drain/command/plan.py", "tabulate", "Only report draws tables"),
+    ("aws/ec2.py", "yaml", "Only report writes YAML"),
     ("aws/eks.py", "fastjsonschema", "Only aws holds values"),
-    ("addon_diff/remedies.py", "fastjsonschema", "The features and what they rest on"),
+    ("addon_diff/remedies.py", "fastjsonschema", "A feature is pure"),
     ("kube/flags.py", "argparse", "Only cli parses arguments"),
     ("session/sources.py", "boto3", "Only aws speaks to AWS"),
     ("cli/main.py", "textual", "Only tui draws screens"),
     ("tui/words.py", "kubectl_eksdoc.kube.config", "Screens are given what they show"),
-    ("asker/questions.py", "kubectl_eksdoc.errors", "Imports go down only"),
-    ("session/sources.py", "kubectl_eksdoc.dns_load.plan", "The asker runs elsewhere"),
-    ("kube/deciding.py", "kubectl_eksdoc.drain.result", "Edges report and perform"),
+    ("dns_load/questions.py", "kubectl_eksdoc.errors", "Imports go down only"),
+    ("session/sources.py", "kubectl_eksdoc.dns_load.plan", "The DNS load generator runs elsewhere"),
+    ("kube/deciding.py", "kubectl_eksdoc.drain.result", "Imports go down only"),
     ("amazon/calendar.py", "kubectl_eksdoc.knowledge.planted", "Only model.knowledge reads"),
-    ("kube/asking_names.py", "dns", "Only the asker speaks DNS"),
+    ("kube/asking_names.py", "dns", "Only the DNS load generator speaks DNS"),
     (*CYCLE, "No cycles anywhere"),
 )
 
@@ -88,7 +90,7 @@ def test_planted_imports_break_their_contracts(planted: str) -> None:
 
 
 def test_a_planted_cycle_is_seen(planted: str) -> None:
-    """Of the imports planted, no other leads from one module of render to another."""
+    """Of the imports planted, no other leads from one module of report to another."""
     cycles = _section(planted.partition("Broken contracts")[2], "No cycles anywhere")
     assert "No cycles are allowed in kubectl_eksdoc.report." in cycles
 
@@ -101,12 +103,8 @@ def test_each_folder_that_asks_by_read_is_named_in_the_contracts_on_features() -
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg", encoding="utf-8")
     features = {f"kubectl_eksdoc.{path.parent.name}" for path in PACKAGE.glob("*/read.py")}
-    for name, key in (
-        ("pure", "source_modules"),
-        ("edges", "source_modules"),
-        ("edges-speak-nouns", "protected_modules"),
-    ):
-        listed = config[f"importlinter:contract:{name}"][key].split()
+    for name in ("pure", "edges"):
+        listed = config[f"importlinter:contract:{name}"]["source_modules"].split()
         assert features - {"kubectl_eksdoc.snapshot"} <= {*listed}, f"{name} lacks one of {sorted(features)}"
 
 

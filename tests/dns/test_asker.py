@@ -169,7 +169,7 @@ def test_what_is_packed_is_small_and_always_the_same() -> None:
     assert made == packed() and len(made) < MOST_BYTES / 4
     names = zipfile.ZipFile(BytesIO(made)).namelist()
     assert {name.split("/")[0] for name in names} == {"__main__.py", "dns", "kubectl_eksdoc"}
-    assert {name for name in names if name.startswith("kubectl_eksdoc/") and "asker" not in name} == {
+    assert {name for name in names if name.startswith("kubectl_eksdoc/") and "dns_load" not in name} == {
         "kubectl_eksdoc/__init__.py"
     }
     assert "dns/LICENSE" in names

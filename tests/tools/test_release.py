@@ -39,7 +39,7 @@ def a_tree(root: Path) -> Path:
     (root / "kubectl_eksdoc").mkdir(parents=True)
     (root / prepare.VERSION_FILE).write_text('"""x"""\n\n__version__ = "0.1.0"\n')
     (root / prepare.OWNER_FILE).write_text("defaults:\n  owner: OWNER\n  homepage: x/{owner}\n")
-    (root / "kubectl_eksdoc" / "cli").mkdir()
+    (root / prepare.IMAGE_FILE).parent.mkdir()
     (root / prepare.IMAGE_FILE).write_text('_RELEASED = "ghcr.io/OWNER/kubectl-eksdoc:x"\n')
     (root / prepare.CHANGELOG).write_text(CHANGELOG)
     return root

@@ -1,5 +1,5 @@
-"""A change of CoreDNS that is to be made, or was, in every format.
+"""CoreDNS, its Corefile, a change of it and a measurement, in every format.
 
-Belongs here: the Corefile and the values before and after, what is sent, the way back, and which pods have taken it up.
-Never here: what the change should be (that is `coredns_lameduck`), whether it may be made.
+Belongs here: which findings, values, commands and figures are shown, in which order and in which words.
+Never here: how anything is judged, changed or measured (that is `coredns_lameduck`).
 """

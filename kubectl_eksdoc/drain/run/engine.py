@@ -2,9 +2,9 @@
 
 All targets are cordoned first, those that are not drained too, and a node is begun when all were seen cordoned, when
 its wave has come and when the new nodes are there that it needs (`waves`). Of begun nodes a pod is asked for when its
-limits have room; what a budget refuses waits for a word of that budget, nothing is polled (`acting`, `asking`). For
-pods that come to a node meanwhile a new plan is wanted (`strangers`). A node is done when it was listed empty twice
-(`sights`, `replies`). It decides, and does nothing itself.
+limits have room; what a budget refuses waits for a word of that budget, nothing is polled (`actions`, `eviction_requests`). For
+pods that come to a node meanwhile a new plan is wanted (`other_drains`). A node is done when it was listed empty twice
+(`observed`, `answers`). It decides, and does nothing itself.
 """
 
 from __future__ import annotations
